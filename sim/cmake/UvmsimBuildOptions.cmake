@@ -1,0 +1,27 @@
+# Flags that every target of the project compiles with.
+
+if(UVMSIM_SANITIZE)
+  # Whole tree: a sanitizer only sees what was compiled with it.
+  add_compile_options(-fsanitize=${UVMSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${UVMSIM_SANITIZE})
+endif()
+
+if(UVMSIM_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "UVMSIM_BUILD_FUZZERS needs clang (libFuzzer); this is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# uvmsim_set_build_options(<target>): warnings, and the same floating-point results from every compiler.
+function(uvmsim_set_build_options target)
+  target_compile_options(
+    ${target}
+    PRIVATE -Wall
+            -Wextra
+            -Wpedantic
+            -Wconversion
+            $<$<BOOL:${UVMSIM_WERROR}>:-Werror>
+            # Results are byte-identical across compilers: no fused multiply-add where the source has none.
+            -ffp-contract=off)
+endfunction()

@@ -1,0 +1,32 @@
+# Installs the library, its headers, the command and the find_package(uvmsim) files.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/uvmsim")
+
+install(TARGETS uvmsim EXPORT uvmsimTargets)
+if(TARGET uvmsim_cli)
+  install(TARGETS uvmsim_cli)
+endif()
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/sim"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "cli" EXCLUDE
+  PATTERN "cmake" EXCLUDE)
+if(EXISTS "${PROJECT_SOURCE_DIR}/configs")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/uvmsim")
+endif()
+
+install(
+  EXPORT uvmsimTargets
+  NAMESPACE uvmsim::
+  DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/sim/cmake/uvmsimConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/uvmsimConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 every minor version may change the interfaces.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/uvmsimConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/uvmsimConfig.cmake" "${PROJECT_BINARY_DIR}/uvmsimConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/sim/cmake/FindZstd.cmake" "${PROJECT_SOURCE_DIR}/sim/cmake/UvmsimPolicies.cmake"
+  DESTINATION "${package_dir}")

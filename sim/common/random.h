@@ -1,0 +1,28 @@
+// Deterministic random numbers for policies and generators: the same seed gives the same sequence on every machine.
+#pragma once
+
+#include <cstdint>
+
+namespace uvmsim {
+
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+class Random {
+ public:
+  explicit constexpr Random(std::uint64_t seed) : state_(seed) {}
+
+  constexpr std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Uniform in [0, bound); bound > 0. Slightly biased for bounds near 2^64, which no caller uses.
+  constexpr std::uint64_t below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace uvmsim

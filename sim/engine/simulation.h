@@ -1,0 +1,70 @@
+// The front door of the model: replay one trace on one system under one set of policies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/config/system.h"
+#include "sim/report/counters.h"
+#include "sim/report/event_sink.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim {
+
+struct PolicyChoice {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
+};
+
+// Everything that determines a run besides the trace. The resolved form is written into every result.
+struct RunOptions {
+  config::SystemConfig system;
+  PolicyChoice prefetch{"tree", {}};
+  PolicyChoice evict{"lrm", {}};
+  std::string layout = "recorded";  // recorded | none
+  // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else
+  // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t osf_thousandths = 1000;
+  std::uint64_t footprint_bytes = 0;  // 0 = measured from the trace under the layout
+  bool limited = true;                // false: the GPU's own memory is the capacity (no OSF given)
+  std::uint64_t seed = 1;
+  bool include_host_gaps = true;      // replay the recorded host time between calls
+};
+
+struct IterationResult {
+  std::uint64_t index = 0;
+  Nanoseconds begin{}, end{};
+  Counters counters;  // of this iteration alone
+};
+
+struct RunResult {
+  Nanoseconds total{};            // first call to last completion
+  Nanoseconds ideal{};            // the same program with everything resident and no managed memory cost
+  std::uint64_t footprint_bytes = 0;  // peak of live managed bytes under the layout
+  std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
+  Counters counters;
+  std::vector<IterationResult> iterations;
+  std::uint64_t records = 0;
+};
+
+// Pull source of records: returns false at the end. Lets the engine stream a file or a generator.
+using RecordSource = std::function<bool(trace::Record&)>;
+
+// Optional hooks of a run.
+struct RunObserver {
+  EventSink* events = nullptr;                       // timeline; may be null
+  std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
+};
+
+// Peak of live managed bytes of the program under a layout (needs one pass over the trace).
+std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout);
+
+// Throws InputError for traces that cannot be (named record and cause), ModelError for a broken invariant.
+RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
+                   const RunObserver& observer = {});
+
+}  // namespace uvmsim

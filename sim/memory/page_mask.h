@@ -1,0 +1,123 @@
+// A set of the 512 base pages of one 2 MB VA block, as eight 64-bit words.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "sim/common/units.h"
+
+namespace uvmsim {
+
+class PageMask {
+ public:
+  static constexpr unsigned kWords = kPagesPerBlock / 64;
+
+  constexpr PageMask() = default;
+
+  // Pages [first, first + count); count may be 0; first + count <= 512.
+  static constexpr PageMask range(unsigned first, unsigned count) {
+    PageMask mask;
+    mask.set_range(first, count);
+    return mask;
+  }
+  static constexpr PageMask all() { return range(0, kPagesPerBlock); }
+
+  constexpr bool test(unsigned page) const { return (words_[page >> 6] >> (page & 63)) & 1; }
+  constexpr void set(unsigned page) { words_[page >> 6] |= std::uint64_t{1} << (page & 63); }
+  constexpr void reset(unsigned page) { words_[page >> 6] &= ~(std::uint64_t{1} << (page & 63)); }
+  constexpr void clear() { words_ = {}; }
+  constexpr void set_range(unsigned first, unsigned count) {
+    for (unsigned page = first, end = first + count; page < end;) {
+      const unsigned bit = page & 63;
+      const unsigned n = end - page < 64 - bit ? end - page : 64 - bit;
+      words_[page >> 6] |= (n == 64 ? ~std::uint64_t{0} : ((std::uint64_t{1} << n) - 1)) << bit;
+      page += n;
+    }
+  }
+
+  constexpr bool empty() const {
+    std::uint64_t any = 0;
+    for (const auto word : words_) any |= word;
+    return any == 0;
+  }
+  constexpr bool full() const { return count() == kPagesPerBlock; }
+  constexpr unsigned count() const {
+    unsigned n = 0;
+    for (const auto word : words_) n += static_cast<unsigned>(std::popcount(word));
+    return n;
+  }
+  // Pages set in [first, first + count).
+  constexpr unsigned count_range(unsigned first, unsigned count) const { return (*this & range(first, count)).count(); }
+  constexpr bool contains(const PageMask& other) const { return (other - *this).empty(); }
+  constexpr bool intersects(const PageMask& other) const { return !(*this & other).empty(); }
+
+  // First page >= from that is set (or clear); kPagesPerBlock when there is none.
+  constexpr unsigned next_set(unsigned from) const { return next<false>(from); }
+  constexpr unsigned next_clear(unsigned from) const { return next<true>(from); }
+
+  // Calls f(first, count) for every maximal run of set pages, ascending.
+  template <class F>
+  constexpr void for_each_run(F&& f) const {
+    for (unsigned first = next_set(0); first < kPagesPerBlock;) {
+      const unsigned end = next_clear(first);
+      f(first, end - first);
+      first = next_set(end);
+    }
+  }
+  // Calls f(page) for every set page, ascending.
+  template <class F>
+  constexpr void for_each(F&& f) const {
+    for (unsigned w = 0; w < kWords; ++w) {
+      for (std::uint64_t word = words_[w]; word != 0; word &= word - 1) {
+        f(w * 64 + static_cast<unsigned>(std::countr_zero(word)));
+      }
+    }
+  }
+
+  // Every 64 KB unit (16 pages) that contains a set page, filled.
+  constexpr PageMask grown_to_big_pages() const {
+    PageMask out;
+    for (unsigned w = 0; w < kWords; ++w) {
+      for (unsigned k = 0; k < 4; ++k) {
+        const std::uint64_t unit = std::uint64_t{0xffff} << (16 * k);
+        if (words_[w] & unit) out.words_[w] |= unit;
+      }
+    }
+    return out;
+  }
+
+  constexpr PageMask operator&(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a & b; }); }
+  constexpr PageMask operator|(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a | b; }); }
+  // Set difference.
+  constexpr PageMask operator-(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a & ~b; }); }
+  constexpr PageMask& operator&=(const PageMask& o) { return *this = *this & o; }
+  constexpr PageMask& operator|=(const PageMask& o) { return *this = *this | o; }
+  constexpr PageMask& operator-=(const PageMask& o) { return *this = *this - o; }
+  constexpr bool operator==(const PageMask&) const = default;
+
+  constexpr std::uint64_t word(unsigned index) const { return words_[index]; }
+
+ private:
+  template <class F>
+  constexpr PageMask zip(const PageMask& o, F f) const {
+    PageMask out;
+    for (unsigned w = 0; w < kWords; ++w) out.words_[w] = f(words_[w], o.words_[w]);
+    return out;
+  }
+  template <bool Inverted>
+  constexpr unsigned next(unsigned from) const {
+    if (from >= kPagesPerBlock) return kPagesPerBlock;
+    unsigned w = from >> 6;
+    std::uint64_t word = (Inverted ? ~words_[w] : words_[w]) & (~std::uint64_t{0} << (from & 63));
+    while (word == 0) {
+      if (++w == kWords) return kPagesPerBlock;
+      word = Inverted ? ~words_[w] : words_[w];
+    }
+    return w * 64 + static_cast<unsigned>(std::countr_zero(word));
+  }
+
+  std::array<std::uint64_t, kWords> words_{};
+};
+
+}  // namespace uvmsim
