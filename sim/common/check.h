@@ -26,12 +26,12 @@ inline constexpr bool kModelChecks = UVMSIM_MODEL_CHECKS != 0;
 
 }  // namespace uvmsim
 
-#define UVMSIM_CHECK(condition, ...)                                                              \
-  do {                                                                                            \
-    if constexpr (::uvmsim::kModelChecks) {                                                       \
-      if (!(condition)) {                                                                         \
-        throw ::uvmsim::ModelError(fmt::format("{}:{}: {}: {}", __FILE__, __LINE__, #condition,   \
-                                               fmt::format(__VA_ARGS__)));                        \
-      }                                                                                           \
-    }                                                                                             \
+#define UVMSIM_CHECK(condition, ...)                                                                 \
+  do {                                                                                               \
+    if constexpr (::uvmsim::kModelChecks) {                                                          \
+      if (!(condition)) {                                                                            \
+        throw ::uvmsim::ModelError(                                                                  \
+            fmt::format("{}:{}: {}: {}", __FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__))); \
+      }                                                                                              \
+    }                                                                                                \
   } while (false)

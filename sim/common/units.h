@@ -21,9 +21,18 @@ struct Quantity {
   constexpr Quantity operator*(Rep k) const { return Quantity(static_cast<Rep>(value * k)); }
   constexpr Quantity operator/(Rep k) const { return Quantity(static_cast<Rep>(value / k)); }
   constexpr Rep operator/(Quantity o) const { return static_cast<Rep>(value / o.value); }
-  constexpr Quantity& operator+=(Quantity o) { value = static_cast<Rep>(value + o.value); return *this; }
-  constexpr Quantity& operator-=(Quantity o) { value = static_cast<Rep>(value - o.value); return *this; }
-  constexpr Quantity& operator++() { ++value; return *this; }
+  constexpr Quantity& operator+=(Quantity o) {
+    value = static_cast<Rep>(value + o.value);
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity o) {
+    value = static_cast<Rep>(value - o.value);
+    return *this;
+  }
+  constexpr Quantity& operator++() {
+    ++value;
+    return *this;
+  }
 };
 
 using Nanoseconds = Quantity<struct NanosecondsTag, std::int64_t>;

@@ -20,12 +20,12 @@ struct GpuConfig {
   std::uint32_t registers_per_sm = 65536;
   std::uint32_t shared_bytes_per_sm = 0;
   std::uint64_t sm_clock_khz = 0;
-  std::uint64_t memory_bytes_per_us = 0;    // device memory bandwidth
-  std::uint64_t fp32_flops_per_us = 0;      // peak, for scaling recorded durations between GPUs
+  std::uint64_t memory_bytes_per_us = 0;  // device memory bandwidth
+  std::uint64_t fp32_flops_per_us = 0;    // peak, for scaling recorded durations between GPUs
 };
 
 struct GmmuConfig {
-  std::uint32_t l1_tlb_entries = 16;   // per SM
+  std::uint32_t l1_tlb_entries = 16;  // per SM
   std::uint32_t l1_tlb_ways = 16;
   std::uint32_t l2_tlb_entries = 1024;  // shared
   std::uint32_t l2_tlb_ways = 16;
@@ -42,26 +42,26 @@ struct GmmuConfig {
 
 // One direction of a link, as measured: time of a transfer of n bytes = latency + n / bandwidth.
 struct LinkDirectionConfig {
-  std::uint64_t latency_ns = 0;       // first run of a push: set-up and flight
-  std::uint64_t run_ns = 0;           // every contiguous run after it, pipelined
-  std::uint64_t bytes_per_us = 0;     // asymptotic bandwidth
+  std::uint64_t latency_ns = 0;    // first run of a push: set-up and flight
+  std::uint64_t run_ns = 0;        // every contiguous run after it, pipelined
+  std::uint64_t bytes_per_us = 0;  // asymptotic bandwidth
 };
 struct LinkConfig {
-  std::string kind;                   // "pcie", "nvlink", "c2c"
+  std::string kind;  // "pcie", "nvlink", "c2c"
   LinkDirectionConfig host_to_device;
   LinkDirectionConfig device_to_host;
-  std::uint64_t both_ways_bytes_per_us = 0;  // both directions together; 0 = sum of the two
-  std::uint64_t zero_copy_read_bytes_per_us = 0;   // SMs reading host memory through a remote mapping
+  std::uint64_t both_ways_bytes_per_us = 0;       // both directions together; 0 = sum of the two
+  std::uint64_t zero_copy_read_bytes_per_us = 0;  // SMs reading host memory through a remote mapping
   std::uint64_t zero_copy_write_bytes_per_us = 0;
 };
 
 struct HostConfig {
-  std::uint64_t memory_bytes = 0;             // capacity of the host tier; 0 = unlimited
-  std::uint64_t memory_bytes_per_us = 0;      // host bandwidth that all links share; 0 = unlimited
+  std::uint64_t memory_bytes = 0;                // capacity of the host tier; 0 = unlimited
+  std::uint64_t memory_bytes_per_us = 0;         // host bandwidth that all links share; 0 = unlimited
   std::uint64_t pageable_copy_bytes_per_us = 0;  // cudaMemcpy from pageable memory
-  bool large_pages = true;                    // the driver backs blocks with 2 MB host chunks (driver >= 530)
+  bool large_pages = true;                       // the driver backs blocks with 2 MB host chunks (driver >= 530)
 };
-struct SsdConfig {  // optional tier below the host
+struct SsdConfig {                 // optional tier below the host
   std::uint64_t memory_bytes = 0;  // 0 = no such tier
   std::uint64_t read_bytes_per_us = 0;
   std::uint64_t write_bytes_per_us = 0;
@@ -96,46 +96,46 @@ struct DriverConfig {
 
 // What the driver's steps cost. `configs/README.md` says how each was fitted.
 struct DriverCosts {
-  std::uint64_t wakeup_ns = 9000;             // interrupt until the service thread runs
-  std::uint64_t first_fault_ns = 250000;      // one-off start-up of a kernel's first fault after an idle driver
-  std::uint64_t poll_window_ns = 1500;        // after a replay the driver still sees faults that arrive within this
-  std::uint64_t batch_ns = 6000;              // fetch and preprocess a batch
-  std::uint64_t raw_fault_ns = 50;            // per raw entry fetched
-  std::uint64_t block_ns = 4000;              // per VA block serviced
-  std::uint64_t new_chunk_ns = 6000;          // first population of a block on the GPU: chunk and page tables
-  std::uint64_t faulted_page_ns = 100;        // per distinct page serviced
-  std::uint64_t populate_page_ns = 60;        // per 4 KB page zero-filled on the GPU
-  std::uint64_t unmap_host_block_ns = 1000;   // per block with CPU mappings to remove
-  std::uint64_t unmap_host_page_ns = 60;      // per page with a CPU mapping to remove
-  std::uint64_t dma_map_chunk_ns = 0;         // first DMA mapping of a block's host chunk
-  std::uint64_t map_page_ns = 10;             // page-table entries, per 4 KB page
-  std::uint64_t replay_ns = 5000;             // end of the last block until the replay is issued
-  std::uint64_t replay_to_gpu_ns = 800;       // replay until stalled warps retry
-  std::uint64_t remote_map_ns = 2000;         // per block mapped remotely
-  std::uint64_t evict_chunk_ns = 12000;       // driver work of one eviction, without its copy
+  std::uint64_t wakeup_ns = 9000;                 // interrupt until the service thread runs
+  std::uint64_t first_fault_ns = 250000;          // one-off start-up of a kernel's first fault after an idle driver
+  std::uint64_t poll_window_ns = 1500;            // after a replay the driver still sees faults that arrive within this
+  std::uint64_t batch_ns = 6000;                  // fetch and preprocess a batch
+  std::uint64_t raw_fault_ns = 50;                // per raw entry fetched
+  std::uint64_t block_ns = 4000;                  // per VA block serviced
+  std::uint64_t new_chunk_ns = 6000;              // first population of a block on the GPU: chunk and page tables
+  std::uint64_t faulted_page_ns = 100;            // per distinct page serviced
+  std::uint64_t populate_page_ns = 60;            // per 4 KB page zero-filled on the GPU
+  std::uint64_t unmap_host_block_ns = 1000;       // per block with CPU mappings to remove
+  std::uint64_t unmap_host_page_ns = 60;          // per page with a CPU mapping to remove
+  std::uint64_t dma_map_chunk_ns = 0;             // first DMA mapping of a block's host chunk
+  std::uint64_t map_page_ns = 10;                 // page-table entries, per 4 KB page
+  std::uint64_t replay_ns = 5000;                 // end of the last block until the replay is issued
+  std::uint64_t replay_to_gpu_ns = 800;           // replay until stalled warps retry
+  std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
+  std::uint64_t evict_chunk_ns = 12000;           // driver work of one eviction, without its copy
   std::uint64_t host_populate_chunk_ns = 120000;  // allocate and zero a 2 MB host chunk
-  std::uint64_t cpu_fault_ns = 12000;         // one CPU fault, without its copy
-  std::uint64_t cpu_fault_page_ns = 50;       // per page made resident on the host
-  std::uint64_t prefetch_call_block_ns = 6000;  // cudaMemPrefetchAsync, per block
+  std::uint64_t cpu_fault_ns = 12000;             // one CPU fault, without its copy
+  std::uint64_t cpu_fault_page_ns = 50;           // per page made resident on the host
+  std::uint64_t prefetch_call_block_ns = 6000;    // cudaMemPrefetchAsync, per block
 };
 
 // What the GPU and the host program pay outside the driver.
 struct RuntimeCosts {
-  std::uint64_t launch_ns = 4000;             // host time of a kernel launch
-  std::uint64_t kernel_start_ns = 2000;       // launch until the first instruction
-  std::uint64_t synchronize_ns = 4000;        // return of a synchronising call
-  std::uint64_t touch_ns = 600;               // a lone thread's dependent touch of a fresh page
-  std::uint64_t allocate_ns = 6800;           // cudaMallocManaged
+  std::uint64_t launch_ns = 4000;        // host time of a kernel launch
+  std::uint64_t kernel_start_ns = 2000;  // launch until the first instruction
+  std::uint64_t synchronize_ns = 4000;   // return of a synchronising call
+  std::uint64_t touch_ns = 600;          // a lone thread's dependent touch of a fresh page
+  std::uint64_t allocate_ns = 6800;      // cudaMallocManaged
   std::uint64_t allocate_ns_per_gib = 8500000;
-  std::uint64_t free_ns = 6500;               // cudaFree of managed memory, untouched
-  std::uint64_t free_touched_ns = 22000;      // cudaFree of managed memory that was populated
-  std::uint64_t free_ns_per_mib = 6800;       // per populated MiB
+  std::uint64_t free_ns = 6500;           // cudaFree of managed memory, untouched
+  std::uint64_t free_touched_ns = 22000;  // cudaFree of managed memory that was populated
+  std::uint64_t free_ns_per_mib = 6800;   // per populated MiB
 };
 
 struct SystemConfig {
   std::string name;
   std::string description;
-  std::vector<GpuConfig> gpus;  // index = device
+  std::vector<GpuConfig> gpus;         // index = device
   std::vector<LinkConfig> host_links;  // one per GPU
   GmmuConfig gmmu;
   HostConfig host;

@@ -32,7 +32,7 @@ struct RunOptions {
   std::uint64_t footprint_bytes = 0;  // 0 = measured from the trace under the layout
   bool limited = true;                // false: the GPU's own memory is the capacity (no OSF given)
   std::uint64_t seed = 1;
-  bool include_host_gaps = true;      // replay the recorded host time between calls
+  bool include_host_gaps = true;  // replay the recorded host time between calls
 };
 
 struct IterationResult {
@@ -42,8 +42,8 @@ struct IterationResult {
 };
 
 struct RunResult {
-  Nanoseconds total{};            // first call to last completion
-  Nanoseconds ideal{};            // the same program with everything resident and no managed memory cost
+  Nanoseconds total{};                // first call to last completion
+  Nanoseconds ideal{};                // the same program with everything resident and no managed memory cost
   std::uint64_t footprint_bytes = 0;  // peak of live managed bytes under the layout
   std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
@@ -56,7 +56,7 @@ using RecordSource = std::function<bool(trace::Record&)>;
 
 // Optional hooks of a run.
 struct RunObserver {
-  EventSink* events = nullptr;                       // timeline; may be null
+  EventSink* events = nullptr;                          // timeline; may be null
   std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
 };
 

@@ -87,10 +87,16 @@ class PageMask {
     return out;
   }
 
-  constexpr PageMask operator&(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a & b; }); }
-  constexpr PageMask operator|(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a | b; }); }
+  constexpr PageMask operator&(const PageMask& o) const {
+    return zip(o, [](auto a, auto b) { return a & b; });
+  }
+  constexpr PageMask operator|(const PageMask& o) const {
+    return zip(o, [](auto a, auto b) { return a | b; });
+  }
   // Set difference.
-  constexpr PageMask operator-(const PageMask& o) const { return zip(o, [](auto a, auto b) { return a & ~b; }); }
+  constexpr PageMask operator-(const PageMask& o) const {
+    return zip(o, [](auto a, auto b) { return a & ~b; });
+  }
   constexpr PageMask& operator&=(const PageMask& o) { return *this = *this & o; }
   constexpr PageMask& operator|=(const PageMask& o) { return *this = *this | o; }
   constexpr PageMask& operator-=(const PageMask& o) { return *this = *this - o; }

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/common/random.h"
 #include "sim/common/units.h"
 #include "sim/memory/page_mask.h"
 #include "sim/policy/parameters.h"
-#include "sim/common/random.h"
 
 namespace uvmsim::policy {
 
@@ -40,8 +40,8 @@ struct PolicyInfo {
 // Gives a policy its parameters and its own deterministic random numbers. Valid only during the constructor.
 struct PolicyContext {
   const Parameters& parameters;
-  Random random;               // seeded from the run's seed, the slot and the policy's name
-  std::uint32_t chunk_count;   // root chunks of the GPU this instance serves: evictors see ids 0 .. chunk_count - 1
+  Random random;              // seeded from the run's seed, the slot and the policy's name
+  std::uint32_t chunk_count;  // root chunks of the GPU this instance serves: evictors see ids 0 .. chunk_count - 1
 };
 
 // One VA block as the driver services faults on it.
@@ -50,9 +50,9 @@ struct FaultedBlock {
   // Pages of the block that belong to its allocation are [first_page, end_page); all masks lie inside.
   unsigned first_page = 0;
   unsigned end_page = kPagesPerBlock;
-  const PageMask& resident;   // on the destination
-  const PageMask& faulted;    // pages of this batch being serviced to the destination
-  const PageMask& thrashing;  // pages the thrashing heuristic has flagged
+  const PageMask& resident;               // on the destination
+  const PageMask& faulted;                // pages of this batch being serviced to the destination
+  const PageMask& thrashing;              // pages the thrashing heuristic has flagged
   bool destination_is_preferred = false;  // the destination is the block's preferred location
   bool resident_nowhere = false;          // no page of the block is resident on any processor
   bool to_host = false;                   // a CPU fault: the destination is the host
@@ -79,7 +79,7 @@ struct ChunkId {
 };
 
 struct ChunkView {
-  BlockIndex block;             // VA block it backs (the first of several when the chunk is split)
+  BlockIndex block;              // VA block it backs (the first of several when the chunk is split)
   std::uint32_t resident_pages;  // 4 KB pages resident in it
 };
 
@@ -113,8 +113,8 @@ class Evictor {
   virtual void on_discarded(ChunkId chunk) { on_emptied(chunk); }
   // The chunk left the evictor's care: it was evicted (after select_victim returned it) or its allocation was freed.
   virtual void on_released(ChunkId chunk) = 0;
-  // A kernel touched resident pages of the chunk. Only for policies of class D2 and up; once per kernel phase and chunk,
-  // in the order of first touch.
+  // A kernel touched resident pages of the chunk. Only for policies of class D2 and up; once per kernel phase and
+  // chunk, in the order of first touch.
   virtual void on_touched(ChunkId chunk) { static_cast<void>(chunk); }
 
   // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, and ChunkId{} only when

@@ -18,18 +18,18 @@ struct GmmuCounters {
 
 struct Counters {
   // Faults
-  std::uint64_t raw_faults = 0;          // entries fetched, duplicates included
-  std::uint64_t unmerged_faults = 0;     // entries after coalescing at fetch (the driver's GpuPageFaultCount)
-  std::uint64_t faulting_pages = 0;      // distinct pages serviced, summed over batches
-  std::uint64_t fault_batches = 0;       // CUPTI GPU_PAGE_FAULT records
+  std::uint64_t raw_faults = 0;       // entries fetched, duplicates included
+  std::uint64_t unmerged_faults = 0;  // entries after coalescing at fetch (the driver's GpuPageFaultCount)
+  std::uint64_t faulting_pages = 0;   // distinct pages serviced, summed over batches
+  std::uint64_t fault_batches = 0;    // CUPTI GPU_PAGE_FAULT records
   std::uint64_t read_fault_batches = 0, write_fault_batches = 0;  // by the access of the batch's lowest page
   std::uint64_t duplicate_faults = 0;
-  std::uint64_t stale_faults = 0;        // fetched for a page that was served meanwhile
+  std::uint64_t stale_faults = 0;  // fetched for a page that was served meanwhile
   std::uint64_t flushed_faults = 0;
-  std::uint64_t overflowed_faults = 0;   // did not fit the hardware buffer
+  std::uint64_t overflowed_faults = 0;  // did not fit the hardware buffer
   std::uint64_t replays = 0;
-  std::uint64_t wakeups = 0;             // interrupts that started the service thread
-  std::uint64_t blocks_serviced = 0;     // VA blocks, summed over batches
+  std::uint64_t wakeups = 0;          // interrupts that started the service thread
+  std::uint64_t blocks_serviced = 0;  // VA blocks, summed over batches
   std::uint64_t cpu_faults = 0;
   // Migration, by direction and cause
   std::uint64_t htod_fault_bytes = 0, htod_fault_transactions = 0;
@@ -40,12 +40,12 @@ struct Counters {
   std::uint64_t dtoh_prefetch_bytes = 0, dtoh_prefetch_transactions = 0;
   std::uint64_t dtoh_user_bytes = 0, dtoh_user_transactions = 0;
   std::uint64_t dtoh_evict_bytes = 0, dtoh_evict_transactions = 0;
-  std::uint64_t populated_pages = 0;     // zero-filled on the GPU
-  std::uint64_t refaulted_pages = 0;     // migrated to the GPU again after an eviction
+  std::uint64_t populated_pages = 0;  // zero-filled on the GPU
+  std::uint64_t refaulted_pages = 0;  // migrated to the GPU again after an eviction
   // Eviction
-  std::uint64_t evictions = 0;           // root chunks
+  std::uint64_t evictions = 0;  // root chunks
   std::uint64_t evictions_without_copy = 0;
-  std::uint64_t policy_shortfalls = 0;   // the evictor had no victim where one existed
+  std::uint64_t policy_shortfalls = 0;  // the evictor had no victim where one existed
   // Remote access and thrashing
   std::uint64_t remote_maps = 0, remote_map_bytes = 0;
   std::uint64_t remote_access_bytes = 0;
@@ -54,10 +54,10 @@ struct Counters {
   std::uint64_t prefetched_pages = 0, discarded_pages = 0;
   // Time
   std::uint64_t kernels = 0;
-  std::uint64_t kernel_ns = 0;           // sum of kernel durations as simulated
-  std::uint64_t kernel_compute_ns = 0;   // sum of kernel durations with everything resident
-  std::uint64_t fault_service_ns = 0;    // driver busy with fault batches
-  std::uint64_t host_allocation_ns = 0;  // host time in allocation and free calls
+  std::uint64_t kernel_ns = 0;                       // sum of kernel durations as simulated
+  std::uint64_t kernel_compute_ns = 0;               // sum of kernel durations with everything resident
+  std::uint64_t fault_service_ns = 0;                // driver busy with fault batches
+  std::uint64_t host_allocation_ns = 0;              // host time in allocation and free calls
   std::uint64_t htod_busy_ns = 0, dtoh_busy_ns = 0;  // copy engines
   GmmuCounters gmmu;
 };

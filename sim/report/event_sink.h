@@ -19,11 +19,11 @@ struct KernelEvent {
 };
 struct FaultBatchEvent {
   std::int32_t device;
-  Nanoseconds start, end;      // first fault's arrival; replay issued
-  Nanoseconds service_start;   // the driver fetched the batch
+  Nanoseconds start, end;        // first fault's arrival; replay issued
+  Nanoseconds service_start;     // the driver fetched the batch
   std::uint64_t lowest_address;  // of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
-  bool write;                  // access of the lowest page
+  bool write;  // access of the lowest page
 };
 struct TransferEvent {
   std::int32_t device;

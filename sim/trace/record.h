@@ -30,11 +30,11 @@ struct Header {
   std::uint32_t major = kSchemaMajor;
   std::uint32_t minor = kSchemaMinor;
   std::uint32_t quantum_bytes = 512;
-  std::string tool;        // what wrote the trace, with version
-  std::string gpu;         // name of the recorded GPU, empty for synthetic traces
+  std::string tool;  // what wrote the trace, with version
+  std::string gpu;   // name of the recorded GPU, empty for synthetic traces
   std::string driver;
-  std::string program;     // what was recorded
-  std::string provenance;  // where the recording came from, licence, command
+  std::string program;                                          // what was recorded
+  std::string provenance;                                       // where the recording came from, licence, command
   std::vector<std::pair<std::string, std::string>> attributes;  // anything else, in order
 };
 
