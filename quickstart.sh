@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds uvmsim and shows GPT-2 training slow down as GPU memory shrinks.
+# Results, the table and the figure are written to results/quickstart/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source .ci/dependencies.sh
+source .ci/steps.sh
+
+trace=workloads/gpt2_h200.uvmt
+system=h200-sxm-pcie5
+factors=(1 1.25 1.5 2 3 4 6 8 10)
+results=results/quickstart
+
+step "install packages"
+install_dependencies build
+
+step "build (build/release)"
+quietly cmake --preset release
+nice -n 5 cmake --build --preset release --target uvmsim_cli
+
+step "replay $trace on $system"
+mkdir -p "$results"
+for factor in "${factors[@]}"; do
+  echo "oversubscription factor $factor"
+  build/release/sim/cli/uvmsim run "$trace" --system "$system" --osf "$factor" --prefetch tree --evict lrm \
+    --json "$results/gpt2_osf_$factor.json" >/dev/null
+done
+
+step "table and figure"
+"$PYTHON" analysis/slowdown.py --figure "$results/gpt2_slowdown.png" \
+  "${factors[@]/#/$results/gpt2_osf_}"
+
+finish_steps
