@@ -1,0 +1,114 @@
+#include "sim/common/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "sim/common/error.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr int kNameAttempts = 100;
+
+[[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
+  throw_input_error("cannot write {}: {}", path.empty() ? "''" : path, reason);
+}
+
+// Follows symbolic links, also one that points to a file that does not exist yet.
+std::string follow_links(const std::string& path) {
+  std::filesystem::path current = path;
+  for (int depth = 0; depth < 40; ++depth) {
+    std::error_code error;
+    const auto next = std::filesystem::read_symlink(current, error);
+    if (error) return current.string();
+    current = next.is_absolute() ? next : current.parent_path() / next;
+  }
+  cannot_write(path, std::strerror(ELOOP));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) cannot_write(path_, "the name is empty");
+  target_ = follow_links(path_);
+
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) cannot_write(path_, "it is a folder");
+    if (!S_ISREG(status.st_mode)) {
+      descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
+      return;
+    }
+    if (::access(target_.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
+  }
+
+  for (int attempt = 0; attempt < kNameAttempts && descriptor_ < 0; ++attempt) {
+    temporary_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), attempt);
+    // 0666: the user's umask decides, as for any other file.
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) break;
+  }
+  if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
+  if (S_ISREG(status.st_mode)) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      buffer_(std::move(other.buffer_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+void AtomicFile::write(std::string_view bytes) {
+  buffer_.append(bytes);
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (temporary_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, std::strerror(errno));
+    return;
+  }
+  // Without the sync a crash soon after the rename could leave an empty file under the final name.
+  if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0 ||
+      ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    cannot_write(path_, std::strerror(errno));
+  }
+  temporary_.clear();
+}
+
+void AtomicFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      cannot_write(path_, std::strerror(errno));
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace uvmsim

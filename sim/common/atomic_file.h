@@ -1,0 +1,48 @@
+// An output file that appears under its name whole, or not at all.
+//
+// Bytes go to a temporary file beside the target; commit() makes them durable and renames it over the target in one
+// step. Without commit() nothing changes and the temporary file is removed. Open it before long work starts: a target
+// that cannot be written is an error then, not after an hour.
+//
+// Targets that are neither files nor missing (/dev/stdout, /dev/null, a named pipe) are written directly; a symbolic
+// link stays a link and the file it names is replaced. Every failure is an InputError of one line:
+// "cannot write <path>: <reason>".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace uvmsim {
+
+class AtomicFile {
+ public:
+  // Throws when the folder is missing or not writable, or when the target is a folder or a file without write
+  // permission.
+  explicit AtomicFile(std::string path);
+  // Removes the temporary file unless commit() succeeded.
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+
+  // Buffered; throws when the disk is full.
+  void write(std::string_view bytes);
+  // Flushes, syncs and renames. No write() after it.
+  void commit();
+
+  // As given to the constructor.
+  const std::string& path() const { return path_; }
+
+ private:
+  void flush();
+
+  std::string path_;
+  std::string target_;     // path_ with symbolic links followed
+  std::string temporary_;  // empty when the target is written directly, or after commit
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+// The whole content at once.
+void write_file(const std::string& path, std::string_view content);
+
+}  // namespace uvmsim
