@@ -22,7 +22,7 @@ step "replay $trace on $system"
 mkdir -p "$results"
 for factor in "${factors[@]}"; do
   echo "oversubscription factor $factor"
-  build/release/sim/cli/uvmsim run "$trace" --system "$system" --osf "$factor" --prefetch tree --evict lrm \
+  build/release/bin/uvmsim run "$trace" --system "$system" --osf "$factor" --prefetch tree --evict lrm \
     --json "$results/gpt2_osf_$factor.json" >/dev/null
 done
 

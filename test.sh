@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test. What each build is for:
+#   build/release   g++ -O3       one side of the byte-identity test
+#   build/clang     clang++ -O3   the other side; warnings of the second compiler are errors too
+#   build/test      g++ -O1 with the model's checks on: all tests
+#   build/fuzz      clang++ with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (60 s each)
+# Set UVMSIM_FUZZ_SECONDS for a longer or shorter run of the fuzzers.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source .ci/dependencies.sh
+source .ci/steps.sh
+
+# build PRESET TARGET...
+build() {
+  local preset="$1"
+  shift
+  quietly cmake --preset "$preset"
+  nice -n 5 cmake --build --preset "$preset" --target "$@"
+}
+
+step "install packages"
+install_dependencies test
+
+step "build the command with g++ (build/release)"
+build release uvmsim_cli
+
+step "build the command with clang++ (build/clang)"
+build clang uvmsim_cli
+
+step "build the tests (build/test)"
+build test all
+
+step "build the tests of bad input with sanitizers (build/fuzz)"
+build fuzz uvmsim_hostile_tests uvmsim_fuzzers
+
+jobs="$(nproc)"
+failed=0
+
+step "tests of bad input and fuzzers, with sanitizers"
+ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' || failed=1
+
+step "all tests"
+ctest --preset test --parallel "$jobs" || failed=1
+
+finish_steps
+exit "$failed"
