@@ -35,6 +35,7 @@ build fuzz uvmsim_hostile_tests uvmsim_fuzzers
 
 jobs="$(nproc)"
 failed=0
+export UVMSIM_OTHER_COMMANDS="build/release/bin/uvmsim build/clang/bin/uvmsim"
 
 step "tests of bad input and fuzzers, with sanitizers"
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' || failed=1
