@@ -13,6 +13,7 @@
 
 #include "sim/common/random.h"
 #include "sim/common/units.h"
+#include "sim/memory/chunk_id.h"
 #include "sim/memory/page_mask.h"
 #include "sim/policy/parameters.h"
 
@@ -68,14 +69,6 @@ class Prefetcher {
   // the faulted ones. The core removes pages that are resident, faulted or outside [first_page, end_page).
   // Pages resident nowhere are populated (zero-filled) instead of copied.
   virtual PageMask prefetch(const FaultedBlock& block) = 0;
-};
-
-// A root chunk: 2 MB of one GPU's memory. Dense ids.
-struct ChunkId {
-  std::uint32_t value = kNone;
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  constexpr bool valid() const { return value != kNone; }
-  constexpr bool operator==(const ChunkId&) const = default;
 };
 
 struct ChunkView {

@@ -1,0 +1,68 @@
+#include "sim/memory/address_space.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+
+namespace uvmsim {
+
+AddressSpace::AddressSpace(unsigned gpu_count) : processors_(gpu_count + 1) {}
+
+BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t bytes) {
+  UVMSIM_CHECK(bytes > 0 && offset_in_block < kBlockBytes, "bytes {} offset {}", bytes, offset_in_block);
+  const std::uint64_t count = (offset_in_block + bytes + kBlockBytes - 1) / kBlockBytes;
+  auto hole = std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= count; });
+  std::uint64_t first;
+  if (hole != free_.end()) {
+    first = hole->first;
+    const std::uint64_t left = hole->second - count;
+    free_.erase(hole);
+    if (left != 0) free_.emplace(first + count, left);
+  } else {
+    first = blocks_.size();
+    blocks_.resize(first + count);
+    pages_.resize((first + count) * processors_);
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    VaBlock& b = blocks_[first + i];
+    b = VaBlock{};
+    b.live = true;
+    const std::uint64_t begin = i == 0 ? offset_in_block : 0;
+    const std::uint64_t end = std::min<std::uint64_t>(offset_in_block + bytes - i * kBlockBytes, kBlockBytes);
+    b.first_page = static_cast<std::uint16_t>(begin / kBasePageBytes);
+    b.end_page = static_cast<std::uint16_t>((end + kBasePageBytes - 1) / kBasePageBytes);
+  }
+  return BlockIndex(first);
+}
+
+void AddressSpace::free(BlockIndex first, std::uint64_t block_count) {
+  for (std::uint64_t i = 0; i < block_count; ++i) {
+    const BlockIndex b(first.value + i);
+    UVMSIM_CHECK(block(b).live, "block {} is not live", b.value);
+    UVMSIM_CHECK(resident_anywhere(b).empty(), "block {} still holds pages", b.value);
+    block(b) = VaBlock{};
+    for (unsigned p = 0; p < processors_; ++p) {
+      pages(b, ProcessorId{static_cast<std::uint8_t>(p)}) = ProcessorPages{};
+    }
+  }
+  auto [it, inserted] = free_.emplace(first.value, block_count);
+  UVMSIM_CHECK(inserted, "block {} freed twice", first.value);
+  if (auto next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
+    it->second += next->second;
+    free_.erase(next);
+  }
+  if (it != free_.begin()) {
+    if (auto prev = std::prev(it); prev->first + prev->second == it->first) {
+      prev->second += it->second;
+      free_.erase(it);
+    }
+  }
+}
+
+PageMask AddressSpace::resident_anywhere(BlockIndex b) const {
+  PageMask any;
+  for (unsigned p = 0; p < processors_; ++p) any |= pages(b, ProcessorId{static_cast<std::uint8_t>(p)}).resident;
+  return any;
+}
+
+}  // namespace uvmsim

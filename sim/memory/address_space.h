@@ -1,0 +1,76 @@
+// The managed virtual address space: ranges of 2 MB VA blocks and where each of their pages is.
+//
+// Simulated addresses are dense: BlockIndex 0 .. block_count() - 1, a simulated virtual address is block * 2 MB +
+// offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory.
+// State per 2 MB block: 192 bytes per processor and 256 bytes shared, below 2 bytes per 4 KB page with one GPU.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/memory/page_mask.h"
+#include "sim/memory/processor.h"
+
+namespace uvmsim {
+
+// One processor's view of one block.
+struct ProcessorPages {
+  PageMask resident;  // holds a valid copy
+  PageMask mapped;    // has a page-table entry, local or remote
+  PageMask writable;  // that entry allows writes; subset of mapped
+};
+
+// What cudaMemAdvise set. The driver keeps this per VA range and splits ranges at hint boundaries; here it is per block.
+struct Hints {
+  ProcessorId preferred = kNoProcessor;
+  std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
+  bool read_mostly = false;
+  bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
+};
+
+struct VaBlock {
+  PageMask read_duplicated;
+  PageMask discarded;
+  PageMask evicted;       // left a GPU by eviction since they were last there
+  PageMask host_backed;   // pages with a host page allocated (kept until the block is freed)
+  std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
+  Hints hints;
+  std::uint32_t dma_mapped = 0;  // ProcessorId::bit() of GPUs whose DMA engines know the host pages
+  ProcessorId last_fault_destination = kNoProcessor;
+  std::uint32_t fault_migrations = 0;  // to that destination, in pages
+  bool live = false;
+  PageMask extent() const { return PageMask::range(first_page, static_cast<unsigned>(end_page - first_page)); }
+  bool full_size() const { return first_page == 0 && end_page == kPagesPerBlock; }
+};
+
+class AddressSpace {
+ public:
+  explicit AddressSpace(unsigned gpu_count);
+
+  // A range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
+  BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes);
+  // The blocks must hold no pages any more (the driver released them).
+  void free(BlockIndex first, std::uint64_t block_count);
+
+  std::uint64_t block_count() const { return blocks_.size(); }
+  unsigned processor_count() const { return processors_; }
+  unsigned gpu_count() const { return processors_ - 1; }
+
+  VaBlock& block(BlockIndex b) { return blocks_[b.value]; }
+  const VaBlock& block(BlockIndex b) const { return blocks_[b.value]; }
+  ProcessorPages& pages(BlockIndex b, ProcessorId p) { return pages_[b.value * processors_ + p.index]; }
+  const ProcessorPages& pages(BlockIndex b, ProcessorId p) const { return pages_[b.value * processors_ + p.index]; }
+
+  // Pages resident on any processor.
+  PageMask resident_anywhere(BlockIndex b) const;
+
+ private:
+  unsigned processors_;
+  std::vector<VaBlock> blocks_;
+  std::vector<ProcessorPages> pages_;  // [block][processor]
+  std::map<std::uint64_t, std::uint64_t> free_;  // first block -> count, coalesced
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,85 @@
+#include "sim/memory/gpu_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/common/check.h"
+
+namespace uvmsim {
+
+GpuMemory::GpuMemory(std::uint32_t chunk_count) : chunks_(chunk_count), free_(chunk_count) {
+  for (std::uint32_t i = 0; i < chunk_count; ++i) free_[i] = chunk_count - 1 - i;  // lowest id first
+}
+
+ChunkId GpuMemory::allocate() {
+  if (free_.empty()) return {};
+  const ChunkId c{free_.back()};
+  free_.pop_back();
+  UVMSIM_CHECK(chunk(c).state == ChunkState::kFree, "chunk {}", c.value);
+  chunk(c).state = ChunkState::kPinned;
+  return c;
+}
+
+void GpuMemory::release(ChunkId c) {
+  RootChunk& root = chunk(c);
+  UVMSIM_CHECK(root.state != ChunkState::kFree, "chunk {} released twice", c.value);
+  UVMSIM_CHECK(root.block == RootChunk::kNoBlock && root.used_slots == 0, "chunk {} is in use", c.value);
+  if (root.split) std::erase(partly_used_, c.value);
+  root.state = ChunkState::kFree;
+  root.split = false;
+  root.zeroed = false;
+  free_.push_back(c.value);
+}
+
+void GpuMemory::bind_whole(BlockIndex b, ChunkId c) {
+  if (b.value >= whole_.size()) whole_.resize(std::max<std::size_t>(b.value + 1, whole_.size() * 2));
+  UVMSIM_CHECK(!whole_[b.value].valid(), "block {} has a chunk", b.value);
+  whole_[b.value] = c;
+  chunk(c).block = b.value;
+}
+
+void GpuMemory::unbind_whole(BlockIndex b) {
+  chunk(whole_[b.value]).block = RootChunk::kNoBlock;
+  whole_[b.value] = ChunkId{};
+}
+
+SlotId GpuMemory::slot(BlockIndex b, unsigned unit) const {
+  return b.value < slots_.size() && slots_[b.value] ? (*slots_[b.value])[unit] : SlotId{};
+}
+
+SlotId GpuMemory::find_free_slot() const {
+  if (partly_used_.empty()) return {};
+  const std::uint32_t c = partly_used_.front();
+  return {c, static_cast<std::uint8_t>(std::countr_one(chunks_[c].used_slots))};
+}
+
+void GpuMemory::split(ChunkId c) {
+  RootChunk& root = chunk(c);
+  root.split = true;
+  root.used_slots = 0;
+  if (!root.slot_owner) root.slot_owner = std::make_unique<std::array<std::uint64_t, kBigPagesPerBlock>>();
+  partly_used_.push_back(c.value);
+}
+
+void GpuMemory::bind_slot(BlockIndex b, unsigned unit, SlotId s) {
+  if (b.value >= slots_.size()) slots_.resize(std::max<std::size_t>(b.value + 1, slots_.size() * 2));
+  if (!slots_[b.value]) slots_[b.value] = std::make_unique<Slots>();
+  (*slots_[b.value])[unit] = s;
+  RootChunk& root = chunk(ChunkId{s.chunk});
+  UVMSIM_CHECK((root.used_slots >> s.slot & 1) == 0, "slot {} of chunk {} is taken", s.slot, s.chunk);
+  root.used_slots |= std::uint32_t{1} << s.slot;
+  (*root.slot_owner)[s.slot] = b.value * kBigPagesPerBlock + unit;
+  if (root.used_slots == ~std::uint32_t{0}) std::erase(partly_used_, s.chunk);
+}
+
+ChunkId GpuMemory::unbind_slot(BlockIndex b, unsigned unit) {
+  SlotId& s = (*slots_[b.value])[unit];
+  RootChunk& root = chunk(ChunkId{s.chunk});
+  if (root.used_slots == ~std::uint32_t{0}) partly_used_.push_back(s.chunk);
+  root.used_slots &= ~(std::uint32_t{1} << s.slot);
+  const ChunkId emptied = root.used_slots == 0 ? ChunkId{s.chunk} : ChunkId{};
+  s = SlotId{};
+  return emptied;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,98 @@
+// The physical memory of one GPU that managed data may use: root chunks of 2 MB.
+//
+// A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations) share
+// root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
+// sub-chunks; the difference is at most 60 KB per allocation.)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/memory/chunk_id.h"
+#include "sim/memory/page_mask.h"
+
+namespace uvmsim {
+
+enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated };
+
+struct RootChunk {
+  static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
+  std::uint64_t block = kNoBlock;  // owner of a whole chunk
+  ChunkState state = ChunkState::kFree;
+  bool split = false;
+  bool zeroed = true;           // fresh from the physical allocator, no memset needed
+  std::uint32_t used_slots = 0;  // of a split chunk, bit per 64 KB
+  Nanoseconds ready{};           // when the copy that emptied it is done
+  std::unique_ptr<std::array<std::uint64_t, kBigPagesPerBlock>> slot_owner;  // of a split chunk
+};
+
+// A 64 KB slot of a split root chunk.
+struct SlotId {
+  std::uint32_t chunk = ChunkId::kNone;
+  std::uint8_t slot = 0;
+  bool valid() const { return chunk != ChunkId::kNone; }
+};
+
+class GpuMemory {
+ public:
+  explicit GpuMemory(std::uint32_t chunk_count);
+
+  std::uint32_t chunk_count() const { return static_cast<std::uint32_t>(chunks_.size()); }
+  std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()); }
+  RootChunk& chunk(ChunkId c) { return chunks_[c.value]; }
+  const RootChunk& chunk(ChunkId c) const { return chunks_[c.value]; }
+
+  // A free root chunk, pinned until unpin(); an invalid id when memory is full.
+  ChunkId allocate();
+  void release(ChunkId c);
+
+  // The whole chunk behind a full-size block, or invalid.
+  ChunkId whole(BlockIndex b) const { return b.value < whole_.size() ? whole_[b.value] : ChunkId{}; }
+  void bind_whole(BlockIndex b, ChunkId c);
+  void unbind_whole(BlockIndex b);
+
+  // Slots behind a short block: one per 64 KB unit of the block.
+  SlotId slot(BlockIndex b, unsigned unit) const;
+  // A free slot in a split chunk that is partly used, or invalid when a new root chunk must be split.
+  SlotId find_free_slot() const;
+  void split(ChunkId c);
+  void bind_slot(BlockIndex b, unsigned unit, SlotId s);
+  // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
+  ChunkId unbind_slot(BlockIndex b, unsigned unit);
+
+  // Calls f(block, page mask) for every block that owns part of the chunk.
+  template <class F>
+  void for_each_owner(ChunkId c, F&& f) const {
+    const RootChunk& root = chunk(c);
+    if (!root.split) {
+      if (root.block != RootChunk::kNoBlock) f(BlockIndex(root.block), PageMask::all());
+      return;
+    }
+    for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
+      if ((root.used_slots >> s & 1) == 0) continue;
+      const std::uint64_t owner = (*root.slot_owner)[s] / kBigPagesPerBlock;
+      bool seen = false;
+      PageMask mask;
+      for (unsigned t = 0; t < kBigPagesPerBlock; ++t) {
+        if ((root.used_slots >> t & 1) == 0 || (*root.slot_owner)[t] / kBigPagesPerBlock != owner) continue;
+        if (t < s) seen = true;
+        mask.set_range(static_cast<unsigned>((*root.slot_owner)[t] % kBigPagesPerBlock) * kPagesPerBigPage,
+                       kPagesPerBigPage);
+      }
+      if (!seen) f(BlockIndex(owner), mask);
+    }
+  }
+
+ private:
+  using Slots = std::array<SlotId, kBigPagesPerBlock>;
+  std::vector<RootChunk> chunks_;
+  std::vector<std::uint32_t> free_;    // stack
+  std::vector<ChunkId> whole_;         // by block
+  std::vector<std::unique_ptr<Slots>> slots_;  // by block, only for short blocks
+  std::vector<std::uint32_t> partly_used_;     // split chunks with a free slot, in order of splitting
+};
+
+}  // namespace uvmsim
