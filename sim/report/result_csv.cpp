@@ -1,0 +1,92 @@
+#include "sim/report/result_csv.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "sim/common/version.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::report {
+namespace {
+
+std::string policy_text(const RunRecord& record, std::string_view slot) {
+  for (const PolicyUsed& policy : record.policies) {
+    if (policy.slot != slot) continue;
+    std::string text = policy.name;
+    char separator = ':';
+    for (const auto& [key, value] : policy.parameters) {
+      text += fmt::format("{}{}={}", separator, key, value);
+      separator = ',';
+    }
+    return text;
+  }
+  return "";
+}
+
+// One row; `iteration` is null for the whole run.
+ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
+  const RunResult& result = record.result;
+  const Nanoseconds begin = iteration != nullptr ? iteration->begin : Nanoseconds{};
+  const Nanoseconds end = iteration != nullptr ? iteration->end : result.total;
+  ResultRow row = {
+      {"uvmsim_version", version()},
+      {"trace", record.trace.name},
+      {"trace_sha256", record.trace.sha256},
+      {"system", record.options.system.name},
+      {"layout", record.options.layout},
+      {"prefetch", policy_text(record, "prefetch")},
+      {"evict", policy_text(record, "evict")},
+      {"seed", fmt::format("{}", record.options.seed)},
+      {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
+      {"osf", format_thousandths(effective_osf_thousandths(result))},
+      {"footprint_bytes", fmt::format("{}", result.footprint_bytes)},
+      {"capacity_bytes", fmt::format("{}", result.capacity_bytes)},
+      {"scope", iteration != nullptr ? "iteration" : "total"},
+      {"iteration", iteration != nullptr ? fmt::format("{}", iteration->index) : ""},
+      {"begin_ns", fmt::format("{}", begin.value)},
+      {"end_ns", fmt::format("{}", end.value)},
+      {"duration_ns", fmt::format("{}", (end - begin).value)},
+      {"ideal_ns", iteration != nullptr ? "" : fmt::format("{}", result.ideal.value)},
+  };
+  for_each_counter(iteration != nullptr ? iteration->counters : result.counters,
+                   [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });
+  return row;
+}
+
+std::string quoted(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  std::string text = "\"";
+  for (const char c : field) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+}  // namespace
+
+std::vector<ResultRow> result_rows(const RunRecord& record) {
+  std::vector<ResultRow> rows;
+  for (const IterationResult& iteration : record.result.iterations) rows.push_back(row_of(record, &iteration));
+  rows.push_back(row_of(record, nullptr));
+  return rows;
+}
+
+std::string result_csv_header() {
+  std::vector<std::string> columns;
+  for (const auto& [column, value] : row_of(RunRecord{}, nullptr)) columns.push_back(column);
+  return fmt::format("{}\n", fmt::join(columns, ","));
+}
+
+std::string result_csv_rows(const RunRecord& record) {
+  std::string text;
+  for (const ResultRow& row : result_rows(record)) {
+    std::vector<std::string> fields;
+    for (const auto& [column, value] : row) fields.push_back(quoted(value));
+    text += fmt::format("{}\n", fmt::join(fields, ","));
+  }
+  return text;
+}
+
+}  // namespace uvmsim::report

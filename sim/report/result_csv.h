@@ -1,0 +1,22 @@
+// Results as CSV (RFC 4180): a header, then one row per iteration and one for the whole run.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/run_record.h"
+
+namespace uvmsim::report {
+
+// One row as (column, value), the same columns in the same order for every run. Also the shape of a database table.
+using ResultRow = std::vector<std::pair<std::string, std::string>>;
+
+// Iterations in order (column `scope` is "iteration"), then the whole run ("total").
+std::vector<ResultRow> result_rows(const RunRecord& record);
+
+std::string result_csv_header();
+// The rows of one run, each ending in a newline.
+std::string result_csv_rows(const RunRecord& record);
+
+}  // namespace uvmsim::report

@@ -1,0 +1,109 @@
+#include "sim/report/result_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/common/version.h"
+
+namespace uvmsim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const InputFile& file) { return {{"file", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}}; }
+
+Json trace_json(const RunRecord& record) {
+  Json out = to_json(record.trace);
+  out["partial"] = record.partial;
+  out["records"] = record.result.records;
+  out["schema"] = fmt::format("{}.{}", record.header.major, record.header.minor);
+  out["quantum_bytes"] = record.header.quantum_bytes;
+  out["program"] = record.header.program;
+  out["gpu"] = record.header.gpu;
+  out["driver"] = record.header.driver;
+  out["tool"] = record.header.tool;
+  return out;
+}
+
+// How the capacity was chosen: by a factor, in bytes, or not at all (the GPU's own memory).
+Json limit_json(const RunOptions& options) {
+  Json out = {{"by", "none"}, {"osf_thousandths", nullptr}, {"capacity_bytes", nullptr}, {"footprint_bytes", nullptr}};
+  if (options.capacity_bytes != 0) {
+    out["by"] = "capacity";
+    out["capacity_bytes"] = options.capacity_bytes;
+  } else if (options.limited) {
+    out["by"] = "osf";
+    out["osf_thousandths"] = options.osf_thousandths;
+  }
+  if (options.footprint_bytes != 0) out["footprint_bytes"] = options.footprint_bytes;
+  return out;
+}
+
+Json policies_json(const RunRecord& record) {
+  Json out = Json::object();
+  for (const PolicyUsed& policy : record.policies) {
+    Json parameters = Json::object();
+    for (const auto& [key, value] : policy.parameters) parameters[key] = value;
+    out[policy.slot] = {
+        {"name", policy.name}, {"information_class", policy.information_class}, {"parameters", std::move(parameters)}};
+  }
+  return out;
+}
+
+Json counters_json(const Counters& counters) {
+  Json out = Json::object();
+  for_each_counter(counters, [&](const char* name, std::uint64_t value) { out[name] = value; });
+  return out;
+}
+
+Json iteration_json(const IterationResult& iteration) {
+  return {{"index", iteration.index},
+          {"begin_ns", iteration.begin.value},
+          {"end_ns", iteration.end.value},
+          {"duration_ns", (iteration.end - iteration.begin).value},
+          {"counters", counters_json(iteration.counters)}};
+}
+
+Json unlimited_json(const RunRecord& record) {
+  if (!record.unlimited) return nullptr;
+  return {{"total_ns", record.unlimited->total.value},
+          {"settled_ns", record.unlimited->settled.value},
+          {"evictions", record.unlimited->evictions},
+          {"slowdown_thousandths", slowdown_to_unlimited_thousandths(record)}};
+}
+
+}  // namespace
+
+std::string result_json(const RunRecord& record) {
+  const RunResult& result = record.result;
+  Json out;
+  out["schema"] = kResultSchema;
+  out["uvmsim_version"] = version();
+  out["trace"] = trace_json(record);
+  out["layout"] = record.options.layout;
+  out["limit"] = limit_json(record.options);
+  out["seed"] = record.options.seed;
+  out["include_host_gaps"] = record.options.include_host_gaps;
+  out["policies"] = policies_json(record);
+  out["plugins"] = Json::array();
+  for (const InputFile& plugin : record.plugins) out["plugins"].push_back(to_json(plugin));
+
+  out["footprint_bytes"] = result.footprint_bytes;
+  out["capacity_bytes"] = result.capacity_bytes;
+  out["osf_thousandths"] = effective_osf_thousandths(result);
+  out["total_ns"] = result.total.value;
+  out["ideal_ns"] = result.ideal.value;
+  out["slowdown_thousandths"] = slowdown_thousandths(result);
+  out["unlimited"] = unlimited_json(record);
+  out["counters"] = counters_json(result.counters);
+  out["iterations"] = Json::array();
+  for (const IterationResult& iteration : result.iterations) out["iterations"].push_back(iteration_json(iteration));
+  const IterationResult* settled = settled_iteration(result);
+  out["settled"] = settled != nullptr ? iteration_json(*settled) : Json(nullptr);
+
+  out["system"] = Json::parse(record.system_json);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace uvmsim::report

@@ -1,0 +1,16 @@
+// A result as one JSON object on one line, schema "uvmsim.result/1" (README.md lists its keys).
+#pragma once
+
+#include <string>
+
+#include "sim/report/run_record.h"
+
+namespace uvmsim::report {
+
+inline constexpr const char* kResultSchema = "uvmsim.result/1";
+
+// Ends in a newline, so that several runs in one file are JSON lines. Integers only, keys in a fixed order: the same
+// run gives the same bytes everywhere. `system_json` of the record must be JSON.
+std::string result_json(const RunRecord& record);
+
+}  // namespace uvmsim::report

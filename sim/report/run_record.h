@@ -1,0 +1,65 @@
+// One finished run with everything that determined it: what every output format is made of.
+//
+// Formats are functions over this struct (result_json.h, result_csv.h); a new one needs nothing else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/simulation.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::report {
+
+// An input, named by its content: results do not depend on the folder a file lies in.
+struct InputFile {
+  std::string name;  // without its folder
+  std::uint64_t bytes = 0;
+  std::string sha256;
+};
+
+// Reads the file once. Throws InputError "cannot read <path>: <reason>".
+InputFile describe_input(const std::string& path);
+
+struct PolicyUsed {
+  std::string slot;  // "prefetch", "evict"
+  std::string name;
+  std::string information_class;                                // "D0" (faults and migrations) to "D4" (the future)
+  std::vector<std::pair<std::string, std::string>> parameters;  // all of them, with their defaults
+};
+
+// The same program, system and policies with the GPU's whole memory: what "slowdown against no limit" divides by.
+struct UnlimitedRun {
+  Nanoseconds total{};
+  Nanoseconds settled{};        // last iteration; zero without iterations
+  std::uint64_t evictions = 0;  // not 0: even the whole GPU is too small for this program
+};
+
+struct RunRecord {
+  InputFile trace;
+  bool partial = false;  // the trace was cut off; only its whole part ran
+  trace::Header header;
+  std::string system_json;  // the resolved system
+  std::vector<PolicyUsed> policies;
+  std::vector<InputFile> plugins;
+  RunOptions options;
+  RunResult result;
+  std::optional<UnlimitedRun> unlimited;  // absent when the run itself was unlimited, or not asked for
+};
+
+// The last iteration, in which one-off costs are over; null when the trace marks no iterations.
+const IterationResult* settled_iteration(const RunResult& result);
+
+// footprint / capacity in thousandths.
+std::uint64_t effective_osf_thousandths(const RunResult& result);
+
+// Total time over the time with everything resident.
+std::uint64_t slowdown_thousandths(const RunResult& result);
+
+// Settled iteration (or the whole run when there is none) over the same of the unlimited run; 0 when that is absent.
+std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record);
+
+}  // namespace uvmsim::report

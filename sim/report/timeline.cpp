@@ -1,0 +1,166 @@
+#include "sim/report/timeline.h"
+
+#include <fmt/format.h>
+
+#include "sim/report/json_text.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::report {
+namespace {
+
+constexpr std::uint64_t kHostProcess = 1;
+constexpr std::uint64_t kFirstGpuProcess = 2;
+
+// Track numbers within a process, in the order in which viewers show them.
+constexpr std::uint64_t kRanges = 1;
+constexpr std::uint64_t kCpuFaults = 2;
+constexpr std::uint64_t kThrashing = 3;
+
+constexpr std::uint64_t kFaultBatches = 1;
+constexpr std::uint64_t kHostToDevice = 2;
+constexpr std::uint64_t kDeviceToHost = 3;
+constexpr std::uint64_t kDeviceToDevice = 4;
+constexpr std::uint64_t kEvictions = 5;
+constexpr std::uint64_t kRemoteMaps = 6;
+constexpr std::uint64_t kFirstStream = 100;
+
+std::string_view name_of(TransferCause cause) {
+  switch (cause) {
+    case TransferCause::kUser:
+      return "user";
+    case TransferCause::kFault:
+      return "fault";
+    case TransferCause::kPrefetch:
+      return "prefetch";
+    case TransferCause::kEvict:
+      return "evict";
+    case TransferCause::kAccessCounter:
+      return "access counter";
+  }
+  return "unknown";
+}
+
+std::uint64_t process_of(std::int32_t device) {
+  return device < 0 ? kHostProcess : kFirstGpuProcess + static_cast<std::uint64_t>(device);
+}
+
+}  // namespace
+
+Timeline::Timeline(const std::string& path) : file_(path) { file_.write("[\n"); }
+
+void Timeline::on(const KernelEvent& event) {
+  const Track track =
+      named_track(process_of(event.device), kFirstStream + event.stream, fmt::format("stream {}", event.stream));
+  slice(track, event.name, "kernel", event.start, event.end, "");
+}
+
+void Timeline::on(const FaultBatchEvent& event) {
+  slice(named_track(process_of(event.device), kFaultBatches, "fault batches"),
+        event.write ? "write faults" : "read faults", "fault batch", event.start, event.end,
+        fmt::format(R"("service_start_us":{},"raw_faults":{},"faulting_pages":{},"blocks":{},"lowest_address":"{:#x}")",
+                    format_us(event.service_start), event.raw_faults, event.faulting_pages, event.blocks,
+                    event.lowest_address));
+}
+
+void Timeline::on(const TransferEvent& event) {
+  Track track{};
+  switch (event.direction) {
+    case TransferDirection::kHostToDevice:
+      track = named_track(process_of(event.device), kHostToDevice, "migration HtoD");
+      break;
+    case TransferDirection::kDeviceToHost:
+      track = named_track(process_of(event.device), kDeviceToHost, "migration DtoH");
+      break;
+    case TransferDirection::kDeviceToDevice:
+      track = named_track(process_of(event.device), kDeviceToDevice, "migration DtoD");
+      break;
+  }
+  const std::string_view cause = name_of(event.cause);
+  slice(track, cause, cause, event.start, event.end,
+        fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
+}
+
+void Timeline::on(const EvictionEvent& event) {
+  instant(named_track(process_of(event.device), kEvictions, "evictions"), "eviction", "eviction", event.at,
+          fmt::format(R"("copied_bytes":{},"address":"{:#x}")", event.copied_bytes, event.address));
+}
+
+void Timeline::on(const CpuFaultEvent& event) {
+  slice(named_track(kHostProcess, kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
+        "cpu fault", event.start, event.end, fmt::format(R"("address":"{:#x}")", event.address));
+}
+
+void Timeline::on(const RemoteMapEvent& event) {
+  instant(named_track(process_of(event.device), kRemoteMaps, "remote maps"), "remote map", "remote map", event.at,
+          fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
+}
+
+void Timeline::on(const ThrashingEvent& event) {
+  instant(named_track(kHostProcess, kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
+          fmt::format(R"("address":"{:#x}")", event.address));
+}
+
+void Timeline::on(const ResidencyEvent& event) {
+  const auto [pending, inserted] = pending_residency_.try_emplace(event.device, event);
+  if (inserted) return;
+  if (pending->second.at != event.at) write_residency(pending->second);
+  pending->second = event;
+}
+
+void Timeline::on(const RangeEvent& event) {
+  slice(named_track(kHostProcess, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
+}
+
+void Timeline::finish() {
+  for (const auto& [device, event] : pending_residency_) write_residency(event);
+  pending_residency_.clear();
+  file_.write("\n]\n");
+  file_.commit();
+}
+
+void Timeline::name_process(std::uint64_t process) {
+  if (!named_processes_.insert(process).second) return;
+  const std::string name =
+      process == kHostProcess ? std::string("host") : fmt::format("GPU {}", process - kFirstGpuProcess);
+  write_event(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})", process, name));
+}
+
+Timeline::Track Timeline::named_track(std::uint64_t process, std::uint64_t thread, std::string_view name) {
+  const Track track{process, thread};
+  if (!named_threads_.insert({process, thread}).second) return track;
+  name_process(process);
+  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})", process,
+                          thread, name));
+  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
+                          process, thread, thread));
+  return track;
+}
+
+void Timeline::slice(Track track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds end,
+                     std::string_view arguments) {
+  write_event(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"{}","name":{},"args":{{{}}}}})",
+                          track.process, track.thread, format_us(start), format_us(end - start), category,
+                          json_text(name), arguments));
+}
+
+void Timeline::instant(Track track, std::string_view name, std::string_view category, Nanoseconds at,
+                       std::string_view arguments) {
+  write_event(fmt::format(R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"cat":"{}","name":{},"args":{{{}}}}})",
+                          track.process, track.thread, format_us(at), category, json_text(name), arguments));
+}
+
+void Timeline::write_residency(const ResidencyEvent& event) {
+  const std::uint64_t process = process_of(event.device);
+  name_process(process);
+  write_event(
+      fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":"residency","args":{{"resident_bytes":{},"chunk_bytes":{}}}}})",
+                  process, format_us(event.at), event.resident_bytes, event.chunk_bytes));
+}
+
+void Timeline::write_event(std::string_view text) {
+  if (!first_) file_.write(",\n");
+  first_ = false;
+  file_.write(text);
+}
+
+}  // namespace uvmsim::report

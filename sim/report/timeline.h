@@ -1,0 +1,68 @@
+// Draws a run for Perfetto (ui.perfetto.dev) or chrome://tracing: the Chrome trace event format, an array of events.
+//
+// Events are written as they come, so a timeline of any length needs a constant amount of memory. One process per GPU
+// and one for the host; their tracks:
+//   GPU n   stream s             kernels
+//           fault batches        first fault's arrival until the replay; service start, counts and blocks as arguments
+//           migration HtoD/DtoH/DtoD   one slice per transaction, category = cause (fault, prefetch, evict, ...)
+//           evictions, remote maps     instants
+//           residency            counter: resident and chunk bytes
+//   host    ranges               iterations and named ranges
+//           CPU faults, thrashing
+// Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sim/common/atomic_file.h"
+#include "sim/report/event_sink.h"
+
+namespace uvmsim::report {
+
+class Timeline final : public EventSink {
+ public:
+  // Opens the file; throws InputError when it cannot be written. Nothing appears at `path` before finish().
+  explicit Timeline(const std::string& path);
+
+  void on(const KernelEvent& event) override;
+  void on(const FaultBatchEvent& event) override;
+  void on(const TransferEvent& event) override;
+  void on(const EvictionEvent& event) override;
+  void on(const CpuFaultEvent& event) override;
+  void on(const RemoteMapEvent& event) override;
+  void on(const ThrashingEvent& event) override;
+  void on(const ResidencyEvent& event) override;
+  void on(const RangeEvent& event) override;
+
+  // Completes the array and puts the file in place. No event after it.
+  void finish();
+
+ private:
+  struct Track {
+    std::uint64_t process;
+    std::uint64_t thread;
+  };
+
+  void name_process(std::uint64_t process);
+  Track named_track(std::uint64_t process, std::uint64_t thread, std::string_view name);
+  void slice(Track track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds end,
+             std::string_view arguments);
+  void instant(Track track, std::string_view name, std::string_view category, Nanoseconds at,
+               std::string_view arguments);
+  void write_residency(const ResidencyEvent& event);
+  void write_event(std::string_view text);
+
+  AtomicFile file_;
+  bool first_ = true;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
+  std::set<std::uint64_t> named_processes_;
+  // Last residency per device, not yet written: several changes at one instant become one sample.
+  std::map<std::int32_t, ResidencyEvent> pending_residency_;
+};
+
+}  // namespace uvmsim::report
