@@ -1,0 +1,103 @@
+// The GPU's replayable fault buffer: a ring that the hardware fills (PUT) and the driver drains (GET).
+//
+// The engine puts raw faults with the time at which they arrive; the driver fetches and flushes at its own times and
+// sees only what has arrived by then. The driver keeps a cached copy of PUT and reads the real one (over PCIe) only
+// when it has consumed everything up to the copy (NVIDIA UVM 580: fetch_fault_buffer_entries).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/common/units.h"
+
+namespace uvmsim::gmmu {
+
+// In ascending intrusiveness.
+enum class FaultAccess : std::uint8_t { kPrefetch = 0, kRead = 1, kWrite = 2, kAtomicWeak = 3, kAtomicStrong = 4 };
+
+struct RawFault {
+  Nanoseconds arrival{};
+  PageIndex page{};
+  std::uint32_t sm = 0;
+  FaultAccess access = FaultAccess::kRead;
+};
+
+// What a fetch yields: one fault, or several that were merged because they followed one another.
+struct FaultEntry {
+  RawFault fault;                // the most intrusive of them
+  std::uint32_t instances = 1;   // raw faults merged into this entry
+  std::uint8_t access_mask = 0;  // bit per FaultAccess seen
+};
+
+enum class PutResult : std::uint8_t {
+  kAccepted,
+  kOverflow,  // the ring is full: the fault is lost and must be raised again after a replay
+  kSmLimit,   // the SM has as many faults outstanding as it may: likewise
+};
+
+class FaultBuffer {
+ public:
+  // depth: raw faults the ring holds, > 0. faults_per_sm: raw faults an SM may raise between two replays, > 0.
+  // sms_per_utlb: SMs that share the micro TLB by which the driver merges (1 since Ampere, 2 on Volta).
+  FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
+
+  // A raw fault of SM fault.sm. Faults come in about ascending arrival: one that arrives before others already in the
+  // ring is sorted in before them, but never before what the driver has already seen. Equal times keep call order.
+  // Occupancy is judged at the call: a fault put ahead of its time takes its place at once.
+  PutResult put(const RawFault& fault);
+  // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
+  void replayed();
+  bool may_fault(std::uint32_t sm) const;
+
+  // Up to `limit` raw faults, in order, that arrived at or before `now`; adjacent duplicates merged when `coalesce`:
+  // with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last entry if
+  // that is of the same page and at least as intrusive. The result is valid until the next call of fetch().
+  std::span<const FaultEntry> fetch(Nanoseconds now, std::uint32_t limit, bool coalesce);
+  // Raw faults in the last fetch.
+  std::uint32_t fetched_raw() const { return fetched_raw_; }
+
+  // Drops everything up to PUT as last read by the driver (CACHED_PUT) or, after reading it again at `now`, everything
+  // that has arrived (UPDATE_PUT). Returns the raw faults dropped.
+  std::uint32_t flush_cached_put();
+  std::uint32_t flush_update_put(Nanoseconds now);
+
+  bool empty() const { return get_ == put_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(put_ - get_); }
+  // True if a fault has arrived that is neither fetched nor flushed.
+  bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
+  // Arrival of the oldest fault in the ring; only when not empty.
+  Nanoseconds next_arrival() const { return at(get_).arrival; }
+  std::uint64_t overflowed() const { return overflowed_; }  // since construction
+
+ private:
+  // Indices count up for ever; a position of the ring is an index modulo its size, a power of two.
+  RawFault& at(std::uint64_t index) { return ring_[static_cast<std::size_t>(index & mask_)]; }
+  const RawFault& at(std::uint64_t index) const { return ring_[static_cast<std::size_t>(index & mask_)]; }
+  std::uint64_t put_at(Nanoseconds now) const;
+  std::uint32_t flush();
+  bool merge(const RawFault& fault);
+
+  std::uint32_t depth_, faults_per_sm_, sms_per_utlb_;
+  std::uint64_t mask_;
+  std::vector<RawFault> ring_;
+  std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;
+  std::uint64_t overflowed_ = 0;
+  std::uint32_t fetched_raw_ = 0;
+  std::vector<FaultEntry> batch_;
+  // Per SM faults raised since replay number `replay`; per micro TLB the last entry of fetch number `fetch`.
+  struct Outstanding {
+    std::uint64_t replay = 0;
+    std::uint32_t faults = 0;
+  };
+  struct LastEntry {
+    std::uint64_t fetch = 0;
+    std::uint32_t index = 0;
+  };
+  std::uint64_t replay_ = 1, fetch_ = 0;
+  std::vector<Outstanding> outstanding_;
+  std::vector<LastEntry> last_entries_;
+};
+
+}  // namespace uvmsim::gmmu

@@ -1,0 +1,73 @@
+#include "sim/link/bandwidth_profile.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+
+namespace uvmsim::link {
+
+BandwidthProfile::BandwidthProfile(std::uint64_t bytes_per_us, std::size_t breakpoints)
+    : capacity_(bytes_per_us), limit_(std::max<std::size_t>(breakpoints, 16)) {
+  points_.reserve(limit_);
+}
+
+// Index of the first breakpoint later than `time`.
+std::size_t BandwidthProfile::index_after(Nanoseconds time) const {
+  const auto later = std::upper_bound(points_.begin(), points_.end(), time,
+                                      [](Nanoseconds t, const Breakpoint& point) { return t < point.time; });
+  return static_cast<std::size_t>(later - points_.begin());
+}
+
+BandwidthProfile::Share BandwidthProfile::free_at(Nanoseconds time) const {
+  if (points_.empty() || time >= points_.back().time) return {capacity_, kForever};
+  const std::size_t next = index_after(time);
+  const std::uint64_t used = next == 0 ? 0 : points_[next - 1].used;
+  return {capacity_ - used, points_[next].time};
+}
+
+void BandwidthProfile::take(Nanoseconds start, Nanoseconds end, std::uint64_t bytes_per_us) {
+  if (start >= end || bytes_per_us == 0) return;
+  UVMSIM_CHECK(bytes_per_us <= capacity_, "{} of {} bytes/us promised", bytes_per_us, capacity_);
+  // A take adds at most two breakpoints. Dropping a quarter at a time keeps this rare.
+  if (points_.size() + 2 > limit_) points_.erase(points_.begin(), points_.begin() + static_cast<long>(limit_ / 4));
+
+  if (points_.empty() || start > points_.back().time) {
+    points_.push_back({start, bytes_per_us});
+    points_.push_back({end, 0});
+  } else if (start == points_.back().time) {
+    if (points_.size() > 1 && points_[points_.size() - 2].used == bytes_per_us) {
+      points_.back().time = end;  // the promise goes on at the same rate
+    } else {
+      points_.back().used = bytes_per_us;
+      points_.push_back({end, 0});
+    }
+  } else {
+    take_in_the_middle(start, end, bytes_per_us);
+  }
+}
+
+// Makes `time` a breakpoint and returns its index.
+std::size_t BandwidthProfile::split(Nanoseconds time) {
+  const std::size_t next = index_after(time);
+  if (next > 0 && points_[next - 1].time == time) return next - 1;
+  const std::uint64_t used = next == 0 ? 0 : points_[next - 1].used;
+  points_.insert(points_.begin() + static_cast<long>(next), {time, used});
+  return next;
+}
+
+void BandwidthProfile::take_in_the_middle(Nanoseconds start, Nanoseconds end, std::uint64_t bytes_per_us) {
+  const std::size_t first = split(start);
+  const std::size_t last = split(end);
+  for (std::size_t i = first; i < last; ++i) {
+    points_[i].used += bytes_per_us;
+    UVMSIM_CHECK(points_[i].used <= capacity_, "{} of {} bytes/us promised at {} ns", points_[i].used, capacity_,
+                 points_[i].time.value);
+  }
+}
+
+void BandwidthProfile::forget_before(Nanoseconds time) {
+  const std::size_t next = index_after(time);
+  if (next > 1) points_.erase(points_.begin(), points_.begin() + static_cast<long>(next - 1));
+}
+
+}  // namespace uvmsim::link

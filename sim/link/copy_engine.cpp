@@ -1,0 +1,87 @@
+#include "sim/link/copy_engine.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+
+namespace uvmsim::link {
+namespace {
+
+// bytes/us times ns: 1000 of them are a byte. Shares of a run are added up in these, so only its end is rounded (up to
+// a whole nanosecond).
+constexpr std::uint64_t kWorkPerByte = 1000;
+
+constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+CopyEngine::CopyEngine(const EngineRates& rates, BandwidthProfile* duplex, BandwidthProfile* host)
+    : rates_(rates), duplex_(duplex), host_(host) {
+  UVMSIM_CHECK(rates.bytes_per_us > 0, "a copy engine needs a bandwidth");
+}
+
+void CopyEngine::begin_push(Nanoseconds earliest) {
+  next_start_ = std::max(earliest, busy_until_);
+  first_ = true;
+}
+
+RunTimes CopyEngine::run(std::uint64_t bytes) {
+  UVMSIM_CHECK(bytes > 0 && bytes < (std::uint64_t{1} << 50), "a run of {} bytes", bytes);
+  const Nanoseconds start = next_start_;
+  const Nanoseconds end = move(start + (first_ ? rates_.latency : rates_.run), bytes);
+  pushes_ += first_ ? 1 : 0;
+  first_ = false;
+  next_start_ = busy_until_ = end;
+  busy_time_ += end - start;
+  bytes_ += bytes;
+  ++runs_;
+  return {start, end};
+}
+
+// When `bytes` that set out at `from` have arrived.
+Nanoseconds CopyEngine::move(Nanoseconds from, std::uint64_t bytes) {
+  std::uint64_t work = bytes * kWorkPerByte;
+  if (duplex_ == nullptr && host_ == nullptr) {
+    return from + Nanoseconds(static_cast<std::int64_t>(divide_up(work, rates_.bytes_per_us)));
+  }
+  for (Nanoseconds now = from;;) {
+    std::uint64_t rate = rates_.bytes_per_us;
+    Nanoseconds until = BandwidthProfile::kForever;
+    for (const BandwidthProfile* shared : {duplex_, host_}) {
+      if (shared == nullptr) continue;
+      const BandwidthProfile::Share share = shared->free_at(now);
+      rate = std::min(rate, share.bytes_per_us);
+      until = std::min(until, share.until);
+    }
+    Nanoseconds end = until;
+    if (rate > 0) {
+      const auto needed = Nanoseconds(static_cast<std::int64_t>(divide_up(work, rate)));
+      const bool last = needed <= until - now;
+      if (last) end = now + needed;
+      if (duplex_ != nullptr) duplex_->take(now, end, rate);
+      if (host_ != nullptr) host_->take(now, end, rate);
+      if (last) return end;
+      work -= rate * static_cast<std::uint64_t>((end - now).value);
+    }
+    now = end;
+  }
+}
+
+Nanoseconds CopyEngine::submit(Nanoseconds earliest, std::span<const std::uint64_t> run_bytes,
+                               std::span<RunTimes> times) {
+  UVMSIM_CHECK(times.empty() || times.size() == run_bytes.size(), "{} runs, room for {} times", run_bytes.size(),
+               times.size());
+  if (run_bytes.empty()) return earliest;
+  begin_push(earliest);
+  for (std::size_t i = 0; i < run_bytes.size(); ++i) {
+    const RunTimes run_times = run(run_bytes[i]);
+    if (!times.empty()) times[i] = run_times;
+  }
+  return busy_until_;
+}
+
+Nanoseconds CopyEngine::unloaded_time(std::uint64_t bytes) const {
+  return rates_.latency + Nanoseconds(static_cast<std::int64_t>(divide_up(bytes * kWorkPerByte, rates_.bytes_per_us)));
+}
+
+}  // namespace uvmsim::link

@@ -1,0 +1,71 @@
+// One direction of one link: the copy engine that moves runs of pages, in order.
+//
+// A push is what the driver submits at once: runs of contiguous bytes. Time of a push on a free link (times in ns):
+//   first run: latency + bytes / bandwidth; every later run: run_ns + bytes / bandwidth, from the end of the run before
+// Pushes queue first in, first out. Where engines share bandwidth (both directions of a link, all links of the host's
+// memory), what an earlier submission was promised stays and a later one gets the rest, or waits while nothing is
+// left. Only bytes on their way use bandwidth, latency and run_ns do not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sim/common/units.h"
+#include "sim/link/bandwidth_profile.h"
+
+namespace uvmsim::link {
+
+struct RunTimes {
+  Nanoseconds start{}, end{};
+};
+
+struct EngineRates {
+  Nanoseconds latency{};
+  Nanoseconds run{};
+  std::uint64_t bytes_per_us = 0;  // > 0
+};
+
+class CopyEngine {
+ public:
+  // `duplex` (both directions of the link) and `host` (all links) may be null; they must outlive the engine.
+  CopyEngine(const EngineRates& rates, BandwidthProfile* duplex, BandwidthProfile* host);
+
+  // Opens a push that may start at `earliest`: its first run starts then, or when the engine is free.
+  // Later pushes may name an earlier time than this one; they start after it all the same.
+  void begin_push(Nanoseconds earliest);
+  // The next run of the open push; bytes > 0. The last run's end is the push's completion.
+  RunTimes run(std::uint64_t bytes);
+
+  // A whole push at once. Writes each run's times when `times` is not empty (then as many as runs). Returns the
+  // completion; `earliest` itself, touching nothing, when there are no runs.
+  Nanoseconds submit(Nanoseconds earliest, std::span<const std::uint64_t> run_bytes, std::span<RunTimes> times = {});
+  RunTimes submit(Nanoseconds earliest, std::uint64_t bytes) {
+    begin_push(earliest);
+    return run(bytes);
+  }
+
+  // End of everything submitted so far.
+  Nanoseconds busy_until() const { return busy_until_; }
+  // Since construction.
+  Nanoseconds busy_time() const { return busy_time_; }  // sum over runs of end - start
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t runs() const { return runs_; }
+  std::uint64_t pushes() const { return pushes_; }
+
+  // Completion of one run of a fresh push on an idle machine, for estimates.
+  Nanoseconds unloaded_time(std::uint64_t bytes) const;
+
+ private:
+  Nanoseconds move(Nanoseconds from, std::uint64_t bytes);
+
+  EngineRates rates_;
+  BandwidthProfile* duplex_;
+  BandwidthProfile* host_;
+  Nanoseconds busy_until_{};
+  Nanoseconds next_start_{};  // of the open push's next run
+  bool first_ = true;         // the open push has no run yet
+  Nanoseconds busy_time_{};
+  std::uint64_t bytes_ = 0, runs_ = 0, pushes_ = 0;
+};
+
+}  // namespace uvmsim::link

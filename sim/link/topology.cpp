@@ -1,0 +1,74 @@
+#include "sim/link/topology.h"
+
+#include <algorithm>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::link {
+namespace {
+
+// Far above any link (1 TB/us), low enough that no sum of engines overflows.
+constexpr std::uint64_t kMaxBytesPerUs = std::uint64_t{1} << 40;
+
+EngineRates rates_of(const config::LinkDirectionConfig& direction, std::size_t gpu, const char* key) {
+  if (direction.bytes_per_us == 0 || direction.bytes_per_us > kMaxBytesPerUs) {
+    throw_input_error("host_links[{}].{}.bytes_per_us: {}; allowed: 1 to {}", gpu, key, direction.bytes_per_us,
+                      kMaxBytesPerUs);
+  }
+  return {Nanoseconds(static_cast<std::int64_t>(direction.latency_ns)),
+          Nanoseconds(static_cast<std::int64_t>(direction.run_ns)), direction.bytes_per_us};
+}
+
+std::unique_ptr<BandwidthProfile> shared(std::uint64_t bytes_per_us, std::uint64_t sum_of_engines) {
+  if (bytes_per_us == 0 || bytes_per_us >= sum_of_engines) return nullptr;
+  return std::make_unique<BandwidthProfile>(bytes_per_us);
+}
+
+}  // namespace
+
+Topology::Topology(const config::SystemConfig& system) {
+  if (system.host_links.size() != system.gpus.size()) {
+    throw_input_error("host_links: {} links for {} GPUs; allowed: one per GPU", system.host_links.size(),
+                      system.gpus.size());
+  }
+  const bool has_ssd = system.ssd.memory_bytes != 0;
+  if (has_ssd) {
+    for (const std::uint64_t bandwidth : {system.ssd.read_bytes_per_us, system.ssd.write_bytes_per_us}) {
+      if (bandwidth == 0 || bandwidth > kMaxBytesPerUs) {
+        throw_input_error("ssd: read_bytes_per_us and write_bytes_per_us of a tier with memory; allowed: 1 to {}",
+                          kMaxBytesPerUs);
+      }
+    }
+  }
+  std::uint64_t sum = has_ssd ? system.ssd.read_bytes_per_us + system.ssd.write_bytes_per_us : 0;
+  for (const config::LinkConfig& link : system.host_links) {
+    sum += std::min(link.host_to_device.bytes_per_us, kMaxBytesPerUs) +
+           std::min(link.device_to_host.bytes_per_us, kMaxBytesPerUs);
+  }
+  host_ = shared(system.host.memory_bytes_per_us, sum);
+
+  for (std::size_t gpu = 0; gpu < system.host_links.size(); ++gpu) {
+    const config::LinkConfig& link = system.host_links[gpu];
+    const EngineRates down = rates_of(link.host_to_device, gpu, "host_to_device");
+    const EngineRates up = rates_of(link.device_to_host, gpu, "device_to_host");
+    auto duplex = shared(link.both_ways_bytes_per_us, down.bytes_per_us + up.bytes_per_us);
+    BandwidthProfile* const both_ways = duplex.get();
+    links_.push_back(std::make_unique<Link>(
+        Link{std::move(duplex), CopyEngine(down, both_ways, host_.get()), CopyEngine(up, both_ways, host_.get())}));
+  }
+  if (has_ssd) {
+    const Nanoseconds latency(static_cast<std::int64_t>(system.ssd.latency_ns));
+    ssd_ = std::make_unique<Ssd>(
+        Ssd{CopyEngine({latency, Nanoseconds(0), system.ssd.read_bytes_per_us}, nullptr, host_.get()),
+            CopyEngine({latency, Nanoseconds(0), system.ssd.write_bytes_per_us}, nullptr, host_.get())});
+  }
+}
+
+void Topology::forget_before(Nanoseconds time) {
+  if (host_) host_->forget_before(time);
+  for (const auto& link : links_) {
+    if (link->duplex) link->duplex->forget_before(time);
+  }
+}
+
+}  // namespace uvmsim::link

@@ -1,0 +1,54 @@
+// All links of a system: one pair of copy engines per GPU to the host, one pair between the host and its SSD tier.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/link/bandwidth_profile.h"
+#include "sim/link/copy_engine.h"
+
+namespace uvmsim::link {
+
+enum class Direction : std::uint8_t { kHostToDevice = 0, kDeviceToHost = 1 };
+
+class Topology {
+ public:
+  // Needs one host link per GPU with a bandwidth in both directions; throws InputError naming the key otherwise.
+  explicit Topology(const config::SystemConfig& system);
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
+
+  std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(links_.size()); }
+  // The engine stays where it is for the life of the topology.
+  CopyEngine& engine(std::uint32_t gpu, Direction direction) {
+    return direction == Direction::kHostToDevice ? links_[gpu]->host_to_device : links_[gpu]->device_to_host;
+  }
+  const CopyEngine& engine(std::uint32_t gpu, Direction direction) const {
+    return direction == Direction::kHostToDevice ? links_[gpu]->host_to_device : links_[gpu]->device_to_host;
+  }
+
+  bool has_ssd() const { return ssd_ != nullptr; }
+  // Only when has_ssd(): reading brings data up to the host, writing takes it down.
+  CopyEngine& ssd_read() { return ssd_->read; }
+  CopyEngine& ssd_write() { return ssd_->write; }
+
+  // No later push will ask to start before `time`: lets the shared bandwidths forget what lies before. Optional.
+  void forget_before(Nanoseconds time);
+
+ private:
+  struct Link {
+    std::unique_ptr<BandwidthProfile> duplex;  // null when both directions together reach the sum of the two
+    CopyEngine host_to_device, device_to_host;
+  };
+  struct Ssd {
+    CopyEngine read, write;
+  };
+
+  std::unique_ptr<BandwidthProfile> host_;  // null when host memory is no limit
+  std::vector<std::unique_ptr<Link>> links_;
+  std::unique_ptr<Ssd> ssd_;
+};
+
+}  // namespace uvmsim::link
