@@ -5,6 +5,9 @@
 
 namespace uvmsim {
 
+// For products that do not fit 64 bits. g++ and clang have it; __extension__ says that we know it is not ISO C++.
+__extension__ using WideUnsigned = unsigned __int128;
+
 // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Random {
  public:
@@ -18,7 +21,7 @@ class Random {
   }
   // Uniform in [0, bound); bound > 0. Slightly biased for bounds near 2^64, which no caller uses.
   constexpr std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    return static_cast<std::uint64_t>((static_cast<WideUnsigned>(next()) * bound) >> 64);
   }
 
  private:
