@@ -2,9 +2,13 @@
 //
 // Every number in a system file has its source beside it. Costs are per system, never per workload. Durations are in
 // nanoseconds, sizes in bytes, bandwidths in bytes per microsecond (= MB/s), so that the model stays in integers.
+//
+// A new member also needs its line in schema.cpp, which does not compile without it; loading, printing, --set and the
+// JSON schema follow from there.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -126,7 +130,7 @@ struct RuntimeCosts {
   std::uint64_t synchronize_ns = 4000;   // return of a synchronising call
   std::uint64_t touch_ns = 600;          // a lone thread's dependent touch of a fresh page
   std::uint64_t allocate_ns = 6800;      // cudaMallocManaged
-  std::uint64_t allocate_ns_per_gib = 8500000;
+  std::uint64_t allocate_ns_per_gib = 8500;
   std::uint64_t free_ns = 6500;           // cudaFree of managed memory, untouched
   std::uint64_t free_touched_ns = 22000;  // cudaFree of managed memory that was populated
   std::uint64_t free_ns_per_mib = 6800;   // per populated MiB
@@ -143,6 +147,8 @@ struct SystemConfig {
   DriverConfig driver;
   DriverCosts costs;
   RuntimeCosts runtime;
+  // Where each parameter comes from, by its dotted key ("costs.batch_ns", "gpus.0.sm_count"). Filled by the loader.
+  std::map<std::string, std::string> sources;
 };
 
 }  // namespace uvmsim::config

@@ -1,0 +1,14 @@
+// "Did you mean": the closest of a set of names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim::config {
+
+// The candidate with the fewest single-character edits to `name` (a swap of neighbours counts once); the first of
+// equals. Empty when there are no candidates.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace uvmsim::config

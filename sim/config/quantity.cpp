@@ -1,0 +1,166 @@
+#include "sim/config/quantity.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <span>
+
+namespace uvmsim::config {
+namespace {
+
+struct Spelling {
+  std::string_view text;
+  std::uint64_t factor;  // base units in one of these
+};
+
+constexpr std::uint64_t kKibi = 1024;
+constexpr std::uint64_t kMebi = kKibi * kKibi;
+constexpr std::uint64_t kGibi = kMebi * kKibi;
+constexpr std::uint64_t kTebi = kGibi * kKibi;
+constexpr std::uint64_t kMillion = 1000000;
+
+constexpr Spelling kPercentSpellings[] = {{"%", 1}};
+constexpr Spelling kTimeSpellings[] = {{"ns", 1}, {"us", 1000}, {"ms", kMillion}, {"s", 1000 * kMillion}};
+constexpr Spelling kPerGibSpellings[] = {{"ns/GiB", 1}, {"us/GiB", 1000}, {"ms/GiB", kMillion}};
+constexpr Spelling kPerMibSpellings[] = {{"ns/MiB", 1}, {"us/MiB", 1000}, {"ms/MiB", kMillion}};
+constexpr Spelling kSizeSpellings[] = {{"B", 1},           {"KiB", kKibi},          {"MiB", kMebi},
+                                       {"GiB", kGibi},     {"TiB", kTebi},          {"kB", 1000},
+                                       {"MB", kMillion},   {"GB", 1000 * kMillion}, {"TB", kMillion * kMillion}};
+constexpr Spelling kBandwidthSpellings[] = {{"MB/s", 1}, {"GB/s", 1000}, {"TB/s", kMillion}};
+constexpr Spelling kFlopsSpellings[] = {{"MFLOPS", 1}, {"GFLOPS", 1000}, {"TFLOPS", kMillion}};
+constexpr Spelling kFrequencySpellings[] = {{"kHz", 1}, {"MHz", 1000}, {"GHz", kMillion}};
+
+std::span<const Spelling> spellings(Unit unit) {
+  switch (unit) {
+    case Unit::kCount:
+      return {};
+    case Unit::kPercent:
+      return kPercentSpellings;
+    case Unit::kNanoseconds:
+      return kTimeSpellings;
+    case Unit::kNanosecondsPerGib:
+      return kPerGibSpellings;
+    case Unit::kNanosecondsPerMib:
+      return kPerMibSpellings;
+    case Unit::kBytes:
+      return kSizeSpellings;
+    case Unit::kBytesPerMicrosecond:
+      return kBandwidthSpellings;
+    case Unit::kFlopsPerMicrosecond:
+      return kFlopsSpellings;
+    case Unit::kKilohertz:
+      return kFrequencySpellings;
+  }
+  return {};
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// digits * 10^-decimals, before the unit
+struct Decimal {
+  std::uint64_t digits = 0;
+  unsigned decimals = 0;
+  std::size_t length = 0;  // characters of the number; 0 = not a number
+};
+
+constexpr unsigned kMostDigits = 18;  // fits 64 bits
+
+Decimal read_decimal(std::string_view text) {
+  Decimal decimal;
+  std::size_t at = 0;
+  unsigned count = 0;
+  bool after_point = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '.' && !after_point && count > 0) {
+      after_point = true;
+      continue;
+    }
+    if (!is_digit(c)) {
+      break;
+    }
+    if (++count > kMostDigits) {
+      return {};
+    }
+    decimal.digits = decimal.digits * 10 + static_cast<std::uint64_t>(c - '0');
+    decimal.decimals += after_point ? 1 : 0;
+  }
+  const bool ends_in_point = at > 0 && text[at - 1] == '.';
+  decimal.length = count == 0 || ends_in_point ? 0 : at;
+  return decimal;
+}
+
+ParsedQuantity scaled(std::string_view text, const Decimal& decimal, std::uint64_t factor, Unit unit) {
+  if (decimal.digits > std::numeric_limits<std::uint64_t>::max() / factor) {
+    return {std::nullopt, fmt::format("'{}' is larger than 64 bits hold", text)};
+  }
+  std::uint64_t value = decimal.digits * factor;
+  for (unsigned i = 0; i < decimal.decimals; ++i) {
+    if (value % 10 != 0) {
+      const std::string_view base = unit == Unit::kCount ? "" : unit_name(unit);
+      return {std::nullopt, fmt::format("'{}' is not a whole number{}{}", text, base.empty() ? "" : " of ", base)};
+    }
+    value /= 10;
+  }
+  return {value, ""};
+}
+
+}  // namespace
+
+std::string_view unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kCount:
+      return "";
+    case Unit::kPercent:
+      return "%";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kNanosecondsPerGib:
+      return "ns/GiB";
+    case Unit::kNanosecondsPerMib:
+      return "ns/MiB";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kBytesPerMicrosecond:
+      return "bytes/us";
+    case Unit::kFlopsPerMicrosecond:
+      return "flops/us";
+    case Unit::kKilohertz:
+      return "kHz";
+  }
+  return "";
+}
+
+std::string unit_spellings(Unit unit) {
+  std::string list;
+  for (const Spelling& spelling : spellings(unit)) {
+    list += list.empty() ? "" : ", ";
+    list += spelling.text;
+  }
+  return list;
+}
+
+ParsedQuantity parse_quantity(std::string_view text, Unit unit) {
+  const Decimal decimal = read_decimal(text);
+  if (decimal.length == 0) {
+    return {std::nullopt, fmt::format("'{}' is not a number", text)};
+  }
+  std::string_view suffix = text.substr(decimal.length);
+  if (suffix.starts_with(' ')) {
+    suffix.remove_prefix(1);
+  }
+  if (unit == Unit::kCount && suffix.empty()) {
+    return scaled(text, decimal, 1, unit);
+  }
+  for (const Spelling& spelling : spellings(unit)) {
+    if (spelling.text == suffix) {
+      return scaled(text, decimal, spelling.factor, unit);
+    }
+  }
+  if (suffix.empty()) {
+    return {std::nullopt, fmt::format("'{}' has no unit", text)};
+  }
+  return {std::nullopt, fmt::format("'{}' has the unit '{}'", text, suffix)};
+}
+
+}  // namespace uvmsim::config
