@@ -1,10 +1,16 @@
+// Links libuvmsim and asks it something that only works when the built-in policies survived the link.
 #include <cstdio>
 
 #include "sim/common/units.h"
 #include "sim/common/version.h"
+#include "sim/policy/registry.h"
 
 int main() {
   static_assert(uvmsim::kPagesPerBlock * uvmsim::kBasePageBytes == uvmsim::kBlockBytes);
-  std::printf("uvmsim %s\n", uvmsim::version());
-  return 0;
+  std::printf("uvmsim %s, built-in policies:\n", uvmsim::version());
+  const auto policies = uvmsim::policy::default_registry().list();
+  for (const uvmsim::policy::PolicyEntry* policy : policies) {
+    std::printf("  %s\n", policy->label().c_str());
+  }
+  return policies.empty() ? 1 : 0;
 }
