@@ -1,0 +1,61 @@
+// What every part of the driver works on: the machine's memory, links and translation, the policies, the bill.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/config/system.h"
+#include "sim/gmmu/gmmu.h"
+#include "sim/link/topology.h"
+#include "sim/memory/address_space.h"
+#include "sim/memory/gpu_memory.h"
+#include "sim/policy/policy.h"
+#include "sim/report/counters.h"
+#include "sim/report/event_sink.h"
+
+namespace uvmsim::driver {
+
+// One GPU as the driver sees it.
+struct GpuState {
+  GpuMemory memory;
+  std::unique_ptr<policy::Evictor> evictor;
+  gmmu::Gmmu mmu;
+  bool evictor_sees_touches = false;  // information class D2 or higher
+  std::uint64_t resident_pages = 0;
+};
+
+struct DriverContext {
+  const config::SystemConfig& system;
+  AddressSpace& space;
+  std::vector<GpuState>& gpus;
+  link::Topology& topology;
+  policy::Prefetcher& prefetcher;
+  Nanoseconds prefetch_decision_cost{};
+  Nanoseconds evict_decision_cost{};
+  Counters& counters;
+  EventSink* events = nullptr;  // may be null
+  std::uint64_t host_resident_pages = 0;
+
+  const config::DriverCosts& costs() const { return system.costs; }
+};
+
+// The time line of one driver operation: what its CPU thread has done, and when the last of the GPU work that it pushed
+// (copies, memsets, page-table writes) completes. The two overlap until somebody waits.
+struct Work {
+  Nanoseconds cpu{};
+  Nanoseconds pushed{};
+
+  explicit Work(Nanoseconds start) : cpu(start), pushed(start) {}
+  void spend(std::uint64_t ns) { cpu += Nanoseconds(static_cast<std::int64_t>(ns)); }
+  void await(Nanoseconds completion) {
+    if (completion > pushed) pushed = completion;
+  }
+  Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
+};
+
+constexpr std::uint64_t virtual_address(BlockIndex block, unsigned page) {
+  return block.value * kBlockBytes + page * kBasePageBytes;
+}
+
+}  // namespace uvmsim::driver

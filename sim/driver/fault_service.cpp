@@ -1,0 +1,187 @@
+#include "sim/driver/fault_service.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+
+namespace uvmsim::driver {
+
+PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
+                        const PageMask& faulted, const PageMask& thrashing) {
+  AddressSpace& space = context.space;
+  VaBlock& block = space.block(b);
+  if (block.last_fault_destination != destination) {
+    block.last_fault_destination = destination;
+    block.fault_migrations = 0;
+  }
+  block.fault_migrations += faulted.count();
+  if (block.fault_migrations < context.system.driver.prefetch_min_faults) return {};
+  // 590 and later: no tree prefetch away from a preferred location.
+  const bool away = !block.hints.preferred.is_none() && block.hints.preferred != destination;
+  if (away && context.system.driver.version_major >= 590) return {};
+
+  const ProcessorPages& there = space.pages(b, destination);
+  const policy::FaultedBlock faulted_block{
+      .block = b,
+      .first_page = block.first_page,
+      .end_page = block.end_page,
+      .resident = there.resident,
+      .faulted = faulted,
+      .thrashing = thrashing,
+      .destination_is_preferred = block.hints.preferred == destination,
+      .resident_nowhere = space.resident_anywhere(b).empty(),
+      .to_host = destination.is_host(),
+      .now = work.cpu,
+  };
+  PageMask pages = context.prefetcher.prefetch(faulted_block) & block.extent();
+  work.cpu += context.prefetch_decision_cost;
+  pages -= faulted;
+  pages -= thrashing;
+  if (destination.is_host()) {
+    pages -= there.resident & there.mapped;
+  } else {
+    pages -= there.resident;
+  }
+  context.counters.prefetched_pages += pages.count();
+  return pages;
+}
+
+BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start) {
+  sorted_.clear();
+  for (const gmmu::FaultEntry& entry : entries) {
+    sorted_.push_back({entry.fault.page.value, static_cast<std::uint8_t>(entry.fault.access), entry.instances});
+  }
+  std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) {
+    return a.page != b.page ? a.page < b.page : a.access > b.access;
+  });
+
+  BatchSummary summary;
+  Work work(start);
+  work.spend(context_.costs().batch_ns);
+  for (std::size_t i = 0; i < sorted_.size();) {
+    const BlockIndex block(sorted_[i].page / kPagesPerBlock);
+    PageMask reads;
+    PageMask writes;
+    std::uint32_t raw = 0;
+    std::uint64_t previous = ~std::uint64_t{0};
+    for (; i < sorted_.size() && sorted_[i].page / kPagesPerBlock == block.value; ++i) {
+      const SortedFault& fault = sorted_[i];
+      raw += fault.instances;
+      summary.duplicates += fault.page == previous ? fault.instances : fault.instances - 1;
+      if (fault.page == previous) continue;  // the most intrusive access of the page came first
+      previous = fault.page;
+      const bool write = fault.access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
+      (write ? writes : reads).set(static_cast<unsigned>(fault.page % kPagesPerBlock));
+    }
+    work.spend(context_.costs().raw_fault_ns * raw);
+    const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
+    summary.faulting_pages += serviced;
+    ++summary.blocks;
+  }
+  if (!sorted_.empty()) {
+    summary.lowest_address = sorted_.front().page * kBasePageBytes;
+    summary.lowest_is_write = sorted_.front().access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
+  }
+  summary.end = work.done();
+  context_.counters.blocks_serviced += summary.blocks;
+  context_.counters.faulting_pages += summary.faulting_pages;
+  context_.counters.duplicate_faults += summary.duplicates;
+  return summary;
+}
+
+std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
+                                          const PageMask& writes, bool& throttled) {
+  AddressSpace& space = context_.space;
+  VaBlock& block = space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  const ProcessorPages& mine = space.pages(b, self);
+  const PageMask served_reads = reads & mine.mapped;
+  const PageMask served_writes = writes & mine.mapped & mine.writable;
+  context_.counters.stale_faults += served_reads.count() + served_writes.count();
+  const PageMask wanted_reads = reads - served_reads;
+  const PageMask wanted_writes = writes - served_writes;
+  const PageMask wanted = wanted_reads | wanted_writes;
+  if (wanted.empty() || !block.live) return 0;  // stale: nothing to do
+
+  work.spend(context_.costs().block_ns + context_.costs().faulted_page_ns * wanted.count());
+  PageMask thrashing;
+  Destinations to;
+  const bool simple = !block.hints.any() && block.read_duplicated.empty() && !thrashing_.tracks(b);
+  if (simple) {
+    to.local = wanted;
+  } else {
+    thrashing = thrashing_.pages(b);
+    to = choose(b, gpu, wanted_reads, wanted_writes, work.cpu, throttled);
+  }
+
+  const PageMask to_gpu = to.local | to.duplicate;
+  if (!to_gpu.empty()) {
+    PageMask prefetched;
+    if (to.host.empty()) prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing);
+    const bool duplicate_prefetch = block.hints.read_mostly;
+    const PageMask moved = thrashing_.interested()
+                               ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b)
+                               : PageMask{};
+    if (!to.duplicate.empty() || duplicate_prefetch) {
+      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched, TransferCause::kFault, true});
+      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, {}, TransferCause::kFault, false});
+    } else {
+      residency_.to_gpu(work, b, gpu, {to.local, prefetched, TransferCause::kFault, false});
+    }
+    // A read fault maps for writing too when that takes nothing from anybody; not under read duplication.
+    PageMask writable = to.local;
+    if (!duplicate_prefetch) writable |= prefetched;
+    residency_.map_local(work, b, gpu, to_gpu | prefetched, writable - block.read_duplicated);
+    if (!moved.empty()) thrashing_.on_migration(b, moved, self, work.cpu);
+  }
+  if (!to.host.empty()) {
+    PageMask prefetched;
+    if (to_gpu.empty()) prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing);
+    const PageMask all = to.host | prefetched;
+    residency_.to_host(work, b, {to.host, prefetched, TransferCause::kFault, false});
+    residency_.map_remote(work, b, gpu, all, all - block.read_duplicated);
+  }
+  return wanted.count();
+}
+
+FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, const PageMask& reads,
+                                                const PageMask& writes, Nanoseconds now, bool& throttled) {
+  const AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  Destinations to;
+  // 1. Read duplication: reads copy, writes collapse.
+  PageMask rest = reads | writes;
+  if (block.hints.read_mostly || !block.read_duplicated.empty()) {
+    const PageMask duplicable = block.hints.read_mostly ? PageMask::all() : block.read_duplicated;
+    to.duplicate = reads & duplicable;
+    to.local = writes & duplicable;
+    rest -= duplicable;
+  }
+  // 2. The faulting GPU is the preferred location.
+  if (block.hints.preferred == self) {
+    to.local |= rest;
+    return to;
+  }
+  // 4. Thrashing.
+  if (thrashing_.tracks(b)) {
+    const Thrashing::Verdict verdict = thrashing_.ask(b, rest, self, now);
+    throttled = throttled || !verdict.throttled.empty();
+    to.host |= verdict.pinned_to_host;
+    to.local |= verdict.pinned_here;
+    rest -= verdict.throttled | verdict.pinned_to_host | verdict.pinned_here;
+  }
+  // 5. Resident nowhere: the preferred location if there is one, else the faulting GPU.
+  const PageMask nowhere = rest - space.resident_anywhere(b);
+  (block.hints.preferred.is_host() ? to.host : to.local) |= nowhere;
+  rest -= nowhere;
+  // 6. Accessed-by: stay where they are, map. 8. Preferred location.
+  if ((block.hints.accessed_by & self.bit()) != 0 || block.hints.preferred.is_host()) {
+    to.host |= rest;
+  } else {
+    to.local |= rest;  // 10.
+  }
+  return to;
+}
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,64 @@
+// Service of GPU faults: what happens to one VA block of a fault batch, and to a whole batch.
+//
+// Follows NVIDIA UVM 580: uvm_gpu_replayable_faults.c (preprocess, service per block) and uvm_va_block.c
+// (block_select_processor_residency, uvm_va_block_service_locked). Who fetches batches and when is the engine's part.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/driver/context.h"
+#include "sim/driver/residency.h"
+#include "sim/driver/thrashing.h"
+#include "sim/gmmu/fault_buffer.h"
+
+namespace uvmsim::driver {
+
+struct BatchSummary {
+  Nanoseconds end{};               // all CPU and GPU work of the batch is done; the replay can be issued
+  std::uint64_t lowest_address = 0;
+  std::uint32_t duplicates = 0;    // raw faults beyond the first of each page
+  std::uint32_t faulting_pages = 0;  // distinct pages serviced
+  std::uint32_t blocks = 0;
+  bool lowest_is_write = false;
+  bool throttled = false;
+};
+
+class FaultService {
+ public:
+  FaultService(DriverContext& context, Residency& residency, Thrashing& thrashing)
+      : context_(context), residency_(residency), thrashing_(thrashing) {}
+
+  // Services the fetched entries, in any order. `start` is when the fetch ended.
+  BatchSummary service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start);
+
+ private:
+  struct SortedFault {
+    std::uint64_t page;
+    std::uint8_t access;
+    std::uint32_t instances;
+  };
+  // Pages of one block, by where they are to go.
+  struct Destinations {
+    PageMask local;      // migrate to the faulting GPU
+    PageMask duplicate;  // copy to the faulting GPU, sources stay
+    PageMask host;       // to the host, mapped remotely
+  };
+
+  std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
+                              const PageMask& writes, bool& throttled);
+  Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
+                      bool& throttled);
+  PageMask ask_prefetcher(Work& work, BlockIndex block, ProcessorId destination, const PageMask& faulted);
+
+  DriverContext& context_;
+  Residency& residency_;
+  Thrashing& thrashing_;
+  std::vector<SortedFault> sorted_;
+};
+
+// The prefetcher's answer for one block and destination, clipped to what may be prefetched.
+PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex block, ProcessorId destination,
+                        const PageMask& faulted, const PageMask& thrashing);
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,27 @@
+// CPU accesses to managed memory: one fault at a time, one page per fault, the tree prefetcher towards the host.
+#pragma once
+
+#include "sim/driver/fault_service.h"
+
+namespace uvmsim::driver {
+
+class HostFaults {
+ public:
+  HostFaults(DriverContext& context, Residency& residency, Thrashing& thrashing)
+      : context_(context), residency_(residency), thrashing_(thrashing) {}
+
+  // The CPU touches one page; returns when it may go on. Free when the page is mapped with sufficient permission.
+  Nanoseconds touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
+  // True if a touch would not fault.
+  bool mapped(BlockIndex block, unsigned page, bool write) const {
+    const ProcessorPages& host = context_.space.pages(block, kHost);
+    return write ? host.writable.test(page) : host.mapped.test(page);
+  }
+
+ private:
+  DriverContext& context_;
+  Residency& residency_;
+  Thrashing& thrashing_;
+};
+
+}  // namespace uvmsim::driver

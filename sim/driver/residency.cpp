@@ -1,0 +1,434 @@
+#include "sim/driver/residency.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+
+namespace uvmsim::driver {
+
+void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
+  AddressSpace& space = context_.space;
+  VaBlock& block = space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  ProcessorPages& mine = space.pages(b, self);
+  ProcessorPages& host = space.pages(b, kHost);
+
+  // Pages on other GPUs come through the host (no peer path yet).
+  for (unsigned other = 0; other < space.gpu_count(); ++other) {
+    if (other == gpu) continue;
+    const PageMask there = space.pages(b, gpu_processor(other)).resident & migration.pages();
+    if (!there.empty()) {
+      to_host(work, b, {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate});
+    }
+  }
+
+  const PageMask absent = migration.pages() - mine.resident;
+  const PageMask copied = (absent & host.resident) - block.discarded;
+  const PageMask populated = absent - copied;
+
+  if (!migration.duplicate) {
+    const PageMask host_mapped = host.mapped & absent;
+    if (!host_mapped.empty()) {
+      work.spend(context_.costs().unmap_host_block_ns + context_.costs().unmap_host_page_ns * host_mapped.count());
+      host.mapped -= absent;
+      host.writable -= absent;
+    }
+  } else {
+    host.writable -= absent;
+  }
+
+  back(work, b, gpu, migration.pages());
+  const Nanoseconds ready = chunk_ready(b, gpu, absent);
+  if (!populated.empty()) {
+    const std::uint64_t n = populated.count();
+    work.spend(context_.costs().populate_page_ns * n);
+    context_.counters.populated_pages += n;
+    work.await(ready);
+  }
+  if (!copied.empty()) {
+    if ((block.dma_mapped & self.bit()) == 0) {
+      block.dma_mapped |= self.bit();
+      work.spend(context_.costs().dma_map_chunk_ns);
+    }
+    copy(work, b, gpu, TransferDirection::kHostToDevice, std::max(work.cpu, ready), migration.demanded & copied,
+         migration.prefetched & copied, migration.cause);
+    const PageMask again = block.evicted & copied;
+    context_.counters.refaulted_pages += again.count();
+  }
+  block.evicted -= absent;
+
+  if (migration.duplicate) {
+    block.read_duplicated |= copied;
+  } else {
+    context_.host_resident_pages -= (host.resident & migration.pages()).count();
+    host.resident -= migration.pages();
+    block.read_duplicated -= migration.pages();
+  }
+  block.discarded -= absent;
+  mine.resident |= absent;
+  context_.gpus[gpu].resident_pages += absent.count();
+  unpin(gpu);
+  note_chunk_used(b, gpu);
+  if (!absent.empty()) emit_residency(gpu, work.done());
+}
+
+void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
+  AddressSpace& space = context_.space;
+  VaBlock& block = space.block(b);
+  ProcessorPages& host = space.pages(b, kHost);
+  const PageMask absent = migration.pages() - host.resident;
+  back_on_host(work, b, absent);
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
+    const PageMask copied = (absent & theirs.resident) - block.discarded;
+    if (!migration.duplicate) unmap_gpu(b, gpu, migration.pages());
+    if (!copied.empty()) {
+      copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, migration.demanded & copied,
+           migration.prefetched & copied, migration.cause);
+    }
+    if (migration.duplicate) {
+      block.read_duplicated |= copied;
+      theirs.writable -= migration.pages();
+    } else {
+      const PageMask gone = theirs.resident & migration.pages();
+      if (gone.empty()) continue;
+      theirs.resident -= gone;
+      context_.gpus[gpu].resident_pages -= gone.count();
+      drop_backing_if_empty(b, gpu);
+      emit_residency(gpu, work.done());
+    }
+  }
+  if (!migration.duplicate) block.read_duplicated -= migration.pages();
+  block.discarded -= absent;
+  host.resident |= absent;
+  context_.host_resident_pages += absent.count();
+}
+
+void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
+  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  UVMSIM_CHECK(mine.resident.contains(pages), "block {}: mapping pages that are not resident", b.value);
+  work.spend(context_.costs().map_page_ns * (pages - mine.mapped).count());
+  mine.mapped |= pages;
+  mine.writable |= writable & pages;
+}
+
+void Residency::map_remote(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
+  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  const PageMask fresh = pages - mine.mapped;
+  mine.mapped |= pages;
+  mine.writable |= writable & pages;
+  if (fresh.empty()) return;
+  work.spend(context_.costs().remote_map_ns);
+  fresh.for_each_run([&](unsigned first, unsigned count) {
+    ++context_.counters.remote_maps;
+    context_.counters.remote_map_bytes += count * kBasePageBytes;
+    if (context_.events != nullptr) {
+      context_.events->on(RemoteMapEvent{static_cast<std::int32_t>(gpu), work.cpu, virtual_address(b, first),
+                                         count * kBasePageBytes});
+    }
+  });
+}
+
+void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
+  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  if (!mine.mapped.intersects(pages)) return;
+  mine.mapped -= pages;
+  mine.writable -= pages;
+  context_.gpus[gpu].mmu.invalidate_pages(b, pages);
+}
+
+ChunkId Residency::evict(Work& work, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  gpu_ = gpu;
+  now_ = work.cpu;
+  ChunkId victim = state.evictor->select_victim(*this);
+  work.cpu += context_.evict_decision_cost;
+  if (!victim.valid()) {
+    for (std::uint32_t c = 0; c < state.memory.chunk_count() && !victim.valid(); ++c) {
+      if (evictable(ChunkId{c})) victim = ChunkId{c};
+    }
+    if (!victim.valid()) return {};
+    ++context_.counters.policy_shortfalls;
+  }
+  if (victim.value >= state.memory.chunk_count() || !evictable(victim)) {
+    throw ModelError(fmt::format("the evict policy chose root chunk {}, which is free, pinned or out of range",
+                                 victim.value));
+  }
+  RootChunk& root = state.memory.chunk(victim);
+  root.state = ChunkState::kPinned;
+  state.evictor->on_released(victim);
+  work.spend(context_.costs().evict_chunk_ns);
+
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t first_block = RootChunk::kNoBlock;
+  const Nanoseconds before = work.pushed;
+  state.memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
+    if (first_block == RootChunk::kNoBlock) first_block = b.value;
+    VaBlock& block = context_.space.block(b);
+    ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+    ProcessorPages& host = context_.space.pages(b, kHost);
+    const PageMask gone = mine.resident & part;
+    const PageMask copied = gone - host.resident - block.discarded;
+    unmap_gpu(b, gpu, gone);
+    if (!copied.empty()) {
+      back_on_host(work, b, copied);
+      copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, copied, PageMask{}, TransferCause::kEvict);
+      host.resident |= copied;
+      context_.host_resident_pages += copied.count();
+      copied_bytes += copied.count() * kBasePageBytes;
+    }
+    block.evicted |= gone;
+    block.read_duplicated -= gone;
+    mine.resident -= gone;
+    state.resident_pages -= gone.count();
+  });
+  if (root.split) {
+    const std::uint32_t used = root.used_slots;
+    for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
+      if ((used >> s & 1) == 0) continue;
+      const std::uint64_t owner = (*root.slot_owner)[s];
+      state.memory.unbind_slot(BlockIndex(owner / kBigPagesPerBlock), static_cast<unsigned>(owner % kBigPagesPerBlock));
+    }
+    state.memory.unsplit(victim);
+  } else {
+    state.memory.unbind_whole(BlockIndex(root.block));
+  }
+  root.zeroed = false;
+  root.ready = copied_bytes == 0 ? work.cpu : std::max(work.pushed, before);
+  ++context_.counters.evictions;
+  if (copied_bytes == 0) ++context_.counters.evictions_without_copy;
+  if (context_.events != nullptr) {
+    context_.events->on(EvictionEvent{static_cast<std::int32_t>(gpu), work.cpu,
+                                      virtual_address(BlockIndex(first_block), 0), copied_bytes});
+  }
+  return victim;
+}
+
+std::uint64_t Residency::release(BlockIndex b) {
+  AddressSpace& space = context_.space;
+  std::uint64_t populated = 0;
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
+    unmap_gpu(b, gpu, PageMask::all());
+    const unsigned n = mine.resident.count();
+    populated += n;
+    context_.gpus[gpu].resident_pages -= n;
+    mine.resident.clear();
+    GpuMemory& memory = context_.gpus[gpu].memory;
+    if (const ChunkId c = memory.whole(b); c.valid()) {
+      context_.gpus[gpu].evictor->on_released(c);
+      memory.unbind_whole(b);
+      memory.release(c);
+    }
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      if (!memory.slot(b, unit).valid()) continue;
+      if (const ChunkId c = memory.unbind_slot(b, unit); c.valid()) {
+        context_.gpus[gpu].evictor->on_released(c);
+        memory.release(c);
+      }
+    }
+  }
+  ProcessorPages& host = space.pages(b, kHost);
+  context_.host_resident_pages -= host.resident.count();
+  host = ProcessorPages{};
+  return populated;
+}
+
+void Residency::discard(BlockIndex b, const PageMask& pages) {
+  AddressSpace& space = context_.space;
+  VaBlock& block = space.block(b);
+  const PageMask held = pages & space.resident_anywhere(b);
+  block.discarded |= held;
+  context_.counters.discarded_pages += held.count();
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
+    mine.writable -= held;  // the next write faults, so that the driver learns of new contents
+    const ChunkId c = context_.gpus[gpu].memory.whole(b);
+    if (c.valid() && !mine.resident.empty() && block.discarded.contains(mine.resident)) {
+      context_.gpus[gpu].evictor->on_discarded(c);
+    }
+  }
+}
+
+void Residency::note_chunk_used(BlockIndex b, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  if (mine.resident.empty()) return;
+  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_migrated(c);
+  // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB).
+}
+
+bool Residency::evictable(ChunkId c) const {
+  const GpuMemory& memory = context_.gpus[gpu_].memory;
+  return c.value < memory.chunk_count() && memory.chunk(c).state == ChunkState::kAllocated;
+}
+
+policy::ChunkView Residency::view(ChunkId c) const {
+  policy::ChunkView view{BlockIndex(RootChunk::kNoBlock), 0};
+  context_.gpus[gpu_].memory.for_each_owner(c, [&](BlockIndex b, const PageMask& part) {
+    if (view.block.value == RootChunk::kNoBlock) view.block = b;
+    view.resident_pages += (context_.space.pages(b, gpu_processor(gpu_)).resident & part).count();
+  });
+  return view;
+}
+
+ChunkId Residency::allocate_root(Work& work, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  ChunkId c = state.memory.allocate();
+  if (!c.valid()) c = evict(work, gpu);
+  if (c.valid()) pinned_.push_back(c);
+  return c;
+}
+
+// Makes sure that every page has GPU memory behind it.
+void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  if (context_.space.block(b).full_size()) {
+    if (memory.whole(b).valid()) return;
+    work.spend(context_.costs().new_chunk_ns);
+    const ChunkId c = allocate_root(work, gpu);
+    UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
+    memory.bind_whole(b, c);
+    return;
+  }
+  bool fresh = false;
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0 || memory.slot(b, unit).valid()) continue;
+    SlotId slot = memory.find_free_slot();
+    if (!slot.valid()) {
+      ChunkId root = allocate_root(work, gpu);
+      if (!root.valid()) {  // this very operation holds all of a tiny memory: give its own slots back and start over
+        unpin(gpu);
+        root = allocate_root(work, gpu);
+        UVMSIM_CHECK(root.valid(), "GPU {}: no root chunk can be evicted", gpu);
+        memory.split(root);
+        back(work, b, gpu, pages);
+        return;
+      }
+      memory.split(root);
+      slot = memory.find_free_slot();
+    }
+    memory.bind_slot(b, unit, slot);
+    fresh = true;
+  }
+  if (fresh) work.spend(context_.costs().new_chunk_ns);
+}
+
+Nanoseconds Residency::chunk_ready(BlockIndex b, unsigned gpu, const PageMask& pages) const {
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  if (const ChunkId c = memory.whole(b); c.valid()) return memory.chunk(c).ready;
+  Nanoseconds ready{};
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0) continue;
+    if (const SlotId s = memory.slot(b, unit); s.valid()) {
+      ready = std::max(ready, memory.chunk(ChunkId{s.chunk}).ready);
+    }
+  }
+  return ready;
+}
+
+void Residency::unpin(unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  for (const ChunkId c : pinned_) {
+    RootChunk& root = state.memory.chunk(c);
+    if (root.state != ChunkState::kPinned) continue;
+    root.state = ChunkState::kAllocated;
+    state.evictor->on_migrated(c);
+  }
+  pinned_.clear();
+}
+
+void Residency::drop_backing_if_empty(BlockIndex b, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  if (!context_.space.pages(b, gpu_processor(gpu)).resident.empty()) return;
+  // The root chunk stays with the block (driver: it goes to the UNUSED list).
+  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_emptied(c);
+}
+
+void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
+  VaBlock& block = context_.space.block(b);
+  if (block.host_backed.contains(pages)) return;
+  // The driver tries 2 MB first: one allocation backs the whole block (>= 530).
+  block.host_backed = context_.system.host.large_pages ? block.extent() : block.host_backed | pages;
+  work.spend(context_.costs().host_populate_chunk_ns);
+  const std::uint64_t capacity = context_.system.host.memory_bytes;
+  if (capacity != 0 && context_.host_resident_pages * kBasePageBytes > capacity) {
+    throw_input_error("host memory is full: host.memory_bytes = {} of system '{}' holds less than the program needs",
+                      capacity, context_.system.name);
+  }
+}
+
+// One push of a copy: a run per maximal stretch of contiguous pages with one cause.
+void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection direction, Nanoseconds start,
+                     const PageMask& demanded, const PageMask& prefetched, TransferCause cause) {
+  runs_.clear();
+  (demanded | prefetched).for_each_run([&](unsigned first, unsigned count) {
+    for (unsigned page = first, end = first + count; page < end;) {
+      const bool is_demanded = demanded.test(page);
+      const unsigned stop = std::min(end, is_demanded ? demanded.next_clear(page) : prefetched.next_clear(page));
+      TransferEvent run{};
+      run.device = static_cast<std::int32_t>(gpu);
+      run.direction = direction;
+      run.cause = is_demanded ? cause : TransferCause::kPrefetch;
+      run.address = virtual_address(b, page);
+      run.bytes = (stop - page) * kBasePageBytes;
+      runs_.push_back(run);
+      page = stop;
+    }
+  });
+  if (runs_.empty()) return;
+  const bool down = direction == TransferDirection::kDeviceToHost;
+  link::CopyEngine& engine =
+      context_.topology.engine(gpu, down ? link::Direction::kDeviceToHost : link::Direction::kHostToDevice);
+  const Nanoseconds busy_before = engine.busy_time();
+  engine.begin_push(start);
+  for (TransferEvent& run : runs_) {
+    // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
+    const std::uint64_t step = context_.system.host.large_pages ? run.bytes : kBasePageBytes;
+    for (std::uint64_t done = 0; done < run.bytes; done += step) {
+      const link::RunTimes times = engine.run(step);
+      if (done == 0) run.start = times.start;
+      run.end = times.end;
+    }
+    count_transfer(direction, run.cause, run.bytes);
+    if (context_.events != nullptr) context_.events->on(run);
+  }
+  const auto busy = static_cast<std::uint64_t>((engine.busy_time() - busy_before).value);
+  (down ? context_.counters.dtoh_busy_ns : context_.counters.htod_busy_ns) += busy;
+  work.await(runs_.back().end);
+}
+
+void Residency::count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes) {
+  Counters& c = context_.counters;
+  const auto add = [bytes](std::uint64_t& sum, std::uint64_t& transactions) {
+    sum += bytes;
+    ++transactions;
+  };
+  if (direction == TransferDirection::kHostToDevice) {
+    switch (cause) {
+      case TransferCause::kUser: return add(c.htod_user_bytes, c.htod_user_transactions);
+      case TransferCause::kPrefetch: return add(c.htod_prefetch_bytes, c.htod_prefetch_transactions);
+      case TransferCause::kAccessCounter: return add(c.htod_counter_bytes, c.htod_counter_transactions);
+      case TransferCause::kFault:
+      case TransferCause::kEvict: return add(c.htod_fault_bytes, c.htod_fault_transactions);
+    }
+  }
+  switch (cause) {
+    case TransferCause::kUser: return add(c.dtoh_user_bytes, c.dtoh_user_transactions);
+    case TransferCause::kPrefetch: return add(c.dtoh_prefetch_bytes, c.dtoh_prefetch_transactions);
+    case TransferCause::kEvict: return add(c.dtoh_evict_bytes, c.dtoh_evict_transactions);
+    case TransferCause::kFault:
+    case TransferCause::kAccessCounter: return add(c.dtoh_fault_bytes, c.dtoh_fault_transactions);
+  }
+}
+
+void Residency::emit_residency(unsigned gpu, Nanoseconds at) {
+  if (context_.events == nullptr) return;
+  const GpuState& state = context_.gpus[gpu];
+  const std::uint64_t used = state.memory.chunk_count() - state.memory.free_chunks();
+  context_.events->on(ResidencyEvent{static_cast<std::int32_t>(gpu), at, state.resident_pages * kBasePageBytes,
+                                     used * kBlockBytes});
+}
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,71 @@
+// Moving pages: make them resident on a GPU or on the host, evict root chunks, release freed blocks.
+//
+// Follows NVIDIA UVM 580 uvm_va_block.c: unmap, populate, zero, copy, update residency, mark the chunk used. Each call
+// advances a Work time line. Policies are told of every change of residency.
+#pragma once
+
+#include "sim/driver/context.h"
+
+namespace uvmsim::driver {
+
+// What to make resident, and why. `demanded` and `prefetched` are disjoint; either may be empty.
+struct Migration {
+  PageMask demanded;
+  PageMask prefetched;
+  TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
+  bool duplicate = false;                       // read duplication: sources keep their copies
+
+  PageMask pages() const { return demanded | prefetched; }
+};
+
+class Residency final : private policy::EvictionQueries {
+ public:
+  explicit Residency(DriverContext& context) : context_(context) {}
+
+  // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros.
+  // Mapping is the caller's step (map_local).
+  void to_gpu(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
+
+  // Makes the pages resident on the host.
+  void to_host(Work& work, BlockIndex block, const Migration& migration);
+
+  // Page-table entries of a GPU for pages resident on it.
+  void map_local(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
+  // Page-table entries of a GPU for pages resident elsewhere.
+  void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
+  void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages);
+
+  // Frees one root chunk by eviction and returns it pinned.
+  ChunkId evict(Work& work, unsigned gpu);
+
+  // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
+  std::uint64_t release(BlockIndex block);
+  // The program discarded the pages.
+  void discard(BlockIndex block, const PageMask& pages);
+
+  void note_chunk_used(BlockIndex block, unsigned gpu);
+
+ private:
+  bool evictable(ChunkId chunk) const override;
+  policy::ChunkView view(ChunkId chunk) const override;
+  Nanoseconds now() const override { return now_; }
+
+  void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  ChunkId allocate_root(Work& work, unsigned gpu);
+  Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
+  void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
+  void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,
+            const PageMask& demanded, const PageMask& prefetched, TransferCause cause);
+  void count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes);
+  void unpin(unsigned gpu);
+  void drop_backing_if_empty(BlockIndex block, unsigned gpu);
+  void emit_residency(unsigned gpu, Nanoseconds at);
+
+  DriverContext& context_;
+  unsigned gpu_ = 0;       // of the eviction in progress, for the queries
+  Nanoseconds now_{};
+  std::vector<ChunkId> pinned_;  // root chunks taken by the operation in progress
+  std::vector<TransferEvent> runs_;
+};
+
+}  // namespace uvmsim::driver

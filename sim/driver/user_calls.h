@@ -1,0 +1,35 @@
+// What the program asks of the driver directly: prefetch, advice, discard, free.
+#pragma once
+
+#include "sim/driver/residency.h"
+#include "sim/driver/thrashing.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::driver {
+
+// Part of a range: pages [first, first + count) of one block.
+struct BlockSpan {
+  BlockIndex block;
+  unsigned first = 0;
+  unsigned count = 0;
+  PageMask mask() const { return PageMask::range(first, count); }
+};
+
+class UserCalls {
+ public:
+  UserCalls(DriverContext& context, Residency& residency, Thrashing& thrashing)
+      : context_(context), residency_(residency), thrashing_(thrashing) {}
+
+  // cudaMemPrefetchAsync of the spans, ascending. Returns when the last copy is done.
+  Nanoseconds prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start);
+  // cudaMemAdvise; takes effect on whole blocks. Moves nothing.
+  void advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor);
+  void discard(std::span<const BlockSpan> spans);
+
+ private:
+  DriverContext& context_;
+  Residency& residency_;
+  Thrashing& thrashing_;
+};
+
+}  // namespace uvmsim::driver
