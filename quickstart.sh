@@ -20,14 +20,17 @@ nice -n 5 cmake --build --preset release --target uvmsim_cli
 
 step "replay $trace on $system"
 mkdir -p "$results"
+outputs=()
 for factor in "${factors[@]}"; do
-  echo "oversubscription factor $factor"
+  output="$results/gpt2_osf_$factor.json"
   build/release/bin/uvmsim run "$trace" --system "$system" --osf "$factor" --prefetch tree --evict lrm \
-    --json "$results/gpt2_osf_$factor.json" >/dev/null
+    --json "$output" >/dev/null
+  outputs+=("$output")
+  echo "oversubscription factor $factor: $output"
 done
 
 step "table and figure"
-"$PYTHON" analysis/slowdown.py --figure "$results/gpt2_slowdown.png" \
-  "${factors[@]/#/$results/gpt2_osf_}"
+"$PYTHON" analysis/slowdown.py "${outputs[@]}" --table --figure "$results/gpt2_slowdown.png"
+echo "figure: $results/gpt2_slowdown.png"
 
 finish_steps
