@@ -57,19 +57,20 @@ versioned_packages() {
   fi
 }
 
-# Prints which of the packages for $1 (build or test) are not installed, one per line.
+# Prints which of the packages for $1 (build or test) are not installed, on one line.
 missing_packages() {
-  local purpose="$1" package wanted versioned
+  local purpose="$1" package wanted versioned missing=()
   wanted=("${build_packages[@]}")
   if [[ "$purpose" == test ]]; then
     wanted+=("${test_packages[@]}")
   fi
-  mapfile -t versioned < <(versioned_packages "$purpose")
-  for package in "${wanted[@]}" "${versioned[@]}"; do
+  versioned="$(versioned_packages "$purpose")"
+  for package in "${wanted[@]}" $versioned; do
     if ! is_installed "$package"; then
-      echo "$package"
+      missing+=("$package")
     fi
   done
+  echo "${missing[*]}"
 }
 
 install_dependencies() {
@@ -79,7 +80,7 @@ install_dependencies() {
  elsewhere install the libraries that CMakeLists.txt looks for, then run cmake --preset release"
   fi
 
-  mapfile -t missing < <(missing_packages "$purpose")
+  read -r -a missing <<<"$(missing_packages "$purpose")"
   if ((${#missing[@]} > 0)); then
     if ((EUID != 0)); then
       if ! command -v sudo >/dev/null; then
@@ -89,7 +90,7 @@ install_dependencies() {
     fi
     "${as_root[@]}" apt-get -qq update
     # With fresh package lists the names that depend on the release are known.
-    mapfile -t missing < <(missing_packages "$purpose")
+    read -r -a missing <<<"$(missing_packages "$purpose")"
     echo "installing with apt-get: ${missing[*]}"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
       -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
