@@ -1,0 +1,142 @@
+#include "sim/validate/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/validate/quiet.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+std::uint64_t as_count(std::int64_t value) { return value < 0 ? 0 : static_cast<std::uint64_t>(value); }
+
+bool same_pages(const Observation& a, const Observation& b) {
+  return std::equal(a.batches.begin(), a.batches.end(), b.batches.begin(), b.batches.end(),
+                    [](const ObservedBatch& x, const ObservedBatch& y) {
+                      return x.offset == y.offset && x.allocation == y.allocation;
+                    });
+}
+
+bool same_transactions(const Observation& a, const Observation& b) {
+  return std::equal(a.transfers.begin(), a.transfers.end(), b.transfers.begin(), b.transfers.end(),
+                    [](const ObservedTransfer& x, const ObservedTransfer& y) {
+                      return x.direction == y.direction && x.cause == y.cause && x.offset == y.offset &&
+                             x.allocation == y.allocation && x.bytes == y.bytes;
+                    });
+}
+
+void fill_counts(Comparison& result, const Observation& m, const Observation& s) {
+  constexpr auto in = TransferDirection::kHostToDevice, out = TransferDirection::kDeviceToHost;
+  const auto bytes = [&](TransferDirection d, TransferCause c) { return Pair{m.bytes(d, c), s.bytes(d, c)}; };
+  result.batches = {m.batches.size(), s.batches.size()};
+  result.htod_bytes = {m.bytes(in), s.bytes(in)};
+  result.htod_fault_bytes = bytes(in, TransferCause::kFault);
+  result.htod_prefetch_bytes = bytes(in, TransferCause::kPrefetch);
+  result.htod_user_bytes = bytes(in, TransferCause::kUser);
+  result.dtoh_bytes = {m.bytes(out), s.bytes(out)};
+  result.dtoh_fault_bytes = bytes(out, TransferCause::kFault);
+  result.dtoh_prefetch_bytes = bytes(out, TransferCause::kPrefetch);
+  result.dtoh_user_bytes = bytes(out, TransferCause::kUser);
+  result.dtoh_evict_bytes = bytes(out, TransferCause::kEvict);
+  result.htod_transactions = {m.transactions(in), s.transactions(in)};
+  result.dtoh_transactions = {m.transactions(out), s.transactions(out)};
+  result.transactions = {m.transactions(), s.transactions()};
+  result.remote_maps = {m.remote_maps.size(), s.remote_maps.size()};
+  result.cpu_faults = {m.cpu_faults, s.cpu_faults};
+  result.thrashing = {m.thrashing, s.thrashing};
+  result.same_pages = same_pages(m, s);
+  result.same_transactions = same_transactions(m, s);
+  result.same_remote_maps = m.remote_maps == s.remote_maps;
+}
+
+void fill_times(Comparison& result, const Experiment& experiment, const Observation& measured,
+                const Observation& simulated, const config::SystemConfig& system) {
+  const std::int64_t quiet = quiet_kernel_ns(experiment);
+  std::int64_t measured_startup = 0, simulated_startup = 0;
+  if (result.experiment_class == ExperimentClass::kOrdered) {
+    const std::int64_t first = simulated.first_batch_ns();
+    simulated_startup = std::min(first, static_cast<std::int64_t>(system.costs.first_fault_ns));
+    measured_startup = std::max<std::int64_t>(0, measured.first_batch_ns() - (first - simulated_startup));
+  }
+  result.kernel_ns = {as_count(measured.kernel_ns), as_count(simulated.kernel_ns)};
+  result.time_ns = {as_count(measured.kernel_ns - measured_startup), as_count(simulated.kernel_ns - simulated_startup)};
+  result.quiet_ns = {as_count(quiet - measured_startup), as_count(simulated.kernel_ns - simulated_startup)};
+}
+
+class Judge {
+ public:
+  explicit Judge(std::vector<std::string>& failures) : failures_(failures) {}
+
+  void within(const char* what, const Pair& pair, double allowed_percent) {
+    if (pair.error() > allowed_percent) failures_.push_back(fmt::format("{} {:.1f} %", what, pair.error()));
+  }
+  void equal(const char* what, bool same) {
+    if (!same) failures_.emplace_back(what);
+  }
+  void equal(const char* what, const Pair& pair) { equal(what, pair.measured == pair.simulated); }
+
+ private:
+  std::vector<std::string>& failures_;
+};
+
+void judge(const Comparison& result, const Pair& time, const Tolerances& allowed, Judge verdict) {
+  switch (result.experiment_class) {
+    case ExperimentClass::kOrdered:
+      verdict.equal("pages", result.same_pages);
+      verdict.equal("bytes", result.htod_bytes.measured == result.htod_bytes.simulated &&
+                                 result.dtoh_bytes.measured == result.dtoh_bytes.simulated);
+      verdict.equal("transactions", result.same_transactions);
+      verdict.equal("remote maps", result.same_remote_maps);
+      verdict.within("time", time, allowed.ordered_time);
+      break;
+    case ExperimentClass::kParallel:
+      verdict.within("bytes in", result.htod_bytes, allowed.parallel_bytes);
+      verdict.within("bytes out", result.dtoh_bytes, allowed.parallel_bytes);
+      verdict.within("batches", result.batches, allowed.parallel_batches);
+      verdict.within("transactions", result.transactions, allowed.parallel_transactions);
+      verdict.within("time", time, allowed.parallel_time);
+      break;
+    case ExperimentClass::kLibrary:
+      verdict.within("bytes in", result.htod_bytes, allowed.library_bytes);
+      verdict.within("bytes out", result.dtoh_bytes, allowed.library_bytes);
+      verdict.within("batches", result.batches, allowed.library_batches);
+      verdict.within("time", time, allowed.library_time);
+      break;
+    case ExperimentClass::kCpu:
+    case ExperimentClass::kPrefetch:
+      verdict.equal("bytes in", result.htod_bytes);
+      verdict.equal("bytes out", result.dtoh_bytes);
+      break;
+  }
+}
+
+}  // namespace
+
+double error_percent(std::uint64_t measured, std::uint64_t simulated) {
+  if (measured == simulated) return 0;
+  if (measured == 0) return kUnboundedError;
+  const std::uint64_t difference = measured > simulated ? measured - simulated : simulated - measured;
+  return std::min(kUnboundedError, 100.0 * static_cast<double>(difference) / static_cast<double>(measured));
+}
+
+bool Comparison::exact() const {
+  return same_pages && same_transactions && same_remote_maps && cpu_faults.measured == cpu_faults.simulated &&
+         thrashing.measured == thrashing.simulated;
+}
+
+Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
+                   const config::SystemConfig& system, const Tolerances& tolerances) {
+  Comparison result;
+  result.name = experiment.name;
+  result.experiment_class = experiment.experiment_class();
+  result.line = experiment.line;
+  fill_counts(result, measured, simulated);
+  fill_times(result, experiment, measured, simulated, system);
+  judge(result, result.time_ns, tolerances, Judge(result.failures));
+  judge(result, result.quiet_ns, tolerances, Judge(result.quiet_failures));
+  return result;
+}
+
+}  // namespace uvmsim::validate

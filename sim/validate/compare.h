@@ -1,0 +1,66 @@
+// One experiment: measured against simulated, and whether the difference is within the tolerances.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/validate/experiment.h"
+#include "sim/validate/observation.h"
+
+namespace uvmsim::validate {
+
+// Allowed differences in percent of the measured value.
+struct Tolerances {
+  // ordered: faulting pages and transactions are equal, one by one; only time has a tolerance.
+  double ordered_time = 20, ordered_time_median = 8;
+  double parallel_bytes = 3, parallel_batches = 30, parallel_transactions = 30;
+  double parallel_time = 25, parallel_time_median = 10;
+  double library_bytes = 3, library_batches = 30, library_time = 30;
+  double library_batches_median = 12, library_time_median = 12;
+  // cpu, prefetch: bytes of each direction are equal.
+};
+
+// |simulated - measured| / measured in percent; kUnboundedError when only the measured value is 0.
+inline constexpr double kUnboundedError = 999.9;
+double error_percent(std::uint64_t measured, std::uint64_t simulated);
+
+struct Pair {
+  std::uint64_t measured = 0, simulated = 0;
+  double error() const { return error_percent(measured, simulated); }
+};
+
+struct Comparison {
+  std::string name;
+  ExperimentClass experiment_class = ExperimentClass::kOrdered;
+  std::uint64_t line = 0;
+
+  Pair batches;
+  Pair htod_bytes, htod_fault_bytes, htod_prefetch_bytes, htod_user_bytes;
+  Pair dtoh_bytes, dtoh_fault_bytes, dtoh_prefetch_bytes, dtoh_user_bytes, dtoh_evict_bytes;
+  Pair htod_transactions, dtoh_transactions, transactions;
+  Pair remote_maps, cpu_faults, thrashing;
+  Pair kernel_ns;  // as it was
+  // What is judged. For `ordered` the one-off start-up of the first fault is taken off both sides: the part of the
+  // first batch that the system file calls first_fault_ns, and as much of the measured first batch as exceeds what the
+  // model needs for it without that part.
+  Pair time_ns;
+  Pair quiet_ns;                   // the same with quiet_kernel_ns on the measured side
+  bool same_pages = false;         // batch by batch: lowest faulting page
+  bool same_transactions = false;  // one by one: direction, cause, offset, bytes
+  bool same_remote_maps = false;
+
+  // What is outside, such as "time 23.1 %"; empty = within.
+  std::vector<std::string> failures;
+  // The same judged by quiet_ns instead of time_ns.
+  std::vector<std::string> quiet_failures;
+
+  bool within() const { return failures.empty(); }
+  // Nothing that is counted differs (time may).
+  bool exact() const;
+};
+
+Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
+                   const config::SystemConfig& system, const Tolerances& tolerances);
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,86 @@
+#include "sim/validate/experiment.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/common/error.h"
+#include "sim/trace/input.h"
+#include "sim/trace/json_value.h"
+#include "sim/trace/line_reader.h"
+#include "sim/validate/experiment_parser.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+ExperimentFile read_all(trace::Input& input, const std::string& path) {
+  ExperimentFile file;
+  file.path = path;
+  trace::LineReader lines(input);
+  std::set<std::string> unknown;  // sorted, so that the warnings do not depend on the order of the experiments
+  std::string_view line;
+  try {
+    while (lines.next(line)) {
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      Experiment experiment = parse_experiment(trace::parse_json(line), unknown);
+      experiment.line = lines.line_number();
+      file.experiments.push_back(std::move(experiment));
+    }
+  } catch (const InputError& error) {
+    throw_input_error("{}: line {}: {}", path, std::max<std::uint64_t>(lines.line_number(), 1), error.what());
+  }
+  if (file.experiments.empty()) {
+    throw_input_error("{}: no experiments; expected JSON lines as sim/validate/README.md describes", path);
+  }
+  for (const std::string& text : unknown) file.warnings.push_back(path + ": " + text);
+  return file;
+}
+
+}  // namespace
+
+ExperimentFile read_experiments(const std::string& path) {
+  trace::Input input = trace::Input::from_file(path);
+  return read_all(input, path);
+}
+
+ExperimentFile parse_experiments(std::string_view text, const std::string& path) {
+  trace::Input input = trace::Input::from_memory(text);
+  return read_all(input, path);
+}
+
+ExperimentClass Experiment::experiment_class() const {
+  switch (mode) {
+    case Mode::kOrdered:
+      return ExperimentClass::kOrdered;
+    case Mode::kParallel:
+    case Mode::kStreamRead:
+    case Mode::kStreamWrite:
+    case Mode::kVectorAdd:
+      return ExperimentClass::kParallel;
+    case Mode::kCpu:
+      return ExperimentClass::kCpu;
+    case Mode::kPrefetch:
+      return ExperimentClass::kPrefetch;
+    case Mode::kLibrary:
+      return ExperimentClass::kLibrary;
+  }
+  return ExperimentClass::kOrdered;
+}
+
+const char* class_name(ExperimentClass experiment_class) {
+  switch (experiment_class) {
+    case ExperimentClass::kOrdered:
+      return "ordered";
+    case ExperimentClass::kParallel:
+      return "parallel";
+    case ExperimentClass::kLibrary:
+      return "library";
+    case ExperimentClass::kCpu:
+      return "cpu";
+    case ExperimentClass::kPrefetch:
+      return "prefetch";
+  }
+  return "";
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,111 @@
+// One ground-truth experiment: what a small program did to managed memory on a real GPU, and what the driver's event
+// stream (CUPTI) said happened. Two formats of JSON lines, told apart per line; README.md describes their keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/trace/record.h"
+
+namespace uvmsim::validate {
+
+// A contiguous part of an allocation, in bytes from its start.
+struct ByteRange {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+enum class Mode : std::uint8_t {
+  kOrdered,      // one GPU thread, one touch after the other
+  kParallel,     // one thread per touch
+  kStreamRead,   // grid-stride loop over the whole allocation
+  kStreamWrite,  // grid-stride loop over the whole allocation
+  kVectorAdd,    // grid-stride loop c = a + b over three equal parts
+  kCpu,          // GPU writes, CPU reads or writes
+  kPrefetch,     // cudaMemPrefetchAsync
+  kLibrary,      // a library call on several tensors
+};
+
+// What the tolerances distinguish.
+enum class ExperimentClass : std::uint8_t { kOrdered, kParallel, kLibrary, kCpu, kPrefetch };
+
+struct PageTouch {
+  std::uint64_t page = 0;  // 4 KB page from the start of the allocation
+  trace::AccessMode mode = trace::AccessMode::kRead;
+};
+
+// A tensor of a library call, or the one allocation of a known-access experiment.
+struct Allocation {
+  std::string name;
+  bool output = false;  // written whole, never touched before; inputs are read whole
+  std::vector<std::uint64_t> shape;
+  std::uint64_t bytes = 0;
+  std::uint64_t offset_in_block = 0;  // its address modulo 2 MB
+};
+
+struct MeasuredKernel {
+  std::string name;
+  std::int64_t start_ns = 0, end_ns = 0;
+  trace::Dim3 grid, block;
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes_per_block = 0;
+  std::int64_t native_ns = 0;  // duration with everything resident; 0 = not measured
+};
+
+enum class EventKind : std::uint8_t {
+  kFaultBatch,    // CUPTI GPU_PAGE_FAULT: one per fault batch, offset of its lowest page
+  kHostToDevice,  // flags: 1 user, 2 demand fault, 3 driver prefetch, 4 eviction
+  kDeviceToHost,
+  kCpuFault,
+  kRemoteMap,
+  kThrashing,
+};
+
+struct MeasuredEvent {
+  EventKind kind = EventKind::kFaultBatch;
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::size_t allocation = 0;  // index into Experiment::allocations
+  std::int64_t offset = 0;     // from the start of that allocation; negative within a shared 2 MB block
+  std::uint64_t value = 0;     // bytes, or as CUPTI says
+  std::uint32_t flags = 0;
+};
+
+struct Experiment {
+  std::string name;
+  Mode mode = Mode::kOrdered;
+  std::uint64_t line = 0;  // in its file, from 1
+  std::vector<Allocation> allocations;
+  std::vector<MeasuredEvent> events;  // by start
+  std::vector<MeasuredKernel> kernels;
+
+  // Known accesses
+  std::vector<std::string> advice;        // "preferred_host", "accessed_by_gpu", ... in the order given
+  std::vector<ByteRange> host_populated;  // written by the CPU first
+  std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU
+  std::vector<PageTouch> touches;         // kOrdered, kParallel
+  std::uint32_t threads_per_block = 1;    // kParallel
+  std::uint32_t grid_blocks = 0;          // from the name (..._g132); 0 = not stated
+  // Library calls
+  bool inputs_on_host = false;
+  std::string note;
+
+  ExperimentClass experiment_class() const;
+};
+
+const char* class_name(ExperimentClass experiment_class);
+
+struct ExperimentFile {
+  std::string path;
+  std::vector<Experiment> experiments;
+  // Keys and event kinds that no format knows, each once, as lines for people. They were skipped.
+  std::vector<std::string> warnings;
+};
+
+// Reads a plain or zstd-compressed file ("-" = standard input). Throws InputError of one line with file and line
+// number for anything that is not an experiment of either format, and for a file without any.
+ExperimentFile read_experiments(const std::string& path);
+
+// The same from memory; `path` names it in messages.
+ExperimentFile parse_experiments(std::string_view text, const std::string& path);
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,325 @@
+#include "sim/validate/experiment_parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "sim/common/error.h"
+#include "sim/common/units.h"
+#include "sim/trace/names.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+using trace::JsonFields;
+using trace::JsonValue;
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1}
+                                    << 40;  // larger than any GPU; keeps a bad number from running long
+// Wall-clock nanoseconds fit; differences do not overflow.
+constexpr std::int64_t kMaxTime = std::int64_t{1} << 61;
+constexpr std::int64_t kMaxKernelNs = std::int64_t{3600} * 1000000000;
+constexpr std::size_t kMaxKernels = 1000000;
+constexpr std::uint32_t kMaxBlocks = 1u << 31;
+constexpr std::size_t kMaxName = 200;
+
+void note_unknown_keys(const JsonValue& object, std::initializer_list<std::string_view> known,
+                       std::set<std::string>& unknown) {
+  for (const auto& [key, value] : object.members()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", trace::printable(key)));
+    }
+  }
+}
+
+std::string name_of(JsonFields& fields, std::string_view key) {
+  const std::string& name = trace::json_text(fields.require(key), key);
+  if (name.empty() || name.size() > kMaxName) {
+    throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
+  }
+  return trace::printable(name);
+}
+
+std::optional<EventKind> event_kind(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, EventKind>, 6> kinds{{
+      {"gpu_fault", EventKind::kFaultBatch},
+      {"htod", EventKind::kHostToDevice},
+      {"dtoh", EventKind::kDeviceToHost},
+      {"cpu_fault", EventKind::kCpuFault},
+      {"remote_map", EventKind::kRemoteMap},
+      {"thrashing", EventKind::kThrashing},
+  }};
+  for (const auto& [name, kind] : kinds) {
+    if (name == text) return kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<ByteRange> parse_ranges(JsonFields& fields, std::string_view key, std::uint64_t bytes) {
+  std::vector<ByteRange> ranges;
+  std::uint64_t end = 0;
+  for (const JsonValue& item : trace::json_array(fields.require(key), key)) {
+    const auto& pair = trace::json_array(item, key, 2);
+    const ByteRange range{trace::json_integer(pair[0], "offset", bytes), trace::json_integer(pair[1], "length", bytes)};
+    if (range.bytes == 0 || range.offset < end || range.bytes > bytes - range.offset) {
+      throw_input_error("'{}': range [{}, {}] is empty, not ascending, or ends beyond the {} bytes of the allocation",
+                        key, range.offset, range.bytes, bytes);
+    }
+    end = range.offset + range.bytes;
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+std::vector<PageTouch> parse_touches(const JsonValue& list, std::uint64_t bytes) {
+  const std::uint64_t last_page = (bytes - 1) / kBasePageBytes;
+  std::vector<PageTouch> touches;
+  for (const JsonValue& item : trace::json_array(list, "touches")) {
+    const auto& pair = trace::json_array(item, "touches", 2);
+    const std::string& mode = trace::json_text(pair[1], "the mode of a touch");
+    if (mode != "r" && mode != "w")
+      throw_input_error("the mode of a touch is '{}'; allowed: r, w", trace::printable(mode));
+    touches.push_back({trace::json_integer(pair[0], "the page of a touch", last_page),
+                       mode == "r" ? trace::AccessMode::kRead : trace::AccessMode::kWrite});
+  }
+  return touches;
+}
+
+std::vector<std::string> parse_advice(const std::string& text) {
+  static constexpr std::array<std::string_view, 5> allowed{"preferred_host", "preferred_gpu", "accessed_by_gpu",
+                                                           "accessed_by_host", "read_mostly"};
+  std::vector<std::string> advice;
+  if (text == "none" || text.empty()) return advice;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    advice.push_back(text.substr(begin, end - begin));
+    if (std::find(allowed.begin(), allowed.end(), advice.back()) == allowed.end()) {
+      throw_input_error("'advise' names '{}'; allowed: none, or {} joined by +", trace::printable(advice.back()),
+                        fmt::join(allowed, ", "));
+    }
+    begin = end + 1;
+  }
+  return advice;
+}
+
+void parse_mode(const std::string& text, Experiment& experiment) {
+  static constexpr std::array<std::pair<std::string_view, Mode>, 6> modes{{
+      {"ordered", Mode::kOrdered},
+      {"stream_rd", Mode::kStreamRead},
+      {"stream_wr", Mode::kStreamWrite},
+      {"vadd", Mode::kVectorAdd},
+      {"cpu", Mode::kCpu},
+      {"prefetch", Mode::kPrefetch},
+  }};
+  for (const auto& [name, mode] : modes) {
+    if (name == text) {
+      experiment.mode = mode;
+      return;
+    }
+  }
+  constexpr std::string_view parallel = "parallel";
+  if (text.starts_with(parallel)) {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + parallel.size(), end, experiment.threads_per_block);
+    if (error == std::errc() && stop == end && experiment.threads_per_block >= 1 &&
+        experiment.threads_per_block <= 1024) {
+      experiment.mode = Mode::kParallel;
+      return;
+    }
+  }
+  throw_input_error(
+      "'mode' is '{}'; allowed: ordered, parallel<threads per block, 1 to 1024>, stream_rd, stream_wr, vadd, cpu, "
+      "prefetch",
+      text);
+}
+
+MeasuredKernel& add_kernel_times(std::int64_t start, std::int64_t end, Experiment& experiment) {
+  if (end < start || end - start > kMaxKernelNs) {
+    throw_input_error("a kernel runs from {} to {} ns; allowed: 0 to {} ns long", start, end, kMaxKernelNs);
+  }
+  if (experiment.kernels.size() == kMaxKernels) throw_input_error("more than {} kernels", kMaxKernels);
+  MeasuredKernel& kernel = experiment.kernels.emplace_back();
+  kernel.start_ns = start;
+  kernel.end_ns = end;
+  return kernel;
+}
+
+// The part that the two formats' event lists share: [kind, start, end, (tensor,) offset, value, flags].
+void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment, std::set<std::string>& unknown) {
+  const auto& fields = trace::json_array(item, "an event", with_tensor ? 7 : 6);
+  const std::string& kind = trace::json_text(fields[0], "the kind of an event");
+  const std::int64_t start = trace::json_signed_integer(fields[1], "the start of an event", -kMaxTime, kMaxTime);
+  const std::int64_t end = trace::json_signed_integer(fields[2], "the end of an event", -kMaxTime, kMaxTime);
+  if (!with_tensor && kind == "kernel") {
+    add_kernel_times(start, end, experiment);
+    return;
+  }
+  const std::optional<EventKind> known = event_kind(kind);
+  if (!known) {
+    unknown.insert(
+        fmt::format("events of kind '{}' are not part of the format and were ignored", trace::printable(kind)));
+    return;
+  }
+  MeasuredEvent event;
+  event.kind = *known;
+  event.start_ns = start;
+  event.end_ns = end;
+  std::size_t next = 3;
+  if (with_tensor) {
+    const auto tensors = static_cast<std::int64_t>(experiment.allocations.size());
+    const std::int64_t tensor = trace::json_signed_integer(fields[next++], "the tensor of an event", -1, tensors - 1);
+    if (tensor < 0) return;  // not of this call
+    event.allocation = static_cast<std::size_t>(tensor);
+  }
+  constexpr auto limit = static_cast<std::int64_t>(kMaxBytes);
+  event.offset = trace::json_signed_integer(fields[next], "the offset of an event", -limit, limit);
+  event.value = trace::json_integer(fields[next + 1], "the value of an event");
+  event.flags = static_cast<std::uint32_t>(trace::json_integer(fields[next + 2], "the flags of an event", UINT32_MAX));
+  const bool transfer = event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToHost;
+  if (transfer && event.value > kMaxBytes) {
+    throw_input_error("an event '{}' moves {} bytes; allowed: 0 to {}", kind, event.value, kMaxBytes);
+  }
+  experiment.events.push_back(event);
+}
+
+trace::Dim3 parse_dimensions(const JsonValue& value, std::string_view what) {
+  const auto& items = trace::json_array(value, what, 3);
+  std::array<std::uint32_t, 3> sizes{};
+  std::uint64_t count = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    sizes[i] = static_cast<std::uint32_t>(trace::json_integer(items[i], what, kMaxBlocks));
+    count = sizes[i] == 0 ? 0 : count <= kMaxBlocks / sizes[i] ? count * sizes[i] : 0;
+  }
+  if (count == 0) throw_input_error("{} must have three sizes of 1 or more and at most {} in all", what, kMaxBlocks);
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+void parse_library_kernel(const JsonValue& item, Experiment& experiment, std::set<std::string>& unknown) {
+  JsonFields fields(item, "kernel");
+  const std::int64_t start = trace::json_signed_integer(fields.require("start_ns"), "start_ns", -kMaxTime, kMaxTime);
+  const std::int64_t end = trace::json_signed_integer(fields.require("end_ns"), "end_ns", -kMaxTime, kMaxTime);
+  MeasuredKernel& kernel = add_kernel_times(start, end, experiment);
+  kernel.name = trace::json_text(fields.require("kernel"), "the name of a kernel");
+  kernel.grid = parse_dimensions(fields.require("grid"), "the grid of a kernel");
+  kernel.block = parse_dimensions(fields.require("block"), "the block of a kernel");
+  if (kernel.block.count() > 1024)
+    throw_input_error("a block has {} threads; allowed: 1 to 1024", kernel.block.count());
+  kernel.registers_per_thread = static_cast<std::uint32_t>(fields.integer("registers", 0, 1024));
+  kernel.shared_bytes_per_block = static_cast<std::uint32_t>(fields.integer("shared_bytes", 0, 1u << 24));
+  kernel.native_ns = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
+  note_unknown_keys(item, {"kernel", "start_ns", "end_ns", "grid", "block", "registers", "shared_bytes", "native_ns"},
+                    unknown);
+}
+
+Allocation parse_tensor(const JsonValue& item, std::set<std::string>& unknown) {
+  JsonFields fields(item, "tensor");
+  Allocation tensor;
+  tensor.name = name_of(fields, "name");
+  const std::string role = name_of(fields, "role");
+  if (role != "input" && role != "output")
+    throw_input_error("tensor '{}' has role '{}'; allowed: input, output", tensor.name, role);
+  tensor.output = role == "output";
+  for (const JsonValue& size : trace::json_array(fields.require("shape"), "the shape of a tensor")) {
+    tensor.shape.push_back(trace::json_integer(size, "the shape of a tensor", kMaxBytes));
+  }
+  tensor.bytes = trace::json_integer(fields.require("bytes"), "the bytes of a tensor", kMaxBytes);
+  if (tensor.bytes == 0) throw_input_error("tensor '{}' has 0 bytes; allowed: 1 to {}", tensor.name, kMaxBytes);
+  tensor.offset_in_block = fields.required_integer("va_offset_in_2m", kBlockBytes - 1);
+  note_unknown_keys(item, {"name", "role", "shape", "dtype", "bytes", "va_offset_in_2m"}, unknown);
+  return tensor;
+}
+
+void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+  experiment.mode = Mode::kLibrary;
+  const std::string inputs = name_of(fields, "inputs_on");
+  if (inputs != "host" && inputs != "gpu") throw_input_error("'inputs_on' is '{}'; allowed: host, gpu", inputs);
+  experiment.inputs_on_host = inputs == "host";
+  // The same call is measured with its inputs on either side.
+  experiment.name += "/" + inputs;
+  experiment.note = fields.text("note");
+  for (const JsonValue& item : trace::json_array(fields.require("tensors"), "tensors")) {
+    experiment.allocations.push_back(parse_tensor(item, unknown));
+  }
+  if (experiment.allocations.empty()) throw_input_error("'tensors' is empty");
+  for (const JsonValue& item : trace::json_array(fields.require("events"), "events")) {
+    if (item.kind() == JsonValue::Kind::kObject) {
+      parse_library_kernel(item, experiment, unknown);
+    } else {
+      parse_event(item, true, experiment, unknown);
+    }
+  }
+  if (experiment.kernels.empty()) throw_input_error("'events' has no kernel");
+  note_unknown_keys(line, {"name", "inputs_on", "note", "tensors", "events", "format"}, unknown);
+}
+
+void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& experiment,
+                        std::set<std::string>& unknown) {
+  parse_mode(name_of(fields, "mode"), experiment);
+  Allocation allocation;
+  allocation.name = "data";
+  allocation.bytes = fields.required_integer("bytes", kMaxBytes);
+  if (allocation.bytes == 0) throw_input_error("'bytes' is 0; allowed: 1 to {}", kMaxBytes);
+  allocation.offset_in_block = fields.required_integer("va_offset_in_2m", kBlockBytes - 1);
+  experiment.advice = parse_advice(fields.text("advise"));
+  experiment.host_populated = parse_ranges(fields, "host_populated", allocation.bytes);
+  experiment.gpu_resident = parse_ranges(fields, "gpu_resident", allocation.bytes);
+  experiment.touches = parse_touches(fields.require("touches"), allocation.bytes);
+  experiment.grid_blocks = grid_in_name(experiment.name);
+  const std::int64_t native = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
+  experiment.allocations.push_back(std::move(allocation));
+  for (const JsonValue& item : trace::json_array(fields.require("events"), "events")) {
+    parse_event(item, false, experiment, unknown);
+  }
+  for (MeasuredKernel& kernel : experiment.kernels) kernel.native_ns = native;
+
+  const Mode mode = experiment.mode;
+  const bool by_touches = mode == Mode::kOrdered || mode == Mode::kParallel;
+  const bool by_grid = mode == Mode::kStreamRead || mode == Mode::kStreamWrite || mode == Mode::kVectorAdd;
+  if (by_touches && experiment.touches.empty()) throw_input_error("'touches' is empty; this mode needs some");
+  if (by_grid && experiment.grid_blocks == 0) {
+    throw_input_error("the name '{}' does not say the grid; this mode needs _g<blocks> in it", experiment.name);
+  }
+  if (mode == Mode::kVectorAdd && experiment.allocations[0].bytes % 3 != 0) {
+    throw_input_error("'bytes' is {}; vadd needs three equal parts", experiment.allocations[0].bytes);
+  }
+  if (mode != Mode::kPrefetch && experiment.kernels.empty()) throw_input_error("'events' has no kernel");
+  note_unknown_keys(line,
+                    {"name", "mode", "bytes", "va_offset_in_2m", "advise", "host_populated", "gpu_resident", "touches",
+                     "events", "native_ns"},
+                    unknown);
+}
+
+}  // namespace
+
+std::uint32_t grid_in_name(std::string_view name) {
+  for (std::size_t at = name.find("_g"); at != std::string_view::npos; at = name.find("_g", at + 1)) {
+    std::uint32_t blocks = 0;
+    const char* begin = name.data() + at + 2;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(begin, end, blocks);
+    if (error == std::errc() && (stop == end || *stop == '_') && blocks >= 1 && blocks <= kMaxBlocks) return blocks;
+  }
+  return 0;
+}
+
+Experiment parse_experiment(const JsonValue& line, std::set<std::string>& unknown) {
+  JsonFields fields(line, "experiment");
+  Experiment experiment;
+  experiment.name = name_of(fields, "name");
+  if (fields.find("tensors") != nullptr) {
+    parse_library(line, fields, experiment, unknown);
+  } else {
+    parse_known_access(line, fields, experiment, unknown);
+  }
+  const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
+  std::stable_sort(experiment.events.begin(), experiment.events.end(), by_start);
+  std::stable_sort(experiment.kernels.begin(), experiment.kernels.end(), by_start);
+  return experiment;
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,65 @@
+// An experiment as the program that was measured: trace records that the engine replays.
+//
+// First what the program prepared (advice, pages written by the CPU, pages prefetched to the GPU) and a device
+// synchronisation; then, between the marks of iteration 0, what was measured.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/trace/record.h"
+#include "sim/validate/experiment.h"
+
+namespace uvmsim::validate {
+
+struct Program {
+  trace::Header header;
+  std::vector<trace::Record> records;
+  std::vector<std::uint64_t> addresses;  // virtual address of each of the experiment's allocations
+};
+
+// `system` only serves to estimate durations on resident data (kernel_estimate.h). Throws InputError for an experiment
+// that cannot be replayed.
+Program make_program(const Experiment& experiment, const config::SystemConfig& system);
+
+// Parts of make_program, one per format.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Experiment& experiment, const config::SystemConfig& system);
+
+  void add_known_access();
+  void add_library_call();
+  Program take() { return std::move(program_); }
+
+ private:
+  static trace::ObjectId object_id(std::size_t allocation) { return allocation + 1; }
+
+  // experiment_program.cpp
+  void allocate();
+  void add_advice();
+  void begin_measurement();
+  void end_measurement();
+  void add_host_access(std::size_t allocation, ByteRange range, trace::AccessMode mode);
+  void add_prefetch(std::size_t allocation, ByteRange range, trace::Device destination);
+  void add_sync();
+  trace::Extent extent(ByteRange range, trace::AccessMode mode) const;
+  ByteRange whole(std::size_t allocation) const { return {0, experiment_.allocations[allocation].bytes}; }
+
+  // known_access_program.cpp
+  void add_touch_kernel();
+  void add_stream_kernel(std::uint32_t grid_blocks, bool reads, bool writes);
+  void add_vector_add();
+  void add_cpu_exchange();
+  void add_measured_prefetches();
+
+  // library_program.cpp
+  void add_library_kernel(const MeasuredKernel& measured);
+  void add_gather(trace::Kernel& kernel) const;
+
+  const Experiment& experiment_;
+  const config::SystemConfig& system_;
+  Program program_;
+};
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,159 @@
+#include "sim/validate/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/common/error.h"
+#include "sim/validate/experiment_program.h"
+#include "sim/validate/observation.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// Median and worst of one error over the experiments of a class.
+template <class Error>
+std::string spread(const std::vector<const Comparison*>& members, Error error, double& middle, double& worst) {
+  std::vector<double> values;
+  std::string name;
+  worst = -1;
+  for (const Comparison* member : members) {
+    values.push_back(error(*member));
+    if (values.back() > worst) {
+      worst = values.back();
+      name = member->name;
+    }
+  }
+  middle = median(values);
+  return name;
+}
+
+void judge_median(const char* what, double value, double allowed, std::vector<std::string>& failures) {
+  if (value > allowed) failures.push_back(fmt::format("median {} {:.1f} %", what, value));
+}
+
+void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
+  const auto judge_time = [&](double limit) {
+    judge_median("time", summary.median_time_error, limit, summary.failures);
+    judge_median("time", summary.median_quiet_error, limit, summary.quiet_failures);
+  };
+  switch (summary.experiment_class) {
+    case ExperimentClass::kOrdered:
+      judge_time(allowed.ordered_time_median);
+      break;
+    case ExperimentClass::kParallel:
+      judge_time(allowed.parallel_time_median);
+      break;
+    case ExperimentClass::kLibrary:
+      judge_median("batches", summary.median_batches_error, allowed.library_batches_median, summary.failures);
+      judge_median("batches", summary.median_batches_error, allowed.library_batches_median, summary.quiet_failures);
+      judge_time(allowed.library_time_median);
+      break;
+    case ExperimentClass::kCpu:
+    case ExperimentClass::kPrefetch:
+      break;
+  }
+}
+
+ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const Comparison*>& members,
+                       const Tolerances& allowed) {
+  ClassSummary summary;
+  summary.experiment_class = experiment_class;
+  summary.experiments = members.size();
+  for (const Comparison* member : members) {
+    summary.exact += member->exact() ? 1 : 0;
+    summary.within += member->failures.empty() ? 1 : 0;
+    summary.quiet_within += member->quiet_failures.empty() ? 1 : 0;
+  }
+  summary.worst_time_name = spread(
+      members, [](const Comparison& c) { return c.time_ns.error(); }, summary.median_time_error,
+      summary.worst_time_error);
+  summary.worst_quiet_name = spread(
+      members, [](const Comparison& c) { return c.quiet_ns.error(); }, summary.median_quiet_error,
+      summary.worst_quiet_error);
+  spread(
+      members, [](const Comparison& c) { return c.batches.error(); }, summary.median_batches_error,
+      summary.worst_batches_error);
+  spread(
+      members, [](const Comparison& c) { return std::max(c.htod_bytes.error(), c.dtoh_bytes.error()); },
+      summary.median_bytes_error, summary.worst_bytes_error);
+  judge_medians(summary, allowed);
+  return summary;
+}
+
+Comparison replay(const Experiment& experiment, const std::string& path, const config::SystemConfig& system,
+                  const Tolerances& tolerances) {
+  try {
+    const Program program = make_program(experiment, system);
+    return compare(experiment, observe_measured(experiment), observe_simulated(program, system), system, tolerances);
+  } catch (const InputError& error) {
+    throw_input_error("{}: line {}: experiment '{}': {}", path, experiment.line, experiment.name, error.what());
+  }
+}
+
+}  // namespace
+
+bool Validation::within() const {
+  const auto experiment_within = [](const Comparison& comparison) { return comparison.within(); };
+  const auto class_within = [](const ClassSummary& summary) { return summary.failures.empty(); };
+  return std::all_of(comparisons.begin(), comparisons.end(), experiment_within) &&
+         std::all_of(classes.begin(), classes.end(), class_within);
+}
+
+Validation validate(const ExperimentFile& file, const config::SystemConfig& system, const ValidationOptions& options) {
+  std::vector<const Experiment*> chosen;
+  for (const Experiment& experiment : file.experiments) {
+    if (matches(options.only, experiment.name)) chosen.push_back(&experiment);
+  }
+  if (chosen.empty()) {
+    throw_input_error("{}: no experiment matches '{}'; the first of {} is '{}'", file.path, options.only,
+                      file.experiments.size(), file.experiments.front().name);
+  }
+  Validation result;
+  result.file = file.path;
+  result.system = system.name;
+  result.tolerances = options.tolerances;
+  result.warnings = file.warnings;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (options.progress) options.progress(i, chosen.size());
+    result.comparisons.push_back(replay(*chosen[i], file.path, system, options.tolerances));
+  }
+  for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
+                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch}) {
+    std::vector<const Comparison*> members;
+    for (const Comparison& comparison : result.comparisons) {
+      if (comparison.experiment_class == experiment_class) members.push_back(&comparison);
+    }
+    if (!members.empty()) result.classes.push_back(summarise(experiment_class, members, options.tolerances));
+  }
+  return result;
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] == name[n] && pattern[p] != '*'))) {
+      ++p, ++n;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace uvmsim::validate

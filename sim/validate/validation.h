@@ -1,0 +1,56 @@
+// A whole file of experiments: replay each, compare, and sum up by class.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/validate/compare.h"
+#include "sim/validate/experiment.h"
+
+namespace uvmsim::validate {
+
+// One class of experiments. Errors in percent; 0 where the class does not judge them or nothing was measured.
+struct ClassSummary {
+  ExperimentClass experiment_class = ExperimentClass::kOrdered;
+  std::size_t experiments = 0;
+  std::size_t exact = 0;         // nothing that is counted differs
+  std::size_t within = 0;        // of all tolerances
+  std::size_t quiet_within = 0;  // of all tolerances, judged by the quiet time
+  double median_time_error = 0, worst_time_error = 0;
+  double median_quiet_error = 0, worst_quiet_error = 0;
+  double median_batches_error = 0, worst_batches_error = 0;
+  double median_bytes_error = 0, worst_bytes_error = 0;
+  std::string worst_time_name, worst_quiet_name;
+  std::vector<std::string> failures;        // of the class as a whole: medians
+  std::vector<std::string> quiet_failures;  // the same with the quiet time
+};
+
+struct ValidationOptions {
+  Tolerances tolerances;
+  std::string only = "*";  // names to replay; * and ? are wildcards
+  // Called before each experiment with its index and the number of them; may be empty.
+  std::function<void(std::size_t index, std::size_t count)> progress;
+};
+
+struct Validation {
+  std::string file;
+  std::string system;
+  Tolerances tolerances;
+  std::vector<Comparison> comparisons;  // in the order of the file
+  std::vector<ClassSummary> classes;    // those that occur, in the order of ExperimentClass
+  std::vector<std::string> warnings;
+
+  // No experiment and no class is outside the tolerances.
+  bool within() const;
+};
+
+// Throws InputError when `only` matches nothing or an experiment cannot be replayed (with file and line).
+Validation validate(const ExperimentFile& file, const config::SystemConfig& system,
+                    const ValidationOptions& options = {});
+
+// Shell-like match of a whole name: * any run of characters, ? one character.
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/common/version.h"
+#include "sim/validate/validation_report.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Errors as text of one decimal would be no number and a binary fraction is no decimal: tenths of a percent, rounded.
+std::int64_t permille(double percent) { return static_cast<std::int64_t>(percent * 10 + 0.5); }
+
+Json pair_json(const Pair& pair) {
+  return {{"measured", pair.measured}, {"simulated", pair.simulated}, {"error_permille", permille(pair.error())}};
+}
+
+Json comparison_json(const Comparison& c) {
+  Json out;
+  out["name"] = c.name;
+  out["class"] = class_name(c.experiment_class);
+  out["line"] = c.line;
+  out["within"] = c.within();
+  out["within_quiet"] = c.quiet_failures.empty();
+  out["exact"] = c.exact();
+  out["outside"] = c.failures;
+  out["outside_quiet"] = c.quiet_failures;
+  out["same_faulting_pages"] = c.same_pages;
+  out["same_transactions"] = c.same_transactions;
+  out["same_remote_maps"] = c.same_remote_maps;
+  out["fault_batches"] = pair_json(c.batches);
+  out["transactions"] = pair_json(c.transactions);
+  out["htod_transactions"] = pair_json(c.htod_transactions);
+  out["dtoh_transactions"] = pair_json(c.dtoh_transactions);
+  out["htod_bytes"] = pair_json(c.htod_bytes);
+  out["htod_fault_bytes"] = pair_json(c.htod_fault_bytes);
+  out["htod_prefetch_bytes"] = pair_json(c.htod_prefetch_bytes);
+  out["htod_user_bytes"] = pair_json(c.htod_user_bytes);
+  out["dtoh_bytes"] = pair_json(c.dtoh_bytes);
+  out["dtoh_fault_bytes"] = pair_json(c.dtoh_fault_bytes);
+  out["dtoh_prefetch_bytes"] = pair_json(c.dtoh_prefetch_bytes);
+  out["dtoh_user_bytes"] = pair_json(c.dtoh_user_bytes);
+  out["dtoh_evict_bytes"] = pair_json(c.dtoh_evict_bytes);
+  out["remote_maps"] = pair_json(c.remote_maps);
+  out["cpu_faults"] = pair_json(c.cpu_faults);
+  out["thrashing_pages"] = pair_json(c.thrashing);
+  out["kernel_ns"] = pair_json(c.kernel_ns);
+  out["judged_ns"] = pair_json(c.time_ns);
+  out["quiet_ns"] = pair_json(c.quiet_ns);
+  return out;
+}
+
+Json summary_json(const ClassSummary& s) {
+  const auto spread = [](double median, double worst) {
+    return Json{{"median_permille", permille(median)}, {"worst_permille", permille(worst)}};
+  };
+  Json out;
+  out["class"] = class_name(s.experiment_class);
+  out["experiments"] = s.experiments;
+  out["exact"] = s.exact;
+  out["within"] = s.within;
+  out["within_quiet"] = s.quiet_within;
+  out["time_error"] = spread(s.median_time_error, s.worst_time_error);
+  out["time_error"]["worst_name"] = s.worst_time_name;
+  out["quiet_time_error"] = spread(s.median_quiet_error, s.worst_quiet_error);
+  out["quiet_time_error"]["worst_name"] = s.worst_quiet_name;
+  out["fault_batches_error"] = spread(s.median_batches_error, s.worst_batches_error);
+  out["bytes_error"] = spread(s.median_bytes_error, s.worst_bytes_error);
+  out["outside"] = s.failures;
+  out["outside_quiet"] = s.quiet_failures;
+  return out;
+}
+
+Json tolerances_json(const Tolerances& t) {
+  return {{"ordered_time_permille", permille(t.ordered_time)},
+          {"ordered_time_median_permille", permille(t.ordered_time_median)},
+          {"parallel_bytes_permille", permille(t.parallel_bytes)},
+          {"parallel_batches_permille", permille(t.parallel_batches)},
+          {"parallel_transactions_permille", permille(t.parallel_transactions)},
+          {"parallel_time_permille", permille(t.parallel_time)},
+          {"parallel_time_median_permille", permille(t.parallel_time_median)},
+          {"library_bytes_permille", permille(t.library_bytes)},
+          {"library_batches_permille", permille(t.library_batches)},
+          {"library_batches_median_permille", permille(t.library_batches_median)},
+          {"library_time_permille", permille(t.library_time)},
+          {"library_time_median_permille", permille(t.library_time_median)}};
+}
+
+}  // namespace
+
+std::string validation_json(const Validation& validation) {
+  Json out;
+  out["schema"] = kValidationSchema;
+  out["uvmsim_version"] = version();
+  out["file"] = validation.file;
+  out["system"] = validation.system;
+  out["within"] = validation.within();
+  out["tolerances"] = tolerances_json(validation.tolerances);
+  out["warnings"] = validation.warnings;
+  out["classes"] = Json::array();
+  for (const ClassSummary& summary : validation.classes) out["classes"].push_back(summary_json(summary));
+  out["experiments"] = Json::array();
+  for (const Comparison& comparison : validation.comparisons) {
+    out["experiments"].push_back(comparison_json(comparison));
+  }
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,130 @@
+#include "sim/validate/validation_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/common/error.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+constexpr std::size_t kColumns = 9;
+using Row = std::array<std::string, kColumns>;
+
+const Row kHead{"experiment", "class",   "batches",       "transactions", "KiB in",
+                "KiB out",    "time ms", "quiet time ms", "verdict"};
+
+std::string pair_text(const Pair& pair, std::uint64_t unit) {
+  if (pair.measured == 0 && pair.simulated == 0) return "-";
+  return fmt::format("{} / {}", pair.measured / unit, pair.simulated / unit);
+}
+
+std::string time_text(const Pair& pair) {
+  const auto ms = [](std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); };
+  const bool longer = pair.simulated >= pair.measured;
+  return fmt::format("{} / {} {}{:.1f} %", ms(pair.measured), ms(pair.simulated), longer ? "+" : "-", pair.error());
+}
+
+std::string verdict_text(const Comparison& comparison) {
+  std::string text = comparison.within() ? "within" : fmt::format("{}", fmt::join(comparison.failures, ", "));
+  if (comparison.within() != comparison.quiet_failures.empty()) {
+    text += comparison.within() ? fmt::format("; quiet: {}", fmt::join(comparison.quiet_failures, ", "))
+                                : "; quiet: within";
+  }
+  return text;
+}
+
+Row row_of(const Comparison& c) {
+  const bool time_counts = c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0;
+  return {c.name,
+          class_name(c.experiment_class),
+          pair_text(c.batches, 1),
+          pair_text(c.transactions, 1),
+          pair_text(c.htod_bytes, 1024),
+          pair_text(c.dtoh_bytes, 1024),
+          time_counts ? time_text(c.time_ns) : "-",
+          time_counts ? time_text(c.quiet_ns) : "-",
+          verdict_text(c)};
+}
+
+std::vector<Row> rows_of(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const Comparison& comparison : validation.comparisons) rows.push_back(row_of(comparison));
+  return rows;
+}
+
+std::string summary_line(const ClassSummary& s) {
+  std::string text = fmt::format(
+      "{:<9} {:>3} experiments, {} exact, {} within tolerances (quiet {}); time median {:.1f} % worst {:.1f} % ({}); "
+      "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
+      class_name(s.experiment_class), s.experiments, s.exact, s.within, s.quiet_within, s.median_time_error,
+      s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error, s.worst_quiet_name,
+      s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
+  if (!s.failures.empty()) text += fmt::format("; OUTSIDE: {}", fmt::join(s.failures, ", "));
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation) {
+  std::vector<Row> rows = rows_of(validation);
+  rows.insert(rows.begin(), kHead);
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text = fmt::format("{} on {}: measured / simulated\n", validation.file, validation.system);
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  text += "\n";
+  for (const ClassSummary& summary : validation.classes) text += summary_line(summary);
+  std::size_t outside = 0;
+  for (const Comparison& comparison : validation.comparisons) {
+    if (!comparison.within()) ++outside;
+  }
+  text += fmt::format("\n{} of {} experiments are outside the tolerances\n", outside, validation.comparisons.size());
+  for (const Comparison& comparison : validation.comparisons) {
+    if (!comparison.within()) text += fmt::format("  {}: {}\n", comparison.name, verdict_text(comparison));
+  }
+  return text;
+}
+
+std::string validation_markdown(const Validation& validation) {
+  const auto line = [](const auto& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
+  std::string text = fmt::format("Measured / simulated on `{}`:\n\n", validation.system);
+  text +=
+      line(std::vector<std::string>{"class", "experiments", "exact", "within", "within (quiet)", "time: median, worst",
+                                    "quiet time: median, worst", "batches: median, worst", "bytes: worst"});
+  text += "|---|---|---|---|---|---|---|---|---|\n";
+  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
+  for (const ClassSummary& s : validation.classes) {
+    text += line(std::vector<std::string>{
+        class_name(s.experiment_class), fmt::to_string(s.experiments), fmt::to_string(s.exact),
+        fmt::to_string(s.within), fmt::to_string(s.quiet_within), spread(s.median_time_error, s.worst_time_error),
+        spread(s.median_quiet_error, s.worst_quiet_error), spread(s.median_batches_error, s.worst_batches_error),
+        fmt::format("{:.1f} %", s.worst_bytes_error)});
+  }
+  text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
+  for (const Row& row : rows_of(validation)) text += line(row);
+  return text;
+}
+
+std::string with_table(const std::string& document, const std::string& table) {
+  static constexpr std::string_view begin = "<!-- validate:begin -->\n", end = "<!-- validate:end -->\n";
+  const std::size_t from = document.find(begin), to = document.find(end);
+  if (from == std::string::npos && to == std::string::npos) return table;
+  if (from == std::string::npos || to == std::string::npos || to < from) {
+    throw_input_error("the document has only one of the lines '<!-- validate:begin -->' and '<!-- validate:end -->'");
+  }
+  return document.substr(0, from + begin.size()) + table + document.substr(to);
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,25 @@
+// A validation as text for people, Markdown for a README, and JSON for machines.
+#pragma once
+
+#include <string>
+
+#include "sim/validate/validation.h"
+
+namespace uvmsim::validate {
+
+inline constexpr const char* kValidationSchema = "uvmsim.validation/1";
+
+// Every experiment on one line, the summary by class, then what is outside.
+std::string validation_text(const Validation& validation);
+
+// The same two tables in Markdown.
+std::string validation_markdown(const Validation& validation);
+
+// One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.
+std::string validation_json(const Validation& validation);
+
+// Replaces what stands between the lines "<!-- validate:begin -->" and "<!-- validate:end -->" of `document` by
+// `table`; a document without them becomes the table alone. Throws InputError when only one of the two is there.
+std::string with_table(const std::string& document, const std::string& table);
+
+}  // namespace uvmsim::validate
