@@ -3,8 +3,8 @@
 // Every number in a system file has its source beside it. Costs are per system, never per workload. Durations are in
 // nanoseconds, sizes in bytes, bandwidths in bytes per microsecond (= MB/s), so that the model stays in integers.
 //
-// A new member also needs its line in schema.cpp, which does not compile without it; loading, printing, --set and the
-// JSON schema follow from there.
+// A new member also needs its line in parameter_tables.h; loading, printing, --set and the JSON schema follow from
+// there.
 #pragma once
 
 #include <cstdint>
@@ -100,23 +100,25 @@ struct DriverConfig {
 
 // What the driver's steps cost. `configs/README.md` says how each was fitted.
 struct DriverCosts {
-  std::uint64_t wakeup_ns = 9000;                 // interrupt until the service thread runs
-  std::uint64_t first_fault_ns = 250000;          // one-off start-up of a kernel's first fault after an idle driver
-  std::uint64_t poll_window_ns = 1500;            // after a replay the driver still sees faults that arrive within this
-  std::uint64_t batch_ns = 6000;                  // fetch and preprocess a batch
-  std::uint64_t raw_fault_ns = 50;                // per raw entry fetched
-  std::uint64_t block_ns = 4000;                  // per VA block serviced
-  std::uint64_t new_chunk_ns = 6000;              // first population of a block on the GPU: chunk and page tables
-  std::uint64_t faulted_page_ns = 100;            // per distinct page serviced
-  std::uint64_t populate_page_ns = 60;            // per 4 KB page zero-filled on the GPU
-  std::uint64_t unmap_host_block_ns = 1000;       // per block with CPU mappings to remove
-  std::uint64_t unmap_host_page_ns = 60;          // per page with a CPU mapping to remove
-  std::uint64_t dma_map_chunk_ns = 0;             // first DMA mapping of a block's host chunk
-  std::uint64_t map_page_ns = 10;                 // page-table entries, per 4 KB page
-  std::uint64_t replay_ns = 5000;                 // end of the last block until the replay is issued
-  std::uint64_t replay_to_gpu_ns = 800;           // replay until stalled warps retry
-  std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
-  std::uint64_t evict_chunk_ns = 12000;           // driver work of one eviction, without its copy
+  std::uint64_t wakeup_ns = 9000;            // interrupt until the service thread runs
+  std::uint64_t first_fault_ns = 250000;     // one-off start-up of a kernel's first fault after an idle driver
+  std::uint64_t poll_window_ns = 1500;       // after a replay the driver still sees faults that arrive within this
+  std::uint64_t poll_read_ns = 1000;         // from a fault's arrival to the driver's look at PUT while it polls
+  std::uint64_t cold_after_ns = 1000000;     // an idle service thread sleeps deeper after this: first_fault_ns applies
+  std::uint64_t batch_ns = 6000;             // fetch and preprocess a batch
+  std::uint64_t raw_fault_ns = 50;           // per raw entry fetched
+  std::uint64_t block_ns = 4000;             // per VA block serviced
+  std::uint64_t new_chunk_ns = 6000;         // first population of a block on the GPU: chunk and page tables
+  std::uint64_t faulted_page_ns = 100;       // per distinct page serviced
+  std::uint64_t populate_page_ns = 60;       // per 4 KB page zero-filled on the GPU
+  std::uint64_t unmap_host_block_ns = 1000;  // per block with CPU mappings to remove
+  std::uint64_t unmap_host_page_ns = 60;     // per page with a CPU mapping to remove
+  std::uint64_t dma_map_chunk_ns = 0;        // first DMA mapping of a block's host chunk
+  std::uint64_t map_page_ns = 10;            // page-table entries, per 4 KB page
+  std::uint64_t replay_ns = 5000;            // end of the last block until the replay is issued
+  std::uint64_t replay_to_gpu_ns = 800;      // replay until stalled warps retry
+  std::uint64_t remote_map_ns = 2000;        // per block mapped remotely
+  std::uint64_t evict_chunk_ns = 12000;      // driver work of one eviction, without its copy
   std::uint64_t host_populate_chunk_ns = 120000;  // allocate and zero a 2 MB host chunk
   std::uint64_t cpu_fault_ns = 12000;             // one CPU fault, without its copy
   std::uint64_t cpu_fault_page_ns = 50;           // per page made resident on the host

@@ -36,6 +36,8 @@ class Layout {
   const Placement& allocate(const trace::ObjectAlloc& object);
   const Placement& allocate(const trace::TensorAlloc& tensor);
   const Placement& find(trace::ObjectId id) const;
+  // False for a tensor inside another object.
+  bool owns_memory(trace::ObjectId id) const { return !tensor_owner_.contains(id); }
   void free(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
   void free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
 

@@ -2,6 +2,7 @@
 // Meanings follow the driver and CUPTI (uvm_tools.c, CUpti_ActivityUnifiedMemoryCounter). Names end in their unit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace uvmsim {
@@ -133,6 +134,17 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(walk_ns);
   UVMSIM_COUNTER(stall_ns);
 #undef UVMSIM_COUNTER
+}
+
+// later - earlier, counter by counter.
+inline Counters difference(const Counters& later, const Counters& earlier) {
+  Counters out = later;
+  const std::uint64_t* values[128] = {};
+  std::size_t count = 0;
+  for_each_counter(earlier, [&](const char*, const std::uint64_t& value) { values[count++] = &value; });
+  count = 0;
+  for_each_counter(out, [&](const char*, std::uint64_t& value) { value -= *values[count++]; });
+  return out;
 }
 
 }  // namespace uvmsim

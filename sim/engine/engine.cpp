@@ -1,0 +1,156 @@
+#include "sim/engine/engine.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+#include "sim/policy/registry.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
+  const config::GpuConfig& config = options.system.gpus[gpu];
+  std::uint64_t capacity = config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes);
+  if (options.limited) {
+    capacity = options.capacity_bytes;
+    if (capacity == 0) {
+      if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
+      if (options.footprint_bytes == 0) {
+        throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
+      }
+      capacity = static_cast<std::uint64_t>(static_cast<unsigned long long>(options.footprint_bytes) /
+                                                options.osf_thousandths * 1000 +
+                                            options.footprint_bytes % options.osf_thousandths * 1000 /
+                                                options.osf_thousandths);
+    }
+  }
+  const std::uint64_t chunks = capacity / kBlockBytes;
+  if (chunks == 0) {
+    throw_input_error("GPU memory for managed data is {} bytes; allowed: at least one chunk of {} bytes", capacity,
+                      kBlockBytes);
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, ChunkId::kNone - 1));
+}
+
+}  // namespace
+
+Engine::Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
+               const RunObserver& observer)
+    : header_(header),
+      source_(source),
+      options_(options),
+      observer_(observer),
+      space_(static_cast<unsigned>(options.system.gpus.size())),
+      topology_(options.system),
+      layout_(options.layout, space_) {
+  if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
+    throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
+                      kMaxGpus);
+  }
+  if (header.quantum_bytes == 0 || (header.quantum_bytes & (header.quantum_bytes - 1)) != 0 ||
+      header.quantum_bytes > kBlockBytes) {
+    throw_input_error("the trace's quantum is {} bytes; allowed: a power of two up to {}", header.quantum_bytes,
+                      kBlockBytes);
+  }
+  gpus_.reserve(options.system.gpus.size());
+  for (unsigned gpu = 0; gpu < options.system.gpus.size(); ++gpu) {
+    const std::uint32_t chunks = chunk_count(options, gpu);
+    result_.capacity_bytes = std::uint64_t{chunks} * kBlockBytes;
+    gpus_.push_back({GpuMemory(chunks),
+                     policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
+                     gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
+    const policy::PolicyInfo& info =
+        policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info;
+    gpus_.back().evictor_sees_touches = info.information >= policy::InformationClass::kD2;
+  }
+  prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
+                                          gpus_.front().memory.chunk_count());
+  context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
+      options_.system, space_, gpus_, topology_, *prefetcher_,
+      policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name).info.decision_cost,
+      policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
+      observer.events});
+  residency_ = std::make_unique<driver::Residency>(*context_);
+  thrashing_ = std::make_unique<driver::Thrashing>(options_.system.driver, result_.counters, observer.events);
+  fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
+  host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
+  user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
+  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+    fault_loops_.push_back(std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_));
+  }
+  streams_.resize(1);
+}
+
+Engine::~Engine() = default;
+
+RunResult Engine::run() {
+  host_scheduled_ = true;
+  events_.schedule(Nanoseconds{}, EventKind::kHost);
+  while (!events_.empty()) {
+    const Event event = events_.pop();
+    switch (event.kind) {
+      case EventKind::kHost: host_step(); break;
+      case EventKind::kStreamStart: start_operation(event.subject); break;
+      case EventKind::kOperationEnd: end_operation(event.subject); break;
+      case EventKind::kFetch: fault_loops_[event.subject]->on_fetch(); break;
+      case EventKind::kReplay: fault_loops_[event.subject]->on_replay(); break;
+    }
+    finish_runs();
+  }
+  for (const Stream& stream : streams_) {
+    if (stream.queue.empty()) continue;
+    if (stream.blocked) throw_input_error("a stream waits for event {}, which is never recorded", stream.waits_for_event);
+    throw ModelError("the simulation stopped with work left in a stream");
+  }
+  if (host_wait_.kind == HostWait::Kind::kEvent) {
+    throw_input_error("record {}: the host waits for event {}, which is never recorded", record_number_,
+                      host_wait_.event);
+  }
+  UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
+  result_.total = std::max(host_time_, last_completion_);
+  result_.ideal = ideal_.end();
+  result_.footprint_bytes = layout_.peak_bytes();
+  result_.records = record_number_;
+  return std::move(result_);
+}
+
+void Engine::check_conservation() const {
+  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+    const GpuMemory& memory = gpus_[gpu].memory;
+    UVMSIM_CHECK(gpus_[gpu].resident_pages <= std::uint64_t{memory.chunk_count()} * kPagesPerBlock,
+                 "GPU {} holds {} pages", gpu, gpus_[gpu].resident_pages);
+  }
+}
+
+}  // namespace uvmsim::engine
+
+namespace uvmsim {
+
+std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name) {
+  AddressSpace space(1);
+  layout::Layout layout(layout_name, space);
+  trace::Record record;
+  const auto nothing = [](BlockIndex) {};
+  std::uint64_t number = 0;
+  while (source(record)) {
+    ++number;
+    try {
+      if (const auto* a = std::get_if<trace::ObjectAlloc>(&record)) layout.allocate(*a);
+      if (const auto* t = std::get_if<trace::TensorAlloc>(&record)) layout.allocate(*t);
+      if (const auto* f = std::get_if<trace::ObjectFree>(&record)) layout.free(f->id, nothing);
+      if (const auto* f = std::get_if<trace::TensorFree>(&record)) layout.free_tensor(f->id, nothing);
+    } catch (const InputError& error) {
+      throw_input_error("record {}: {}", number, error.what());
+    }
+  }
+  return layout.peak_bytes();
+}
+
+RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
+                   const RunObserver& observer) {
+  return engine::Engine(header, source, options, observer).run();
+}
+
+}  // namespace uvmsim

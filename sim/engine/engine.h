@@ -1,0 +1,142 @@
+// The discrete-event engine: host thread, streams and the GPUs' fault loops on one clock.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "sim/driver/host_faults.h"
+#include "sim/driver/user_calls.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/fault_loop.h"
+#include "sim/engine/ideal_clock.h"
+#include "sim/engine/simulation.h"
+#include "sim/layout/layout.h"
+
+namespace uvmsim::engine {
+
+class Engine {
+ public:
+  Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
+         const RunObserver& observer);
+  ~Engine();
+
+  RunResult run();
+
+ private:
+  // Work of a stream, in order.
+  struct CopyOperation {
+    Nanoseconds duration{};
+  };
+  struct PrefetchOperation {
+    std::vector<driver::BlockSpan> spans;
+    ProcessorId destination;
+  };
+  struct DiscardOperation {
+    std::vector<driver::BlockSpan> spans;
+  };
+  struct EventOperation {
+    std::uint64_t event = 0;
+    bool wait = false;
+  };
+  struct MarkOperation {
+    trace::RangeKind kind;
+    std::string name;
+    std::uint64_t index = 0;
+  };
+  struct KernelOperation {
+    trace::Kernel kernel;
+    bool is_copy = false;  // the copy engine's accesses to managed memory, modelled as a kernel
+  };
+  using Work =
+      std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
+  struct Operation {
+    Nanoseconds issued{};
+    std::uint64_t record = 0;
+    Work work;
+  };
+  struct Stream {
+    std::deque<Operation> queue;
+    bool running = false;   // its front operation has started
+    bool scheduled = false;
+    Nanoseconds free_at{};
+    std::unique_ptr<KernelRun> run;
+    Nanoseconds started{};
+    std::uint64_t waits_for_event = 0;
+    bool blocked = false;
+  };
+  // What the host waits for.
+  struct HostWait {
+    enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
+    std::uint32_t stream = 0;
+    std::uint64_t event = 0;
+  };
+
+  // host_thread.cpp
+  void host_step();
+  bool issue(trace::Record& record);  // false: the host waits; the record is kept for another try
+  void submit(std::uint32_t stream, Work work);
+  bool satisfied(const HostWait& wait) const;
+  bool wait_for(HostWait wait);
+  void wake_host();
+  void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
+  void host_gap(std::int64_t ns);
+  bool issue_free(trace::ObjectId id, bool tensor);
+  bool issue_copy(const trace::Memcpy& copy);
+  bool issue_host_access(const trace::HostAccess& access);
+  std::vector<driver::BlockSpan> spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const;
+
+  // streams.cpp
+  void schedule_stream(std::uint32_t stream);
+  void start_operation(std::uint32_t stream);
+  void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
+  void finish_runs();
+  void end_operation(std::uint32_t stream);
+  void complete(std::uint32_t stream, Nanoseconds now);
+  Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
+  std::uint64_t remote_bytes(const KernelWork& work, unsigned gpu) const;
+  void note_touches(const KernelWork& work, unsigned gpu);
+  void mark(const MarkOperation& mark, Nanoseconds now);
+  void check_conservation() const;
+
+  const trace::Header& header_;
+  const RecordSource& source_;
+  const RunOptions& options_;
+  const RunObserver& observer_;
+  RunResult result_;
+  EventQueue events_;
+  AddressSpace space_;
+  link::Topology topology_;
+  std::vector<driver::GpuState> gpus_;
+  std::unique_ptr<policy::Prefetcher> prefetcher_;
+  std::unique_ptr<driver::DriverContext> context_;
+  std::unique_ptr<driver::Residency> residency_;
+  std::unique_ptr<driver::Thrashing> thrashing_;
+  std::unique_ptr<driver::FaultService> fault_service_;
+  std::unique_ptr<driver::HostFaults> host_faults_;
+  std::unique_ptr<driver::UserCalls> user_calls_;
+  std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
+  layout::Layout layout_;
+  IdealClock ideal_;
+
+  Nanoseconds host_time_{};
+  HostWait host_wait_;
+  bool host_scheduled_ = false;
+  bool source_done_ = false;
+  bool have_record_ = false;
+  bool gap_paid_ = false;
+  trace::Record record_;
+  std::uint64_t record_number_ = 0;
+  std::size_t host_access_position_ = 0;  // within the HostAccess in progress
+  std::vector<Stream> streams_;
+  std::unordered_map<std::uint64_t, Nanoseconds> recorded_events_;  // completed cudaEventRecords
+  std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
+  Counters iteration_start_;
+  Nanoseconds iteration_begin_{};
+  Nanoseconds last_completion_{};
+};
+
+}  // namespace uvmsim::engine

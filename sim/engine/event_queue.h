@@ -1,0 +1,49 @@
+// The clock's agenda: events by time, equal times in order of scheduling.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "sim/common/check.h"
+#include "sim/common/units.h"
+
+namespace uvmsim::engine {
+
+enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay };
+
+struct Event {
+  Nanoseconds time{};
+  std::uint64_t sequence = 0;
+  EventKind kind = EventKind::kHost;
+  std::uint32_t subject = 0;  // stream or GPU
+  std::uint64_t ticket = 0;   // lets the receiver recognise an event that was overtaken
+};
+
+class EventQueue {
+ public:
+  void schedule(Nanoseconds time, EventKind kind, std::uint32_t subject = 0, std::uint64_t ticket = 0) {
+    UVMSIM_CHECK(time >= now_, "an event at {} ns is in the past of {} ns", time.value, now_.value);
+    events_.push({time, next_sequence_++, kind, subject, ticket});
+  }
+  bool empty() const { return events_.empty(); }
+  Event pop() {
+    const Event event = events_.top();
+    events_.pop();
+    now_ = event.time;
+    return event;
+  }
+  Nanoseconds now() const { return now_; }
+
+ private:
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+    }
+  };
+  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::uint64_t next_sequence_ = 0;
+  Nanoseconds now_{};
+};
+
+}  // namespace uvmsim::engine

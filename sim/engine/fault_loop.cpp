@@ -1,0 +1,106 @@
+#include "sim/engine/fault_loop.h"
+
+#include <algorithm>
+
+namespace uvmsim::engine {
+
+FaultLoop::FaultLoop(unsigned gpu, driver::DriverContext& context, driver::FaultService& service, EventQueue& events)
+    : gpu_(gpu),
+      context_(context),
+      service_(service),
+      events_(events),
+      buffer_(context.system.gmmu.fault_buffer_entries, context.system.gmmu.faults_per_sm,
+              context.system.gpus[gpu].sm_count) {}
+
+void FaultLoop::advance(Nanoseconds now) {
+  for (KernelRun* run : runs_) run->advance(now);
+}
+
+bool FaultLoop::await_fault() {
+  for (KernelRun* run : runs_) {
+    if (buffer_.empty()) {
+      run->advance_to_fault();
+    } else {
+      run->advance(buffer_.next_arrival());
+    }
+  }
+  return !buffer_.empty();
+}
+
+void FaultLoop::look() {
+  if (state_ != State::kIdle || !await_fault()) return;
+  const config::DriverCosts& costs = context_.costs();
+  // A thread that slept long pays for its sleep (measured: the first fault of a kernel on an idle machine).
+  const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
+  const bool cold = !served_before_ || arrival - last_end_ > ns(costs.cold_after_ns);
+  state_ = State::kFetching;
+  ++context_.counters.wakeups;
+  batches_this_service_ = 0;
+  throttled_this_service_ = 0;
+  events_.schedule(arrival + ns(cold ? costs.first_fault_ns : costs.wakeup_ns), EventKind::kFetch, gpu_);
+}
+
+void FaultLoop::on_fetch() {
+  const Nanoseconds now = events_.now();
+  const config::DriverConfig& config = context_.system.driver;
+  Counters& counters = context_.counters;
+  advance(now);
+  const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
+  const auto entries = buffer_.fetch(now, config.fault_batch_count, config.fault_coalesce);
+  const std::uint32_t raw = buffer_.fetched_raw();
+  const driver::BatchSummary summary = service_.service(gpu_, entries, now);
+
+  ++counters.fault_batches;
+  ++(summary.lowest_is_write ? counters.write_fault_batches : counters.read_fault_batches);
+  counters.raw_faults += raw;
+  counters.unmerged_faults += entries.size();
+
+  const Nanoseconds serviced = std::max(summary.end, now);
+  std::uint32_t flushed = 0;
+  if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
+    if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
+      advance(serviced);
+      flushed = buffer_.flush_update_put(serviced);
+    } else {
+      flushed = buffer_.flush_cached_put();
+    }
+  }
+  counters.flushed_faults += flushed;
+  const Nanoseconds replayed = serviced + ns(context_.costs().replay_ns);
+  counters.fault_service_ns += static_cast<std::uint64_t>((replayed - now).value);
+  if (summary.throttled) ++throttled_this_service_;
+  ++batches_this_service_;
+  if (context_.events != nullptr) {
+    context_.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, replayed, now,
+                                        summary.lowest_address, raw, summary.faulting_pages, summary.blocks,
+                                        summary.lowest_is_write});
+  }
+  state_ = State::kServicing;
+  events_.schedule(replayed, EventKind::kReplay, gpu_);
+}
+
+void FaultLoop::on_replay() {
+  const Nanoseconds now = events_.now();
+  const config::DriverCosts& costs = context_.costs();
+  const config::DriverConfig& config = context_.system.driver;
+  ++context_.counters.replays;
+  advance(now);
+  buffer_.replayed();
+  for (KernelRun* run : runs_) run->replay(now);
+  last_end_ = now;
+  served_before_ = true;
+  state_ = State::kIdle;
+  if (!await_fault()) return;
+  const Nanoseconds arrival = std::max(buffer_.next_arrival(), now);
+  const bool service_over = batches_this_service_ >= config.fault_max_batches_per_service ||
+                            throttled_this_service_ >= config.fault_max_throttle_per_service;
+  if (service_over || arrival - now > ns(costs.poll_window_ns)) {
+    look();
+    return;
+  }
+  // Still polling: the thread sees the fault as it arrives.
+  state_ = State::kFetching;
+  events_.schedule(arrival + ns(costs.poll_read_ns), EventKind::kFetch, gpu_);
+}
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,370 @@
+// The host thread of the engine: issues the records in program order, runs ahead of the GPU, waits where the API waits.
+#include <algorithm>
+
+#include "sim/common/error.h"
+#include "sim/engine/engine.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+// CUDA's launch queue: a host that is further ahead blocks in the next launch.
+constexpr std::size_t kQueueDepth = 1024;
+// One host event handles this many records at most, so that progress is reported and events interleave.
+constexpr unsigned kRecordsPerEvent = 256;
+// A managed copy's front: what the copy engine touches at once (measured: about three fault batches per 2 MB block when
+// PyTorch copies parameters into fresh managed memory).
+constexpr std::uint32_t kCopyLanes = 128;
+
+std::int64_t host_gap_of(const trace::Record& record) {
+  return std::visit(
+      [](const auto& r) -> std::int64_t {
+        if constexpr (requires { r.host_gap_ns; }) {
+          return r.host_gap_ns;
+        } else {
+          return 0;
+        }
+      },
+      record);
+}
+
+}  // namespace
+
+void Engine::host_gap(std::int64_t ns) {
+  if (!options_.include_host_gaps || ns <= 0) return;
+  host_time_ += Nanoseconds(ns);
+  ideal_.host(ns);
+}
+
+void Engine::host_step() {
+  host_scheduled_ = false;
+  host_time_ = std::max(host_time_, events_.now());
+  if (host_wait_.kind != HostWait::Kind::kNone) {
+    if (!satisfied(host_wait_)) return;
+    if (host_wait_.kind != HostWait::Kind::kQueue) host_pays(options_.system.runtime.synchronize_ns);
+    host_wait_ = {};
+  }
+  for (unsigned i = 0; i < kRecordsPerEvent; ++i) {
+    if (!have_record_) {
+      if (!source_(record_)) {
+        source_done_ = true;
+        return;
+      }
+      have_record_ = true;
+      gap_paid_ = false;
+      ++record_number_;
+      if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
+    }
+    if (!gap_paid_) {
+      host_gap(host_gap_of(record_));
+      gap_paid_ = true;
+    }
+    bool issued;
+    try {
+      issued = issue(record_);
+    } catch (const InputError& error) {
+      throw_input_error("record {}: {}", record_number_, error.what());
+    }
+    if (!issued) return;
+    have_record_ = false;
+    if (host_time_ > events_.now()) break;
+  }
+  host_scheduled_ = true;
+  events_.schedule(host_time_, EventKind::kHost);
+}
+
+bool Engine::satisfied(const HostWait& wait) const {
+  const auto idle = [](const Stream& s) { return s.queue.empty(); };
+  switch (wait.kind) {
+    case HostWait::Kind::kNone: return true;
+    case HostWait::Kind::kDevice: return std::all_of(streams_.begin(), streams_.end(), idle);
+    case HostWait::Kind::kStream: return wait.stream >= streams_.size() || idle(streams_[wait.stream]);
+    case HostWait::Kind::kEvent: return recorded_events_.contains(wait.event);
+    case HostWait::Kind::kQueue: return streams_[wait.stream].queue.size() < kQueueDepth;
+  }
+  return true;
+}
+
+// True if the host need not wait. Otherwise it is woken when the wait is over.
+bool Engine::wait_for(HostWait wait) {
+  if (satisfied(wait)) return true;
+  host_wait_ = wait;
+  return false;
+}
+
+void Engine::wake_host() {
+  if (host_wait_.kind == HostWait::Kind::kNone || host_scheduled_ || !satisfied(host_wait_)) return;
+  host_scheduled_ = true;
+  events_.schedule(std::max(events_.now(), host_time_), EventKind::kHost);
+}
+
+void Engine::submit(std::uint32_t stream, Work work) {
+  if (stream >= streams_.size()) {
+    if (stream > 4096) throw_input_error("stream {} is out of range; allowed: 0 to 4096", stream);
+    streams_.resize(stream + 1);
+  }
+  streams_[stream].queue.push_back({host_time_, record_number_, std::move(work)});
+  schedule_stream(stream);
+}
+
+std::vector<driver::BlockSpan> Engine::spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const {
+  const layout::Placement& placement = layout_.find(id);
+  if (offset > placement.bytes || bytes > placement.bytes - offset) {
+    throw_input_error("bytes {} to {} lie outside object {} ({} bytes)", offset, offset + bytes, id, placement.bytes);
+  }
+  std::vector<driver::BlockSpan> spans;
+  if (!placement.managed || bytes == 0) return spans;
+  std::uint64_t page = (placement.offset + offset) / kBasePageBytes;
+  const std::uint64_t end = (placement.offset + offset + bytes + kBasePageBytes - 1) / kBasePageBytes;
+  while (page < end) {
+    const auto in_block = static_cast<unsigned>(page % kPagesPerBlock);
+    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - in_block));
+    spans.push_back({placement.blocks[page / kPagesPerBlock], in_block, n});
+    page += n;
+  }
+  return spans;
+}
+
+bool Engine::issue(trace::Record& record) {
+  const config::RuntimeCosts& runtime = options_.system.runtime;
+  const auto allocation_cost = [&](std::uint64_t bytes) {
+    const std::uint64_t ns = runtime.allocate_ns + (bytes >> 20) * runtime.allocate_ns_per_gib / 1024;
+    host_pays(ns);
+    result_.counters.host_allocation_ns += ns;
+  };
+  const auto queue_has_room = [&](std::uint32_t stream) {
+    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0});
+  };
+  const auto launch = [&](std::uint32_t stream, Work work, std::int64_t ideal_ns) {
+    host_pays(runtime.launch_ns);
+    ideal_.host(static_cast<std::int64_t>(runtime.launch_ns));
+    ideal_.enqueue(stream, ideal_ns);
+    submit(stream, std::move(work));
+    return true;
+  };
+
+  if (auto* r = std::get_if<trace::ObjectAlloc>(&record)) {
+    layout_.allocate(*r);
+    if (r->kind == trace::ObjectKind::kManaged) allocation_cost(r->bytes);
+    return true;
+  }
+  if (auto* r = std::get_if<trace::TensorAlloc>(&record)) {
+    layout_.allocate(*r);
+    if (r->object == trace::kNoObject) allocation_cost(r->bytes);
+    return true;
+  }
+  if (auto* r = std::get_if<trace::ObjectFree>(&record)) return issue_free(r->id, false);
+  if (auto* r = std::get_if<trace::TensorFree>(&record)) return issue_free(r->id, true);
+  if (auto* r = std::get_if<trace::Kernel>(&record)) {
+    if (!queue_has_room(r->stream)) return false;
+    if (r->device < 0 || static_cast<std::size_t>(r->device) >= gpus_.size()) {
+      throw_input_error("kernel '{}' runs on device {}; system '{}' has {}", r->name, r->device, options_.system.name,
+                        gpus_.size());
+    }
+    const std::uint32_t stream = r->stream;
+    const std::int64_t duration = r->duration_ns;
+    return launch(stream, KernelOperation{std::move(*r), false}, duration);
+  }
+  if (auto* r = std::get_if<trace::Memcpy>(&record)) return issue_copy(*r);
+  if (auto* r = std::get_if<trace::Memset>(&record)) {
+    if (!queue_has_room(r->stream)) return false;
+    const layout::Placement& placement = layout_.find(r->object);
+    const std::uint64_t bandwidth = std::max<std::uint64_t>(options_.system.gpus[0].memory_bytes_per_us, 1);
+    const auto duration = static_cast<std::int64_t>(r->bytes * 1000 / bandwidth);
+    if (!placement.managed) return launch(r->stream, CopyOperation{Nanoseconds(duration)}, duration);
+    trace::Kernel kernel;
+    kernel.name = "memset";
+    kernel.stream = r->stream;
+    kernel.grid = {options_.system.gpus[0].sm_count, 1, 1};
+    kernel.block = {256, 1, 1};
+    kernel.distribution = trace::Distribution::kGridStride;
+    kernel.bytes_per_thread_access = 16;
+    kernel.duration_ns = duration;
+    const std::uint64_t quantum = header_.quantum_bytes;
+    const std::uint64_t first = r->offset / quantum;
+    const std::uint64_t count = (r->offset + r->bytes + quantum - 1) / quantum - first;
+    kernel.accesses.push_back({r->object, {{first, count, trace::AccessMode::kWrite}}});
+    return launch(r->stream, KernelOperation{std::move(kernel), true}, duration);
+  }
+  if (auto* r = std::get_if<trace::Prefetch>(&record)) {
+    if (!queue_has_room(r->stream)) return false;
+    if (r->destination >= static_cast<std::int32_t>(gpus_.size())) {
+      throw_input_error("prefetch to device {}; allowed: -1 (host) to {}", r->destination, gpus_.size() - 1);
+    }
+    const ProcessorId to = r->destination < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->destination));
+    return launch(r->stream, PrefetchOperation{spans_of(r->object, r->offset, r->bytes), to}, 0);
+  }
+  if (auto* r = std::get_if<trace::Advise>(&record)) {
+    if (r->device >= static_cast<std::int32_t>(gpus_.size())) {
+      throw_input_error("advice for device {}; allowed: -1 (host) to {}", r->device, gpus_.size() - 1);
+    }
+    const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
+    user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who);
+    host_pays(runtime.launch_ns);
+    return true;
+  }
+  if (auto* r = std::get_if<trace::Discard>(&record)) {
+    if (!queue_has_room(r->stream)) return false;
+    return launch(r->stream, DiscardOperation{spans_of(r->object, r->offset, r->bytes)}, 0);
+  }
+  if (auto* r = std::get_if<trace::Sync>(&record)) {
+    switch (r->kind) {
+      case trace::SyncKind::kDevice:
+        ideal_.wait_all();
+        return wait_for({HostWait::Kind::kDevice, 0, 0});
+      case trace::SyncKind::kStream:
+        ideal_.wait(r->stream);
+        return wait_for({HostWait::Kind::kStream, r->stream, 0});
+      case trace::SyncKind::kEventSynchronize:
+        ideal_.wait(r->stream);
+        return wait_for({HostWait::Kind::kEvent, 0, r->event});
+      case trace::SyncKind::kEventRecord:
+        recorded_events_.erase(r->event);
+        submit(r->stream, EventOperation{r->event, false});
+        return true;
+      case trace::SyncKind::kEventWait:
+        submit(r->stream, EventOperation{r->event, true});
+        return true;
+    }
+  }
+  if (auto* r = std::get_if<trace::HostAccess>(&record)) return issue_host_access(*r);
+  if (auto* r = std::get_if<trace::Range>(&record)) {
+    submit(0, MarkOperation{r->kind, std::move(r->name), r->index});
+    return true;
+  }
+  return true;  // TensorAlloc inside an object, UvmCounter: nothing to replay
+}
+
+// cudaFree synchronises the device and drops the pages without write-back.
+bool Engine::issue_free(trace::ObjectId id, bool tensor) {
+  const layout::Placement& placement = layout_.find(id);
+  if (!placement.managed) {
+    tensor ? layout_.free_tensor(id, {}) : layout_.free(id, {});
+    return true;
+  }
+  const bool owns = !tensor || placement.blocks.empty() || layout_.owns_memory(id);
+  if (!owns) {
+    layout_.free_tensor(id, {});
+    return true;
+  }
+  ideal_.wait_all();
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  std::uint64_t pages = 0;
+  for (const BlockIndex b : placement.blocks) {
+    for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) pages += space_.pages(b, gpu_processor(gpu)).resident.count();
+  }
+  pages = std::min(pages, (placement.bytes + kBasePageBytes - 1) / kBasePageBytes);
+  const config::RuntimeCosts& runtime = options_.system.runtime;
+  const std::uint64_t ns =
+      pages == 0 ? runtime.free_ns : runtime.free_touched_ns + (pages * runtime.free_ns_per_mib) / 256;
+  const auto release = [this](BlockIndex b) {
+    residency_->release(b);
+    thrashing_->reset(b);
+  };
+  tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
+  host_pays(ns);
+  result_.counters.host_allocation_ns += ns;
+  return true;
+}
+
+bool Engine::issue_copy(const trace::Memcpy& copy) {
+  const config::SystemConfig& system = options_.system;
+  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0})) return false;
+  const auto managed = [&](const trace::CopyEnd& end) {
+    return end.object != trace::kNoObject && layout_.find(end.object).managed;
+  };
+  const bool from_host = copy.kind == trace::CopyKind::kHostToDevice || copy.kind == trace::CopyKind::kHostToHost;
+  const bool to_host = copy.kind == trace::CopyKind::kDeviceToHost || copy.kind == trace::CopyKind::kHostToHost;
+  std::uint64_t bandwidth = system.gpus[0].memory_bytes_per_us / 2;
+  if (from_host || to_host) {
+    bandwidth = system.host.pageable_copy_bytes_per_us != 0 ? system.host.pageable_copy_bytes_per_us
+                                                            : system.host_links[0].host_to_device.bytes_per_us;
+  }
+  const auto duration = static_cast<std::int64_t>(copy.bytes * 1000 / std::max<std::uint64_t>(bandwidth, 1));
+
+  trace::Kernel kernel;
+  kernel.name = "memcpy";
+  kernel.stream = copy.stream;
+  kernel.grid = {kCopyLanes, 1, 1};
+  kernel.block = {256, 1, 1};
+  kernel.distribution = trace::Distribution::kGridStride;
+  kernel.bytes_per_thread_access = 16;
+  kernel.duration_ns = duration;
+  const std::uint64_t quantum = header_.quantum_bytes;
+  const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
+    if (copy.bytes == 0 || !managed(end)) return;
+    spans_of(end.object, end.offset, copy.bytes);  // checks the bounds
+    const std::uint64_t first = end.offset / quantum;
+    const std::uint64_t count = (end.offset + copy.bytes + quantum - 1) / quantum - first;
+    kernel.accesses.push_back({end.object, {{first, count, mode}}});
+  };
+  if (!from_host) touch(copy.src, trace::AccessMode::kRead);
+  if (!to_host) touch(copy.dst, trace::AccessMode::kWrite);
+
+  host_pays(system.runtime.launch_ns);
+  ideal_.host(static_cast<std::int64_t>(system.runtime.launch_ns));
+  ideal_.enqueue(copy.stream, duration);
+  if (kernel.accesses.empty()) {
+    submit(copy.stream, CopyOperation{Nanoseconds(duration)});
+  } else {
+    submit(copy.stream, KernelOperation{std::move(kernel), true});
+  }
+  if (!copy.blocking) return true;
+  ideal_.wait(copy.stream);
+  // The copy itself is issued; what remains is to wait for it.
+  record_ = trace::Sync{trace::SyncKind::kStream, copy.stream, 0, 0};
+  return wait_for({HostWait::Kind::kStream, copy.stream, 0});
+}
+
+// Touches until one faults; the host goes on when that fault is served.
+bool Engine::issue_host_access(const trace::HostAccess& access) {
+  const layout::Placement& placement = layout_.find(access.object);
+  if (!placement.managed) return true;
+  const std::uint64_t quantum = header_.quantum_bytes;
+  std::size_t position = 0;
+  const auto touch = [&](std::uint64_t page, trace::AccessMode mode) {  // true: it faulted and time passed
+    if (position++ < host_access_position_) return false;
+    ++host_access_position_;
+    const BlockIndex block = placement.blocks[page / kPagesPerBlock];
+    const auto index = static_cast<unsigned>(page % kPagesPerBlock);
+    const bool write = mode != trace::AccessMode::kRead;
+    if (host_faults_->mapped(block, index, write)) return false;
+    for (auto& loop : fault_loops_) loop->advance(events_.now());
+    host_time_ = host_faults_->touch(block, index, write, host_time_);
+    return true;
+  };
+  const auto page_range = [&](std::uint64_t first, std::uint64_t count) {
+    if (first * quantum >= placement.bytes || first + count < first ||
+        (first + count - 1) * quantum >= placement.bytes) {
+      throw_input_error("CPU touch of object {} past its end ({} bytes)", access.object, placement.bytes);
+    }
+    const std::uint64_t end = std::min((first + count) * quantum, placement.bytes);
+    return std::pair{(placement.offset + first * quantum) / kBasePageBytes,
+                     (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes};
+  };
+  for (const trace::Extent& extent : access.extents) {
+    if (extent.count == 0) continue;
+    const auto [first, end] = page_range(extent.first, extent.count);
+    for (std::uint64_t page = first; page < end; ++page) {
+      if (touch(page, extent.mode)) {
+        events_.schedule(host_time_, EventKind::kHost);
+        host_scheduled_ = true;
+        return false;
+      }
+    }
+  }
+  for (const auto& [at, mode] : access.touches) {
+    const auto [first, end] = page_range(at, 1);
+    for (std::uint64_t page = first; page < end; ++page) {
+      if (touch(page, mode)) {
+        events_.schedule(host_time_, EventKind::kHost);
+        host_scheduled_ = true;
+        return false;
+      }
+    }
+  }
+  host_access_position_ = 0;
+  return true;
+}
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,37 @@
+// The same program with everything resident and managed memory for free: host and streams only. It runs beside the real
+// replay on the same records and gives RunResult::ideal, the time that slowdowns are measured against.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/common/units.h"
+
+namespace uvmsim::engine {
+
+class IdealClock {
+ public:
+  void host(std::int64_t ns) { host_ += Nanoseconds(ns); }
+  void enqueue(std::uint32_t stream, std::int64_t duration_ns) {
+    if (stream >= streams_.size()) streams_.resize(stream + 1);
+    streams_[stream] = std::max(streams_[stream], host_) + Nanoseconds(duration_ns);
+  }
+  void wait_all() {
+    for (const Nanoseconds end : streams_) host_ = std::max(host_, end);
+  }
+  void wait(std::uint32_t stream) {
+    if (stream < streams_.size()) host_ = std::max(host_, streams_[stream]);
+  }
+  Nanoseconds end() const {
+    Nanoseconds last = host_;
+    for (const Nanoseconds end : streams_) last = std::max(last, end);
+    return last;
+  }
+
+ private:
+  Nanoseconds host_{};
+  std::vector<Nanoseconds> streams_;
+};
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,228 @@
+#include "sim/engine/kernel_work.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+constexpr std::uint32_t kWarpThreads = 32;
+// Bytes one thread keeps in flight per operand: one 16-byte vector access.
+constexpr std::uint64_t kBytesInFlightPerThread = 16;
+constexpr std::uint32_t kMaxOutstanding = 64;
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// Adds pages [first, end) of the object to the operand, in 2 MB pieces.
+void add_pages(Operand& operand, const layout::Placement& placement, std::uint64_t first, std::uint64_t end) {
+  while (first < end) {
+    const std::uint64_t in_block = first % kPagesPerBlock;
+    const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
+    Segment segment;
+    segment.block = placement.blocks[first / kPagesPerBlock];
+    segment.first = static_cast<std::uint16_t>(in_block);
+    segment.count = static_cast<std::uint16_t>(n);
+    segment.ordinal = operand.pages;
+    Segment* last = operand.segments.empty() ? nullptr : &operand.segments.back();
+    if (last != nullptr && last->block == segment.block && last->first + last->count == segment.first) {
+      last->count = static_cast<std::uint16_t>(last->count + n);
+    } else {
+      operand.segments.push_back(segment);
+    }
+    operand.pages += n;
+    first += n;
+  }
+}
+
+// The pages of the extents in the two modes; a page is counted once per operand even where extents share it.
+void add_operands(std::vector<Operand>& operands, const std::vector<trace::Extent>& extents,
+                  const layout::Placement& placement, std::uint32_t quantum_bytes, trace::ObjectId id) {
+  if (!placement.managed) return;
+  Operand reads;
+  Operand writes;
+  writes.write = true;
+  std::uint64_t read_end = 0;
+  std::uint64_t write_end = 0;
+  for (const trace::Extent& extent : extents) {
+    if (extent.count == 0) continue;
+    const std::uint64_t limit = placement.bytes / quantum_bytes + 1;
+    if (extent.first > limit || extent.count > limit - extent.first ||
+        extent.first * quantum_bytes >= placement.bytes) {
+      throw_input_error("touch of object {} past its end ({} bytes)", id, placement.bytes);
+    }
+    const std::uint64_t begin_byte = placement.offset + extent.first * quantum_bytes;
+    const std::uint64_t end_byte =
+        placement.offset + std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
+    const std::uint64_t first = begin_byte / kBasePageBytes;
+    const std::uint64_t end = ceil_div(end_byte, kBasePageBytes);
+    const bool write_only = extent.mode == trace::AccessMode::kWrite;
+    std::uint64_t& done = write_only ? write_end : read_end;
+    add_pages(write_only ? writes : reads, placement, std::max(first, done), std::max(end, done));
+    done = std::max(done, end);
+    if (extent.mode == trace::AccessMode::kReadWrite) {
+      // The load comes first; the store finds the page mapped unless it is read-duplicated.
+      add_pages(writes, placement, std::max(first, write_end), std::max(end, write_end));
+      write_end = std::max(write_end, end);
+    }
+  }
+  if (reads.pages != 0) operands.push_back(std::move(reads));
+  if (writes.pages != 0) operands.push_back(std::move(writes));
+}
+
+std::uint64_t longest(const std::vector<Operand>& operands) {
+  std::uint64_t pages = 0;
+  for (const Operand& operand : operands) pages = std::max(pages, operand.pages);
+  return pages;
+}
+
+void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
+                  const layout::Layout& layout, std::uint32_t resident_blocks) {
+  const std::uint64_t threads_per_block = std::max<std::uint64_t>(kernel.block.count(), 1);
+  const std::uint64_t warps_per_block = ceil_div(threads_per_block, kWarpThreads);
+  work.by_threads = true;
+  work.explicit_touches = !kernel.touches.empty();
+  work.threads = kernel.grid.count() * threads_per_block;
+  work.touches.reserve(kernel.touches.size());
+  for (const trace::Touch& touch : kernel.touches) {
+    if (touch.slot >= kernel.accesses.size()) throw_input_error("touch names slot {} of a kernel with {} accesses", touch.slot, kernel.accesses.size());
+    const trace::ObjectId id = kernel.accesses[touch.slot].object;
+    const layout::Placement& placement = layout.find(id);
+    if (!placement.managed) continue;
+    if (touch.quantum >= ceil_div(placement.bytes, quantum_bytes)) {
+      throw_input_error("touch of object {} past its end ({} bytes)", id, placement.bytes);
+    }
+    const std::uint64_t page = (placement.offset + touch.quantum * quantum_bytes) / kBasePageBytes;
+    work.touches.push_back({placement.blocks[page / kPagesPerBlock], static_cast<std::uint16_t>(page % kPagesPerBlock),
+                            touch.mode != trace::AccessMode::kRead});
+  }
+  Section section;
+  if (work.explicit_touches) {
+    work.chunk = ceil_div(work.touches.size(), work.threads);
+  } else {
+    for (const trace::ObjectAccess& access : kernel.accesses) {
+      add_operands(section.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
+    }
+    work.chunk = ceil_div(longest(section.operands), work.threads);
+  }
+  section.units = kernel.grid.count() * warps_per_block;
+  section.steps = static_cast<std::uint32_t>(std::max<std::uint64_t>(work.chunk, 1));
+  work.units = section.units;
+  work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
+  work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
+  work.outstanding = kWarpThreads;
+  work.sections.push_back(std::move(section));
+}
+
+void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
+                 const layout::Layout& layout, std::uint32_t resident_blocks) {
+  const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
+  const std::uint64_t warps = ceil_div(threads, kWarpThreads);
+  const std::uint64_t in_flight = std::max<std::uint64_t>(1, threads * kBytesInFlightPerThread / kBasePageBytes);
+  const bool stride = kernel.distribution == trace::Distribution::kGridStride;
+
+  struct Part {
+    std::uint64_t blocks;
+    std::vector<Operand> operands;
+  };
+  std::vector<Part> parts;
+  if (kernel.phases.empty()) {
+    Part part{kernel.grid.count(), {}};
+    for (const trace::ObjectAccess& access : kernel.accesses) {
+      add_operands(part.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
+    }
+    parts.push_back(std::move(part));
+  } else {
+    for (const trace::Phase& phase : kernel.phases) {
+      Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
+      for (const trace::PhaseAccess& access : phase.accesses) {
+        if (access.slot >= kernel.accesses.size()) throw_input_error("phase names slot {} of a kernel with {} accesses", access.slot, kernel.accesses.size());
+        const trace::ObjectId id = kernel.accesses[access.slot].object;
+        add_operands(part.operands, access.extents, layout.find(id), quantum_bytes, id);
+      }
+      parts.push_back(std::move(part));
+    }
+  }
+
+  std::uint64_t blocks_per_unit = 1;
+  for (const Part& part : parts) {
+    const std::uint64_t pages = longest(part.operands);
+    if (pages != 0 && part.blocks > pages) blocks_per_unit = std::max(blocks_per_unit, ceil_div(part.blocks, pages));
+  }
+  std::uint64_t steps = 0;
+  for (Part& part : parts) {
+    const std::uint64_t pages = std::max<std::uint64_t>(longest(part.operands), 1);
+    Section section;
+    section.first_unit = work.units;
+    if (stride) {
+      const std::uint64_t bytes_per_access = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
+      section.units = std::max<std::uint64_t>(1, pages * kBasePageBytes / std::max<std::uint64_t>(1, std::min(
+                                                     threads * bytes_per_access, pages * kBasePageBytes)));
+      // Units smaller than a page are merged: the blocks that share it stall together.
+      section.units = std::min(section.units, pages);
+      section.steps = 1;
+    } else {
+      section.units = std::max<std::uint64_t>(1, part.blocks / blocks_per_unit);
+      section.steps = static_cast<std::uint32_t>(
+          std::clamp<std::uint64_t>(ceil_div(ceil_div(pages, section.units), in_flight), 1, 1u << 20));
+    }
+    section.operands = std::move(part.operands);
+    work.units += section.units;
+    steps += section.units * section.steps;
+    const std::uint64_t per_step = ceil_div(ceil_div(pages, section.units), section.steps) + 1;
+    work.outstanding = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        kMaxOutstanding, std::max<std::uint64_t>(work.outstanding, per_step * section.operands.size())));
+    work.sections.push_back(std::move(section));
+  }
+  const std::uint64_t resident = std::max<std::uint64_t>(1, std::min<std::uint64_t>(resident_blocks, kernel.grid.count()) / blocks_per_unit);
+  work.lanes = static_cast<std::uint32_t>(std::min(work.units, resident));
+  work.faults_per_page = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, blocks_per_unit * warps / in_flight));
+  work.step = Nanoseconds(static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) * work.lanes / std::max<std::uint64_t>(steps, 1)));
+}
+
+}  // namespace
+
+PageRef Operand::page(std::uint64_t ordinal) const {
+  UVMSIM_CHECK(ordinal < pages, "ordinal {} of {}", ordinal, pages);
+  // Segments are mostly whole blocks, so the first guess is nearly right.
+  std::size_t i = static_cast<std::size_t>(ordinal * segments.size() / pages);
+  while (segments[i].ordinal > ordinal) --i;
+  while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
+  return {segments[i].block, static_cast<std::uint16_t>(segments[i].first + (ordinal - segments[i].ordinal)), write};
+}
+
+std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel) {
+  const std::uint64_t threads = ceil_div(std::max<std::uint64_t>(kernel.block.count(), 1), kWarpThreads) * kWarpThreads;
+  std::uint64_t blocks = std::min<std::uint64_t>(gpu.max_blocks_per_sm, gpu.max_threads_per_sm / threads);
+  if (kernel.registers_per_thread != 0) {
+    // Registers are handed out to warps in units of 256.
+    const std::uint64_t per_warp = ceil_div(std::uint64_t{kernel.registers_per_thread} * kWarpThreads, 256) * 256;
+    blocks = std::min(blocks, gpu.registers_per_sm / std::max<std::uint64_t>(1, per_warp * (threads / kWarpThreads)));
+  }
+  if (kernel.shared_bytes_per_block != 0 && gpu.shared_bytes_per_sm != 0) {
+    blocks = std::min<std::uint64_t>(blocks, gpu.shared_bytes_per_sm / (kernel.shared_bytes_per_block + 1024));
+  }
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
+}
+
+KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
+                       const config::SystemConfig& system) {
+  const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
+  const std::uint32_t resident_blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      kernel.grid.count(), std::uint64_t{blocks_per_sm(gpu, kernel)} * gpu.sm_count));
+  KernelWork work;
+  if (kernel.phases.empty() &&
+      (!kernel.touches.empty() || kernel.distribution == trace::Distribution::kThreadChunk)) {
+    plan_threads(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u));
+    const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
+    work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
+  } else {
+    plan_blocks(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u));
+  }
+  return work;
+}
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,210 @@
+// Streams and kernels of the engine.
+#include <algorithm>
+
+#include "sim/common/error.h"
+#include "sim/engine/engine.h"
+#include "sim/gmmu/entry_size.h"
+
+namespace uvmsim::engine {
+
+void Engine::schedule_stream(std::uint32_t index) {
+  Stream& stream = streams_[index];
+  if (stream.running || stream.scheduled || stream.blocked || stream.queue.empty()) return;
+  stream.scheduled = true;
+  const Nanoseconds delay(static_cast<std::int64_t>(options_.system.runtime.kernel_start_ns));
+  const Nanoseconds ready = std::max(stream.queue.front().issued + delay, stream.free_at);
+  events_.schedule(std::max(ready, events_.now()), EventKind::kStreamStart, index);
+}
+
+void Engine::start_operation(std::uint32_t index) {
+  Stream& stream = streams_[index];
+  stream.scheduled = false;
+  const Nanoseconds now = events_.now();
+  Operation& operation = stream.queue.front();
+  stream.running = true;
+  stream.started = now;
+  const auto finish_at = [&](Nanoseconds end) { events_.schedule(end, EventKind::kOperationEnd, index); };
+  try {
+    if (auto* kernel = std::get_if<KernelOperation>(&operation.work)) {
+      start_kernel(index, *kernel, now);
+    } else if (const auto* copy = std::get_if<CopyOperation>(&operation.work)) {
+      finish_at(now + copy->duration);
+    } else if (const auto* prefetch = std::get_if<PrefetchOperation>(&operation.work)) {
+      for (auto& loop : fault_loops_) loop->advance(now);
+      finish_at(user_calls_->prefetch(prefetch->spans, prefetch->destination, now));
+    } else if (const auto* discard = std::get_if<DiscardOperation>(&operation.work)) {
+      user_calls_->discard(discard->spans);
+      finish_at(now);
+    } else if (const auto* event = std::get_if<EventOperation>(&operation.work)) {
+      if (!event->wait) {
+        recorded_events_[event->event] = now;
+        finish_at(now);
+        for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+          if (!streams_[s].blocked || streams_[s].waits_for_event != event->event) continue;
+          streams_[s].blocked = false;
+          schedule_stream(s);
+        }
+      } else if (recorded_events_.contains(event->event)) {
+        finish_at(now);
+      } else {
+        stream.running = false;
+        stream.blocked = true;
+        stream.waits_for_event = event->event;
+      }
+    } else if (const auto* marked = std::get_if<MarkOperation>(&operation.work)) {
+      mark(*marked, now);
+      finish_at(now);
+    }
+  } catch (const InputError& error) {
+    throw_input_error("record {}: {}", operation.record, error.what());
+  }
+}
+
+void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
+  Stream& stream = streams_[index];
+  const auto gpu = static_cast<unsigned>(operation.kernel.device);
+  FaultLoop& loop = *fault_loops_[gpu];
+  stream.run = std::make_unique<KernelRun>(
+      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system), gpu, options_.system, space_,
+      loop.buffer(), result_.counters);
+  KernelRun& run = *stream.run;
+  if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
+  if (run.all_mapped()) {
+    const std::uint64_t remote = remote_bytes(run.work(), gpu);
+    Nanoseconds end = now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) +
+                      translation_stall(run.work(), gpu);
+    if (run.work().explicit_touches) {
+      // A lone thread's dependent touches cost their latency, resident or not.
+      const auto touch = static_cast<std::int64_t>(options_.system.runtime.touch_ns);
+      end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(run.work().chunk)));
+    }
+    if (remote != 0) {
+      result_.counters.remote_access_bytes += remote;
+      const std::uint64_t bandwidth = options_.system.host_links[gpu].zero_copy_read_bytes_per_us;
+      if (bandwidth != 0) end += Nanoseconds(static_cast<std::int64_t>(remote * 1000 / bandwidth));
+    }
+    stream.run.reset();
+    events_.schedule(end, EventKind::kOperationEnd, index);
+    return;
+  }
+  run.start(now);
+  loop.attach(run);
+  loop.look();
+}
+
+// Kernels whose lanes are all done get their end on the agenda.
+void Engine::finish_runs() {
+  for (std::uint32_t index = 0; index < streams_.size(); ++index) {
+    Stream& stream = streams_[index];
+    if (!stream.run || !stream.run->finished()) continue;
+    const auto& kernel = std::get<KernelOperation>(stream.queue.front().work).kernel;
+    const auto gpu = static_cast<unsigned>(kernel.device);
+    fault_loops_[gpu]->detach(*stream.run);
+    const Nanoseconds end = stream.run->end() + translation_stall(stream.run->work(), gpu);
+    stream.run.reset();
+    events_.schedule(std::max(end, events_.now()), EventKind::kOperationEnd, index);
+  }
+}
+
+void Engine::end_operation(std::uint32_t index) {
+  Stream& stream = streams_[index];
+  const Nanoseconds now = events_.now();
+  if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work); kernel && !kernel->is_copy) {
+    Counters& counters = result_.counters;
+    ++counters.kernels;
+    counters.kernel_ns += static_cast<std::uint64_t>((now - stream.started).value);
+    counters.kernel_compute_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(kernel->kernel.duration_ns, 0));
+    if (observer_.events != nullptr) {
+      observer_.events->on(KernelEvent{kernel->kernel.name, index, kernel->kernel.device, stream.started, now});
+    }
+  }
+  if constexpr (kModelChecks) check_conservation();
+  stream.queue.pop_front();
+  stream.running = false;
+  stream.free_at = now;
+  last_completion_ = now;
+  schedule_stream(index);
+  wake_host();
+}
+
+void Engine::note_touches(const KernelWork& work, unsigned gpu) {
+  driver::GpuState& state = gpus_[gpu];
+  ChunkId last{};
+  const auto touch = [&](BlockIndex b) {
+    const ChunkId chunk = state.memory.whole(b);
+    if (!chunk.valid() || chunk == last) return;
+    last = chunk;
+    state.evictor->on_touched(chunk);
+  };
+  work.for_each_segment([&](const Segment& segment, bool) { touch(segment.block); });
+  for (const PageRef& page : work.touches) touch(page.block);
+}
+
+Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
+  gmmu::Gmmu& mmu = gpus_[gpu].mmu;
+  const std::uint32_t sms = std::clamp<std::uint32_t>((work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group,
+                                                      1, mmu.sm_count());
+  Nanoseconds stall{};
+  work.for_each_segment([&](const Segment& segment, bool) {
+    const VaBlock& block = space_.block(segment.block);
+    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
+    const PageMask touched = PageMask::range(segment.first, segment.count) & mine.mapped;
+    if (touched.empty()) return;
+    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
+    const gmmu::EntrySizes sizes =
+        gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    stall += mmu.touch(segment.block, touched, sizes, sms);
+  });
+  for (const PageRef& page : work.touches) {
+    const VaBlock& block = space_.block(page.block);
+    const ProcessorPages& mine = space_.pages(page.block, gpu_processor(gpu));
+    if (!mine.mapped.test(page.page)) continue;
+    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
+    const auto sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    mmu.translate(0, page.block, page.page, sizes.of(page.page));
+  }
+  return stall;
+}
+
+std::uint64_t Engine::remote_bytes(const KernelWork& work, unsigned gpu) const {
+  std::uint64_t pages = 0;
+  work.for_each_segment([&](const Segment& segment, bool) {
+    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
+    pages += ((PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident).count();
+  });
+  return pages * kBasePageBytes;
+}
+
+void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
+  switch (mark.kind) {
+    case trace::RangeKind::kPush:
+      open_ranges_.emplace_back(mark.name, now);
+      break;
+    case trace::RangeKind::kPop:
+      if (!open_ranges_.empty()) {
+        if (observer_.events != nullptr) {
+          observer_.events->on(RangeEvent{open_ranges_.back().first, open_ranges_.back().second, now});
+        }
+        open_ranges_.pop_back();
+      }
+      break;
+    case trace::RangeKind::kIterationBegin:
+      iteration_begin_ = now;
+      iteration_start_ = result_.counters;
+      break;
+    case trace::RangeKind::kIterationEnd: {
+      IterationResult iteration;
+      iteration.index = mark.index;
+      iteration.begin = iteration_begin_;
+      iteration.end = now;
+      iteration.counters = difference(result_.counters, iteration_start_);
+      if (observer_.events != nullptr) {
+        observer_.events->on(RangeEvent{fmt::format("iteration {}", mark.index), iteration_begin_, now});
+      }
+      result_.iterations.push_back(std::move(iteration));
+      break;
+    }
+  }
+}
+
+}  // namespace uvmsim::engine
