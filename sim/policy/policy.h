@@ -31,9 +31,9 @@ enum class InformationClass : std::uint8_t {
 };
 
 struct PolicyInfo {
-  std::string name;         // lower_case, unique within its slot
-  std::string description;  // one line
-  std::string source;       // paper or driver file the policy follows
+  std::string name = {};         // lower_case, unique within its slot; empty: the name given to UVMSIM_POLICY
+  std::string description = {};  // one line
+  std::string source = {};       // paper or driver file the policy follows
   InformationClass information = InformationClass::kD0;
   Nanoseconds decision_cost{};  // charged to the driver's time line per decision (one prefetch or victim call)
 };
@@ -69,6 +69,9 @@ class Prefetcher {
   // the faulted ones. The core removes pages that are resident, faulted or outside [first_page, end_page).
   // Pages resident nowhere are populated (zero-filled) instead of copied.
   virtual PageMask prefetch(const FaultedBlock& block) = 0;
+
+  // Called when the block's allocation was freed: what the policy remembers of the block is void.
+  virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
 };
 
 struct ChunkView {
@@ -91,7 +94,7 @@ class EvictionQueries {
 // Slot `evict`: which root chunk gives way when an allocation on a full GPU fails.
 //
 // Events come in driver order. A chunk is on exactly one of: free, used, unused (allocated, nothing resident),
-// discarded. Every hook but select_victim has an empty default.
+// discarded. chunk_list.h has lists of chunks that are linked and unlinked without allocation.
 class Evictor {
  public:
   virtual ~Evictor() = default;

@@ -1,0 +1,81 @@
+// Ordered lists of root chunks for evictors: every operation is a few writes, none allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/common/check.h"
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// A fixed number of lists that share the chunks 0 .. chunk_count - 1; a chunk is on at most one of them at a time.
+// Lists are numbered from 0, best by an enum of the policy. 8 bytes per chunk.
+class ChunkLists {
+ public:
+  explicit ChunkLists(std::uint32_t chunk_count, std::uint32_t list_count = 1)
+      : chunk_count_(chunk_count), links_(std::size_t{chunk_count} + list_count) {
+    for (std::uint32_t node = 0; node < links_.size(); ++node) {
+      links_[node] = {node, node};
+    }
+  }
+
+  // Take the chunk off the list it is on, if any, and put it at an end of the given one.
+  void move_to_back(std::uint32_t list, ChunkId chunk) { insert_before(head_of(list), chunk); }
+  void move_to_front(std::uint32_t list, ChunkId chunk) { insert_before(links_[head_of(list)].next, chunk); }
+  // Takes the chunk off its list; nothing happens when it is on none.
+  void remove(ChunkId chunk) {
+    UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
+    const Link link = links_[chunk.value];
+    links_[link.previous].next = link.next;
+    links_[link.next].previous = link.previous;
+    links_[chunk.value] = {chunk.value, chunk.value};
+  }
+
+  bool contains(ChunkId chunk) const { return links_[chunk.value].next != chunk.value; }
+  bool empty(std::uint32_t list) const { return links_[head_of(list)].next == head_of(list); }
+
+  // Ends of a list and neighbours of a chunk that is on one; ChunkId{} where there is none.
+  ChunkId front(std::uint32_t list) const { return chunk_at(links_[head_of(list)].next); }
+  ChunkId back(std::uint32_t list) const { return chunk_at(links_[head_of(list)].previous); }
+  ChunkId next(ChunkId chunk) const { return chunk_at(links_[chunk.value].next); }
+  ChunkId previous(ChunkId chunk) const { return chunk_at(links_[chunk.value].previous); }
+
+  // The first chunk from the front that may be evicted, ChunkId{} when the list has none.
+  ChunkId first_evictable(std::uint32_t list, const EvictionQueries& queries) const {
+    ChunkId chunk = front(list);
+    while (chunk.valid() && !queries.evictable(chunk)) {
+      chunk = next(chunk);
+    }
+    return chunk;
+  }
+
+ private:
+  // Circular, with one node per list after the chunks' own: no list needs a special case at its ends.
+  struct Link {
+    std::uint32_t previous = 0;
+    std::uint32_t next = 0;
+  };
+
+  std::uint32_t head_of(std::uint32_t list) const {
+    UVMSIM_CHECK(list < links_.size() - chunk_count_, "list {} of {}", list, links_.size() - chunk_count_);
+    return chunk_count_ + list;
+  }
+  ChunkId chunk_at(std::uint32_t node) const { return node < chunk_count_ ? ChunkId{node} : ChunkId{}; }
+  void insert_before(std::uint32_t node, ChunkId chunk) {
+    UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
+    if (node == chunk.value) {
+      return;  // it is at the front already
+    }
+    remove(chunk);
+    const std::uint32_t previous = links_[node].previous;
+    links_[chunk.value] = {previous, node};
+    links_[previous].next = chunk.value;
+    links_[node].previous = chunk.value;
+  }
+
+  std::uint32_t chunk_count_;
+  std::vector<Link> links_;
+};
+
+}  // namespace uvmsim::policy

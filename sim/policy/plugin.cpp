@@ -1,0 +1,76 @@
+#include "sim/policy/plugin.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::policy {
+namespace {
+
+struct CloseLibrary {
+  void operator()(void* library) const { dlclose(library); }
+};
+using Library = std::unique_ptr<void, CloseLibrary>;
+
+const PluginDescriptor* descriptor_of(const Library& library) {
+  return static_cast<const PluginDescriptor*>(dlsym(library.get(), kPluginSymbol));
+}
+
+void check_versions(const std::string& path, const PluginDescriptor& descriptor) {
+  if (descriptor.abi_version != kPluginAbiVersion) {
+    throw_input_error("plug-in {}: built for plug-in ABI version {}, this uvmsim has version {}; rebuild the plug-in",
+                      path, descriptor.abi_version, kPluginAbiVersion);
+  }
+  const std::string_view compiler_abi = descriptor.compiler_abi == nullptr ? "unknown" : descriptor.compiler_abi;
+  if (compiler_abi != kCompilerAbi) {
+    throw_input_error("plug-in {}: compiled for '{}', this uvmsim for '{}'; rebuild the plug-in", path, compiler_abi,
+                      kCompilerAbi);
+  }
+}
+
+Library open_library(const std::string& path) {
+  // dlopen() looks for names without a slash in the system's folders.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) {
+    throw_input_error("plug-in {}: no such file; allowed: a shared library with a policy", path);
+  }
+  // Now: a missing function shows here, not in the middle of a run. Local: plug-ins do not see each other's symbols.
+  Library library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr) {
+    const std::string reason = dlerror();
+    // A plug-in of another version often misses functions; its version is the better message.
+    if (const Library lazy(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)); lazy != nullptr) {
+      if (const PluginDescriptor* descriptor = descriptor_of(lazy); descriptor != nullptr) {
+        check_versions(path, *descriptor);
+      }
+    }
+    throw_input_error("plug-in {}: cannot be loaded: {}", path, reason);
+  }
+  return library;
+}
+
+}  // namespace
+
+void load_plugin(Registry& registry, const std::string& path) {
+  Library library = open_library(path);
+  const PluginDescriptor* descriptor = descriptor_of(library);
+  if (descriptor == nullptr) {
+    throw_input_error("plug-in {}: has no symbol {}; a policy file ends with UVMSIM_POLICY(name, Class)", path,
+                      kPluginSymbol);
+  }
+  check_versions(path, *descriptor);
+  // From here on the plug-in's own code runs; an exception of its making must find that code still there.
+  static_cast<void>(library.release());
+  Registry staged(path);
+  descriptor->add_to(staged);
+  for (const PolicyEntry* entry : staged.list()) {
+    registry.add(*entry);
+  }
+}
+
+}  // namespace uvmsim::policy

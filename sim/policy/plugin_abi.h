@@ -1,0 +1,43 @@
+// What a plug-in and the program that loads it must agree on before either trusts the other.
+//
+// A plug-in exports one C symbol, uvmsim_policy_plugin, an object of type PluginDescriptor. Its first four members keep
+// their place for ever, so that any uvmsim can tell any plug-in why it is refused.
+#pragma once
+
+#include <cstdint>
+#include <version>
+
+namespace uvmsim::policy {
+
+class Registry;
+
+// Goes up with every change to the layout or the virtual functions of what plug-ins see: policy.h, parameters.h,
+// registry.h here, units.h and random.h of sim/common, page_mask.h and chunk_id.h of sim/memory.
+inline constexpr std::uint32_t kPluginAbiVersion = 1;
+
+// Classes of the standard library cross the boundary, so both sides need the same one with the same layout.
+#if defined(_LIBCPP_VERSION)
+#define UVMSIM_STANDARD_LIBRARY "libc++"
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+#define UVMSIM_STANDARD_LIBRARY "libstdc++"
+#else
+#define UVMSIM_STANDARD_LIBRARY "libstdc++ with pre-C++11 strings"
+#endif
+#ifdef _GLIBCXX_DEBUG
+#define UVMSIM_STANDARD_LIBRARY_CHECKS ", checked containers"
+#else
+#define UVMSIM_STANDARD_LIBRARY_CHECKS ""
+#endif
+inline constexpr const char* kCompilerAbi = "Itanium C++, " UVMSIM_STANDARD_LIBRARY UVMSIM_STANDARD_LIBRARY_CHECKS;
+
+struct PluginDescriptor {
+  std::uint32_t abi_version;
+  std::uint32_t reserved;    // 0
+  const char* compiler_abi;  // kCompilerAbi of the plug-in's compilation
+  const char* policy_name;   // as given to UVMSIM_POLICY
+  void (*add_to)(Registry& registry);
+};
+
+inline constexpr const char* kPluginSymbol = "uvmsim_policy_plugin";
+
+}  // namespace uvmsim::policy

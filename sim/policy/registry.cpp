@@ -1,0 +1,127 @@
+#include "sim/policy/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/common/error.h"
+#include "sim/policy/name_suggestion.h"
+
+namespace uvmsim::policy {
+namespace {
+
+// FNV-1a, 64 bit.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+Random random_for(const PolicyEntry& entry, std::uint64_t seed) {
+  // One draw mixes the seed, so that neighbouring seeds do not give neighbouring streams.
+  return Random(Random(seed).next() ^ hash_of(entry.label()));
+}
+
+}  // namespace
+
+std::string_view slot_name(Slot slot) { return slot == Slot::kPrefetch ? "prefetch" : "evict"; }
+
+std::string_view information_class_name(InformationClass information) {
+  constexpr std::string_view kNames[] = {"D0", "D1", "D2", "D3", "D4"};
+  return kNames[static_cast<unsigned>(information)];
+}
+
+std::string_view information_class_meaning(InformationClass information) {
+  constexpr std::string_view kMeanings[] = {
+      "faults and migrations: what today's driver sees", "also access-counter notifications",
+      "also access bits: what a kernel touched", "also kernel boundaries and tensor hints", "also the future"};
+  return kMeanings[static_cast<unsigned>(information)];
+}
+
+std::string PolicyEntry::label() const { return fmt::format("{} policy '{}'", slot_name(slot), info.name); }
+
+Parameters PolicyEntry::resolve(const GivenParameters& given) const { return Parameters(label(), parameters, given); }
+
+void Registry::add(PolicyEntry entry) {
+  if (entry.origin.empty()) {
+    entry.origin = origin_;
+  }
+  const std::string label = fmt::format("{} ({})", entry.label(), entry.origin);
+  const bool known_class = entry.info.information <= InformationClass::kD4;
+  if (entry.info.description.empty() || entry.info.source.empty() || !known_class) {
+    throw_input_error("{} declares no {} in its info()", label,
+                      !known_class                     ? "valid information class"
+                      : entry.info.description.empty() ? "description"
+                                                       : "source");
+  }
+  if (entry.info.decision_cost < Nanoseconds{}) {
+    throw_input_error("{} declares a decision cost of {} ns; allowed: 0 or more", label,
+                      entry.info.decision_cost.value);
+  }
+  check_parameter_table(label, entry.parameters);
+  const std::pair key(entry.slot, entry.info.name);
+  if (const auto other = entries_.find(key); other != entries_.end()) {
+    throw_input_error("{} is already registered ({}); allowed: names unique within the slot", label,
+                      other->second.origin);
+  }
+  entries_.emplace(key, std::move(entry));
+}
+
+const PolicyEntry& Registry::find(Slot slot, std::string_view name) const {
+  const auto found = entries_.find(std::pair(slot, std::string(name)));
+  if (found != entries_.end()) {
+    return found->second;
+  }
+  std::vector<std::string> names;
+  for (const auto& [key, entry] : entries_) {
+    if (key.first == slot) {
+      names.push_back(key.second);
+    }
+  }
+  throw_input_error("unknown {} policy '{}'{}; allowed: {}", slot_name(slot), name, suggestion(name, names),
+                    fmt::join(names, ", "));
+}
+
+std::vector<const PolicyEntry*> Registry::list() const {
+  std::vector<const PolicyEntry*> result;
+  for (const auto& [key, entry] : entries_) {
+    result.push_back(&entry);
+  }
+  return result;
+}
+
+std::unique_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
+                                                        std::uint64_t seed, std::uint32_t chunk_count) const {
+  const PolicyEntry& entry = find(Slot::kPrefetch, name);
+  const Parameters parameters = entry.resolve(given);
+  return entry.make_prefetcher({parameters, random_for(entry, seed), chunk_count});
+}
+
+std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
+                                                  std::uint64_t seed, std::uint32_t chunk_count) const {
+  const PolicyEntry& entry = find(Slot::kEvict, name);
+  const Parameters parameters = entry.resolve(given);
+  return entry.make_evictor({parameters, random_for(entry, seed), chunk_count});
+}
+
+Registry& default_registry() {
+  static Registry registry = [] {
+    Registry built_ins;
+    register_builtin_policies(built_ins);
+    return built_ins;
+  }();
+  return registry;
+}
+
+std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                              std::uint32_t chunk_count) {
+  return default_registry().create_prefetcher(name, given, seed, chunk_count);
+}
+
+std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                        std::uint32_t chunk_count) {
+  return default_registry().create_evictor(name, given, seed, chunk_count);
+}
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,132 @@
+// All policies by slot and name, and the macro that declares one.
+//
+//   class NextUnit final : public Prefetcher {
+//    public:
+//     static PolicyInfo info();                        // what it is; see policy.h
+//     static ParameterTable parameters();              // what can be set; see parameters.h
+//     explicit NextUnit(const PolicyContext& context); // reads its parameters
+//     PageMask prefetch(const FaultedBlock& block) override;
+//   };
+//   UVMSIM_POLICY(next_unit, NextUnit);
+//
+// The slot follows from the base class. The same file is a built-in or a plug-in: uvmsim_add_policy() in CMake decides.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sim/policy/parameters.h"
+#include "sim/policy/plugin_abi.h"
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// "prefetch" or "evict".
+std::string_view slot_name(Slot slot);
+// "D0" .. "D4", and what a policy of the class may know.
+std::string_view information_class_name(InformationClass information);
+std::string_view information_class_meaning(InformationClass information);
+
+// One policy, as registered.
+struct PolicyEntry {
+  Slot slot = Slot::kPrefetch;
+  PolicyInfo info;
+  ParameterTable parameters;
+  std::string origin;  // "built-in" or the path of the plug-in; set by the registry where empty
+  // The one of the slot is set.
+  std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&) = nullptr;
+  std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&) = nullptr;
+
+  // "prefetch policy 'tree'", for messages.
+  std::string label() const;
+  // The values in force; throws InputError as Parameters does.
+  Parameters resolve(const GivenParameters& given) const;
+};
+
+// Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
+class Registry {
+ public:
+  explicit Registry(std::string origin = "built-in") : origin_(std::move(origin)) {}
+
+  // Throws InputError when the slot has a policy of that name (naming both origins), or the declaration is wrong.
+  void add(PolicyEntry entry);
+
+  // Throws InputError that names the nearest and all known policies of the slot.
+  const PolicyEntry& find(Slot slot, std::string_view name) const;
+  // By slot, then by name.
+  std::vector<const PolicyEntry*> list() const;
+
+  // A fresh instance with its own random numbers, which follow from seed, slot and name alone. `chunk_count` is the
+  // number of root chunks of the GPU that the instance serves. Throws InputError for the name and the parameters.
+  std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                                std::uint32_t chunk_count) const;
+  std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                          std::uint32_t chunk_count) const;
+
+ private:
+  std::string origin_;
+  std::map<std::pair<Slot, std::string>, PolicyEntry> entries_;
+};
+
+// The program's registry: the built-ins from the first call on, plug-ins as they are loaded.
+Registry& default_registry();
+
+// Short for default_registry().create_...().
+std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                              std::uint32_t chunk_count);
+std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                        std::uint32_t chunk_count);
+
+// Defined in the file that CMake generates from the uvmsim_add_policy() calls.
+void register_builtin_policies(Registry& registry);
+
+// What UVMSIM_POLICY makes of a class.
+template <class Policy>
+void add_policy(Registry& registry, const char* name) {
+  constexpr bool is_prefetcher = std::is_base_of_v<Prefetcher, Policy>;
+  constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
+  static_assert(is_prefetcher != is_evictor, "a policy derives from exactly one of Prefetcher and Evictor");
+  static_assert(std::is_constructible_v<Policy, const PolicyContext&>, "a policy is built from a PolicyContext");
+  PolicyEntry entry;
+  entry.info = Policy::info();
+  if (entry.info.name.empty()) {
+    entry.info.name = name;
+  }
+  entry.parameters = Policy::parameters();
+  if constexpr (is_prefetcher) {
+    entry.slot = Slot::kPrefetch;
+    entry.make_prefetcher = [](const PolicyContext& context) -> std::unique_ptr<Prefetcher> {
+      return std::make_unique<Policy>(context);
+    };
+  } else {
+    entry.slot = Slot::kEvict;
+    entry.make_evictor = [](const PolicyContext& context) -> std::unique_ptr<Evictor> {
+      return std::make_unique<Policy>(context);
+    };
+  }
+  registry.add(std::move(entry));
+}
+
+}  // namespace uvmsim::policy
+
+// UVMSIM_POLICY(name, Class); at namespace scope, once per file. The name is a C identifier, the one given to
+// uvmsim_add_policy().
+#ifdef UVMSIM_BUILTIN_POLICY
+#define UVMSIM_POLICY(name, Class)                                               \
+  extern "C" void uvmsim_register_##name(::uvmsim::policy::Registry& registry) { \
+    ::uvmsim::policy::add_policy<Class>(registry, #name);                        \
+  }                                                                              \
+  static_assert(true)
+#else
+#define UVMSIM_POLICY(name, Class)                                                                                 \
+  extern "C" __attribute__((visibility("default"))) const ::uvmsim::policy::PluginDescriptor uvmsim_policy_plugin; \
+  const ::uvmsim::policy::PluginDescriptor uvmsim_policy_plugin = {                                                \
+      ::uvmsim::policy::kPluginAbiVersion, 0, ::uvmsim::policy::kCompilerAbi, #name,                               \
+      [](::uvmsim::policy::Registry& registry) { ::uvmsim::policy::add_policy<Class>(registry, #name); }}
+#endif

@@ -1,0 +1,25 @@
+// A GPU of a few root chunks, as an evictor sees it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "sim/policy/registry.h"
+
+namespace uvmsim::policy {
+
+struct FakeChunks final : EvictionQueries {
+  explicit FakeChunks(std::uint32_t count) : pinned(count, false) {}
+  bool evictable(ChunkId chunk) const override { return !pinned.at(chunk.value); }
+  ChunkView view(ChunkId) const override { return {}; }
+  Nanoseconds now() const override { return {}; }
+
+  std::vector<bool> pinned;
+};
+
+inline std::unique_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
+  return create_evictor(name, {}, 1, chunk_count);
+}
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,170 @@
+// The evictors: examples from the driver's rules, then random histories against plain lists.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "sim/common/random.h"
+#include "tests/policy/chunks.h"
+
+namespace uvmsim::policy {
+namespace {
+
+constexpr ChunkId kA{0};
+constexpr ChunkId kB{1};
+constexpr ChunkId kC{2};
+
+TEST(Lrm, AFaultRefreshesAChunk) {
+  const auto lrm = evictor("lrm", 2);
+  lrm->on_migrated(kA);
+  lrm->on_migrated(kB);
+  lrm->on_migrated(kA);
+  EXPECT_EQ(lrm->select_victim(FakeChunks(2)), kB);
+}
+
+TEST(Lrm, AHitDoesNot) {
+  const auto lrm = evictor("lrm", 2);
+  lrm->on_migrated(kA);
+  lrm->on_migrated(kB);
+  lrm->on_touched(kA);
+  EXPECT_EQ(lrm->select_victim(FakeChunks(2)), kA);
+}
+
+TEST(Lru, AHitRefreshesAChunk) {
+  const auto lru = evictor("lru", 2);
+  lru->on_migrated(kA);
+  lru->on_migrated(kB);
+  lru->on_touched(kA);
+  EXPECT_EQ(lru->select_victim(FakeChunks(2)), kB);
+}
+
+class EveryEvictor : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Evict, EveryEvictor, ::testing::Values("lrm", "lru"));
+
+TEST_P(EveryEvictor, TakesAnEmptiedChunkFirst) {
+  const auto policy = evictor(GetParam(), 2);
+  policy->on_migrated(kA);
+  policy->on_migrated(kB);
+  policy->on_emptied(kB);
+  EXPECT_EQ(policy->select_victim(FakeChunks(2)), kB);
+}
+
+TEST_P(EveryEvictor, APrefetchedRangeIsTheYoungestInAscendingOrder) {
+  const auto policy = evictor(GetParam(), 3);
+  for (const ChunkId chunk : {kB, kA, kC}) {
+    policy->on_migrated(chunk);
+  }
+  for (const ChunkId chunk : {kA, kB}) {  // a prefetch call over the blocks of both, resident already
+    policy->on_migrated(chunk);
+  }
+  for (const ChunkId expected : {kC, kA, kB}) {
+    EXPECT_EQ(policy->select_victim(FakeChunks(3)), expected);
+    policy->on_released(expected);
+  }
+}
+
+TEST_P(EveryEvictor, SkipsWhatIsPinnedAndFindsNothingWhenAllIs) {
+  const auto policy = evictor(GetParam(), 3);
+  FakeChunks chunks(3);
+  EXPECT_FALSE(policy->select_victim(chunks).valid());
+  policy->on_migrated(kA);
+  policy->on_migrated(kB);
+  chunks.pinned[0] = true;
+  EXPECT_EQ(policy->select_victim(chunks), kB);
+  chunks.pinned[1] = true;
+  EXPECT_FALSE(policy->select_victim(chunks).valid());
+}
+
+TEST_P(EveryEvictor, SelectingAVictimChangesNothing) {
+  const auto policy = evictor(GetParam(), 3);
+  policy->on_migrated(kB);
+  policy->on_migrated(kA);
+  EXPECT_EQ(policy->select_victim(FakeChunks(3)), policy->select_victim(FakeChunks(3)));
+}
+
+TEST(Lrm, GoesByUnusedThenDiscardedThenUsed) {
+  const auto lrm = evictor("lrm", 4);
+  const ChunkId d{3};
+  for (const ChunkId chunk : {kA, kB, kC, d}) {
+    lrm->on_migrated(chunk);
+  }
+  lrm->on_discarded(kC);
+  lrm->on_emptied(kB);
+  for (const ChunkId expected : {kB, kC, kA, d}) {
+    EXPECT_EQ(lrm->select_victim(FakeChunks(4)), expected);
+    lrm->on_released(expected);
+  }
+  EXPECT_FALSE(lrm->select_victim(FakeChunks(4)).valid());
+}
+
+// The policies once more with vectors: lists of the policy in the order of eviction.
+class NaiveLists {
+ public:
+  void append(std::size_t list, ChunkId chunk) {
+    remove(chunk);
+    lists_.at(list).push_back(chunk);
+  }
+  void remove(ChunkId chunk) {
+    for (auto& list : lists_) {
+      list.erase(std::remove(list.begin(), list.end(), chunk), list.end());
+    }
+  }
+  ChunkId victim(const FakeChunks& chunks) const {
+    for (const auto& list : lists_) {
+      for (const ChunkId chunk : list) {
+        if (chunks.evictable(chunk)) {
+          return chunk;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::array<std::vector<ChunkId>, 3> lists_;
+};
+
+TEST_P(EveryEvictor, AgreesWithPlainListsOnRandomHistories) {
+  constexpr std::uint32_t kChunks = 24;
+  const bool is_lru = std::string(GetParam()) == "lru";
+  const auto policy = evictor(GetParam(), kChunks);
+  NaiveLists naive;
+  FakeChunks chunks(kChunks);
+  Random random(5);
+  for (int step = 0; step < 20000; ++step) {
+    const ChunkId chunk{static_cast<std::uint32_t>(random.below(kChunks))};
+    switch (random.below(7)) {
+      case 0:
+      case 1:
+        policy->on_migrated(chunk);
+        naive.append(2, chunk);
+        break;
+      case 2:
+        policy->on_touched(chunk);
+        if (is_lru) {
+          naive.append(2, chunk);
+        }
+        break;
+      case 3:
+        policy->on_emptied(chunk);
+        naive.append(0, chunk);
+        break;
+      case 4:
+        policy->on_discarded(chunk);
+        naive.append(is_lru ? 0 : 1, chunk);
+        break;
+      case 5:
+        policy->on_released(chunk);
+        naive.remove(chunk);
+        break;
+      default:
+        chunks.pinned[chunk.value] = !chunks.pinned[chunk.value];
+        break;
+    }
+    ASSERT_EQ(policy->select_victim(chunks), naive.victim(chunks)) << "step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim::policy

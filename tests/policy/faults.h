@@ -1,0 +1,55 @@
+// One VA block under test: keeps what is resident and asks a prefetcher what each batch of faults brings in.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "sim/policy/registry.h"
+
+namespace uvmsim::policy {
+
+inline PageMask mask_of(std::initializer_list<unsigned> pages) {
+  PageMask mask;
+  for (const unsigned page : pages) {
+    mask.set(page);
+  }
+  return mask;
+}
+
+inline std::unique_ptr<Prefetcher> prefetcher(std::string_view name, const GivenParameters& given = {}) {
+  return create_prefetcher(name, given, 1, 16);
+}
+
+struct BlockUnderTest {
+  Prefetcher& policy;
+  unsigned first_page = 0;
+  unsigned end_page = kPagesPerBlock;
+  PageMask resident = {};
+  PageMask thrashing = {};
+  bool preferred = false;
+  bool to_host = false;
+
+  // What the policy adds to the batch, as it answers.
+  PageMask added(const PageMask& faulted) const {
+    return policy.prefetch({.block = BlockIndex(7),
+                            .first_page = first_page,
+                            .end_page = end_page,
+                            .resident = resident,
+                            .faulted = faulted,
+                            .thrashing = thrashing,
+                            .destination_is_preferred = preferred,
+                            .resident_nowhere = resident.empty(),
+                            .to_host = to_host,
+                            .now = {}});
+  }
+  // Services the batch as the core does; returns the pages that came in.
+  PageMask service(const PageMask& faulted) {
+    const PageMask inside = PageMask::range(first_page, end_page - first_page);
+    const PageMask moved = (faulted | (added(faulted) & inside)) - resident;
+    resident |= moved;
+    return moved;
+  }
+};
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,122 @@
+#include "sim/policy/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/policy/message_of.h"
+
+namespace uvmsim::policy {
+namespace {
+
+// Evicts a random chunk; shows what its context held.
+class Dice final : public Evictor {
+ public:
+  static PolicyInfo info() { return {.description = "random", .source = "this test", .decision_cost = Nanoseconds(7)}; }
+  static ParameterTable parameters() { return {integer("sides", 6, {1, 20}, "faces of the die")}; }
+  explicit Dice(const PolicyContext& context) : random_(context.random), chunk_count_(context.chunk_count) {}
+  void on_migrated(ChunkId) override {}
+  void on_released(ChunkId) override {}
+  ChunkId select_victim(const EvictionQueries&) override {
+    return ChunkId{static_cast<std::uint32_t>(random_.below(chunk_count_))};
+  }
+
+ private:
+  Random random_;
+  std::uint32_t chunk_count_;
+};
+
+struct Nobody final : EvictionQueries {
+  bool evictable(ChunkId) const override { return true; }
+  ChunkView view(ChunkId) const override { return {}; }
+  Nanoseconds now() const override { return {}; }
+};
+
+std::vector<std::uint32_t> throws_of(Evictor& dice) {
+  std::vector<std::uint32_t> values;
+  for (int i = 0; i < 8; ++i) {
+    values.push_back(dice.select_victim(Nobody()).value);
+  }
+  return values;
+}
+
+TEST(Registry, HasTheBuiltInsBySlotAndName) {
+  std::vector<std::string> labels;
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->origin == "built-in") {
+      labels.push_back(entry->label());
+    }
+  }
+  for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "prefetch policy 'none'",
+                               "prefetch policy 'sequential'", "prefetch policy 'tree'"}) {
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), expected), 1) << expected;
+  }
+  EXPECT_EQ(default_registry().find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
+  EXPECT_EQ(default_registry().find(Slot::kPrefetch, "tree").info.information, InformationClass::kD0);
+}
+
+TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->slot == Slot::kPrefetch) {
+      EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4), nullptr);
+    } else {
+      EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4), nullptr);
+    }
+  }
+}
+
+TEST(Registry, RefusesUnknownNames) {
+  EXPECT_THAT(message_of([] { create_evictor("lrn", {}, 1, 4); }),
+              ::testing::StartsWith("unknown evict policy 'lrn' (did you mean 'lrm'?); allowed: lrm, lru"));
+  EXPECT_THAT(message_of([] { create_prefetcher("lrm", {}, 1, 4); }),
+              ::testing::StartsWith("unknown prefetch policy 'lrm'; allowed: none, sequential, tree"));
+  EXPECT_THAT(message_of([] {
+                create_prefetcher("tree", {{"treshold", "2"}}, 1, 4);
+              }),
+              ::testing::StartsWith("prefetch policy 'tree': unknown parameter 'treshold'"));
+}
+
+TEST(Registry, RefusesASecondPolicyOfAName) {
+  Registry registry;
+  add_policy<Dice>(registry, "dice");
+  EXPECT_EQ(message_of([&] { add_policy<Dice>(registry, "dice"); }),
+            "evict policy 'dice' (built-in) is already registered (built-in); allowed: names unique within the slot");
+  add_policy<Dice>(registry, "other_dice");
+  EXPECT_EQ(registry.list().size(), 2u);
+}
+
+TEST(Registry, RefusesIncompleteDeclarations) {
+  Registry registry;
+  add_policy<Dice>(registry, "dice");
+  PolicyEntry entry = *registry.list().front();
+  entry.info.name = "quiet";
+  entry.info.description = "";
+  EXPECT_EQ(message_of([&] { registry.add(entry); }),
+            "evict policy 'quiet' (built-in) declares no description in its info()");
+  entry.info.description = "x";
+  entry.info.source = "";
+  EXPECT_THROW(registry.add(entry), InputError);
+  entry.info.source = "x";
+  entry.info.decision_cost = Nanoseconds(-1);
+  EXPECT_THROW(registry.add(entry), InputError);
+  entry.info.decision_cost = Nanoseconds(0);
+  entry.parameters = {integer("a", 3, {0, 2}, "x")};
+  EXPECT_THROW(registry.add(entry), InputError);
+}
+
+TEST(Registry, RandomNumbersFollowFromSeedAndName) {
+  Registry registry;
+  add_policy<Dice>(registry, "dice");
+  add_policy<Dice>(registry, "other_dice");
+  const auto rolled = [&](const char* name, std::uint64_t seed) {
+    return throws_of(*registry.create_evictor(name, {}, seed, 1000000));
+  };
+  EXPECT_EQ(rolled("dice", 1), rolled("dice", 1));
+  EXPECT_NE(rolled("dice", 1), rolled("dice", 2));
+  EXPECT_NE(rolled("dice", 1), rolled("other_dice", 1));
+  EXPECT_EQ(registry.find(Slot::kEvict, "dice").info.decision_cost, Nanoseconds(7));
+}
+
+}  // namespace
+}  // namespace uvmsim::policy
