@@ -23,9 +23,9 @@ constexpr Spelling kPercentSpellings[] = {{"%", 1}};
 constexpr Spelling kTimeSpellings[] = {{"ns", 1}, {"us", 1000}, {"ms", kMillion}, {"s", 1000 * kMillion}};
 constexpr Spelling kPerGibSpellings[] = {{"ns/GiB", 1}, {"us/GiB", 1000}, {"ms/GiB", kMillion}};
 constexpr Spelling kPerMibSpellings[] = {{"ns/MiB", 1}, {"us/MiB", 1000}, {"ms/MiB", kMillion}};
-constexpr Spelling kSizeSpellings[] = {{"B", 1},           {"KiB", kKibi},          {"MiB", kMebi},
-                                       {"GiB", kGibi},     {"TiB", kTebi},          {"kB", 1000},
-                                       {"MB", kMillion},   {"GB", 1000 * kMillion}, {"TB", kMillion * kMillion}};
+constexpr Spelling kSizeSpellings[] = {{"B", 1},         {"KiB", kKibi},          {"MiB", kMebi},
+                                       {"GiB", kGibi},   {"TiB", kTebi},          {"kB", 1000},
+                                       {"MB", kMillion}, {"GB", 1000 * kMillion}, {"TB", kMillion* kMillion}};
 constexpr Spelling kBandwidthSpellings[] = {{"MB/s", 1}, {"GB/s", 1000}, {"TB/s", kMillion}};
 constexpr Spelling kFlopsSpellings[] = {{"MFLOPS", 1}, {"GFLOPS", 1000}, {"TFLOPS", kMillion}};
 constexpr Spelling kFrequencySpellings[] = {{"kHz", 1}, {"MHz", 1000}, {"GHz", kMillion}};

@@ -28,10 +28,14 @@ constexpr Unit unit_by_suffix(std::string_view name) {
     Unit unit;
   };
   constexpr Suffix kSuffixes[] = {
-      {"ns_per_gib", Unit::kNanosecondsPerGib},     {"ns_per_mib", Unit::kNanosecondsPerMib},
-      {"bytes_per_us", Unit::kBytesPerMicrosecond}, {"flops_per_us", Unit::kFlopsPerMicrosecond},
-      {"bytes_per_sm", Unit::kBytes},               {"_bytes", Unit::kBytes},
-      {"_khz", Unit::kKilohertz},                   {"_ns", Unit::kNanoseconds},
+      {"ns_per_gib", Unit::kNanosecondsPerGib},
+      {"ns_per_mib", Unit::kNanosecondsPerMib},
+      {"bytes_per_us", Unit::kBytesPerMicrosecond},
+      {"flops_per_us", Unit::kFlopsPerMicrosecond},
+      {"bytes_per_sm", Unit::kBytes},
+      {"_bytes", Unit::kBytes},
+      {"_khz", Unit::kKilohertz},
+      {"_ns", Unit::kNanoseconds},
   };
   for (const Suffix& suffix : kSuffixes) {
     if (name.ends_with(suffix.text)) {

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "sim/common/check.h"
+#include "sim/config/schema.h"
+#include "sim/config/system_text.h"
+
+namespace uvmsim::config {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json reference_to(const std::string& definition) { return {{"$ref", "#/$defs/" + definition}}; }
+
+// Parameters with the same name here share one definition.
+std::string definition_name(const Parameter& parameter) {
+  if (parameter.is_boolean()) {
+    return "switch";
+  }
+  if (!parameter.is_integer()) {
+    return parameter.choices.empty() ? "text" : fmt::format("{}", fmt::join(parameter.choices, "_or_"));
+  }
+  const std::string_view unit = unit_name(parameter.unit);
+  std::string name = fmt::format("{}_{}_to_{}", unit.empty() ? "count" : unit, parameter.minimum, parameter.maximum);
+  std::replace(name.begin(), name.end(), '/', '_');  // a JSON pointer separates by '/'
+  std::replace(name.begin(), name.end(), '%', 'p');  // and an URI escapes by '%'
+  return name;
+}
+
+// "ns, us, ms, s" -> "ns|us|ms|s"
+std::string unit_pattern(Unit unit) {
+  std::string pattern = unit_spellings(unit);
+  for (std::size_t at = pattern.find(", "); at != std::string::npos; at = pattern.find(", ")) {
+    pattern.replace(at, 2, "|");
+  }
+  return pattern;
+}
+
+ordered_json value_schema(const Parameter& parameter) {
+  ordered_json schema;
+  if (parameter.is_boolean()) {
+    schema["type"] = "boolean";
+  } else if (!parameter.choices.empty()) {
+    schema["enum"] = parameter.choices;
+  } else if (!parameter.is_integer()) {
+    schema["type"] = "string";
+    schema["minLength"] = 1;
+  } else {
+    ordered_json integer{{"type", "integer"}, {"minimum", parameter.minimum}, {"maximum", parameter.maximum}};
+    if (parameter.unit == Unit::kCount) {
+      return integer;
+    }
+    ordered_json text;
+    text["type"] = "string";
+    text["pattern"] = fmt::format("^[0-9]+(\\.[0-9]+)? ?({})$", unit_pattern(parameter.unit));
+    schema["anyOf"] = ordered_json::array({std::move(integer), std::move(text)});
+  }
+  return schema;
+}
+
+// The value alone, or the value with its source.
+ordered_json stated_schema(const std::string& definition) {
+  ordered_json object;
+  object["type"] = "object";
+  object["additionalProperties"] = false;
+  object["required"] = ordered_json::array({"value"});
+  object["properties"]["value"] = reference_to(definition);
+  object["properties"]["source"] = reference_to("source");
+  ordered_json schema;
+  schema["anyOf"] = ordered_json::array({reference_to(definition), std::move(object)});
+  return schema;
+}
+
+ordered_json parameter_schema(const Parameter& parameter, bool in_list) {
+  const std::string_view unit = unit_name(parameter.unit);
+  ordered_json schema;
+  schema["description"] = fmt::format("{}{}", parameter.doc, unit.empty() ? "" : fmt::format(" ({})", unit));
+  if (!in_list && !parameter.is_unset()) {
+    schema["default"] = std::visit([](const auto& value) { return ordered_json(value); }, value_of(parameter));
+  }
+  schema["$ref"] = "#/$defs/stated_" + definition_name(parameter);
+  return schema;
+}
+
+// The schema of a group, made on first use with the groups around it.
+ordered_json& group_schema(ordered_json& document, std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  const bool top = dot == std::string_view::npos;
+  ordered_json& parent = top ? document : group_schema(document, key.substr(0, dot));
+  const std::string name(key.substr(top ? 0 : dot + 1));
+  ordered_json& entry = parent["properties"][name];
+  const auto group = std::find_if(groups().begin(), groups().end(), [&](const Group& g) { return g.key == key; });
+  if (group == groups().end()) {
+    throw ModelError(fmt::format("group {} is not described in schema.cpp", key));
+  }
+  if (entry.is_null()) {
+    entry["description"] = group->doc;
+    if (group->is_list) {
+      entry["type"] = "array";
+      entry["minItems"] = 1;
+    }
+    ordered_json& object = group->is_list ? entry["items"] : entry;
+    object["type"] = "object";
+    object["additionalProperties"] = false;
+    object["properties"]["source"] = reference_to("source");
+    if (!top) {  // a group inside a list, where everything has to be stated
+      parent["required"].push_back(name);
+    }
+  }
+  return group->is_list ? entry["items"] : entry;
+}
+
+}  // namespace
+
+std::string system_file_schema() {
+  SystemConfig defaults;
+  defaults.gpus.resize(1);
+  defaults.host_links.resize(1);
+
+  ordered_json document;
+  document["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  document["title"] = "uvmsim system";
+  document["description"] =
+      "One GPU server. Every figure has a source: its own, as {\"value\": ..., \"source\": \"...\"}, or that of its "
+      "group. Made by `uvmsim systems --schema`.";
+  document["type"] = "object";
+  document["additionalProperties"] = false;
+  document["required"] = ordered_json::array({"description"});
+  ordered_json& properties = document["properties"];
+  properties["$schema"]["type"] = "string";
+  properties["name"] = ordered_json{{"type", "string"}, {"pattern", "^[-A-Za-z0-9_.]+$"}};
+  properties["description"] = reference_to("text");
+  properties["extends"] = reference_to("text");
+
+  ordered_json definitions;
+  definitions["source"] = ordered_json{{"description", "where the figures come from"}, {"$ref", "#/$defs/text"}};
+  for (const Parameter& parameter : parameters(defaults)) {
+    const std::string key = without_indices(parameter.key);
+    const bool in_list = key != parameter.key;
+    const std::size_t dot = key.rfind('.');
+    const std::string name = key.substr(dot + 1);
+    ordered_json& group = group_schema(document, std::string_view(key).substr(0, dot));
+    group["properties"][name] = parameter_schema(parameter, in_list);
+    if (in_list) {
+      group["required"].push_back(name);
+    }
+    const std::string definition = definition_name(parameter);
+    if (!definitions.contains(definition)) {
+      definitions[definition] = value_schema(parameter);
+      definitions["stated_" + definition] = stated_schema(definition);
+    }
+  }
+  document["$defs"] = std::move(definitions);
+  return document.dump(2) + "\n";
+}
+
+}  // namespace uvmsim::config

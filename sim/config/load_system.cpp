@@ -1,0 +1,209 @@
+#include "sim/config/load_system.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "sim/common/error.h"
+#include "sim/config/assign.h"
+#include "sim/config/json_file.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/schema.h"
+#include "sim/config/system_file.h"
+
+namespace uvmsim::config {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kExtension = ".json";
+constexpr const char* kInherited = "inherited from ";
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+bool is_path(const std::string& name_or_path) {
+  return name_or_path.find('/') != std::string::npos || name_or_path.ends_with(kExtension);
+}
+
+class Loader {
+ public:
+  explicit Loader(const std::vector<std::string>& search_path) : search_path_(search_path) {}
+
+  SystemConfig load(const fs::path& path) {
+    const std::string file = path.string();
+    const ordered_json document = read_json_file(path);
+    open_.push_back(identity(path));
+
+    SystemConfig config;
+    if (document.is_object() && document.contains("extends")) {
+      config = load_base(document.at("extends"), path);
+    }
+    config.name = path.stem().string();
+    config.description.clear();
+    apply_system_file(config, document, file);
+    complete_system(config, file);
+    check_system(config, file);
+    open_.pop_back();
+    return config;
+  }
+
+  // `folder` comes before the search path: a file beside the one that extends it.
+  fs::path find(const std::string& name, const std::optional<fs::path>& folder, const std::string& where) const {
+    std::vector<std::string> folders = search_path_;
+    if (folder) {
+      folders.insert(folders.begin(), folder->string());
+    }
+    for (const std::string& candidate : folders) {
+      const fs::path path = fs::path(candidate) / (name + kExtension);
+      if (is_file(path)) {
+        return path;
+      }
+    }
+    std::vector<std::string> names;
+    for (const SystemFile& system : list_systems(folders)) {
+      names.push_back(system.name);
+    }
+    if (names.empty()) {
+      throw_input_error("{}unknown system '{}': no system files in {}; name a file or set UVMSIM_CONFIG_PATH", where,
+                        name, folders.empty() ? "an empty search path" : fmt::format("{}", fmt::join(folders, ", ")));
+    }
+    throw_input_error("{}unknown system '{}'; the nearest is '{}'; allowed: a file or one of {}", where, name,
+                      nearest_name(name, names), fmt::join(names, ", "));
+  }
+
+ private:
+  static fs::path identity(const fs::path& path) {
+    std::error_code failed;
+    const fs::path canonical = fs::weakly_canonical(path, failed);
+    return failed ? path : canonical;
+  }
+
+  SystemConfig load_base(const ordered_json& extends, const fs::path& path) {
+    const std::string where = path.string() + ": /extends: ";
+    if (!extends.is_string() || extends.get_ref<const std::string&>().empty()) {
+      throw_input_error("{}{} is not allowed; allowed: the name or file of another system", where,
+                        json_excerpt(extends));
+    }
+    const auto& base_name = extends.get_ref<const std::string&>();
+    const fs::path base =
+        is_path(base_name) ? path.parent_path() / base_name : find(base_name, path.parent_path(), where);
+    if (std::find(open_.begin(), open_.end(), identity(base)) != open_.end()) {
+      throw_input_error("{}'{}' extends itself, directly or through others; allowed: a system that does not", where,
+                        base_name);
+    }
+    if (!is_file(base)) {
+      throw_input_error("{}there is no file {}", where, base.string());
+    }
+    SystemConfig config = load(base);
+    for (auto& [key, source] : config.sources) {
+      if (!source.starts_with(kInherited)) {
+        source = fmt::format("{}{}: {}", kInherited, config.name, source);
+      }
+    }
+    return config;
+  }
+
+  const std::vector<std::string>& search_path_;
+  std::vector<fs::path> open_;  // files being loaded, outermost first
+};
+
+[[noreturn]] void throw_check(const std::string& where, std::string_view key, const std::string& problem) {
+  throw_input_error("{}: {}: {}", where, json_pointer(key), problem);
+}
+
+void check_tlb(const std::string& where, std::string_view level, std::uint32_t entries, std::uint32_t ways) {
+  if (ways == 0 || entries % ways != 0) {
+    throw_check(
+        where, fmt::format("gmmu.{}_ways", level),
+        fmt::format("{} ways do not divide {} entries; allowed: a divisor of {}_entries", ways, entries, level));
+  }
+}
+
+// Keys of --set values: digits are an integer, true and false a switch, the rest text.
+ordered_json scalar(const std::string& text) {
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  const std::size_t first_digit = text.starts_with('-') ? 1 : 0;
+  const bool digits = text.size() > first_digit && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(first_digit),
+                                                               text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits) {
+    const ordered_json number = ordered_json::parse(text, nullptr, false);
+    if (number.is_number()) {
+      return number;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+SystemConfig load_system(const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  Loader loader(search_path);
+  return loader.load(is_path(name_or_path) ? fs::path(name_or_path) : loader.find(name_or_path, std::nullopt, ""));
+}
+
+SystemConfig load_system(const std::string& name_or_path) { return load_system(name_or_path, default_search_path()); }
+
+void apply_override(SystemConfig& config, const std::string& assignment) {
+  const std::string where = "--set " + assignment;
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw_input_error("{}: is not an assignment; allowed: key=value, as costs.batch_ns=7000", where);
+  }
+  const std::string key = assignment.substr(0, equals);
+  std::vector<std::string> keys;
+  for (const Parameter& parameter : parameters(config)) {
+    if (parameter.key == key) {
+      assign(parameter, scalar(assignment.substr(equals + 1)), where);
+      config.sources[key] = where;
+      return;
+    }
+    keys.push_back(parameter.key);
+  }
+  throw_input_error("{}: unknown key '{}'; the nearest known key is '{}'", where, key, nearest_name(key, keys));
+}
+
+void apply_overrides(SystemConfig& config, const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) {
+    apply_override(config, assignment);
+  }
+  if (!assignments.empty()) {
+    check_system(config, fmt::format("--set {}", fmt::join(assignments, " --set ")));
+  }
+}
+
+void check_system(const SystemConfig& config, const std::string& where) {
+  if (config.host_links.size() != config.gpus.size()) {
+    throw_check(
+        where, "host_links",
+        fmt::format("{} links for {} GPUs; allowed: one per GPU", config.host_links.size(), config.gpus.size()));
+  }
+  for (std::size_t i = 0; i < config.gpus.size(); ++i) {
+    const GpuConfig& gpu = config.gpus[i];
+    if (gpu.reserved_bytes >= gpu.memory_bytes) {
+      throw_check(where, fmt::format("gpus.{}.reserved_bytes", i),
+                  fmt::format("{} of {} bytes are reserved; allowed: less than memory_bytes", gpu.reserved_bytes,
+                              gpu.memory_bytes));
+    }
+  }
+  check_tlb(where, "l1_tlb", config.gmmu.l1_tlb_entries, config.gmmu.l1_tlb_ways);
+  check_tlb(where, "l2_tlb", config.gmmu.l2_tlb_entries, config.gmmu.l2_tlb_ways);
+  const SsdConfig& ssd = config.ssd;
+  if (ssd.memory_bytes > 0 && (ssd.read_bytes_per_us == 0 || ssd.write_bytes_per_us == 0)) {
+    throw_check(where, ssd.read_bytes_per_us == 0 ? "ssd.read_bytes_per_us" : "ssd.write_bytes_per_us",
+                "0 for an SSD with capacity; allowed: its bandwidth");
+  }
+}
+
+}  // namespace uvmsim::config

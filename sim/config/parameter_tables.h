@@ -1,0 +1,195 @@
+// Every parameter of a system, one line each: name, member, allowed range, meaning. The unit follows from the suffix of
+// the name (quantity.h). For schema.cpp and its test.
+//
+// To add one: its member in system.h, its line here, then `uvmsim systems --schema > configs/system.schema.json`. A
+// member without its line keeps its default and fails tests/config (EveryMemberHasItsLine).
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "sim/config/quantity.h"
+#include "sim/config/system.h"
+
+namespace uvmsim::config {
+
+// Both ends are allowed. A default outside its range means that a system has to state the parameter.
+struct Range {
+  std::uint64_t minimum;
+  std::uint64_t maximum;
+};
+
+template <class Struct>
+struct Field {
+  using Member = std::variant<std::uint32_t Struct::*, std::uint64_t Struct::*, bool Struct::*, std::string Struct::*,
+                              ReplayPolicy Struct::*>;
+  std::string_view name;
+  Member member;
+  Range range;
+  std::string_view doc;
+  std::span<const std::string_view> choices = {};  // the allowed words of a text
+  Unit unit = unit_by_suffix(name);
+};
+
+// Upper ends are far beyond any hardware; they keep the model's 64-bit arithmetic from overflowing.
+inline constexpr std::uint64_t kMillion = 1000000;
+inline constexpr std::uint64_t kPebibyte = std::uint64_t{1} << 50;
+inline constexpr Range kText{0, 0};
+inline constexpr Range kSwitch{0, 1};
+inline constexpr Range kCost{0, 10000 * kMillion};  // 10 s
+inline constexpr Range kTlbCost{0, kMillion};       // 1 ms
+inline constexpr Range kMemory{0, kPebibyte};
+inline constexpr Range kGpuMemory{2u << 20, kPebibyte};  // at least one 2 MB chunk
+inline constexpr Range kBandwidth{1, 100 * kMillion};    // 100 TB/s
+inline constexpr Range kOptionalBandwidth{0, 100 * kMillion};
+inline constexpr Range kEntries{1, 1u << 20};
+inline constexpr Range kPercent{0, 100};
+
+inline constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
+// In the order of ReplayPolicy.
+inline constexpr std::string_view kReplayPolicies[] = {"block", "batch", "batch_flush", "once"};
+
+inline constexpr Field<GpuConfig> kGpu[] = {
+    {"model", &GpuConfig::model, kText, "name of the product"},
+    {"memory_bytes", &GpuConfig::memory_bytes, kGpuMemory, "device memory, as the driver reports it"},
+    {"reserved_bytes", &GpuConfig::reserved_bytes, kMemory, "the part that managed memory never gets"},
+    {"sm_count", &GpuConfig::sm_count, {1, 4096}, "streaming multiprocessors"},
+    {"max_threads_per_sm", &GpuConfig::max_threads_per_sm, {32, 65536}, "resident threads per SM"},
+    {"max_blocks_per_sm", &GpuConfig::max_blocks_per_sm, {1, 1024}, "resident thread blocks per SM"},
+    {"registers_per_sm", &GpuConfig::registers_per_sm, {1024, 1u << 24}, "32-bit registers per SM"},
+    {"shared_bytes_per_sm", &GpuConfig::shared_bytes_per_sm, {1024, 1u << 30}, "shared memory per SM"},
+    {"sm_clock_khz", &GpuConfig::sm_clock_khz, {1000, 100 * kMillion}, "highest clock of the SMs"},
+    {"memory_bytes_per_us", &GpuConfig::memory_bytes_per_us, kBandwidth, "device memory bandwidth"},
+    {"fp32_flops_per_us", &GpuConfig::fp32_flops_per_us, {1, kMillion* kMillion}, "peak single precision"},
+};
+
+inline constexpr Field<GmmuConfig> kGmmu[] = {
+    {"l1_tlb_entries", &GmmuConfig::l1_tlb_entries, kEntries, "translations in the TLB of one SM"},
+    {"l1_tlb_ways", &GmmuConfig::l1_tlb_ways, kEntries, "its associativity; divides the entries"},
+    {"l2_tlb_entries", &GmmuConfig::l2_tlb_entries, kEntries, "translations in the shared TLB"},
+    {"l2_tlb_ways", &GmmuConfig::l2_tlb_ways, kEntries, "its associativity; divides the entries"},
+    {"walk_cache_entries", &GmmuConfig::walk_cache_entries, kEntries, "page-directory entries kept"},
+    {"walkers", &GmmuConfig::walkers, {1, 65536}, "page walks at the same time"},
+    {"walk_levels_4k", &GmmuConfig::walk_levels_4k, {1, 16}, "reads of a walk to a 4 KB or 64 KB entry"},
+    {"walk_levels_2m", &GmmuConfig::walk_levels_2m, {1, 16}, "reads of a walk to a 2 MB entry"},
+    {"l1_tlb_hit_ns", &GmmuConfig::l1_tlb_hit_ns, kTlbCost, "hit in the TLB of the SM"},
+    {"l2_tlb_hit_ns", &GmmuConfig::l2_tlb_hit_ns, kTlbCost, "hit in the shared TLB"},
+    {"walk_level_ns", &GmmuConfig::walk_level_ns, kTlbCost, "one read of a walk"},
+    {"fault_buffer_entries", &GmmuConfig::fault_buffer_entries, kEntries, "raw faults that the buffer holds"},
+    {"faults_per_sm", &GmmuConfig::faults_per_sm, {1, 65536}, "raw faults that one SM may have outstanding"},
+};
+
+inline constexpr Field<LinkDirectionConfig> kLinkDirection[] = {
+    {"latency_ns", &LinkDirectionConfig::latency_ns, kCost, "fixed part of the first run of a push"},
+    {"run_ns", &LinkDirectionConfig::run_ns, kCost, "fixed part of every later contiguous run"},
+    {"bytes_per_us", &LinkDirectionConfig::bytes_per_us, kBandwidth, "bandwidth of large transfers"},
+};
+
+inline constexpr Field<LinkConfig> kLink[] = {
+    {"kind", &LinkConfig::kind, kText, "physical link", kLinkKinds},
+    {"both_ways_bytes_per_us", &LinkConfig::both_ways_bytes_per_us, kOptionalBandwidth,
+     "both directions together; 0 = their sum"},
+    {"zero_copy_read_bytes_per_us", &LinkConfig::zero_copy_read_bytes_per_us, kBandwidth,
+     "SMs reading host memory in place"},
+    {"zero_copy_write_bytes_per_us", &LinkConfig::zero_copy_write_bytes_per_us, kBandwidth,
+     "SMs writing host memory in place"},
+};
+
+inline constexpr Field<HostConfig> kHost[] = {
+    {"memory_bytes", &HostConfig::memory_bytes, kMemory, "capacity of the host tier; 0 = unlimited"},
+    {"memory_bytes_per_us", &HostConfig::memory_bytes_per_us, kOptionalBandwidth,
+     "host bandwidth that all links share; 0 = unlimited"},
+    {"pageable_copy_bytes_per_us", &HostConfig::pageable_copy_bytes_per_us, kBandwidth,
+     "explicit copies from pageable memory"},
+    {"large_pages", &HostConfig::large_pages, kSwitch, "2 MB host chunks behind full blocks (driver 530 and later)"},
+};
+
+inline constexpr Field<SsdConfig> kSsd[] = {
+    {"memory_bytes", &SsdConfig::memory_bytes, kMemory, "capacity of the tier below the host; 0 = none"},
+    {"read_bytes_per_us", &SsdConfig::read_bytes_per_us, kOptionalBandwidth, "read bandwidth"},
+    {"write_bytes_per_us", &SsdConfig::write_bytes_per_us, kOptionalBandwidth, "write bandwidth"},
+    {"latency_ns", &SsdConfig::latency_ns, kCost, "fixed part of a request"},
+};
+
+inline constexpr Field<DriverConfig> kDriver[] = {
+    {"version_major", &DriverConfig::version_major, {1, 9999}, "first number of the driver's version"},
+    {"fault_batch_count", &DriverConfig::fault_batch_count, kEntries, "raw faults that one batch takes at most"},
+    {"fault_replay_policy", &DriverConfig::fault_replay_policy, kText, "when stalled accesses retry", kReplayPolicies},
+    {"fault_replay_update_put_ratio",
+     &DriverConfig::fault_replay_update_put_ratio,
+     kPercent,
+     "duplicates above which a flush rereads PUT",
+     {},
+     Unit::kPercent},
+    {"fault_max_batches_per_service",
+     &DriverConfig::fault_max_batches_per_service,
+     {1, kMillion},
+     "batches per wake-up of the service thread"},
+    {"fault_max_throttle_per_service",
+     &DriverConfig::fault_max_throttle_per_service,
+     {1, kMillion},
+     "batches with throttled faults per wake-up"},
+    {"fault_coalesce", &DriverConfig::fault_coalesce, kSwitch, "merge neighbouring duplicates while fetching"},
+    {"prefetch_threshold",
+     &DriverConfig::prefetch_threshold,
+     kPercent,
+     "a tree node is brought in when more than this is present",
+     {},
+     Unit::kPercent},
+    {"prefetch_min_faults", &DriverConfig::prefetch_min_faults, {1, 20}, "faulted pages before the tree is asked"},
+    {"thrashing_enable", &DriverConfig::thrashing_enable, kSwitch, "thrashing control"},
+    {"thrashing_threshold", &DriverConfig::thrashing_threshold, {1, 7}, "events that make a page thrashing"},
+    {"thrashing_pin_threshold", &DriverConfig::thrashing_pin_threshold, {1, 255}, "throttles before a page is pinned"},
+    {"thrashing_lapse_ns", &DriverConfig::thrashing_lapse_ns, kCost, "longest gap between events that count"},
+    {"thrashing_nap_ns", &DriverConfig::thrashing_nap_ns, kCost, "length of a throttle"},
+    {"thrashing_epoch_ns", &DriverConfig::thrashing_epoch_ns, kCost, "quiet time that resets a block"},
+    {"thrashing_pin_ns", &DriverConfig::thrashing_pin_ns, kCost, "time that a page stays pinned; 0 = for ever"},
+    {"thrashing_max_resets", &DriverConfig::thrashing_max_resets, {0, kMillion}, "resets of a block"},
+    {"access_counter_migration", &DriverConfig::access_counter_migration, kSwitch, "migrate by access counters"},
+    {"access_counter_threshold", &DriverConfig::access_counter_threshold, {1, 65535}, "accesses per notification"},
+    {"access_counter_batch_count", &DriverConfig::access_counter_batch_count, kEntries, "notifications per batch"},
+};
+
+inline constexpr Field<DriverCosts> kCosts[] = {
+    {"wakeup_ns", &DriverCosts::wakeup_ns, kCost, "interrupt until the service thread runs"},
+    {"first_fault_ns", &DriverCosts::first_fault_ns, kCost, "start-up of a kernel's first fault, idle driver"},
+    {"poll_window_ns", &DriverCosts::poll_window_ns, kCost, "after a replay, faults this late are still seen"},
+    {"poll_read_ns", &DriverCosts::poll_read_ns, kCost, "arrival of a fault until the polling driver looks"},
+    {"cold_after_ns", &DriverCosts::cold_after_ns, kCost, "idle time after which first_fault_ns applies"},
+    {"batch_ns", &DriverCosts::batch_ns, kCost, "fetch and preprocess a batch"},
+    {"raw_fault_ns", &DriverCosts::raw_fault_ns, kCost, "per raw entry fetched"},
+    {"block_ns", &DriverCosts::block_ns, kCost, "per VA block serviced"},
+    {"new_chunk_ns", &DriverCosts::new_chunk_ns, kCost, "first population of a block: chunk and page tables"},
+    {"faulted_page_ns", &DriverCosts::faulted_page_ns, kCost, "per distinct page serviced"},
+    {"populate_page_ns", &DriverCosts::populate_page_ns, kCost, "per 4 KB page zero-filled on the GPU"},
+    {"unmap_host_block_ns", &DriverCosts::unmap_host_block_ns, kCost, "per block with CPU mappings to remove"},
+    {"unmap_host_page_ns", &DriverCosts::unmap_host_page_ns, kCost, "per page with a CPU mapping to remove"},
+    {"dma_map_chunk_ns", &DriverCosts::dma_map_chunk_ns, kCost, "first DMA mapping of a block's host chunk"},
+    {"map_page_ns", &DriverCosts::map_page_ns, kCost, "page-table entries, per 4 KB page"},
+    {"replay_ns", &DriverCosts::replay_ns, kCost, "end of the last block until the replay is issued"},
+    {"replay_to_gpu_ns", &DriverCosts::replay_to_gpu_ns, kCost, "replay until stalled warps retry"},
+    {"remote_map_ns", &DriverCosts::remote_map_ns, kCost, "per block mapped remotely"},
+    {"evict_chunk_ns", &DriverCosts::evict_chunk_ns, kCost, "one eviction, without its copy"},
+    {"host_populate_chunk_ns", &DriverCosts::host_populate_chunk_ns, kCost, "allocate and zero a 2 MB host chunk"},
+    {"cpu_fault_ns", &DriverCosts::cpu_fault_ns, kCost, "one CPU fault, without its copy"},
+    {"cpu_fault_page_ns", &DriverCosts::cpu_fault_page_ns, kCost, "per page made resident on the host"},
+    {"prefetch_call_block_ns", &DriverCosts::prefetch_call_block_ns, kCost, "cudaMemPrefetchAsync, per block"},
+};
+
+inline constexpr Field<RuntimeCosts> kRuntime[] = {
+    {"launch_ns", &RuntimeCosts::launch_ns, kCost, "host time of a kernel launch"},
+    {"kernel_start_ns", &RuntimeCosts::kernel_start_ns, kCost, "launch until the first instruction"},
+    {"synchronize_ns", &RuntimeCosts::synchronize_ns, kCost, "return of a synchronising call"},
+    {"touch_ns", &RuntimeCosts::touch_ns, kCost, "a lone thread's dependent touch of a fresh page"},
+    {"allocate_ns", &RuntimeCosts::allocate_ns, kCost, "cudaMallocManaged"},
+    {"allocate_ns_per_gib", &RuntimeCosts::allocate_ns_per_gib, kCost, "its part that grows with the size"},
+    {"free_ns", &RuntimeCosts::free_ns, kCost, "cudaFree of managed memory that was never touched"},
+    {"free_touched_ns", &RuntimeCosts::free_touched_ns, kCost, "cudaFree of managed memory that was populated"},
+    {"free_ns_per_mib", &RuntimeCosts::free_ns_per_mib, kCost, "its part that grows with what was populated"},
+};
+
+}  // namespace uvmsim::config

@@ -1,0 +1,63 @@
+// The parameters of a system, described once (the tables in schema.cpp). The loader, --set, `uvmsim systems`, the
+// resolved JSON and configs/system.schema.json all follow from here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/config/quantity.h"
+#include "sim/config/system.h"
+
+namespace uvmsim::config {
+
+// One parameter of one system object; `target` points into that object.
+struct Parameter {
+  std::string key;  // dotted, list elements by number: "costs.batch_ns", "gpus.0.sm_count"
+  std::variant<std::uint32_t*, std::uint64_t*, bool*, std::string*, ReplayPolicy*> target;
+  Unit unit = Unit::kCount;
+  std::uint64_t minimum = 0;  // integers only, both ends allowed
+  std::uint64_t maximum = 0;
+  std::span<const std::string_view> choices;  // the allowed words of a text; empty = any text
+  std::string_view doc;                       // one line
+
+  bool is_integer() const;
+  bool is_boolean() const { return std::holds_alternative<bool*>(target); }
+  // Names and kinds are texts; everything else is a figure and must say where it comes from.
+  bool needs_source() const { return !std::holds_alternative<std::string*>(target); }
+  // An integer whose default is outside its range has no sensible default: a system must state it.
+  bool is_unset() const;
+};
+
+// All parameters of `config` in their one order. Lists have as many elements as config.gpus and config.host_links. The
+// result points into `config`: do not resize its lists or destroy it meanwhile.
+std::vector<Parameter> parameters(SystemConfig& config);
+
+// A group of parameters; `key` as in Parameter, lists without number: "host_links.host_to_device".
+struct Group {
+  std::string_view key;
+  bool is_list;
+  std::string_view doc;
+};
+std::span<const Group> groups();
+
+using ParameterValue = std::variant<std::uint64_t, bool, std::string>;
+// The value; enumerations as their word.
+ParameterValue value_of(const Parameter& parameter);
+// Stores without checks; the value must be of the parameter's kind and allowed. Unknown words are a ModelError.
+void store(const Parameter& parameter, const ParameterValue& value);
+
+// "6000", "true", "batch_flush"
+std::string value_text(const Parameter& parameter);
+// What is allowed, for messages: "0 to 10000000000 ns", "true or false", "one of pcie, nvlink, c2c".
+std::string allowed_text(const Parameter& parameter);
+
+// "costs.batch_ns" -> "/costs/batch_ns"
+std::string json_pointer(std::string_view key);
+// "host_links.0.host_to_device" -> "host_links.host_to_device"
+std::string without_indices(std::string_view key);
+
+}  // namespace uvmsim::config

@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+
+#include "sim/config/load_system.h"
+
+namespace uvmsim::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
+  const std::string text = folder.lexically_normal().string();
+  if (is_folder(folder) && std::find(folders.begin(), folders.end(), text) == folders.end()) {
+    folders.push_back(text);
+  }
+}
+
+// A folder of system files, or one above it.
+void add_user_folder(std::vector<std::string>& folders, const fs::path& entry) {
+  for (const fs::path& folder : {entry / "configs" / "systems", entry / "systems", entry}) {
+    if (is_folder(folder)) {
+      add_folder(folders, folder);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> default_search_path() {
+  std::vector<std::string> folders;
+  if (const char* variable = std::getenv("UVMSIM_CONFIG_PATH")) {
+    std::string_view rest = variable;
+    while (!rest.empty()) {
+      const std::string_view entry = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+      if (!entry.empty()) {
+        add_user_folder(folders, entry);
+      }
+    }
+  }
+  std::error_code failed;
+  const fs::path command = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) {
+    add_folder(folders, command.parent_path() / ".." / "share" / "uvmsim" / "configs" / "systems");
+  }
+  add_folder(folders, fs::path(UVMSIM_SOURCE_CONFIGS) / "systems");
+  add_folder(folders, fs::path(UVMSIM_INSTALLED_CONFIGS) / "systems");
+  return folders;
+}
+
+std::vector<SystemFile> list_systems(const std::vector<std::string>& search_path) {
+  std::map<std::string, std::string> found;
+  for (const std::string& folder : search_path) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+      const fs::path& path = entry->path();
+      if (path.extension() == ".json" && !is_folder(path)) {
+        found.emplace(path.stem().string(), path.string());  // an earlier folder hides a later one
+      }
+    }
+  }
+  std::vector<SystemFile> systems;
+  for (const auto& [name, path] : found) {
+    systems.push_back({name, path});
+  }
+  return systems;
+}
+
+}  // namespace uvmsim::config

@@ -1,0 +1,216 @@
+#include "sim/config/system_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/config/assign.h"
+#include "sim/config/json_file.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/schema.h"
+
+namespace uvmsim::config {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kSource = "source";
+constexpr const char* kValue = "value";
+constexpr std::size_t kMostListed = 64;  // GPUs of one server
+
+std::string joined(const std::string& prefix, const std::string& key) {
+  return prefix.empty() ? key : prefix + "." + key;
+}
+
+class SystemFileReader {
+ public:
+  SystemFileReader(SystemConfig& config, const std::string& file) : config_(config), file_(file) {}
+
+  void read(const ordered_json& document) {
+    if (!document.is_object()) {
+      throw_input_error("{}: is {}; allowed: an object that describes a system", file_, json_kind(document));
+    }
+    resize_list(document, "gpus", config_.gpus);
+    resize_list(document, "host_links", config_.host_links);
+    for (const Parameter& parameter : parameters(config_)) {
+      parameters_.emplace(parameter.key, parameter);
+    }
+    for (const auto& [key, value] : document.items()) {
+      if (key == "name" || key == "description") {
+        read_text(key, value);
+      } else if (key != "$schema" && key != "extends") {
+        read_member("", key, value, "");
+      }
+    }
+  }
+
+ private:
+  std::string at(const std::string& key) const { return fmt::format("{}: {}", file_, json_pointer(key)); }
+
+  template <class Element>
+  void resize_list(const ordered_json& document, const std::string& name, std::vector<Element>& list) {
+    const auto found = document.find(name);
+    if (found == document.end()) {
+      return;
+    }
+    if (!found->is_array() || found->empty() || found->size() > kMostListed) {
+      throw_input_error("{}: is {}; allowed: an array of 1 to {} objects", at(name),
+                        found->is_array() ? fmt::format("an array of {}", found->size()) : json_kind(*found),
+                        kMostListed);
+    }
+    list.assign(found->size(), Element{});
+    std::erase_if(config_.sources, [&](const auto& entry) { return entry.first.starts_with(name + "."); });
+  }
+
+  void read_text(const std::string& key, const ordered_json& value) {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      throw_input_error("{}: {} is not allowed; allowed: a text that is not empty", at(key), json_excerpt(value));
+    }
+    (key == "name" ? config_.name : config_.description) = value.get<std::string>();
+  }
+
+  // One key of the group `prefix`; `source` is the group's own or that of the group around it.
+  void read_member(const std::string& prefix, const std::string& key, const ordered_json& value,
+                   const std::string& source) {
+    const std::string full = joined(prefix, key);
+    // A dot in a key would otherwise reach into a group.
+    if (key.find('.') == std::string::npos) {
+      if (const auto found = parameters_.find(full); found != parameters_.end()) {
+        read_parameter(found->second, value, source);
+        return;
+      }
+      if (is_group(full)) {
+        read_group(full, value, source);
+        return;
+      }
+    }
+    throw_input_error("{}/{}: unknown key; the nearest known key is '{}'", prefix.empty() ? file_ + ": " : at(prefix),
+                      key, nearest_name(key, known_keys(prefix)));
+  }
+
+  bool is_group(const std::string& key) const {
+    const auto after = parameters_.lower_bound(key + ".");
+    return after != parameters_.end() && after->first.starts_with(key + ".");
+  }
+
+  void read_group(const std::string& key, const ordered_json& value, const std::string& outer_source) {
+    if (value.is_array() && (key == "gpus" || key == "host_links")) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        read_group(joined(key, std::to_string(i)), value[i], outer_source);
+      }
+      return;
+    }
+    if (!value.is_object()) {
+      throw_input_error("{}: is {}; allowed: an object with the keys of '{}'", at(key), json_kind(value),
+                        without_indices(key));
+    }
+    const std::string source = value.contains(kSource) ? source_of(key, value.at(kSource)) : outer_source;
+    for (const auto& [name, member] : value.items()) {
+      if (name != kSource) {
+        read_member(key, name, member, source);
+      }
+    }
+  }
+
+  std::string source_of(const std::string& key, const ordered_json& value) const {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      throw_input_error("{}/source: {} is not allowed; allowed: a text that says where the number comes from", at(key),
+                        json_excerpt(value));
+    }
+    return value.get<std::string>();
+  }
+
+  // Either the value alone, with the group's source, or {"value": ..., "source": "..."}.
+  void read_parameter(const Parameter& parameter, const ordered_json& stated, std::string source) {
+    const std::string where = at(parameter.key);
+    const ordered_json* value = &stated;
+    if (stated.is_object()) {
+      for (const auto& [name, member] : stated.items()) {
+        if (name == kSource) {
+          source = source_of(parameter.key, member);
+        } else if (name != kValue) {
+          throw_input_error("{}/{}: unknown key; allowed: 'value' and 'source'", where, name);
+        }
+      }
+      if (!stated.contains(kValue)) {
+        throw_input_error("{}: has no 'value'; allowed: {}", where, allowed_text(parameter));
+      }
+      value = &stated.at(kValue);
+    }
+    assign(parameter, *value, where);
+    if (!source.empty()) {
+      config_.sources[parameter.key] = source;
+    } else if (parameter.needs_source()) {
+      throw_input_error(
+          "{}: has no source; allowed: {{\"value\": {}, \"source\": \"where it comes from\"}}, or a \"source\" for the "
+          "whole group",
+          where, json_excerpt(*value));
+    }
+  }
+
+  std::vector<std::string> known_keys(const std::string& prefix) const {
+    std::vector<std::string> keys;
+    if (prefix.empty()) {
+      keys = {"name", "description", "extends", "$schema"};
+      for (const Group& group : groups()) {
+        if (group.key.find('.') == std::string_view::npos) {
+          keys.emplace_back(group.key);
+        }
+      }
+      return keys;
+    }
+    keys.emplace_back(kSource);
+    for (const auto& [key, parameter] : parameters_) {
+      if (key.starts_with(prefix + ".")) {
+        const std::string rest = key.substr(prefix.size() + 1);
+        keys.push_back(rest.substr(0, rest.find('.')));
+      }
+    }
+    return keys;
+  }
+
+  SystemConfig& config_;
+  const std::string& file_;
+  std::map<std::string, Parameter> parameters_;
+};
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+}
+
+}  // namespace
+
+void apply_system_file(SystemConfig& config, const ordered_json& document, const std::string& file) {
+  SystemFileReader(config, file).read(document);
+}
+
+void complete_system(SystemConfig& config, const std::string& file) {
+  if (!std::all_of(config.name.begin(), config.name.end(), is_name_character)) {
+    throw_input_error("{}: /name: '{}' is not allowed; allowed: letters, digits, '-', '_' and '.'", file, config.name);
+  }
+  if (config.description.empty()) {
+    throw_input_error("{}: /description: missing; allowed: one line that says what the system is", file);
+  }
+  if (config.gpus.empty() || config.host_links.empty()) {
+    throw_input_error("{}: /{}: missing; allowed: an array of 1 to {} objects", file,
+                      config.gpus.empty() ? "gpus" : "host_links", kMostListed);
+  }
+  for (const Parameter& parameter : parameters(config)) {
+    // The lists describe hardware, for which there are no defaults.
+    const bool in_list = parameter.key.starts_with("gpus.") || parameter.key.starts_with("host_links.");
+    const bool stated = config.sources.contains(parameter.key);
+    if (parameter.is_unset() || (in_list && parameter.needs_source() && !stated)) {
+      throw_input_error("{}: {}: missing; allowed: {}", file, json_pointer(parameter.key), allowed_text(parameter));
+    }
+    if (parameter.needs_source() && !stated) {
+      config.sources[parameter.key] = "uvmsim default";
+    }
+  }
+}
+
+}  // namespace uvmsim::config
