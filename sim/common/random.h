@@ -25,8 +25,6 @@ class Random {
   }
 
  private:
-  __extension__ using Wide = unsigned __int128;
-
   std::uint64_t state_;
 };
 
