@@ -9,12 +9,9 @@
 namespace uvmsim::gmmu {
 namespace {
 
-constexpr unsigned kUnitsPerWord = 64 / kPagesPerBigPage;
-
-void check_tlb(const char* level, std::uint32_t entries, std::uint32_t ways) {
-  constexpr std::uint32_t kMaxEntries = 1u << 24;
-  if (entries == 0 || entries > kMaxEntries) {
-    throw_input_error("gmmu.{}_tlb_entries: {}; allowed: 1 to {}", level, entries, kMaxEntries);
+void check_tlb(const char* level, std::uint32_t entries, std::uint32_t most, std::uint32_t ways) {
+  if (entries == 0 || entries > most) {
+    throw_input_error("gmmu.{}_tlb_entries: {}; allowed: 1 to {}", level, entries, most);
   }
   if (ways == 0 || ways > entries || entries % ways != 0) {
     throw_input_error("gmmu.{}_tlb_ways: {}; allowed: divisors of {} entries", level, ways, entries);
@@ -22,11 +19,11 @@ void check_tlb(const char* level, std::uint32_t entries, std::uint32_t ways) {
 }
 
 const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_t sm_count) {
-  check_tlb("l1", config.l1_tlb_entries, config.l1_tlb_ways);
-  check_tlb("l2", config.l2_tlb_entries, config.l2_tlb_ways);
+  check_tlb("l1", config.l1_tlb_entries, 1u << 12, config.l1_tlb_ways);
+  check_tlb("l2", config.l2_tlb_entries, 1u << 20, config.l2_tlb_ways);
   if (config.walkers == 0) throw_input_error("gmmu.walkers: 0; allowed: 1 or more");
   for (const std::uint32_t levels : {config.walk_levels_2m, config.walk_levels_4k}) {
-    if (levels == 0 || levels > 8) throw_input_error("gmmu.walk_levels: {}; allowed: 1 to 8", levels);
+    if (levels == 0 || levels > 16) throw_input_error("gmmu.walk_levels: {}; allowed: 1 to 16", levels);
   }
   constexpr std::uint64_t kMaxLatency = 1'000'000;
   for (const std::uint64_t latency : {config.l1_tlb_hit_ns, config.l2_tlb_hit_ns, config.walk_level_ns}) {
@@ -42,12 +39,12 @@ Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounter
     : config_(checked(config, sm_count)),
       sm_count_(sm_count),
       counters_(counters),
-      sm_l1_(sm_count, Tlb(config.l1_tlb_entries, config.l1_tlb_ways)),
-      actual_{Tlb(config.l1_tlb_entries, config.l1_tlb_ways), Tlb(config.l2_tlb_entries, config.l2_tlb_ways),
+      sm_l1_(sm_count, L1{Tlb(config.l1_tlb_entries, config.l1_tlb_ways)}),
+      actual_{sm_l1_.front(),
+              Tlb(config.l2_tlb_entries, config.l2_tlb_ways),
+              {},
               WalkCache(config.walk_cache_entries, config.walk_levels_4k, config.walk_levels_2m)},
-      baseline_(actual_),
-      generations_(kGenerations, 0),
-      small_entries_(kSmallEntrySlots, 0) {}
+      baseline_(actual_) {}
 
 void Gmmu::count(EntrySize size, const Tally& tally) {
   switch (size) {
@@ -69,65 +66,60 @@ void Gmmu::count(EntrySize size, const Tally& tally) {
   }
 }
 
-// True if present; fills it otherwise.
-bool Gmmu::look_up_l2(Path& path, TlbTag tag) {
-  const std::uint64_t set = tag.set_index();
-  if (path.l2.touch(set, tag.bits)) return true;
-  const TlbTag victim{path.l2.insert(set, tag.bits)};
-  if (&path == &actual_) {
-    if (tag.size() != EntrySize::k2M) ++small_entries_[tag.block().value % kSmallEntrySlots];
-    if (victim.bits != 0 && victim.size() != EntrySize::k2M) {
-      --small_entries_[victim.block().value % kSmallEntrySlots];
-    }
-  }
-  return false;
+void Gmmu::count_walks(const Cost& cost) {
+  counters_.walk_memory_reads += cost.memory_reads;
+  counters_.walk_ns += cost.walks * kCachedWalkNs + cost.memory_reads * config_.walk_level_ns;
 }
 
-void Gmmu::look_up(Path& path, TlbTag tag, Tally& tally, Cost& cost) {
-  const std::uint64_t key = l1_key(tag);
-  if (path.l1.touch(tag.set_index(), key)) {
+// One look-up of the pages of a group: a hit where all of them are valid. What misses is filled on the way back.
+void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost& cost) {
+  const std::uint64_t tag = access.tag.bits, set = access.tag.set_index();
+  if (l1.epoch != epoch_) {
+    l1.tlb.clear();
+    l1.epoch = epoch_;
+  }
+  if ((l1.tlb.touch(set, tag) & access.pages) == access.pages) {
     ++tally.l1_hits;
     return;
   }
-  path.l1.insert(tag.set_index(), key);
   ++cost.l2_lookups;
-  if (look_up_l2(path, tag)) {
+  std::uint16_t valid = path.l2.touch(set, tag);
+  if ((valid & access.pages) == access.pages) {
     ++tally.l2_hits;
-    return;
+  } else {
+    ++tally.walks;
+    ++cost.walks;
+    cost.memory_reads += path.walk_cache.walk(access.block, access.tag, access.pages);
+    // A walk brings the whole line. Pages that were made invalid since the last one stay so until they are touched.
+    const std::uint16_t pages = valid == 0 ? kAllPages : access.pages;
+    path.l2_small.removed(path.l2.fill(set, tag, pages));
+    if (valid == 0) path.l2_small.added(tag);
+    valid = static_cast<std::uint16_t>(valid | pages);
   }
-  ++tally.walks;
-  cost.walk_reads += path.walk_cache.walk(tag.block(), tag.size());
-}
-
-void Gmmu::count_walk(std::uint64_t reads) {
-  counters_.walk_memory_reads += reads;
-  counters_.walk_ns += reads * config_.walk_level_ns;
+  l1.tlb.fill(set, tag, valid);
 }
 
 Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex block, unsigned page, EntrySize size) {
   UVMSIM_CHECK(sm < sm_count_ && page < kPagesPerBlock, "SM {}, page {}", sm, page);
   ++counters_.lookups;
-  const TlbTag tag = TlbTag::make(block, page, size);
-  Tlb& l1 = sm_l1_[sm];
-  const std::uint64_t key = l1_key(tag);
-  if (l1.touch(tag.set_index(), key)) {
-    count(size, {1, 0, 0});
-    return Nanoseconds(0);
-  }
-  l1.insert(tag.set_index(), key);
   if (size != EntrySize::k2M && !baseline_active_) start_baseline();
+  Tally tally;
+  Cost cost;
+  look_up(sm_l1_[sm], actual_, {block, TlbTag::make(block, page, size), TlbTag::page_bit(block, page, size)}, tally,
+          cost);
+  count(size, tally);
+  if (cost.l2_lookups == 0) return Nanoseconds(0);
+  if (cost.walks != 0) count_walks(cost);
   if (baseline_active_) {
-    const TlbTag whole = TlbTag::make(block, 0, EntrySize::k2M);
-    if (!look_up_l2(baseline_, whole)) baseline_.walk_cache.walk(block, EntrySize::k2M);
+    // Only what bulk touches will find there matters.
+    Tally ignored;
+    Cost ignored_cost;
+    look_up(baseline_.l1, baseline_,
+            {block, TlbTag::make(block, 0, EntrySize::k2M), TlbTag::page_bit(block, 0, EntrySize::k2M)}, ignored,
+            ignored_cost);
   }
-  if (look_up_l2(actual_, tag)) {
-    count(size, {0, 1, 0});
-    return Nanoseconds(static_cast<std::int64_t>(config_.l2_tlb_hit_ns));
-  }
-  count(size, {0, 0, 1});
-  const std::uint32_t reads = actual_.walk_cache.walk(block, size);
-  count_walk(reads);
-  return Nanoseconds(static_cast<std::int64_t>(config_.l2_tlb_hit_ns + reads * config_.walk_level_ns));
+  return Nanoseconds(static_cast<std::int64_t>(config_.l2_tlb_hit_ns + cost.walks * kCachedWalkNs +
+                                               cost.memory_reads * config_.walk_level_ns));
 }
 
 // Until now every entry was 2 MB, so what is there is what 2 MB entries would have left.
@@ -136,9 +128,39 @@ void Gmmu::start_baseline() {
   baseline_active_ = true;
 }
 
+// Latencies overlap between SMs and between the misses of one SM; memory reads of walks occupy a walker each.
 std::uint64_t Gmmu::picoseconds(const Cost& cost, std::uint32_t sms) const {
-  return cost.l2_lookups * config_.l2_tlb_hit_ns * 1000 / sms +
-         cost.walk_reads * config_.walk_level_ns * 1000 / std::min(config_.walkers, sms);
+  const std::uint64_t misses = std::uint64_t{sms} * kMissesPerSm;
+  const std::uint64_t walkers = std::min<std::uint64_t>(config_.walkers, misses);
+  return (cost.l2_lookups * config_.l2_tlb_hit_ns + cost.walks * kCachedWalkNs) * 1000 / misses +
+         cost.memory_reads * config_.walk_level_ns * 1000 / walkers;
+}
+
+// Blocks without a 2 MB entry: at most 2 groups of 64 KB entries and 32 groups of 4 KB entries.
+void Gmmu::touch_small_entries(BlockIndex block, const PageMask& pages, std::uint32_t big_pages, Cost& cost) {
+  Tally big, base;
+  for (unsigned half = 0; half < 2; ++half) {
+    unsigned big_touched = 0;
+    std::uint16_t units = 0;
+    for (unsigned i = 0; i < kPagesPerEntry; ++i) {
+      const unsigned unit = half * kPagesPerEntry + i, first = unit * kPagesPerBigPage;
+      const auto touched = static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
+      if (touched == 0) continue;
+      if (((big_pages >> unit) & 1) != 0) {
+        big_touched += static_cast<unsigned>(std::popcount(touched));
+        units = static_cast<std::uint16_t>(units | (1u << i));
+      } else {
+        base.l1_hits += static_cast<unsigned>(std::popcount(touched)) - 1;
+        look_up(actual_.l1, actual_, {block, TlbTag::make(block, first, EntrySize::k4K), touched}, base, cost);
+      }
+    }
+    if (units == 0) continue;
+    big.l1_hits += big_touched - 1;
+    const unsigned first = half * kPagesPerEntry * kPagesPerBigPage;
+    look_up(actual_.l1, actual_, {block, TlbTag::make(block, first, EntrySize::k64K), units}, big, cost);
+  }
+  count(EntrySize::k64K, big);
+  count(EntrySize::k4K, base);
 }
 
 Nanoseconds Gmmu::touch(BlockIndex block, const PageMask& pages, EntrySizes sizes, std::uint32_t sms) {
@@ -146,41 +168,23 @@ Nanoseconds Gmmu::touch(BlockIndex block, const PageMask& pages, EntrySizes size
   const unsigned page_count = pages.count();
   if (page_count == 0) return Nanoseconds(0);
   counters_.lookups += page_count;
+  const Access whole{block, TlbTag::make(block, 0, EntrySize::k2M), TlbTag::page_bit(block, 0, EntrySize::k2M)};
   Cost cost;
   if (sizes.whole_block) {
     Tally tally;
     tally.l1_hits = page_count - 1;
-    look_up(actual_, TlbTag::make(block, 0, EntrySize::k2M), tally, cost);
+    look_up(actual_.l1, actual_, whole, tally, cost);
     count(EntrySize::k2M, tally);
-    if (cost.walk_reads != 0) count_walk(cost.walk_reads);
-    if (!baseline_active_) return Nanoseconds(0);
   } else {
     if (!baseline_active_) start_baseline();
-    Tally big, base;
-    for (unsigned w = 0; w < PageMask::kWords; ++w) {
-      for (unsigned k = 0; k < kUnitsPerWord; ++k) {
-        std::uint64_t unit_pages = (pages.word(w) >> (kPagesPerBigPage * k)) & 0xffff;
-        if (unit_pages == 0) continue;
-        const unsigned unit = kUnitsPerWord * w + k;
-        if (((sizes.big_pages >> unit) & 1) != 0) {
-          big.l1_hits += static_cast<unsigned>(std::popcount(unit_pages)) - 1;
-          look_up(actual_, TlbTag::make(block, unit * kPagesPerBigPage, EntrySize::k64K), big, cost);
-          continue;
-        }
-        for (; unit_pages != 0; unit_pages &= unit_pages - 1) {
-          const unsigned page = unit * kPagesPerBigPage + static_cast<unsigned>(std::countr_zero(unit_pages));
-          look_up(actual_, TlbTag::make(block, page, EntrySize::k4K), base, cost);
-        }
-      }
-    }
-    count(EntrySize::k64K, big);
-    count(EntrySize::k4K, base);
-    count_walk(cost.walk_reads);
+    touch_small_entries(block, pages, sizes.big_pages, cost);
   }
+  if (cost.walks != 0) count_walks(cost);
+  if (!baseline_active_) return Nanoseconds(0);
 
-  Tally baseline_tally;
+  Tally ignored;
   Cost baseline_cost;
-  look_up(baseline_, TlbTag::make(block, 0, EntrySize::k2M), baseline_tally, baseline_cost);
+  look_up(baseline_.l1, baseline_, whole, ignored, baseline_cost);
   const std::uint64_t with = picoseconds(cost, sms), without = picoseconds(baseline_cost, sms);
   if (with <= without) return Nanoseconds(0);
   stall_fraction_ps_ += with - without;
@@ -190,53 +194,44 @@ Nanoseconds Gmmu::touch(BlockIndex block, const PageMask& pages, EntrySizes size
   return Nanoseconds(static_cast<std::int64_t>(stall));
 }
 
-void Gmmu::drop_l1_entries(BlockIndex block) {
-  std::uint32_t& generation = generations_[block.value % kGenerations];
-  if (generation < kLastGeneration) {
-    ++generation;
-    return;
-  }
-  // Out of generations: an entry of an old one must not come back to life.
-  for (Tlb& l1 : sm_l1_) l1.clear();
-  actual_.l1.clear();
-  baseline_.l1.clear();
-  std::fill(generations_.begin(), generations_.end(), 0);
-}
-
-void Gmmu::drop_l2_entry(TlbTag tag) {
-  if (actual_.l2.erase(tag.set_index(), tag.bits) && tag.size() != EntrySize::k2M) {
-    --small_entries_[tag.block().value % kSmallEntrySlots];
-  }
+void Gmmu::invalidate_entry(Path& path, TlbTag tag, std::uint16_t pages) {
+  if (path.l2.erase(tag.set_index(), tag.bits, pages)) path.l2_small.removed(tag.bits);
+  path.walk_cache.invalidate(tag, pages);
 }
 
 void Gmmu::invalidate(BlockIndex block) { invalidate_pages(block, PageMask::all()); }
 
 void Gmmu::invalidate_pages(BlockIndex block, const PageMask& pages) {
   if (pages.empty()) return;
-  drop_l1_entries(block);
+  ++epoch_;
   const TlbTag whole = TlbTag::make(block, 0, EntrySize::k2M);
-  drop_l2_entry(whole);
-  if (baseline_active_) baseline_.l2.erase(whole.set_index(), whole.bits);
-  if (pages.full()) actual_.walk_cache.invalidate(block);
-  // Most blocks never had smaller entries.
-  const std::uint32_t& small = small_entries_[block.value % kSmallEntrySlots];
-  for (unsigned unit = 0; unit < kBigPagesPerBlock && small != 0; ++unit) {
-    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0) continue;
-    drop_l2_entry(TlbTag::make(block, unit * kPagesPerBigPage, EntrySize::k64K));
-  }
-  for (unsigned page = pages.next_set(0); page < kPagesPerBlock && small != 0; page = pages.next_set(page + 1)) {
-    drop_l2_entry(TlbTag::make(block, page, EntrySize::k4K));
+  const std::uint16_t whole_bit = TlbTag::page_bit(block, 0, EntrySize::k2M);
+  invalidate_entry(actual_, whole, whole_bit);
+  if (!baseline_active_) return;  // never seen a smaller entry
+  invalidate_entry(baseline_, whole, whole_bit);
+  if (!actual_.l2_small.any(block) && !actual_.walk_cache.may_hold_small_entries(block)) return;
+  for (unsigned half = 0; half < 2; ++half) {
+    std::uint16_t units = 0;
+    for (unsigned i = 0; i < kPagesPerEntry; ++i) {
+      const unsigned first = (half * kPagesPerEntry + i) * kPagesPerBigPage;
+      const auto dropped = static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
+      if (dropped == 0) continue;
+      units = static_cast<std::uint16_t>(units | (1u << i));
+      invalidate_entry(actual_, TlbTag::make(block, first, EntrySize::k4K), dropped);
+    }
+    if (units == 0) continue;
+    const unsigned first = half * kPagesPerEntry * kPagesPerBigPage;
+    invalidate_entry(actual_, TlbTag::make(block, first, EntrySize::k64K), units);
   }
 }
 
 void Gmmu::invalidate_all() {
-  for (Tlb& l1 : sm_l1_) l1.clear();
+  ++epoch_;
   for (Path* path : {&actual_, &baseline_}) {
-    path->l1.clear();
     path->l2.clear();
+    path->l2_small.clear();
     path->walk_cache.clear();
   }
-  std::fill(small_entries_.begin(), small_entries_.end(), 0);
 }
 
 }  // namespace uvmsim::gmmu

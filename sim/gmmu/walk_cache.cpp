@@ -5,12 +5,22 @@
 namespace uvmsim::gmmu {
 namespace {
 
-constexpr std::uint32_t kMaxWays = 8;
+constexpr std::uint32_t kMaxWays = 16;
 
 std::uint32_t ways_for(std::uint32_t entries) {
   std::uint32_t ways = std::min(entries, kMaxWays);
   while (entries % ways != 0) --ways;
   return ways;
+}
+
+// Lines of directories share the cache with lines of translations, whose tags use the sizes 1 to 3 in their low bits.
+struct DirectoryLine {
+  std::uint64_t tag, set;
+};
+constexpr DirectoryLine directory_line(BlockIndex block, std::uint32_t level) {
+  const std::uint32_t shift = (level == 1 ? 0 : 8 + 9 * (level - 2)) + 4;  // 4: 16 entries are a line
+  const std::uint64_t line = shift < 64 ? block.value >> shift : 0;
+  return {((line << 4) | level) << 2, line + level};
 }
 
 }  // namespace
@@ -21,34 +31,35 @@ WalkCache::WalkCache(std::uint32_t entries, std::uint32_t levels_4k, std::uint32
       levels_2m_(levels_2m),
       cache_(std::max(entries, 1u), ways_for(std::max(entries, 1u))) {}
 
-// The virtual address range that the entry of this level covers, and the level.
-std::uint64_t WalkCache::key(BlockIndex block, std::uint32_t level) {
-  const std::uint32_t shift = level == 1 ? 0 : 8 + 9 * (level - 2);
-  const std::uint64_t range = shift < 64 ? block.value >> shift : 0;
-  return (range << 4) | level;
-}
-
-std::uint32_t WalkCache::walk(BlockIndex block, EntrySize size) {
-  const std::uint32_t levels = size == EntrySize::k2M ? levels_2m_ : levels_4k_;
+std::uint32_t WalkCache::walk(BlockIndex block, TlbTag tag, std::uint16_t pages) {
+  const bool whole = tag.size() == EntrySize::k2M;
+  const std::uint32_t levels = whole ? levels_2m_ : levels_4k_;
   if (!enabled_) return levels;
-  // A 2 MB entry sits where level 1 would point on.
-  const std::uint32_t lowest = size == EntrySize::k2M ? 2 : 1;
-  std::uint32_t hit = lowest;
-  while (hit < levels_4k_ && !touch(key(block, hit))) ++hit;
-  for (std::uint32_t level = hit; level-- > lowest;) {
-    const std::uint64_t k = key(block, level);
-    cache_.insert(set_index(k), k);
+  const std::uint16_t valid = cache_.touch(tag.set_index(), tag.bits);
+  if ((valid & pages) == pages) return 0;
+  fill(tag.set_index(), tag.bits, valid, valid == 0 ? kAllPages : pages);
+  // A 2 MB entry sits where level 1 would lead on. Levels above a cached one are not read.
+  std::uint32_t reads = 1;
+  for (std::uint32_t level = whole ? 2 : 1; reads < levels; ++level, ++reads) {
+    const DirectoryLine line = directory_line(block, level);
+    if (cache_.touch(line.set, line.tag) != 0) break;
+    fill(line.set, line.tag, 0, kAllPages);
   }
-  // Levels above the hit are not read.
-  const std::uint32_t skipped = levels_4k_ - hit;
-  return levels > skipped ? levels - skipped : 1;
+  return reads;
 }
 
-void WalkCache::invalidate(BlockIndex block) {
-  const std::uint64_t k = key(block, 1);
-  cache_.erase(set_index(k), k);
+void WalkCache::fill(std::uint64_t set_index, std::uint64_t tag, std::uint16_t present, std::uint16_t pages) {
+  small_.removed(cache_.fill(set_index, tag, pages));
+  if (present == 0) small_.added(tag);
 }
 
-void WalkCache::clear() { cache_.clear(); }
+void WalkCache::invalidate(TlbTag tag, std::uint16_t pages) {
+  if (cache_.erase(tag.set_index(), tag.bits, pages)) small_.removed(tag.bits);
+}
+
+void WalkCache::clear() {
+  cache_.clear();
+  small_.clear();
+}
 
 }  // namespace uvmsim::gmmu

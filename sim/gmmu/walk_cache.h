@@ -1,37 +1,40 @@
-// The page-walk cache: upper-level page-directory entries that a walk need not read again.
+// The page-walk cache: lines of page tables and page directories that a walk need not read from memory again.
 #pragma once
 
 #include <cstdint>
 
 #include "sim/common/units.h"
 #include "sim/gmmu/entry_size.h"
+#include "sim/gmmu/small_entry_count.h"
 #include "sim/gmmu/tlb.h"
 
 namespace uvmsim::gmmu {
 
-// Levels are counted from below: level 1 points to the table of one 2 MB block's 4 KB and 64 KB entries, level 2 to
-// the table of 256 blocks (512 MB) whose slots are level 1 or 2 MB entries, every further level covers 512 times more
-// (GPU MMU format since Pascal; Hopper adds one on top).
+// A line holds 16 neighbouring entries of one level. The lowest line of a walk holds the translations themselves.
+// Directory levels are counted from below: an entry of level 1 leads to the 4 KB and 64 KB entries of one block; an
+// entry of level 2 leads to 256 blocks (512 MB), whose slots are level 1 or 2 MB entries; every further level covers
+// 512 times more (the GPU's format since Pascal; Hopper adds one level on top).
 class WalkCache {
  public:
-  // entries = 0: no cache, every walk reads all its levels.
+  // entries: lines; 0 = no cache, every walk reads all its levels. levels_*: memory reads of such a walk, >= 1.
   WalkCache(std::uint32_t entries, std::uint32_t levels_4k, std::uint32_t levels_2m);
 
-  // Memory reads of a walk that ends in an entry of this size: from the lowest cached level down, at least 1. The
-  // levels it read become cached.
-  std::uint32_t walk(BlockIndex block, EntrySize size);
-  // The block's own directory entry changed.
-  void invalidate(BlockIndex block);
+  // Memory reads of a walk to `pages` (bits) of the group `tag` in this block: 0 when their line is cached. What it
+  // read becomes cached.
+  std::uint32_t walk(BlockIndex block, TlbTag tag, std::uint16_t pages);
+  // False when no 4 KB or 64 KB translation of the block is cached; may be true although none is.
+  bool may_hold_small_entries(BlockIndex block) const { return small_.any(block); }
+  // The translations of `pages` of a group changed.
+  void invalidate(TlbTag tag, std::uint16_t pages);
   void clear();
 
  private:
-  static std::uint64_t key(BlockIndex block, std::uint32_t level);
-  static std::uint64_t set_index(std::uint64_t key) { return key >> 4; }
-  bool touch(std::uint64_t key) { return cache_.touch(set_index(key), key); }
+  void fill(std::uint64_t set_index, std::uint64_t tag, std::uint16_t present, std::uint16_t pages);
 
   bool enabled_;
   std::uint32_t levels_4k_, levels_2m_;
   Tlb cache_;
+  SmallEntryCount small_;
 };
 
 }  // namespace uvmsim::gmmu
