@@ -1,0 +1,90 @@
+// Synthetic programs whose behaviour has a known answer. Each is a pull source of records that never holds the trace.
+//
+// Every program allocates its objects (2 MB aligned, one after the other), writes them from the host unless told not
+// to, runs `repeats` iterations of `kernels` kernels each (a device synchronisation at the end of each iteration), and
+// frees its objects. Accesses count in pages of 4096 bytes. The same options give the same records everywhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+struct GeneratorOptions {
+  std::string pattern = "sequential";             // one of generator_patterns()
+  std::uint64_t bytes = std::uint64_t{64} << 20;  // of all objects together; rounded down to what the pattern can use
+  std::uint64_t repeats = 1;
+  std::uint64_t kernels = 1;           // per repeat
+  std::uint32_t write_percent = 0;     // share of the touched pages that is written; the rest is read
+  std::uint64_t seed = 1;              // of random, zipf and pointer_chase
+  std::uint64_t stride_bytes = 65536;  // strided, pointer_chase: distance of touched pages; multiple of 4096
+  std::uint64_t touches = 4096;        // random, zipf: draws per kernel
+  std::uint32_t zipf_exponent_thousandths = 1000;
+  std::uint64_t halo_bytes = 65536;    // stencil: read beyond each end of a band; multiple of 4096
+  std::uint32_t tile = 128;            // tiled_matmul: edge of a tile in elements
+  std::uint32_t element_bytes = 4;     // tiled_matmul
+  std::uint64_t blocks_per_phase = 0;  // tiled_matmul: 0 = one row of tiles
+  std::uint64_t scans = 4;             // repeated_scan: passes inside one kernel
+  std::int64_t duration_ns = 0;        // of every kernel; 0 = 2 us + 1 ns per 1000 bytes touched (600 ns per touch
+                                       // of pointer_chase)
+  std::int64_t host_gap_ns = 0;        // before every kernel
+  std::uint32_t grid = 0;              // thread blocks; 0 = the pattern's own
+  std::uint32_t block = 256;           // threads per block
+  bool host_data = true;               // the host writes every object before the first kernel
+};
+
+struct GeneratorPattern {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view answer;  // the closed form
+};
+std::span<const GeneratorPattern> generator_patterns();
+
+class SyntheticProgram {
+ public:
+  virtual ~SyntheticProgram() = default;
+
+  const Header& header() const { return header_; }
+  bool next(Record& record);  // false at the end
+
+  static constexpr std::uint64_t kPageBytes = 4096;
+
+ protected:
+  explicit SyntheticProgram(const GeneratorOptions& options);
+
+  // For the constructors of the patterns. Object i gets id i + 1.
+  void add_object(std::uint64_t bytes) { objects_.push_back(bytes); }
+  void set_repeats(std::uint64_t repeats) { repeats_ = repeats; }
+
+  // Fills a kernel of default values but for its launch shape; `index` counts within the repeat. accesses() below
+  // helps. A duration of 0 is replaced by the default.
+  virtual void fill(std::uint64_t repeat, std::uint64_t index, Kernel& kernel) = 0;
+
+  // Pages [first, first + count) of object i, the leading write_percent of them written, appended to the kernel.
+  void add_access(Kernel& kernel, std::size_t object, std::uint64_t first, std::uint64_t count) const;
+  std::uint64_t object_pages(std::size_t object) const { return objects_[object] / kPageBytes; }
+
+  const GeneratorOptions options_;
+
+ private:
+  enum class Stage : std::uint8_t { kAllocate, kPopulate, kBegin, kKernels, kSync, kEnd, kFree, kDone };
+  void make_kernel(Record& record);
+
+  Header header_;
+  std::vector<std::uint64_t> objects_;  // bytes
+  std::uint64_t repeats_;
+  Stage stage_ = Stage::kAllocate;
+  std::uint64_t step_ = 0, repeat_ = 0;
+  std::uint64_t next_va_;
+};
+
+// Throws InputError naming the option for an unknown pattern or a value that the pattern cannot use.
+std::unique_ptr<SyntheticProgram> make_program(const GeneratorOptions& options);
+
+}  // namespace uvmsim::trace

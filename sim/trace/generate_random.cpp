@@ -1,0 +1,152 @@
+// Patterns that depend on the seed. generate.cpp states what each one touches.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/common/random.h"
+#include "sim/trace/generate_patterns.h"
+#include "sim/trace/zipf.h"
+
+namespace uvmsim::trace {
+
+namespace {
+
+constexpr std::uint64_t kPage = SyntheticProgram::kPageBytes;
+constexpr std::uint64_t kMaxTablePages = std::uint64_t{1} << 26;  // tables of one entry per page stay below 1 GB
+
+void need_table(std::uint64_t pages) {
+  if (pages > kMaxTablePages) {
+    throw_input_error("{} different pages; allowed for this pattern: up to {}", pages, kMaxTablePages);
+  }
+}
+
+std::vector<std::uint32_t> identity(std::uint64_t count) {
+  std::vector<std::uint32_t> out(count);
+  std::iota(out.begin(), out.end(), 0u);
+  return out;
+}
+
+class Draws final : public SyntheticProgram {
+ public:
+  Draws(const GeneratorOptions& options, bool is_zipf) : SyntheticProgram(options), random_(options.seed) {
+    const std::uint64_t pages = options.bytes / kPage;
+    add_object(pages * kPage);
+    if (is_zipf) {
+      need_table(pages);
+      zipf_.emplace(pages, options.zipf_exponent_thousandths);
+      page_of_rank_ = identity(pages);
+      for (std::uint64_t i = pages; i > 1; --i) {
+        std::swap(page_of_rank_[i - 1], page_of_rank_[random_.below(i)]);
+      }
+    }
+  }
+
+ private:
+  void fill(std::uint64_t, std::uint64_t, Kernel& kernel) override {
+    const std::uint64_t pages = object_pages(0);
+    kernel.touches.reserve(options_.touches);
+    for (std::uint64_t i = 0; i < options_.touches; ++i) {
+      const std::uint64_t page = zipf_ ? page_of_rank_[zipf_->draw(random_)] : random_.below(pages);
+      const bool writes = random_.below(100) < options_.write_percent;
+      kernel.touches.push_back({0, page, writes ? AccessMode::kWrite : AccessMode::kRead});
+    }
+    add_union(kernel);
+    // One draw per thread.
+    kernel.distribution = Distribution::kThreadChunk;
+    kernel.grid.x = static_cast<std::uint32_t>((options_.touches + kernel.block.x - 1) / kernel.block.x);
+  }
+
+  // The set of the touched pages, each with all modes that it was touched in.
+  void add_union(Kernel& kernel) {
+    sorted_.clear();
+    for (const Touch& touch : kernel.touches) {
+      sorted_.push_back(touch.quantum << 2 | static_cast<std::uint64_t>(touch.mode));
+    }
+    std::sort(sorted_.begin(), sorted_.end());
+    ObjectAccess& access = kernel.accesses.emplace_back();
+    access.object = 1;
+    auto& extents = access.extents;
+    for (std::size_t i = 0; i < sorted_.size();) {
+      const std::uint64_t page = sorted_[i] >> 2;
+      std::uint64_t modes = 0;
+      for (; i < sorted_.size() && sorted_[i] >> 2 == page; ++i) {
+        modes |= sorted_[i] & 3;
+      }
+      const auto mode = static_cast<AccessMode>(modes);
+      if (!extents.empty() && extents.back().first + extents.back().count == page && extents.back().mode == mode) {
+        ++extents.back().count;
+      } else {
+        extents.push_back({page, 1, mode});
+      }
+    }
+  }
+
+  Random random_;
+  std::optional<ZipfDistribution> zipf_;
+  std::vector<std::uint32_t> page_of_rank_;
+  std::vector<std::uint64_t> sorted_;
+};
+
+class PointerChase final : public SyntheticProgram {
+ public:
+  explicit PointerChase(const GeneratorOptions& options) : SyntheticProgram(options) {
+    const std::uint64_t pages = options.bytes / kPage;
+    add_object(pages * kPage);
+    const std::uint64_t stops = pages * kPage / options.stride_bytes;
+    need_table(stops);
+    if (stops == 0 || options.kernels > stops) {
+      throw_input_error("{} stops of the chase (bytes / stride-bytes) for {} kernels; allowed: at least one each",
+                        stops, options.kernels);
+    }
+    // A random single cycle (Sattolo 1986), as the order in which it is walked from stop 0 on.
+    auto next = identity(stops);
+    Random random(options.seed);
+    for (std::uint64_t i = stops; i > 1; --i) {
+      std::swap(next[i - 1], next[random.below(i - 1)]);
+    }
+    order_.reserve(stops);
+    std::uint32_t stop = 0;
+    do {
+      order_.push_back(stop);
+      stop = next[stop];
+    } while (stop != 0);
+  }
+
+ private:
+  void fill(std::uint64_t, std::uint64_t index, Kernel& kernel) override {
+    const std::uint64_t stops = order_.size(), stride = options_.stride_bytes / kPage;
+    const std::uint64_t begin = stops * index / options_.kernels, end = stops * (index + 1) / options_.kernels;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      kernel.touches.push_back({0, order_[i] * stride, AccessMode::kRead});
+    }
+    ObjectAccess& access = kernel.accesses.emplace_back();
+    access.object = 1;
+    for (const Touch& touch : kernel.touches) {
+      access.extents.push_back({touch.quantum, 1, AccessMode::kRead});
+    }
+    std::sort(access.extents.begin(), access.extents.end(),
+              [](const Extent& a, const Extent& b) { return a.first < b.first; });
+    kernel.grid = {1, 1, 1};
+    kernel.block = {1, 1, 1};
+    kernel.distribution = Distribution::kThreadChunk;
+    kernel.duration_ns = static_cast<std::int64_t>(600 * (end - begin));  // a touch of device memory
+  }
+
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace
+
+std::unique_ptr<SyntheticProgram> make_random(const GeneratorOptions& options) {
+  return std::make_unique<Draws>(options, false);
+}
+std::unique_ptr<SyntheticProgram> make_zipf(const GeneratorOptions& options) {
+  return std::make_unique<Draws>(options, true);
+}
+std::unique_ptr<SyntheticProgram> make_pointer_chase(const GeneratorOptions& options) {
+  return std::make_unique<PointerChase>(options);
+}
+
+}  // namespace uvmsim::trace

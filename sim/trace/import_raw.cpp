@@ -1,0 +1,313 @@
+#include "sim/trace/import_raw.h"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "sim/common/error.h"
+#include "sim/trace/json_value.h"
+#include "sim/trace/limits.h"
+#include "sim/trace/line_reader.h"
+#include "sim/trace/names.h"
+
+namespace uvmsim::trace {
+
+namespace {
+
+constexpr std::string_view kFormat = "uvm-raw-recording-1";
+constexpr std::string_view kTool = "uvmsim trace import raw, conversion 1";
+constexpr std::array<std::string_view, 6> kRawTypes = {"alloc", "free", "copy", "set", "iteration", "kernel"};
+
+Dim3 parse_dimensions(JsonFields& fields, std::string_view key) {
+  const auto& parts = json_array(fields.require(key), key, 3);
+  std::uint32_t values[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    values[i] = static_cast<std::uint32_t>(json_integer(parts[i], key, UINT32_MAX));
+  }
+  return {values[0], values[1], values[2]};
+}
+
+AccessMode parse_mode(const JsonValue& value) {
+  const std::string& word = json_text(value, "an access mode");
+  for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
+    if (kAccessModeNames[i] == word) {
+      return static_cast<AccessMode>(i);
+    }
+  }
+  throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
+}
+
+// Appends [begin, end) in quanta, joined to the extent before when that ends there in the same mode.
+void append_extent(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<Extent>& out) {
+  if (!out.empty() && out.back().mode == mode && out.back().first + out.back().count == first) {
+    out.back().count = end - out.back().first;
+  } else {
+    out.push_back({first, end - first, mode});
+  }
+}
+
+}  // namespace
+
+class RawImporter::State {
+ public:
+  State(Input input, std::string name, const ImportOptions& options)
+      : input_(std::move(input)), lines_(input_), name_(std::move(name)), options_(options) {
+    if (!std::has_single_bit(options.quantum_bytes) || options.quantum_bytes > 65536) {
+      throw_input_error("quantum of {} bytes; allowed: a power of two from 1 to 65536", options.quantum_bytes);
+    }
+    std::string_view line;
+    if (!next_line(line)) {
+      throw_input_error("{}: the file is empty; the first line must be a header", name_);
+    }
+    with_place([&] { read_header(parse_json(line)); });
+  }
+
+  bool next(Record& record) {
+    while (ready_.empty()) {
+      std::string_view line;
+      if (!next_line(line)) {
+        if (!iteration_) {
+          return false;
+        }
+        end_iteration();
+        break;
+      }
+      with_place([&] { read(parse_json(line)); });
+    }
+    record = std::move(ready_.front());
+    ready_.pop_front();
+    return true;
+  }
+
+  Header header;
+  ImportSummary summary;
+
+ private:
+  struct Allocation {
+    ObjectId id;
+    std::uint64_t bytes;
+  };
+
+  template <class F>
+  void with_place(F&& f) {
+    try {
+      f();
+    } catch (const InputError& error) {
+      throw_input_error("{}: line {}: {}", name_, lines_.line_number(), error.what());
+    }
+  }
+  bool next_line(std::string_view& line) {
+    bool found = false;
+    with_place([&] { found = lines_.next(line); });
+    return found;
+  }
+
+  void read_header(const JsonValue& object) {
+    JsonFields fields(object, "header");
+    if (fields.text("t") != "header" || fields.text("format") != kFormat) {
+      throw_input_error("not a raw recording: the first line must be a header with \"format\":\"{}\"", kFormat);
+    }
+    header.quantum_bytes = options_.quantum_bytes;
+    header.tool = kTool;
+    header.gpu = fields.text("gpu");
+    header.driver = fields.text("driver");
+    header.program = fields.text("program");
+    header.provenance = options_.provenance;
+    page_bytes_ = fields.required_integer("page_bytes", kMaxQuantumBytes);
+    if (!std::has_single_bit(page_bytes_) || page_bytes_ < options_.quantum_bytes) {
+      throw_input_error("page_bytes is {}; allowed: a power of two from {} (the quantum) on", page_bytes_,
+                        options_.quantum_bytes);
+    }
+    header.attributes = {
+        {"cuda", fields.text("cuda")}, {"layout", fields.text("layout")}, {"page_bytes", std::to_string(page_bytes_)}};
+    fields.finish();
+  }
+
+  void read(const JsonValue& object) {
+    JsonFields fields(object, "record");
+    const std::string type = json_text(fields.require("t"), "'t'");
+    if (type == "alloc") {
+      allocate(fields);
+    } else if (type == "free") {
+      release(fields);
+    } else if (type == "copy") {
+      copy(fields);
+    } else if (type == "set") {
+      set(fields);
+    } else if (type == "iteration") {
+      begin_iteration(fields.required_integer("index"));
+    } else if (type == "kernel") {
+      kernel(fields);
+    } else {
+      throw_input_error("unknown record type '{}'{}", printable(type), allowed_hint(type, kRawTypes));
+    }
+    fields.finish();
+  }
+
+  void allocate(JsonFields& fields) {
+    const std::uint64_t address = fields.required_integer("addr", kMaxAddress);
+    const std::uint64_t bytes = fields.required_integer("bytes", kMaxObjectBytes);
+    if (address == 0 || address % options_.quantum_bytes != 0) {
+      throw_input_error("alloc: address {} is 0 or no multiple of the quantum of {} bytes; choose a smaller quantum",
+                        address, options_.quantum_bytes);
+    }
+    if (bytes == 0) {
+      throw_input_error("alloc of 0 bytes");
+    }
+    const auto after = live_.lower_bound(address);
+    const bool overlaps_before =
+        after != live_.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
+    if (overlaps_before || (after != live_.end() && after->first - address < bytes)) {
+      throw_input_error("alloc of {} bytes at {} overlaps a live allocation", bytes, address);
+    }
+    const ObjectId id = ++summary.objects;
+    live_.emplace(address, Allocation{id, bytes});
+    ready_.emplace_back(ObjectAlloc{id, options_.kind, bytes, address, 0});
+  }
+
+  void release(JsonFields& fields) {
+    const std::uint64_t address = fields.required_integer("addr");
+    const auto found = live_.find(address);
+    if (found == live_.end()) {
+      throw_input_error("free of address {}, where nothing is allocated", address);
+    }
+    ready_.emplace_back(ObjectFree{found->second.id});
+    live_.erase(found);
+  }
+
+  // The live object that holds [address, address + bytes).
+  CopyEnd resolve(std::uint64_t address, std::uint64_t bytes) const {
+    const auto after = live_.upper_bound(address);
+    if (after != live_.begin()) {
+      const auto& [start, allocation] = *std::prev(after);
+      const std::uint64_t offset = address - start;
+      if (offset < allocation.bytes && bytes <= allocation.bytes - offset) {
+        return {allocation.id, offset};
+      }
+    }
+    throw_input_error("{} bytes at address {} do not lie in one live allocation", bytes, address);
+  }
+
+  void copy(JsonFields& fields) {
+    const std::string kind = json_text(fields.require("kind"), "copy: 'kind'");
+    const std::uint64_t source = fields.required_integer("src");
+    const std::uint64_t destination = fields.required_integer("dst");
+    Memcpy out;
+    out.bytes = fields.required_integer("bytes");
+    if (kind == "htod") {
+      out.kind = CopyKind::kHostToDevice;
+    } else if (kind == "dtoh") {
+      out.kind = CopyKind::kDeviceToHost;
+    } else if (kind == "dtod") {
+      out.kind = CopyKind::kDeviceToDevice;
+    } else {
+      throw_input_error("copy: unknown kind '{}'; allowed: htod, dtoh, dtod", printable(kind));
+    }
+    // Copies with the host are of pageable memory: the call returns when the data have moved.
+    out.blocking = out.kind != CopyKind::kDeviceToDevice;
+    if (out.kind != CopyKind::kHostToDevice) {
+      out.src = resolve(source, out.bytes);
+    }
+    if (out.kind != CopyKind::kDeviceToHost) {
+      out.dst = resolve(destination, out.bytes);
+    }
+    ready_.emplace_back(out);
+  }
+
+  void set(JsonFields& fields) {
+    Memset out;
+    const std::uint64_t address = fields.required_integer("addr");
+    out.bytes = fields.required_integer("bytes");
+    const CopyEnd place = resolve(address, out.bytes);
+    out.object = place.object;
+    out.offset = place.offset;
+    ready_.emplace_back(out);
+  }
+
+  void begin_iteration(std::uint64_t index) {
+    if (iteration_) {
+      end_iteration();
+    }
+    iteration_ = index;
+    ready_.emplace_back(Range{RangeKind::kIterationBegin, "", index});
+  }
+  void end_iteration() {
+    ready_.emplace_back(Sync{});
+    ready_.emplace_back(Range{RangeKind::kIterationEnd, "", *iteration_});
+    iteration_.reset();
+  }
+
+  void kernel(JsonFields& fields) {
+    Kernel out;
+    out.name = json_text(fields.require("name"), "kernel: 'name'");
+    out.grid = parse_dimensions(fields, "grid");
+    out.block = parse_dimensions(fields, "block");
+    out.duration_ns = static_cast<std::int64_t>(fields.required_integer("dur_ns", kMaxTimeNs));
+    fields.required_integer("gap_ns", kMaxTimeNs);
+    std::uint64_t previous_end = 0;
+    for (const JsonValue& item : json_array(fields.require("pages"), "'pages'")) {
+      const auto& parts = json_array(item, "pages [page, count, mode]", 3);
+      const std::uint64_t last_page = kMaxAddress / page_bytes_;
+      const std::uint64_t first = json_integer(parts[0], "a page number", last_page);
+      const std::uint64_t count = json_integer(parts[1], "a count of pages", last_page - first);
+      if (count == 0 || first < previous_end) {
+        throw_input_error("pages from {} on ({} of them) are empty or not above those before", first, count);
+      }
+      previous_end = first + count;
+      add_pages(first, previous_end, parse_mode(parts[2]), out.accesses);
+    }
+    out.coverage = out.accesses.empty() ? Coverage::kNone : Coverage::kInstrumented;
+    ++summary.kernels;
+    ready_.emplace_back(std::move(out));
+  }
+
+  // Attributes the pages [first, end) to every live object that they overlap, clipped to it. Page runs come ascending,
+  // so only the object attributed last can go on.
+  void add_pages(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<ObjectAccess>& accesses) {
+    const std::uint64_t begin_address = first * page_bytes_, end_address = end * page_bytes_;
+    auto next = live_.upper_bound(begin_address);
+    if (next != live_.begin() && begin_address - std::prev(next)->first < std::prev(next)->second.bytes) {
+      --next;
+    }
+    std::uint64_t covered_to = first;  // pages below are overlapped by an object or counted as outside
+    for (; next != live_.end() && next->first < end_address; ++next) {
+      const auto& [start, object] = *next;
+      const std::uint64_t from = std::max(begin_address, start) - start;
+      const std::uint64_t to = std::min(end_address, start + object.bytes) - start;
+      if (accesses.empty() || accesses.back().object != object.id) {
+        accesses.push_back({object.id, {}});
+      }
+      append_extent(from / header.quantum_bytes, (to + header.quantum_bytes - 1) / header.quantum_bytes, mode,
+                    accesses.back().extents);
+      const std::uint64_t first_page = (start + from) / page_bytes_;
+      summary.pages_outside += first_page > covered_to ? first_page - covered_to : 0;
+      covered_to = (start + to + page_bytes_ - 1) / page_bytes_;
+    }
+    summary.pages_outside += end > covered_to ? end - covered_to : 0;
+  }
+
+  Input input_;
+  LineReader lines_;
+  std::string name_;
+  ImportOptions options_;
+  std::uint64_t page_bytes_ = 0;
+  std::map<std::uint64_t, Allocation> live_;  // by address
+  std::deque<Record> ready_;
+  std::optional<std::uint64_t> iteration_;
+};
+
+RawImporter::RawImporter(const std::string& path, const ImportOptions& options)
+    : state_(std::make_unique<State>(Input::from_file(path), path, options)) {}
+RawImporter::RawImporter(std::string_view bytes, std::string name, const ImportOptions& options)
+    : state_(std::make_unique<State>(Input::from_memory(bytes), std::move(name), options)) {}
+RawImporter::~RawImporter() = default;
+RawImporter::RawImporter(RawImporter&&) noexcept = default;
+
+const Header& RawImporter::header() const { return state_->header; }
+bool RawImporter::next(Record& record) { return state_->next(record); }
+const ImportSummary& RawImporter::summary() const { return state_->summary; }
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,58 @@
+// Converts raw recordings (JSON lines, usually zstd-compressed) of absolute 64 KB pages into a trace.
+//
+// A raw recording is a run of records in program order, keys as here:
+//   header    {format: "uvm-raw-recording-1", gpu, driver, cuda, program, layout, page_bytes}
+//   alloc     {addr, bytes}            free {addr}
+//   copy      {kind: htod|dtoh|dtod, src, dst, bytes}   (host addresses are 0)
+//   set       {addr, bytes}
+//   iteration {index}                  (the iteration begins here)
+//   kernel    {name, grid, block, dur_ns, gap_ns, pages: [[page = address / page_bytes, count, "r"|"w"|"rw"], ...]}
+//
+// What the conversion adds or decides (workloads/README.md gives the reasons):
+//  - A touched page counts as touched for every live object that overlaps it, clipped to that object.
+//  - Copies from and to the host block the host; copies within the device and sets do not.
+//  - An iteration ends, after a synchronisation of the device, where the next one begins or the recording ends.
+//  - Recorded gaps are dropped: host_gap_ns is 0.
+//  - Addresses are kept as ObjectAlloc::va, and ids count from 1 in order of allocation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+struct ImportOptions {
+  ObjectKind kind = ObjectKind::kManaged;  // what the recorded allocations become
+  std::uint32_t quantum_bytes = 512;       // must divide every recorded address
+  std::string provenance;                  // for the header
+};
+
+struct ImportSummary {
+  std::uint64_t kernels = 0;
+  std::uint64_t objects = 0;
+  std::uint64_t pages_outside = 0;  // touched pages that no live object overlaps: dropped
+};
+
+// Pulls the records of the trace out of a recording. Streams.
+class RawImporter {
+ public:
+  // Both throw InputError naming file and line, as does next(), for anything a recording must not hold.
+  explicit RawImporter(const std::string& path, const ImportOptions& options = {});
+  RawImporter(std::string_view bytes, std::string name, const ImportOptions& options = {});
+  ~RawImporter();
+  RawImporter(RawImporter&&) noexcept;
+
+  const Header& header() const;
+  bool next(Record& record);  // false at the end
+  const ImportSummary& summary() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,38 @@
+// Lines of a text, plain or zstd-compressed. Shared by the JSON-lines reader and the importers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/trace/input.h"
+#include "sim/trace/zstd_stream.h"
+
+namespace uvmsim::trace {
+
+class LineReader {
+ public:
+  // Detects compression from the first bytes. The input must outlive the reader.
+  explicit LineReader(Input& input);
+
+  // The next line without its end ("\n" or "\r\n"); false at the end of the text. The view holds until the next call.
+  // Throws DamageError when compressed data are damaged, InputError for a line longer than kMaxLineBytes.
+  bool next(std::string_view& line);
+
+  std::uint64_t line_number() const { return line_number_; }   // of the line last returned, from 1
+  bool ended_by_newline() const { return ended_by_newline_; }  // false: the text stops within that line
+
+ private:
+  bool fill();  // more text behind what is there; false when there is none
+
+  Input& input_;
+  std::optional<ZstdDecoder> decoder_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // text not yet returned, in buffer_
+  std::uint64_t line_number_ = 0;
+  bool ended_by_newline_ = true;
+};
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,55 @@
+// The objects and tensors that are alive at one point of a trace.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+// A set of ids that stays small when they come roughly in sequence, as recorders number them.
+class SeenIds {
+ public:
+  bool insert(ObjectId id);  // false when it was there already
+  bool contains(ObjectId id) const;
+
+ private:
+  std::map<ObjectId, ObjectId> runs_;  // first -> last
+};
+
+struct LiveObject {
+  std::uint64_t bytes = 0;
+  std::uint64_t va = 0;
+  ObjectId parent = kNoObject;    // of a tensor: the object it lies in
+  std::uint64_t tensors = 0;      // of an object: live tensors in it
+  std::uint64_t last_kernel = 0;  // number of the record that named it last
+  ObjectKind kind = ObjectKind::kManaged;
+  bool is_tensor = false;
+};
+
+class LiveObjects {
+ public:
+  // They throw InputError (without the place) for what validate.h lists under "objects".
+  void allocate(const ObjectAlloc& object);
+  void allocate(const TensorAlloc& tensor);
+  void release(const ObjectFree& object);
+  void release(const TensorFree& tensor);
+
+  // The live object or tensor; throws InputError when it was never allocated or is freed.
+  LiveObject& require(ObjectId id);
+  // Null when it is not live.
+  const LiveObject* find(ObjectId id) const;
+
+ private:
+  LiveObject& add(ObjectId id, std::uint64_t bytes);
+  void check_address_free(const ObjectAlloc& object) const;
+  [[noreturn]] void refuse_missing(ObjectId id) const;
+
+  std::unordered_map<ObjectId, LiveObject> live_;  // only looked up, never walked
+  std::map<std::uint64_t, ObjectId> by_address_;   // live objects with a recorded address
+  SeenIds seen_;
+};
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,151 @@
+#include "sim/trace/shape.h"
+
+#include <bit>
+
+#include "sim/common/error.h"
+#include "sim/trace/limits.h"
+
+namespace uvmsim::trace {
+
+namespace {
+
+bool is_mode(AccessMode mode) { return mode >= AccessMode::kRead && mode <= AccessMode::kReadWrite; }
+
+[[noreturn]] void refuse_extent(std::span<const Extent> extents, std::size_t index, std::string_view what) {
+  const Extent& extent = extents[index];
+  if (extent.count == 0) {
+    throw_input_error("{}: extent {} is empty; counts are at least 1", what, index);
+  }
+  if (!is_mode(extent.mode)) {
+    throw_input_error("{}: extent {} has access mode {}; allowed: 1 (read), 2 (write), 3 (both)", what, index,
+                      static_cast<unsigned>(extent.mode));
+  }
+  if (extent.first > kMaxQuantum || extent.count > kMaxQuantum - extent.first) {
+    throw_input_error("{}: extent {} (first {}, count {}) ends beyond quantum 2^60", what, index, extent.first,
+                      extent.count);
+  }
+  throw_input_error("{}: extent {} starts at quantum {}, inside or before the one that ends at {}; extents ascend",
+                    what, index, extent.first, extents[index - 1].first + extents[index - 1].count);
+}
+
+void check_time(std::int64_t time, std::string_view what) {
+  if (time < 0 || time > kMaxTimeNs) {
+    throw_input_error("{} is {}; allowed: 0 to 2^62 nanoseconds", what, time);
+  }
+}
+
+void check_name(std::string_view name) {
+  if (name.size() > kMaxNameBytes) {
+    throw_input_error("a name of {} bytes; allowed: at most {}", name.size(), kMaxNameBytes);
+  }
+}
+
+void check_dimensions(const Dim3& dimensions, std::string_view what) {
+  if (dimensions.x == 0 || dimensions.y == 0 || dimensions.z == 0) {
+    throw_input_error("{} {}x{}x{} has a dimension of 0", what, dimensions.x, dimensions.y, dimensions.z);
+  }
+}
+
+void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
+  if (quantum >= kMaxQuantum) {
+    throw_input_error("touch {} at quantum {}; allowed: below 2^60", index, quantum);
+  }
+  if (!is_mode(mode)) {
+    throw_input_error("touch {} has access mode {}; allowed: 1 (read), 2 (write), 3 (both)", index,
+                      static_cast<unsigned>(mode));
+  }
+}
+
+struct ShapeCheck {
+  void operator()(const ObjectAlloc&) const {}
+  void operator()(const ObjectFree&) const {}
+  void operator()(const TensorAlloc& tensor) const { check_name(tensor.name); }
+  void operator()(const TensorFree&) const {}
+  void operator()(const Kernel& kernel) const {
+    check_name(kernel.name);
+    check_dimensions(kernel.grid, "grid");
+    check_dimensions(kernel.block, "block");
+    check_time(kernel.host_gap_ns, "host_gap_ns");
+    check_time(kernel.duration_ns, "duration_ns");
+    for (std::size_t i = 0; i < kernel.accesses.size(); ++i) {
+      check(kernel.accesses[i].extents, "accesses", i);
+    }
+    for (std::size_t i = 0; i < kernel.touches.size(); ++i) {
+      const Touch& touch = kernel.touches[i];
+      check_touch(i, touch.quantum, touch.mode);
+      check_slot(kernel, touch.slot, "touch", i);
+    }
+    for (std::size_t i = 0; i < kernel.phases.size(); ++i) {
+      for (const PhaseAccess& access : kernel.phases[i].accesses) {
+        check_slot(kernel, access.slot, "phase", i);
+        check(access.extents, "phase", i);
+      }
+    }
+  }
+  void operator()(const Memcpy& copy) const { check_time(copy.host_gap_ns, "host_gap_ns"); }
+  void operator()(const Memset& set) const { check_time(set.host_gap_ns, "host_gap_ns"); }
+  void operator()(const Prefetch& prefetch) const { check_time(prefetch.host_gap_ns, "host_gap_ns"); }
+  void operator()(const Advise&) const {}
+  void operator()(const Discard&) const {}
+  void operator()(const Sync& sync) const { check_time(sync.host_gap_ns, "host_gap_ns"); }
+  void operator()(const HostAccess& access) const {
+    check_time(access.host_gap_ns, "host_gap_ns");
+    check_extents(access.extents, "extents");
+    for (std::size_t i = 0; i < access.touches.size(); ++i) {
+      check_touch(i, access.touches[i].first, access.touches[i].second);
+    }
+  }
+  void operator()(const Range& range) const { check_name(range.name); }
+  void operator()(const UvmCounter& counter) const {
+    check_name(counter.kind);
+    for (const std::int64_t time : {counter.start_ns, counter.end_ns}) {
+      if (time < -kMaxTimeNs || time > kMaxTimeNs) {
+        throw_input_error("time {} of a counter; allowed: -2^62 to 2^62 nanoseconds", time);
+      }
+    }
+  }
+
+ private:
+  // Builds the list's name only when something is wrong with it.
+  static void check(std::span<const Extent> extents, std::string_view what, std::size_t index) {
+    try {
+      check_extents(extents, "");
+    } catch (const InputError&) {
+      check_extents(extents, fmt::format("{}[{}]", what, index));
+    }
+  }
+  static void check_slot(const Kernel& kernel, std::uint32_t slot, std::string_view what, std::size_t index) {
+    if (slot >= kernel.accesses.size()) {
+      throw_input_error("{} {} names slot {}, but the kernel has {} accesses", what, index, slot,
+                        kernel.accesses.size());
+    }
+  }
+};
+
+}  // namespace
+
+void check_extents(std::span<const Extent> extents, std::string_view what) {
+  std::uint64_t previous_end = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    const bool fits = extent.first <= kMaxQuantum && extent.count <= kMaxQuantum - extent.first;
+    if (extent.count == 0 || !is_mode(extent.mode) || !fits || extent.first < previous_end) [[unlikely]] {
+      refuse_extent(extents, i, what);
+    }
+    previous_end = extent.first + extent.count;
+  }
+}
+
+void check_shape(const Record& record) { std::visit(ShapeCheck{}, record); }
+
+void check_shape(const Header& header) {
+  if (header.major != kSchemaMajor) {
+    throw_input_error("trace format {}.{}; this program reads {}.x", header.major, header.minor, kSchemaMajor);
+  }
+  if (!std::has_single_bit(header.quantum_bytes) || header.quantum_bytes > kMaxQuantumBytes) {
+    throw_input_error("quantum_bytes is {}; allowed: a power of two from 1 to {}", header.quantum_bytes,
+                      kMaxQuantumBytes);
+  }
+}
+
+}  // namespace uvmsim::trace

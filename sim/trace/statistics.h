@@ -1,0 +1,58 @@
+// What a trace holds, in numbers: what `uvmsim trace info` prints.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/trace/reader.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+struct KernelTotals {
+  std::uint64_t kernels = 0;
+  std::int64_t duration_ns = 0;           // sum over kernels
+  std::uint64_t touched_bytes = 0;        // sum over kernels of what each touches
+  std::uint64_t written_bytes = 0;        // the part of it that is written
+  std::uint64_t phase_touched_bytes = 0;  // a page counts in every phase that touches it; without phases as above
+};
+
+struct IterationStatistics {
+  std::uint64_t index = 0;
+  KernelTotals totals;
+};
+
+struct TraceStatistics {
+  Header header;
+  std::uint64_t records = 0;
+  std::array<std::uint64_t, std::variant_size_v<Record>> records_by_type{};  // in the order of kRecordTypeNames
+  KernelTotals totals;
+  std::uint64_t kernel_names = 0;  // different ones
+  std::uint64_t kernels_with_phases = 0, kernels_with_order = 0;
+  std::array<std::uint64_t, 5> kernels_by_coverage{};  // by Coverage
+  std::int64_t host_gap_ns = 0;                        // sum over all records
+  std::uint64_t objects = 0, tensors = 0;
+  std::uint64_t touched_objects = 0;     // objects and tensors that some kernel names
+  std::uint64_t peak_live_bytes = 0;     // of objects of every kind
+  std::uint64_t peak_managed_bytes = 0;  // of managed objects
+  std::uint64_t peak_tensor_bytes = 0;
+  std::uint64_t largest_kernel_bytes = 0;       // most that one kernel touches
+  std::uint64_t streams = 0;                    // different ones that kernels use
+  std::array<std::uint64_t, 5> copied_bytes{};  // by CopyKind
+  std::uint64_t set_bytes = 0;
+  std::vector<IterationStatistics> iterations;
+  std::string truncation;  // of the reader; empty for a whole file
+};
+
+// Reads the rest of the trace. Bytes of a touched quantum beyond the end of its object are not counted. Does not check
+// the trace (validate.h does); objects it does not know count with whole quanta.
+TraceStatistics summarize(TraceReader& reader);
+
+// For people, several lines; for programs, one JSON object (schema "uvmsim-trace-info-1").
+std::string statistics_text(const TraceStatistics& statistics);
+std::string statistics_json(const TraceStatistics& statistics);
+
+}  // namespace uvmsim::trace

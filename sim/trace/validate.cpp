@@ -1,0 +1,304 @@
+#include "sim/trace/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/trace/limits.h"
+#include "sim/trace/live_objects.h"
+#include "sim/trace/names.h"
+
+namespace uvmsim::trace {
+
+namespace {
+
+// CUDA's own limits on a launch.
+constexpr std::uint32_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockThreads = 1024;
+
+bool allows(AccessMode allowed, AccessMode used) {
+  return (static_cast<unsigned>(used) & ~static_cast<unsigned>(allowed)) == 0;
+}
+
+// The extent that holds `quantum`, or null. Extents ascend.
+const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quantum) {
+  const auto after = std::upper_bound(extents.begin(), extents.end(), quantum,
+                                      [](std::uint64_t q, const Extent& extent) { return q < extent.first; });
+  if (after == extents.begin()) {
+    return nullptr;
+  }
+  const Extent& extent = *std::prev(after);
+  return quantum - extent.first < extent.count ? &extent : nullptr;
+}
+
+// Whether every quantum of `part` lies in `whole` with a mode that `whole` has. Both ascend.
+bool is_covered(const std::vector<Extent>& part, const std::vector<Extent>& whole) {
+  auto next = whole.begin();
+  for (const Extent& extent : part) {
+    std::uint64_t from = extent.first;
+    const std::uint64_t end = extent.first + extent.count;
+    while (next != whole.end() && next->first + next->count <= from) {
+      ++next;
+    }
+    for (auto cover = next; from < end; ++cover) {
+      if (cover == whole.end() || cover->first > from || !allows(cover->mode, extent.mode)) {
+        return false;
+      }
+      from = cover->first + cover->count;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+class Validator::State {
+ public:
+  State(std::string new_name, const Header& header) : name(std::move(new_name)), quantum_(header.quantum_bytes) {}
+
+  void operator()(const ObjectAlloc& object) {
+    check_device(object.device, -1);
+    live_.allocate(object);
+  }
+  void operator()(const ObjectFree& object) { live_.release(object); }
+  void operator()(const TensorAlloc& tensor) { live_.allocate(tensor); }
+  void operator()(const TensorFree& tensor) { live_.release(tensor); }
+  void operator()(const Kernel& kernel) {
+    check_device(kernel.device, 0);
+    check_launch(kernel);
+    add_time(kernel.host_gap_ns);
+    add_time(kernel.duration_ns);
+    for (const ObjectAccess& access : kernel.accesses) {
+      LiveObject& object = live_.require(access.object);
+      if (object.last_kernel == records) {
+        throw_input_error("object {} stands twice in the accesses of one kernel; merge them", access.object);
+      }
+      object.last_kernel = records;
+      check_extents_inside(access.extents, access.object, object);
+    }
+    check_touches(kernel);
+    check_phases(kernel);
+  }
+  void operator()(const Memcpy& copy) {
+    add_time(copy.host_gap_ns);
+    for (const auto& [end, side] : {std::pair(copy.dst, "destination"), std::pair(copy.src, "source")}) {
+      if (end.object != kNoObject) {
+        check_piece(end.object, end.offset, copy.bytes);
+      } else if (end.offset != 0) {
+        throw_input_error("the {} of the copy has offset {} but no object", side, end.offset);
+      }
+    }
+    if (copy.bytes == 0) {
+      throw_input_error("a copy of 0 bytes; allowed: at least 1");
+    }
+  }
+  void operator()(const Memset& set) {
+    add_time(set.host_gap_ns);
+    check_piece(set.object, set.offset, set.bytes);
+  }
+  void operator()(const Prefetch& prefetch) {
+    add_time(prefetch.host_gap_ns);
+    check_device(prefetch.destination, -1);
+    check_piece(prefetch.object, prefetch.offset, prefetch.bytes);
+  }
+  void operator()(const Advise& advise) {
+    check_device(advise.device, -1);
+    check_piece(advise.object, advise.offset, advise.bytes);
+  }
+  void operator()(const Discard& discard) { check_piece(discard.object, discard.offset, discard.bytes); }
+  void operator()(const Sync& sync) { add_time(sync.host_gap_ns); }
+  void operator()(const HostAccess& access) {
+    add_time(access.host_gap_ns);
+    const LiveObject& object = live_.require(access.object);
+    check_extents_inside(access.extents, access.object, object);
+    for (const auto& [quantum, mode] : access.touches) {
+      if (quantum >= quanta_of(object)) {
+        refuse_beyond(access.object, object, quantum, 1);
+      }
+    }
+  }
+  void operator()(const Range& range) {
+    switch (range.kind) {
+      case RangeKind::kPush:
+        open_ranges_.push_back(range.name);
+        break;
+      case RangeKind::kPop:
+        if (open_ranges_.size() == (iteration_ ? ranges_before_iteration_ : 0)) {
+          throw_input_error("range pop without a push{}", iteration_ ? " in this iteration" : "");
+        }
+        open_ranges_.pop_back();
+        break;
+      case RangeKind::kIterationBegin:
+        if (iteration_) {
+          throw_input_error("iteration {} begins inside iteration {}", range.index, *iteration_);
+        }
+        iteration_ = range.index;
+        ranges_before_iteration_ = open_ranges_.size();
+        break;
+      case RangeKind::kIterationEnd:
+        end_iteration(range.index);
+        break;
+    }
+  }
+  void operator()(const UvmCounter& counter) {
+    // Events of memory that is freed by the time they are recorded are normal; they are never replayed.
+    static_cast<void>(counter);
+  }
+
+  void finish() const {
+    if (iteration_) {
+      throw_input_error("{}: end: iteration {} has no end", name, *iteration_);
+    }
+    if (!open_ranges_.empty()) {
+      throw_input_error("{}: end: range '{}' is never popped", name, printable(open_ranges_.back()));
+    }
+  }
+
+  std::string name;
+  std::uint64_t records = 0;
+
+ private:
+  std::uint64_t quanta_of(const LiveObject& object) const { return (object.bytes + quantum_ - 1) / quantum_; }
+
+  [[noreturn]] void refuse_beyond(ObjectId id, const LiveObject& object, std::uint64_t first,
+                                  std::uint64_t count) const {
+    throw_input_error("quanta {} to {} reach beyond object {}, which has {} quanta of {} bytes ({} bytes)", first,
+                      first + count - 1, id, quanta_of(object), quantum_, object.bytes);
+  }
+  void check_extents_inside(const std::vector<Extent>& extents, ObjectId id, const LiveObject& object) const {
+    if (extents.empty()) {
+      return;
+    }
+    const Extent& last = extents.back();  // they ascend
+    if (last.first + last.count > quanta_of(object)) {
+      refuse_beyond(id, object, last.first, last.count);
+    }
+  }
+  void check_piece(ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
+    const LiveObject& object = live_.require(id);
+    if (bytes == 0) {
+      throw_input_error("an operation on 0 bytes of object {}; allowed: at least 1", id);
+    }
+    if (offset > object.bytes || bytes > object.bytes - offset) {
+      throw_input_error("bytes from {} on ({} of them) reach beyond object {} of {} bytes", offset, bytes, id,
+                        object.bytes);
+    }
+  }
+  static void check_device(std::int32_t device, std::int32_t min) {
+    if (device < min || device > kMaxDevice) {
+      throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
+    }
+  }
+  static void check_launch(const Kernel& kernel) {
+    if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
+      throw_input_error("grid {}x{}x{}; CUDA allows up to {}x{}x{}", kernel.grid.x, kernel.grid.y, kernel.grid.z,
+                        kMaxGridX, kMaxGridYZ, kMaxGridYZ);
+    }
+    const Dim3& block = kernel.block;
+    const bool each_fits = std::max({block.x, block.y, block.z}) <= kMaxBlockThreads;  // so the product cannot wrap
+    if (!each_fits || block.count() > kMaxBlockThreads) {
+      throw_input_error("block {}x{}x{}; CUDA allows up to {} threads", block.x, block.y, block.z, kMaxBlockThreads);
+    }
+  }
+  void add_time(std::int64_t time) {
+    if (time > kMaxTimeNs - total_time_) {
+      throw_input_error("the times of the trace add up to more than 2^62 nanoseconds");
+    }
+    total_time_ += time;
+  }
+
+  void check_touches(const Kernel& kernel) const {
+    for (std::size_t i = 0; i < kernel.touches.size(); ++i) {
+      const Touch& touch = kernel.touches[i];
+      const ObjectAccess& access = kernel.accesses[touch.slot];
+      const Extent* extent = find_extent(access.extents, touch.quantum);
+      if (extent == nullptr || !allows(extent->mode, touch.mode)) {
+        throw_input_error("touch {} (quantum {}, {}) is not among the accesses of object {}", i, touch.quantum,
+                          kAccessModeNames.at(static_cast<std::size_t>(touch.mode)), access.object);
+      }
+    }
+  }
+  void check_phases(const Kernel& kernel) {
+    std::uint64_t end = 0;
+    const std::uint64_t blocks = kernel.grid.count();
+    for (std::size_t i = 0; i < kernel.phases.size(); ++i) {
+      const Phase& phase = kernel.phases[i];
+      if (phase.block_count == 0 || phase.first_block < end || phase.first_block >= blocks ||
+          phase.block_count > blocks - phase.first_block) {
+        throw_input_error(
+            "phase {} (blocks from {} on, {} of them) is empty, overlaps the one before, or leaves the "
+            "grid of {} blocks",
+            i, phase.first_block, phase.block_count, blocks);
+      }
+      end = phase.first_block + phase.block_count;
+      phase_of_slot_.resize(std::max(phase_of_slot_.size(), kernel.accesses.size()));
+      ++phases_;
+      for (const PhaseAccess& access : phase.accesses) {
+        if (phase_of_slot_[access.slot] == phases_) {
+          throw_input_error("phase {} names slot {} twice", i, access.slot);
+        }
+        phase_of_slot_[access.slot] = phases_;
+        if (!is_covered(access.extents, kernel.accesses[access.slot].extents)) {
+          throw_input_error("phase {}: extents of slot {} are not all among the accesses of object {}", i, access.slot,
+                            kernel.accesses[access.slot].object);
+        }
+      }
+    }
+  }
+  void end_iteration(std::uint64_t index) {
+    if (!iteration_) {
+      throw_input_error("end of iteration {}, which has not begun", index);
+    }
+    if (*iteration_ != index) {
+      throw_input_error("end of iteration {} inside iteration {}", index, *iteration_);
+    }
+    if (open_ranges_.size() > ranges_before_iteration_) {
+      throw_input_error("iteration {} ends while range '{}' is open", index, printable(open_ranges_.back()));
+    }
+    iteration_.reset();
+  }
+
+  std::uint64_t quantum_;
+  LiveObjects live_;
+  std::int64_t total_time_ = 0;
+  std::vector<std::string> open_ranges_;
+  std::optional<std::uint64_t> iteration_;
+  std::size_t ranges_before_iteration_ = 0;
+  std::uint64_t phases_ = 0;                  // checked so far, in all kernels
+  std::vector<std::uint64_t> phase_of_slot_;  // number of the phase that named the slot last
+};
+
+Validator::Validator(std::string name, const Header& header)
+    : state_(std::make_unique<State>(std::move(name), header)) {}
+Validator::~Validator() = default;
+Validator::Validator(Validator&&) noexcept = default;
+
+void Validator::check(const Record& record, const Position& position) {
+  ++state_->records;
+  try {
+    std::visit(*state_, record);
+  } catch (const InputError& error) {
+    throw_input_error("{}: {}: {}: {}", state_->name, position.text(), record_type_name(record), error.what());
+  }
+}
+
+void Validator::check(const Record& record) { check(record, {state_->records + 1, 0, 0}); }
+
+void Validator::finish(bool truncated) const {
+  if (!truncated) {
+    state_->finish();
+  }
+}
+
+void validate(TraceReader& reader) {
+  Validator validator(reader.name(), reader.header());
+  Record record;
+  while (reader.next(record)) {
+    validator.check(record, reader.position());
+  }
+  validator.finish(reader.truncated());
+}
+
+}  // namespace uvmsim::trace

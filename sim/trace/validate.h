@@ -1,0 +1,45 @@
+// Whether the records of a trace make sense one after the other: the checks that need the program's state.
+//
+// Streams: memory grows with the live objects, not with the length of the trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/trace/reader.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+class Validator {
+ public:
+  // `name` (a file) stands at the front of messages.
+  Validator(std::string name, const Header& header);
+  ~Validator();
+  Validator(Validator&&) noexcept;
+
+  // Records in program order, each of them satisfying shape.h. `position` names the record in messages; without one,
+  // records are counted from 1. Throws InputError naming file, record and object for
+  //  - objects: id 0 or given twice, no bytes or too many, recorded addresses that overlap a live object, a free of
+  //    what is not live, a free while tensors live inside, a tensor that does not fit its object,
+  //  - accesses, copies and all other operations: an object never allocated or already freed, bytes beyond its end,
+  //    an object named twice in one kernel, a touch or a phase outside the kernel's accesses, phases outside the grid
+  //    or not ascending, grids and blocks that CUDA does not launch, a device that cannot be,
+  //  - ranges: a pop without push, iterations inside one another, ended without begin or under another number,
+  //  - time: a sum of all durations and gaps beyond kMaxTimeNs.
+  void check(const Record& record, const Position& position);
+  void check(const Record& record);
+
+  // After the last record: throws InputError for a range or an iteration still open, unless the trace was truncated.
+  void finish(bool truncated = false) const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// Reads the rest of the trace and checks every record.
+void validate(TraceReader& reader);
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,98 @@
+#include "sim/trace/zstd_stream.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <new>
+
+namespace uvmsim::trace {
+
+bool starts_zstd_frame(std::string_view bytes) {
+  if (bytes.size() < 4) {
+    return false;
+  }
+  std::uint32_t magic = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    magic |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+void ZstdDecoder::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+void ZstdEncoder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+ZstdDecoder::ZstdDecoder(Input& input) : input_(input), context_(ZSTD_createDCtx()) {
+  if (!context_) {
+    throw std::bad_alloc();
+  }
+}
+
+ZstdDecoder::Piece ZstdDecoder::read(std::span<char> out) {
+  ZSTD_outBuffer output{out.data(), out.size(), 0};
+  Piece piece;
+  while (output.pos < output.size) {
+    const std::string_view available = input_.peek();
+    // At the end the decoder may still hold output of the input it has taken.
+    if (available.empty() && !inside_frame_) {
+      piece.input_ended = true;
+      break;
+    }
+    ZSTD_inBuffer in{available.data(), available.size(), 0};
+    const std::size_t before = output.pos;
+    const std::size_t result = ZSTD_decompressStream(context_.get(), &output, &in);
+    if (ZSTD_isError(result)) {
+      throw DamageError(fmt::format("frame {} is damaged: {}", frame_, ZSTD_getErrorName(result)));
+    }
+    input_.consume(in.pos);
+    inside_frame_ = result != 0;
+    if (!inside_frame_) {
+      piece.frame_ended = true;
+      ++frame_;
+      break;
+    }
+    if (available.empty() && output.pos == before) {
+      throw DamageError(fmt::format("frame {} is cut off after {} bytes of the file", frame_, input_.position()));
+    }
+  }
+  piece.bytes = output.pos;
+  return piece;
+}
+
+std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes) {
+  Input input = Input::from_memory(compressed);
+  std::string out(bytes, '\0');
+  std::size_t filled = 0;
+  try {
+    ZstdDecoder decoder(input);
+    while (filled < bytes) {
+      const Piece piece = decoder.read(std::span(out).subspan(filled));
+      filled += piece.bytes;
+      if (piece.input_ended) {
+        break;
+      }
+    }
+  } catch (const DamageError&) {
+    // The reader meets the same damage and reports it.
+  }
+  return out;
+}
+
+ZstdEncoder::ZstdEncoder(int level) : context_(ZSTD_createCCtx()) {
+  if (!context_) {
+    throw std::bad_alloc();
+  }
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 1);
+}
+
+void ZstdEncoder::compress(std::string_view content, std::string& out) {
+  out.resize(ZSTD_compressBound(content.size()));
+  const std::size_t size = ZSTD_compress2(context_.get(), out.data(), out.size(), content.data(), content.size());
+  if (ZSTD_isError(size)) {
+    throw std::runtime_error(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  }
+  out.resize(size);
+}
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,71 @@
+// Zstandard frames: decompression of a run of them, compression of one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/common/error.h"
+#include "sim/trace/input.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace uvmsim::trace {
+
+// Bytes are missing or do not match their checksum, as opposed to bytes that say something wrong. What came before the
+// damage is whole.
+class DamageError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+// True when the bytes start like a zstd frame (or a skippable frame).
+bool starts_zstd_frame(std::string_view bytes);
+
+class ZstdDecoder {
+ public:
+  explicit ZstdDecoder(Input& input);  // the input must outlive the decoder
+
+  struct Piece {
+    std::size_t bytes = 0;     // written to the front of `out`; may be 0 before the end of the input
+    bool frame_ended = false;  // these bytes complete a frame, whose checksum has been compared
+    bool input_ended = false;  // nothing follows
+  };
+  // The next bytes, never of two frames at once. Throws DamageError (naming the frame, not the file) when the data are
+  // corrupt or end within a frame.
+  Piece read(std::span<char> out);
+
+  std::uint64_t frame() const { return frame_; }  // number of the frame being read, from 1
+
+  // The first bytes of what `compressed` would decompress to, zeros where it does not go that far. Damage is not
+  // reported here.
+  static std::string preview(std::string_view compressed, std::size_t bytes);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s* context) const;
+  };
+  Input& input_;
+  std::unique_ptr<ZSTD_DCtx_s, Free> context_;
+  std::uint64_t frame_ = 1;
+  bool inside_frame_ = false;
+};
+
+class ZstdEncoder {
+ public:
+  explicit ZstdEncoder(int level);
+  // One frame with content size and checksum, in `out`.
+  void compress(std::string_view content, std::string& out);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+};
+
+}  // namespace uvmsim::trace
