@@ -49,7 +49,7 @@ void compare(RandomBlocks& random, Prefetcher& tree, unsigned threshold, unsigne
 TEST(TreeProperty, AgreesWithTheNaiveTreeOnFullBlocks) {
   RandomBlocks random(1);
   const auto tree = prefetcher("tree");
-  for (int i = 0; i < 20000 && !::testing::Test::HasFatalFailure(); ++i) {
+  for (int i = 0; i < 4000 && !::testing::Test::HasFatalFailure(); ++i) {
     compare(random, *tree, 51, 0, kPagesPerBlock);
   }
 }
@@ -57,7 +57,7 @@ TEST(TreeProperty, AgreesWithTheNaiveTreeOnFullBlocks) {
 TEST(TreeProperty, AgreesWithTheNaiveTreeOnPartOfABlock) {
   RandomBlocks random(2);
   const auto tree = prefetcher("tree");
-  for (int i = 0; i < 20000 && !::testing::Test::HasFatalFailure(); ++i) {
+  for (int i = 0; i < 4000 && !::testing::Test::HasFatalFailure(); ++i) {
     const unsigned first = random.below(kPagesPerBlock);
     const unsigned longest = random.below(2) == 0 ? kPagesPerBlock : 40;
     compare(random, *tree, 51, first, first + 1 + random.below(std::min(longest, kPagesPerBlock - first)));
@@ -68,7 +68,7 @@ TEST(TreeProperty, AgreesWithTheNaiveTreeForEveryThreshold) {
   RandomBlocks random(3);
   for (unsigned threshold = 1; threshold <= 100; ++threshold) {
     const auto tree = prefetcher("tree", {{"threshold", std::to_string(threshold)}});
-    for (int i = 0; i < 100 && !::testing::Test::HasFatalFailure(); ++i) {
+    for (int i = 0; i < 25 && !::testing::Test::HasFatalFailure(); ++i) {
       compare(random, *tree, threshold, random.below(2) * 21, kPagesPerBlock - random.below(2) * 37);
     }
   }
