@@ -8,7 +8,7 @@ source .ci/steps.sh
 
 trace=workloads/gpt2_h200.uvmt
 system=h200-sxm-pcie5
-factors=(1 1.25 1.5 2 3 4 6 8 10)
+factors=1,1.25,1.5,2,3,4,6,8,10
 results=results/quickstart
 
 step "install packages"
@@ -20,17 +20,11 @@ nice -n 5 cmake --build --preset release --target uvmsim_cli
 
 step "replay $trace on $system"
 mkdir -p "$results"
-outputs=()
-for factor in "${factors[@]}"; do
-  output="$results/gpt2_osf_$factor.json"
-  build/release/bin/uvmsim run "$trace" --system "$system" --osf "$factor" --prefetch tree --evict lrm \
-    --json "$output" >/dev/null
-  outputs+=("$output")
-  echo "oversubscription factor $factor: $output"
-done
+build/release/bin/uvmsim run "$trace" --system "$system" --osf "$factors" --prefetch tree --evict lrm \
+  --json "$results/gpt2.jsonl" | tee "$results/gpt2.txt"
 
-step "table and figure"
-"$PYTHON" analysis/slowdown.py "${outputs[@]}" --table --figure "$results/gpt2_slowdown.png"
-echo "figure: $results/gpt2_slowdown.png"
+step "figure"
+"$PYTHON" analysis/slowdown.py "$results/gpt2.jsonl" --figure "$results/gpt2_slowdown.png"
+echo "figure: $results/gpt2_slowdown.png; table: $results/gpt2.txt; results: $results/gpt2.jsonl"
 
 finish_steps
