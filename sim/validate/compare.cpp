@@ -67,18 +67,18 @@ void fill_times(Comparison& result, const Experiment& experiment, const Observat
 
 class Judge {
  public:
-  explicit Judge(std::vector<std::string>& failures) : failures_(failures) {}
+  explicit Judge(std::vector<Failure>& failures) : failures_(failures) {}
 
-  void within(const char* what, const Pair& pair, double allowed_percent) {
-    if (pair.error() > allowed_percent) failures_.push_back(fmt::format("{} {:.1f} %", what, pair.error()));
+  void within(const char* check, const Pair& pair, double allowed_percent) {
+    if (pair.error() > allowed_percent) failures_.push_back({check, pair.error()});
   }
-  void equal(const char* what, bool same) {
-    if (!same) failures_.emplace_back(what);
+  void equal(const char* check, bool same) {
+    if (!same) failures_.push_back({check, 0});
   }
-  void equal(const char* what, const Pair& pair) { equal(what, pair.measured == pair.simulated); }
+  void equal(const char* check, const Pair& pair) { equal(check, pair.measured == pair.simulated); }
 
  private:
-  std::vector<std::string>& failures_;
+  std::vector<Failure>& failures_;
 };
 
 void judge(const Comparison& result, const Pair& time, const Tolerances& allowed, Judge verdict) {
@@ -119,6 +119,16 @@ double error_percent(std::uint64_t measured, std::uint64_t simulated) {
   if (measured == 0) return kUnboundedError;
   const std::uint64_t difference = measured > simulated ? measured - simulated : simulated - measured;
   return std::min(kUnboundedError, 100.0 * static_cast<double>(difference) / static_cast<double>(measured));
+}
+
+std::string Failure::text() const {
+  return error_percent == 0 ? check : fmt::format("{} {:.1f} %", check, error_percent);
+}
+
+std::string joined(const std::vector<Failure>& failures) {
+  std::string text;
+  for (const Failure& failure : failures) text += (text.empty() ? "" : ", ") + failure.text();
+  return text;
 }
 
 bool Comparison::exact() const {

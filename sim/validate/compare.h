@@ -30,6 +30,14 @@ struct Pair {
   double error() const { return error_percent(measured, simulated); }
 };
 
+// One check that is outside its tolerance.
+struct Failure {
+  std::string check;         // "time", "pages", "median batches", ...
+  double error_percent = 0;  // 0: not a matter of degree
+  std::string text() const;  // "time 23.1 %"
+};
+std::string joined(const std::vector<Failure>& failures);
+
 struct Comparison {
   std::string name;
   ExperimentClass experiment_class = ExperimentClass::kOrdered;
@@ -50,10 +58,8 @@ struct Comparison {
   bool same_transactions = false;  // one by one: direction, cause, offset, bytes
   bool same_remote_maps = false;
 
-  // What is outside, such as "time 23.1 %"; empty = within.
-  std::vector<std::string> failures;
-  // The same judged by quiet_ns instead of time_ns.
-  std::vector<std::string> quiet_failures;
+  std::vector<Failure> failures;        // empty = within
+  std::vector<Failure> quiet_failures;  // the same judged by quiet_ns instead of time_ns
 
   bool within() const { return failures.empty(); }
   // Nothing that is counted differs (time may).

@@ -1,7 +1,5 @@
 #include "sim/validate/validation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -36,14 +34,14 @@ std::string spread(const std::vector<const Comparison*>& members, Error error, d
   return name;
 }
 
-void judge_median(const char* what, double value, double allowed, std::vector<std::string>& failures) {
-  if (value > allowed) failures.push_back(fmt::format("median {} {:.1f} %", what, value));
+void judge_median(const char* what, double value, double allowed, std::vector<Failure>& failures) {
+  if (value > allowed) failures.push_back({what, value});
 }
 
 void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
   const auto judge_time = [&](double limit) {
-    judge_median("time", summary.median_time_error, limit, summary.failures);
-    judge_median("time", summary.median_quiet_error, limit, summary.quiet_failures);
+    judge_median("median time", summary.median_time_error, limit, summary.failures);
+    judge_median("median time", summary.median_quiet_error, limit, summary.quiet_failures);
   };
   switch (summary.experiment_class) {
     case ExperimentClass::kOrdered:
@@ -53,8 +51,9 @@ void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
       judge_time(allowed.parallel_time_median);
       break;
     case ExperimentClass::kLibrary:
-      judge_median("batches", summary.median_batches_error, allowed.library_batches_median, summary.failures);
-      judge_median("batches", summary.median_batches_error, allowed.library_batches_median, summary.quiet_failures);
+      judge_median("median batches", summary.median_batches_error, allowed.library_batches_median, summary.failures);
+      judge_median("median batches", summary.median_batches_error, allowed.library_batches_median,
+                   summary.quiet_failures);
       judge_time(allowed.library_time_median);
       break;
     case ExperimentClass::kCpu:

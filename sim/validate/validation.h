@@ -23,8 +23,8 @@ struct ClassSummary {
   double median_batches_error = 0, worst_batches_error = 0;
   double median_bytes_error = 0, worst_bytes_error = 0;
   std::string worst_time_name, worst_quiet_name;
-  std::vector<std::string> failures;        // of the class as a whole: medians
-  std::vector<std::string> quiet_failures;  // the same with the quiet time
+  std::vector<Failure> failures;        // of the class as a whole: medians
+  std::vector<Failure> quiet_failures;  // the same with the quiet time
 };
 
 struct ValidationOptions {

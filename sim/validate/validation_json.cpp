@@ -18,6 +18,14 @@ Json pair_json(const Pair& pair) {
   return {{"measured", pair.measured}, {"simulated", pair.simulated}, {"error_permille", permille(pair.error())}};
 }
 
+Json failures_json(const std::vector<Failure>& failures) {
+  Json out = Json::array();
+  for (const Failure& failure : failures) {
+    out.push_back({{"check", failure.check}, {"error_permille", permille(failure.error_percent)}});
+  }
+  return out;
+}
+
 Json comparison_json(const Comparison& c) {
   Json out;
   out["name"] = c.name;
@@ -26,8 +34,8 @@ Json comparison_json(const Comparison& c) {
   out["within"] = c.within();
   out["within_quiet"] = c.quiet_failures.empty();
   out["exact"] = c.exact();
-  out["outside"] = c.failures;
-  out["outside_quiet"] = c.quiet_failures;
+  out["outside"] = failures_json(c.failures);
+  out["outside_quiet"] = failures_json(c.quiet_failures);
   out["same_faulting_pages"] = c.same_pages;
   out["same_transactions"] = c.same_transactions;
   out["same_remote_maps"] = c.same_remote_maps;
@@ -69,8 +77,8 @@ Json summary_json(const ClassSummary& s) {
   out["quiet_time_error"]["worst_name"] = s.worst_quiet_name;
   out["fault_batches_error"] = spread(s.median_batches_error, s.worst_batches_error);
   out["bytes_error"] = spread(s.median_bytes_error, s.worst_bytes_error);
-  out["outside"] = s.failures;
-  out["outside_quiet"] = s.quiet_failures;
+  out["outside"] = failures_json(s.failures);
+  out["outside_quiet"] = failures_json(s.quiet_failures);
   return out;
 }
 

@@ -30,10 +30,9 @@ std::string time_text(const Pair& pair) {
 }
 
 std::string verdict_text(const Comparison& comparison) {
-  std::string text = comparison.within() ? "within" : fmt::format("{}", fmt::join(comparison.failures, ", "));
+  std::string text = comparison.within() ? "within" : joined(comparison.failures);
   if (comparison.within() != comparison.quiet_failures.empty()) {
-    text += comparison.within() ? fmt::format("; quiet: {}", fmt::join(comparison.quiet_failures, ", "))
-                                : "; quiet: within";
+    text += comparison.within() ? "; quiet: " + joined(comparison.quiet_failures) : "; quiet: within";
   }
   return text;
 }
@@ -64,7 +63,7 @@ std::string summary_line(const ClassSummary& s) {
       class_name(s.experiment_class), s.experiments, s.exact, s.within, s.quiet_within, s.median_time_error,
       s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error, s.worst_quiet_name,
       s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
-  if (!s.failures.empty()) text += fmt::format("; OUTSIDE: {}", fmt::join(s.failures, ", "));
+  if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
   return text + "\n";
 }
 

@@ -1,0 +1,104 @@
+#include "sim/validate/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/validate/validation.h"
+
+namespace uvmsim::validate {
+namespace {
+
+Experiment experiment_of(Mode mode, std::int64_t kernel_ns) {
+  Experiment experiment;
+  experiment.name = "x";
+  experiment.mode = mode;
+  experiment.allocations.push_back({"data", false, {}, 1 << 24, 0});
+  experiment.kernels.emplace_back().end_ns = kernel_ns;
+  return experiment;
+}
+
+ObservedTransfer transfer(TransferCause cause, std::int64_t offset, std::uint64_t bytes) {
+  ObservedTransfer result;
+  result.cause = cause;
+  result.offset = offset;
+  result.bytes = bytes;
+  return result;
+}
+
+Observation two_faults(std::int64_t first_ns, std::int64_t kernel_ns) {
+  Observation seen;
+  seen.batches = {{0, first_ns, 0, 0}, {first_ns, first_ns + 30000, 65536, 0}};
+  seen.transfers = {transfer(TransferCause::kFault, 0, 4096), transfer(TransferCause::kPrefetch, 4096, 61440),
+                    transfer(TransferCause::kFault, 65536, 4096)};
+  seen.kernel_ns = kernel_ns;
+  return seen;
+}
+
+config::SystemConfig system_with_startup(std::uint64_t first_fault_ns) {
+  config::SystemConfig system;
+  system.costs.first_fault_ns = first_fault_ns;
+  return system;
+}
+
+std::vector<std::string> checks(const std::vector<Failure>& failures) {
+  std::vector<std::string> names;
+  for (const Failure& failure : failures) names.push_back(failure.check);
+  return names;
+}
+
+TEST(Compare, OrderedSetsTheStartUpAside) {
+  const Experiment experiment = experiment_of(Mode::kOrdered, 470000);
+  // Measured start-up 370 us more than the 35 us of a batch; the model has 250 us.
+  const Comparison result = compare(experiment, two_faults(405000, 470000), two_faults(285000, 345000),
+                                    system_with_startup(250000), Tolerances{});
+  EXPECT_TRUE(result.exact());
+  EXPECT_EQ(result.time_ns.measured, 100000u);
+  EXPECT_EQ(result.time_ns.simulated, 95000u);
+  EXPECT_EQ(result.kernel_ns.measured, 470000u);
+  EXPECT_TRUE(result.within());
+}
+
+TEST(Compare, OrderedWantsTheSamePagesAndTransactionsOneByOne) {
+  const Experiment experiment = experiment_of(Mode::kOrdered, 100000);
+  Observation simulated = two_faults(40000, 100000);
+  std::swap(simulated.batches[0].offset, simulated.batches[1].offset);
+  simulated.transfers[2].offset = 69632;
+  const Comparison result =
+      compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0), Tolerances{});
+  EXPECT_THAT(checks(result.failures), ::testing::ElementsAre("pages", "transactions"));
+  EXPECT_FALSE(result.exact());
+}
+
+TEST(Compare, ParallelHasTolerancesForCounts) {
+  const Experiment experiment = experiment_of(Mode::kStreamRead, 100000);
+  Observation simulated = two_faults(40000, 124000);
+  simulated.transfers[1].bytes += 4096;
+  simulated.batches.push_back(simulated.batches[1]);
+  const Comparison result =
+      compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(250000), Tolerances{});
+  EXPECT_THAT(checks(result.failures), ::testing::ElementsAre("bytes in", "batches")) << "5.9 % and 50 %";
+  Tolerances loose;
+  loose.parallel_bytes = 6;
+  loose.parallel_batches = 50;
+  EXPECT_TRUE(compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0), loose).within());
+}
+
+TEST(Compare, ErrorsAreRelativeToTheMeasuredValue) {
+  EXPECT_DOUBLE_EQ(error_percent(200, 250), 25);
+  EXPECT_DOUBLE_EQ(error_percent(200, 150), 25);
+  EXPECT_DOUBLE_EQ(error_percent(0, 0), 0);
+  EXPECT_DOUBLE_EQ(error_percent(0, 1), kUnboundedError);
+}
+
+TEST(Validation, WildcardsMatchWholeNames) {
+  EXPECT_TRUE(matches("*", "anything"));
+  EXPECT_TRUE(matches("seq_s*_r_host", "seq_s16_r_host"));
+  EXPECT_FALSE(matches("seq_s*_r_host", "seq_s16_w_host"));
+  EXPECT_TRUE(matches("s?", "s1"));
+  EXPECT_FALSE(matches("s?", "s12"));
+  EXPECT_TRUE(matches("*a*b", "xaxxbab"));
+  EXPECT_FALSE(matches("", "x"));
+}
+
+}  // namespace
+}  // namespace uvmsim::validate

@@ -1,0 +1,167 @@
+#include "sim/validate/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::validate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const char* const kOrdered =
+    R"({"name":"two","mode":"ordered","bytes":8192,"va_offset_in_2m":4096,"advise":"preferred_host+accessed_by_gpu",)"
+    R"("host_populated":[[0,4096],[4096,4096]],"gpu_resident":[],"touches":[[1,"w"],[0,"r"]],)"
+    R"("events":[["kernel",100,900,-1,0,0],["htod",220,230,0,4096,2],["gpu_fault",110,300,0,1,1]]})";
+const char* const kLibrary =
+    R"({"name":"add","inputs_on":"host","note":"","tensors":[)"
+    R"({"name":"a","role":"input","shape":[4,256],"dtype":"float32","bytes":4096,"va_offset_in_2m":0},)"
+    R"({"name":"out","role":"output","shape":[4,256],"dtype":"float32","bytes":4096,"va_offset_in_2m":4096}],)"
+    R"("events":[{"kernel":"add_kernel","start_ns":0,"end_ns":500,"grid":[8,1,1],"block":[128,1,1],"registers":32,)"
+    R"("shared_bytes":0},["gpu_fault",3,400,0,0,2,1],["htod",10,20,-1,0,4096,2]]})";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_experiments(text, "mine.jsonl");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Experiment, ReadsKnownAccesses) {
+  const ExperimentFile file = parse_experiments(kOrdered, "mine.jsonl");
+  ASSERT_EQ(file.experiments.size(), 1u);
+  const Experiment& experiment = file.experiments[0];
+  EXPECT_EQ(experiment.name, "two");
+  EXPECT_EQ(experiment.experiment_class(), ExperimentClass::kOrdered);
+  EXPECT_EQ(experiment.allocations[0].offset_in_block, 4096u);
+  EXPECT_EQ(experiment.advice, (std::vector<std::string>{"preferred_host", "accessed_by_gpu"}));
+  EXPECT_EQ(experiment.host_populated.size(), 2u);
+  ASSERT_EQ(experiment.touches.size(), 2u);
+  EXPECT_EQ(experiment.touches[0].mode, trace::AccessMode::kWrite);
+  ASSERT_EQ(experiment.kernels.size(), 1u);
+  EXPECT_EQ(experiment.kernels[0].end_ns, 900);
+  ASSERT_EQ(experiment.events.size(), 2u);
+  EXPECT_EQ(experiment.events[0].kind, EventKind::kFaultBatch) << "events are sorted by start";
+  EXPECT_TRUE(file.warnings.empty());
+}
+
+TEST(Experiment, ReadsLibraryCalls) {
+  const ExperimentFile file = parse_experiments(kLibrary, "mine.jsonl");
+  const Experiment& experiment = file.experiments.at(0);
+  EXPECT_EQ(experiment.name, "add/host") << "the same call exists with its inputs on either side";
+  EXPECT_EQ(experiment.experiment_class(), ExperimentClass::kLibrary);
+  EXPECT_TRUE(experiment.inputs_on_host);
+  ASSERT_EQ(experiment.allocations.size(), 2u);
+  EXPECT_TRUE(experiment.allocations[1].output);
+  EXPECT_EQ(experiment.kernels.at(0).grid.x, 8u);
+  EXPECT_EQ(experiment.events.size(), 1u) << "an event of no tensor is not of this call";
+}
+
+TEST(Experiment, FormatsMayMixAndBlankLinesDoNotCount) {
+  const ExperimentFile file = parse_experiments(std::string(kOrdered) + "\n\n" + kLibrary + "\n", "mine.jsonl");
+  ASSERT_EQ(file.experiments.size(), 2u);
+  EXPECT_EQ(file.experiments[1].line, 3u);
+}
+
+TEST(Experiment, ReadsModesAndGrids) {
+  const auto mode_of = [](const std::string& name, const std::string& mode) {
+    const std::string text = with(with(kOrdered, R"("two")", '"' + name + '"'), R"("ordered")", '"' + mode + '"');
+    return parse_experiments(text, "").experiments.at(0);
+  };
+  EXPECT_EQ(mode_of("x", "parallel256").threads_per_block, 256u);
+  EXPECT_EQ(mode_of("stream_rd_8m_g132", "stream_rd").grid_blocks, 132u);
+  EXPECT_EQ(mode_of("wr_g8_again", "stream_wr").grid_blocks, 8u);
+  EXPECT_EQ(mode_of("gpu_write_cpu_read_16m", "cpu").grid_blocks, 0u) << "_gpu is no grid";
+  EXPECT_EQ(mode_of("x", "prefetch").experiment_class(), ExperimentClass::kPrefetch);
+}
+
+TEST(Experiment, UnknownKeysAndEventsAreSkippedWithAWarning) {
+  const std::string text =
+      with(with(kOrdered, R"("advise")", R"("colour":"red","advise")"), R"(["htod")", R"(["nap",1,2,3,4,5],["htod")");
+  const ExperimentFile file = parse_experiments(text + "\n" + text, "mine.jsonl");
+  EXPECT_EQ(file.experiments.at(0).events.size(), 2u);
+  EXPECT_THAT(file.warnings,
+              ::testing::ElementsAre("mine.jsonl: events of kind 'nap' are not part of the format and were ignored",
+                                     "mine.jsonl: key 'colour' is not part of the format and was ignored"));
+}
+
+struct BadInput {
+  const char* name;
+  std::string text;
+  const char* expected;
+};
+
+class HostileExperiment : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(HostileExperiment, IsOneLineWithFileAndLine) {
+  const std::string error = error_of(std::string(kLibrary) + "\n" + GetParam().text + "\n");
+  EXPECT_THAT(error, AllOf(HasSubstr("mine.jsonl: line 2: "), HasSubstr(GetParam().expected), Not(HasSubstr("\n"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, HostileExperiment,
+    ::testing::Values(
+        BadInput{"garbage", "uvm", "not valid JSON"}, BadInput{"cut_off", std::string(kOrdered).substr(0, 120), "JSON"},
+        BadInput{"list", "[1,2]", "must be an object"},
+        BadInput{"no_name", R"({"mode":"ordered"})", "'name' is missing"},
+        BadInput{"empty_name", with(kOrdered, R"("two")", R"("")"), "allowed: 1 to 200"},
+        BadInput{"mode", with(kOrdered, R"("ordered")", R"("orderd")"), "allowed: ordered"},
+        BadInput{"threads", with(kOrdered, R"("ordered")", R"("parallel4096")"), "1 to 1024"},
+        BadInput{"no_bytes", with(kOrdered, R"("bytes":8192)", R"("bytes":0)"), "'bytes' is 0"},
+        BadInput{"huge", with(kOrdered, R"("bytes":8192)", R"("bytes":1e30)"), "must be an integer"},
+        BadInput{"large", with(kOrdered, R"("bytes":8192)", R"("bytes":9223372036854775807)"), "allowed: 0 to"},
+        BadInput{"negative", with(kOrdered, R"("bytes":8192)", R"("bytes":-8192)"), "is -8192"},
+        BadInput{"offset", with(kOrdered, R"(2m":4096)", R"(2m":2097152)"), "allowed: 0 to 2097151"},
+        BadInput{"advice", with(kOrdered, "preferred_host", "preferred_moon"), "preferred_moon"},
+        BadInput{"range_beyond", with(kOrdered, "[4096,4096]", "[4096,8192]"), "ends beyond"},
+        BadInput{"range_back", with(kOrdered, "[4096,4096]", "[0,4096]"), "not ascending"},
+        BadInput{"touch_beyond", with(kOrdered, R"([1,"w"])", R"([2,"w"])"), "allowed: 0 to 1"},
+        BadInput{"touch_mode", with(kOrdered, R"([1,"w"])", R"([1,"x"])"), "allowed: r, w"},
+        BadInput{"no_touches", with(kOrdered, R"([[1,"w"],[0,"r"]])", "[]"), "'touches' is empty"},
+        BadInput{"no_kernel", with(kOrdered, R"("kernel",100,900)", R"("htod",100,900)"), "has no kernel"},
+        BadInput{"kernel_backwards", with(kOrdered, "100,900", "900,100"), "allowed: 0 to 3600000000000 ns"},
+        BadInput{"event_length", with(kOrdered, R"(["htod",220,)", R"(["htod",)"), "list of 6 items"},
+        BadInput{"event_bytes", with(kOrdered, "0,4096,2]", "0,18446744073709551615,2]"), "moves"},
+        BadInput{"no_grid", with(kOrdered, R"("ordered")", R"("stream_rd")"), "_g<blocks>"},
+        BadInput{"no_thirds", with(with(kOrdered, R"("ordered")", R"("vadd")"), "two", "vadd_g8"), "three equal parts"},
+        BadInput{"key_twice", with(kOrdered, R"("bytes":8192)", R"("bytes":8192,"bytes":4096)"), "given twice"},
+        BadInput{"inputs", with(kLibrary, R"("host")", R"("moon")"), "allowed: host, gpu"},
+        BadInput{"role", with(kLibrary, R"("input")", R"("both")"), "allowed: input, output"},
+        BadInput{"tensor_index", with(kLibrary, "3,400,0,", "3,400,2,"), "allowed: -1 to 1"},
+        BadInput{"grid", with(kLibrary, "[8,1,1]", "[8,0,1]"), "1 or more"},
+        BadInput{"grid_overflow", with(kLibrary, "[8,1,1]", "[65536,65536,65536]"), "at most"},
+        BadInput{"block", with(kLibrary, "[128,1,1]", "[128,128,1]"), "1 to 1024"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Experiment, AnEmptyFileIsAnError) { EXPECT_THAT(error_of("\n \n"), HasSubstr("mine.jsonl: no experiments")); }
+
+TEST(Experiment, AMissingFileIsAnError) {
+  try {
+    read_experiments("/nonexistent/experiments.jsonl");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/experiments.jsonl"));
+  }
+}
+
+TEST(Experiment, ReadsCompressedFiles) {
+  const std::string folder = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/";
+  EXPECT_EQ(read_experiments(folder + "uvm_h200_dev.jsonl.zst").experiments.size(), 77u);
+  const ExperimentFile library = read_experiments(folder + "library_kernels_h200_dev.jsonl.zst");
+  EXPECT_EQ(library.experiments.size(), 20u);
+  EXPECT_TRUE(library.warnings.empty());
+}
+
+}  // namespace
+}  // namespace uvmsim::validate

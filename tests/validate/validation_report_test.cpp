@@ -1,0 +1,69 @@
+#include "sim/validate/validation_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::validate {
+namespace {
+
+using ::testing::HasSubstr;
+
+Validation one_of_each() {
+  Validation validation;
+  validation.file = "file.jsonl";
+  validation.system = "test";
+  Comparison within;
+  within.name = "good";
+  within.experiment_class = ExperimentClass::kOrdered;
+  within.batches = {4, 4};
+  within.kernel_ns = within.time_ns = within.quiet_ns = {1000000, 1100000};
+  Comparison outside = within;
+  outside.name = "bad";
+  outside.time_ns.simulated = 1500000;
+  outside.failures = {{"pages", 0}, {"time", 50}};
+  validation.comparisons = {within, outside};
+  ClassSummary summary;
+  summary.experiments = 2;
+  summary.within = 1;
+  summary.worst_time_name = "bad";
+  validation.classes = {summary};
+  return validation;
+}
+
+TEST(ValidationReport, TextNamesWhatIsOutside) {
+  const std::string text = validation_text(one_of_each());
+  EXPECT_THAT(text, HasSubstr("4 / 4"));
+  EXPECT_THAT(text, HasSubstr("1.000 / 1.100 +10.0 %"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 experiments are outside the tolerances"));
+  EXPECT_THAT(text, HasSubstr("  bad: pages, time 50.0 %; quiet: within"));
+}
+
+TEST(ValidationReport, JsonIsOneLineOfIntegers) {
+  const std::string text = validation_json(one_of_each());
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["schema"], kValidationSchema);
+  EXPECT_EQ(json["within"], false);
+  EXPECT_EQ(json["experiments"][1]["outside"][1]["check"], "time");
+  EXPECT_EQ(json["experiments"][0]["judged_ns"]["error_permille"], 100);
+}
+
+TEST(ValidationReport, MarkdownReplacesTheTableOfADocument) {
+  const std::string table = validation_markdown(one_of_each());
+  EXPECT_THAT(table, HasSubstr("| good | ordered | 4 / 4 |"));
+  const std::string document = "# T\n<!-- validate:begin -->\nold\n<!-- validate:end -->\ntail\n";
+  const std::string updated = with_table(document, table);
+  EXPECT_THAT(updated, HasSubstr("# T\n<!-- validate:begin -->\nMeasured / simulated"));
+  EXPECT_THAT(updated, HasSubstr("<!-- validate:end -->\ntail\n"));
+  EXPECT_EQ(updated.find("old"), std::string::npos);
+  EXPECT_EQ(with_table(updated, table), updated);
+  EXPECT_EQ(with_table("", table), table);
+  EXPECT_THROW(with_table("<!-- validate:end -->\n", table), InputError);
+}
+
+}  // namespace
+}  // namespace uvmsim::validate
