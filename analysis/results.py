@@ -39,6 +39,14 @@ def settled_ns(result):
     return result["settled"]["duration_ns"] if result["settled"] else result["total_ns"]
 
 
+def unlimited_ns(result):
+    """The same of the run without limit that was made to compare with; None when there was none."""
+    unlimited = result["unlimited"]
+    if not unlimited:
+        return None
+    return unlimited["settled_ns"] if result["settled"] else unlimited["total_ns"]
+
+
 def settled_counters(result):
     return result["settled"]["counters"] if result["settled"] else result["counters"]
 

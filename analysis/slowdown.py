@@ -3,15 +3,16 @@
 
 usage: slowdown.py RESULT... [--table] [--figure OUT.png]
 
-RESULT: files that `uvmsim run --json` wrote, one or more results each. Times are those of the settled iteration and
-compare with the result of the lowest oversubscription factor, which should be 1 or less.
+RESULT: files that `uvmsim run --json` wrote, one or more results each. Times are those of the settled iteration; they
+compare with the run without limit that the results carry or, when they carry none (--no-unlimited-run), with the result
+of the lowest oversubscription factor.
 """
 
 import argparse
 import os
 import sys
 
-from results import ResultError, load_results, settled_counters, settled_ns, total_bytes
+from results import ResultError, load_results, settled_counters, settled_ns, total_bytes, unlimited_ns
 
 GIB = 1 << 30
 
@@ -23,7 +24,7 @@ def rows_of(results):
     if len(traces) > 1:
         names = ", ".join(sorted({result["trace"]["file"] for result in results}))
         raise ResultError(f"results of several traces ({names}); allowed: one trace")
-    baseline_ns = settled_ns(results[0])
+    baseline_ns = unlimited_ns(results[0]) or settled_ns(results[0])
     rows = []
     for result in results:
         counters = settled_counters(result)
