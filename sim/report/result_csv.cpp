@@ -39,7 +39,7 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"evict", policy_text(record, "evict")},
       {"seed", fmt::format("{}", record.options.seed)},
       {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
-      {"osf", format_thousandths(effective_osf_thousandths(result))},
+      {"osf", format_thousandths(effective_osf_thousandths(record))},
       {"footprint_bytes", fmt::format("{}", result.footprint_bytes)},
       {"capacity_bytes", fmt::format("{}", result.capacity_bytes)},
       {"scope", iteration != nullptr ? "iteration" : "total"},

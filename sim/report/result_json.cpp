@@ -91,7 +91,7 @@ std::string result_json(const RunRecord& record) {
 
   out["footprint_bytes"] = result.footprint_bytes;
   out["capacity_bytes"] = result.capacity_bytes;
-  out["osf_thousandths"] = effective_osf_thousandths(result);
+  out["osf_thousandths"] = effective_osf_thousandths(record);
   out["total_ns"] = result.total.value;
   out["ideal_ns"] = result.ideal.value;
   out["slowdown_thousandths"] = slowdown_thousandths(result);

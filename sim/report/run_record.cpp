@@ -29,8 +29,9 @@ const IterationResult* settled_iteration(const RunResult& result) {
   return result.iterations.empty() ? nullptr : &result.iterations.back();
 }
 
-std::uint64_t effective_osf_thousandths(const RunResult& result) {
-  return ratio_thousandths(result.footprint_bytes, result.capacity_bytes);
+std::uint64_t effective_osf_thousandths(const RunRecord& record) {
+  const std::uint64_t given = record.options.footprint_bytes;
+  return ratio_thousandths(given != 0 ? given : record.result.footprint_bytes, record.result.capacity_bytes);
 }
 
 std::uint64_t slowdown_thousandths(const RunResult& result) { return ratio(result.total, result.ideal); }

@@ -53,8 +53,8 @@ struct RunRecord {
 // The last iteration, in which one-off costs are over; null when the trace marks no iterations.
 const IterationResult* settled_iteration(const RunResult& result);
 
-// footprint / capacity in thousandths.
-std::uint64_t effective_osf_thousandths(const RunResult& result);
+// Footprint (the given one if there is one) / capacity, in thousandths.
+std::uint64_t effective_osf_thousandths(const RunRecord& record);
 
 // Total time over the time with everything resident.
 std::uint64_t slowdown_thousandths(const RunResult& result);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/report/json_text.h"
 #include "sim/report/numbers.h"
 
@@ -23,6 +25,9 @@ constexpr std::uint64_t kDeviceToDevice = 4;
 constexpr std::uint64_t kEvictions = 5;
 constexpr std::uint64_t kRemoteMaps = 6;
 constexpr std::uint64_t kFirstStream = 100;
+
+// Residency changes with every block served; a picture needs no more samples than this.
+constexpr Nanoseconds kResidencyInterval = microseconds(10);
 
 std::string_view name_of(TransferCause cause) {
   switch (cause) {
@@ -55,11 +60,17 @@ void Timeline::on(const KernelEvent& event) {
 }
 
 void Timeline::on(const FaultBatchEvent& event) {
-  slice(named_track(process_of(event.device), kFaultBatches, "fault batches"),
-        event.write ? "write faults" : "read faults", "fault batch", event.start, event.end,
-        fmt::format(R"("service_start_us":{},"raw_faults":{},"faulting_pages":{},"blocks":{},"lowest_address":"{:#x}")",
-                    format_us(event.service_start), event.raw_faults, event.faulting_pages, event.blocks,
-                    event.lowest_address));
+  // The first fault of a batch may arrive while the batch before is served; slices of one track must not overlap.
+  Nanoseconds& drawn_until = fault_batches_end_[event.device];
+  const Nanoseconds start = std::min(std::max(event.start, drawn_until), event.end);
+  drawn_until = std::max(drawn_until, event.end);
+  slice(
+      named_track(process_of(event.device), kFaultBatches, "fault batches"),
+      event.write ? "write faults" : "read faults", "fault batch", start, event.end,
+      fmt::format(
+          R"("first_fault_us":{},"service_start_us":{},"raw_faults":{},"faulting_pages":{},"blocks":{},"lowest_address":"{:#x}")",
+          format_us(event.start), format_us(event.service_start), event.raw_faults, event.faulting_pages, event.blocks,
+          event.lowest_address));
 }
 
 void Timeline::on(const TransferEvent& event) {
@@ -101,10 +112,13 @@ void Timeline::on(const ThrashingEvent& event) {
 }
 
 void Timeline::on(const ResidencyEvent& event) {
-  const auto [pending, inserted] = pending_residency_.try_emplace(event.device, event);
+  const auto [sample, inserted] = residency_.try_emplace(event.device, event);
   if (inserted) return;
-  if (pending->second.at != event.at) write_residency(pending->second);
-  pending->second = event;
+  // The last value of every interval, at the time it was reached.
+  if (event.at.value / kResidencyInterval.value != sample->second.at.value / kResidencyInterval.value) {
+    write_residency(sample->second);
+  }
+  sample->second = event;
 }
 
 void Timeline::on(const RangeEvent& event) {
@@ -112,8 +126,8 @@ void Timeline::on(const RangeEvent& event) {
 }
 
 void Timeline::finish() {
-  for (const auto& [device, event] : pending_residency_) write_residency(event);
-  pending_residency_.clear();
+  for (const auto& [device, event] : residency_) write_residency(event);
+  residency_.clear();
   file_.write("\n]\n");
   file_.commit();
 }

@@ -61,8 +61,8 @@ class Timeline final : public EventSink {
   bool first_ = true;
   std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
   std::set<std::uint64_t> named_processes_;
-  // Last residency per device, not yet written: several changes at one instant become one sample.
-  std::map<std::int32_t, ResidencyEvent> pending_residency_;
+  std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn
+  std::map<std::int32_t, ResidencyEvent> residency_;       // per device, the last one, not yet written
 };
 
 }  // namespace uvmsim::report

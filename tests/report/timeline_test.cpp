@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/common/error.h"
 #include "tests/report/scratch_folder.h"
@@ -44,7 +45,7 @@ void emit_one_of_each(Timeline& timeline) {
   timeline.on(ThrashingEvent{Nanoseconds(40), 0x1000});
   timeline.on(ResidencyEvent{0, Nanoseconds(1700), 4096, 2097152});
   timeline.on(ResidencyEvent{0, Nanoseconds(1700), 65536, 2097152});
-  timeline.on(ResidencyEvent{0, Nanoseconds(1800), 131072, 2097152});
+  timeline.on(ResidencyEvent{0, Nanoseconds(21800), 131072, 2097152});
   timeline.on(RangeEvent{"iteration 0", Nanoseconds(0), Nanoseconds(9000)});
 }
 
@@ -94,7 +95,7 @@ TEST(Timeline, DirectionsAndDevicesHaveTheirOwnTracks) {
   EXPECT_EQ(threads, 1u);
 }
 
-TEST(Timeline, OneResidencySamplePerInstant) {
+TEST(Timeline, OneResidencySamplePerInterval) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
   emit_one_of_each(timeline);
@@ -104,6 +105,23 @@ TEST(Timeline, OneResidencySamplePerInstant) {
     if (event["ph"] == "C") samples.push_back(event["args"]["resident_bytes"]);
   }
   EXPECT_THAT(samples, ::testing::ElementsAre(65536, 131072));
+}
+
+TEST(Timeline, FaultBatchesDoNotOverlap) {
+  const ScratchFolder folder;
+  Timeline timeline(folder.path("t.json"));
+  FaultBatchEvent batch{};
+  batch.end = Nanoseconds(5000);
+  timeline.on(batch);
+  batch.start = Nanoseconds(4000);  // arrived while the first was served
+  batch.end = Nanoseconds(9000);
+  timeline.on(batch);
+  timeline.finish();
+  std::vector<double> starts;
+  for (const auto& event : nlohmann::json::parse(folder.read("t.json"))) {
+    if (event["ph"] == "X") starts.push_back(event["ts"]);
+  }
+  EXPECT_THAT(starts, ::testing::ElementsAre(0.0, 5.0));
 }
 
 TEST(Timeline, NamesFromATraceCannotBreakTheFile) {

@@ -1,0 +1,16 @@
+// The subcommands, one source file each. They take the arguments after their name, print to standard output, throw
+// InputError for what the user got wrong, and return the exit code: 0 fine, 1 a check failed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace uvmsim::cli {
+
+int run_command(const std::vector<std::string>& arguments);
+int trace_command(const std::vector<std::string>& arguments);
+int systems_command(const std::vector<std::string>& arguments);
+int policies_command(const std::vector<std::string>& arguments);
+int validate_command(const std::vector<std::string>& arguments);
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,23 @@
+// The command line, parsed so that every mistake is one line that names the option.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace uvmsim::cli {
+
+// Parses the arguments of `uvmsim <command>`. At most `positional_limit` arguments may be no options; they are stored
+// under "argument". Declare values as std::string, std::vector<std::string> or bool_switch and check them with
+// values.h, whose messages say what is allowed. Throws InputError: unknown option (with the nearest known one), value
+// missing or not wanted, option given twice, argument too many.
+boost::program_options::variables_map parse_options(const std::string& command,
+                                                    const std::vector<std::string>& arguments,
+                                                    const boost::program_options::options_description& options,
+                                                    std::size_t positional_limit);
+
+// The arguments that are no options, in order.
+std::vector<std::string> positional_arguments(const boost::program_options::variables_map& values);
+
+}  // namespace uvmsim::cli

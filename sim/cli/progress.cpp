@@ -1,0 +1,65 @@
+#include "sim/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "sim/report/numbers.h"
+
+namespace uvmsim::cli {
+namespace {
+
+constexpr std::uint64_t kBarWidth = 30;
+constexpr std::chrono::milliseconds kRedrawInterval{100};
+
+}  // namespace
+
+Progress::Progress(bool verbose) : verbose_(verbose), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() { erase(); }
+
+void Progress::begin(std::string step, std::uint64_t total) {
+  step_ = std::move(step);
+  total_ = total;
+  if (verbose_) {
+    erase();
+    fmt::print(stderr, "uvmsim: {}\n", step_);
+  }
+}
+
+void Progress::update(std::uint64_t done) {
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_drawn_ < kRedrawInterval) return;
+  last_drawn_ = now;
+  draw(done);
+}
+
+void Progress::end() {
+  erase();
+  if (verbose_) fmt::print(stderr, "uvmsim: {}: done\n", step_);
+}
+
+void Progress::draw(std::uint64_t done) {
+  if (total_ == 0) {
+    fmt::print(stderr, "\r\x1b[K{}: {} records", step_, report::format_count(done));
+  } else {
+    const std::uint64_t filled = std::min(done, total_) * kBarWidth / total_;
+    fmt::print(stderr, "\r\x1b[K{}: [{:-<{}}] {:>3}%", step_, std::string(filled, '#'), kBarWidth,
+               std::min(done, total_) * 100 / total_);
+  }
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::erase() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,38 @@
+// The command line of `uvmsim run`, checked and turned into plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/simulation.h"
+
+namespace uvmsim::cli {
+
+struct RunArguments {
+  bool help = false;
+  std::string trace;                           // path, "-" = standard input
+  std::string system;                          // name or path
+  std::vector<std::string> settings;           // --set: "key=value"
+  std::vector<std::uint64_t> osf_thousandths;  // empty: no --osf
+  std::uint64_t capacity_bytes = 0;            // 0: not given
+  std::uint64_t footprint_bytes = 0;           // 0: measured
+  std::string layout;
+  PolicyChoice prefetch, evict;
+  std::vector<std::string> plugins;
+  std::uint64_t seed = 1;
+  bool include_host_gaps = true;
+  bool partial = false;
+  bool unlimited_run = true;  // also run without limit, to compare with
+  bool verbose = false;
+  std::optional<std::string> json, csv;  // path, "-" = standard output
+  std::optional<std::string> timeline;
+};
+
+// Throws InputError: what is wrong and what is allowed, in one line.
+RunArguments parse_run_arguments(const std::vector<std::string>& arguments);
+
+std::string run_help();
+
+}  // namespace uvmsim::cli

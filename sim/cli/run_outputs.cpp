@@ -1,0 +1,31 @@
+#include "sim/cli/run_outputs.h"
+
+#include <fmt/format.h>
+
+#include "sim/report/result_csv.h"
+#include "sim/report/result_json.h"
+
+namespace uvmsim::cli {
+
+RunOutputs::RunOutputs(const RunArguments& run) : json_to_stdout_(run.json == "-"), csv_to_stdout_(run.csv == "-") {
+  if (run.json && !json_to_stdout_) json_.emplace(*run.json);
+  if (run.csv && !csv_to_stdout_) csv_.emplace(*run.csv);
+  if (run.timeline) timeline_ = std::make_unique<report::Timeline>(*run.timeline);
+}
+
+void RunOutputs::write(const std::vector<report::RunRecord>& records) {
+  std::string json, csv = report::result_csv_header();
+  for (const auto& record : records) {
+    json += report::result_json(record);
+    csv += report::result_csv_rows(record);
+  }
+  if (json_) json_->write(json);
+  if (csv_) csv_->write(csv);
+  if (json_) json_->commit();
+  if (csv_) csv_->commit();
+  if (timeline_) timeline_->finish();
+  if (json_to_stdout_) fmt::print("{}", json);
+  if (csv_to_stdout_) fmt::print("{}", csv);
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,138 @@
+#include "sim/cli/run_summary.h"
+
+#include <fmt/format.h>
+
+#include "sim/cli/text_table.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::cli {
+namespace {
+
+using report::format_bytes;
+using report::format_count;
+using report::format_factor;
+using report::format_gib;
+using report::format_ms;
+using report::format_thousandths;
+using report::RunRecord;
+
+std::uint64_t htod_bytes(const Counters& c) {
+  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
+}
+std::uint64_t dtoh_bytes(const Counters& c) {
+  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
+}
+
+std::string ms(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
+
+Nanoseconds duration(const IterationResult& iteration) { return iteration.end - iteration.begin; }
+
+std::string factor_or_dash(std::uint64_t thousandths) {
+  return thousandths == 0 ? "-" : format_thousandths(thousandths);
+}
+
+// "tree (D0)", with the parameters the user gave or the policy has.
+std::string policy_text(const report::PolicyUsed& policy) {
+  std::string text = fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
+  for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+
+std::string heading(const RunRecord& record) {
+  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
+  if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
+  for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
+  text += fmt::format("layout {}, seed {}{}\n", record.options.layout, record.options.seed,
+                      record.options.include_host_gaps ? "" : ", without host gaps");
+  return text;
+}
+
+// "No limit" means little when the program does not fit the whole GPU either.
+std::string unlimited_note(const RunRecord& record) {
+  if (!record.unlimited || record.unlimited->evictions == 0) return "";
+  return "no limit = this GPU's own memory, which is too small for this program and evicts as well\n";
+}
+
+}  // namespace
+
+std::string run_summary(const RunRecord& record) {
+  const RunResult& result = record.result;
+  const IterationResult* settled = report::settled_iteration(result);
+  std::vector<std::string> header{""};
+  if (settled != nullptr) header.push_back(fmt::format("iteration {}", settled->index));
+  header.emplace_back("whole run");
+  TextTable table(header);
+  const auto add = [&](const char* name, const std::string& of_settled, const std::string& of_run) {
+    if (settled != nullptr) {
+      table.add_row({name, of_settled, of_run});
+    } else {
+      table.add_row({name, of_run});
+    }
+  };
+  const Counters none;
+  const Counters& s = settled != nullptr ? settled->counters : none;
+  const Counters& t = result.counters;
+  const auto counts = [&](const char* name, std::uint64_t Counters::*counter) {
+    add(name, format_count(s.*counter), format_count(t.*counter));
+  };
+  const auto times = [&](const char* name, std::uint64_t Counters::*counter) {
+    add(name, ms(s.*counter), ms(t.*counter));
+  };
+  const auto sizes = [&](const char* name, std::uint64_t Counters::*counter) {
+    add(name, format_gib(s.*counter), format_gib(t.*counter));
+  };
+
+  add("time (ms)", settled != nullptr ? format_ms(duration(*settled)) : "", format_ms(result.total));
+  add("slowdown against all resident", "", factor_or_dash(report::slowdown_thousandths(result)));
+  if (record.unlimited) {
+    const std::string slowdown = factor_or_dash(report::slowdown_to_unlimited_thousandths(record));
+    add("slowdown against no limit", slowdown, settled != nullptr ? "" : slowdown);
+  }
+  times("kernels (ms)", &Counters::kernel_ns);
+  times("kernels, all resident (ms)", &Counters::kernel_compute_ns);
+  times("driver serving faults (ms)", &Counters::fault_service_ns);
+  times("host in allocation calls (ms)", &Counters::host_allocation_ns);
+  counts("fault batches", &Counters::fault_batches);
+  counts("faulting pages", &Counters::faulting_pages);
+  add("HtoD (GiB)", format_gib(htod_bytes(s)), format_gib(htod_bytes(t)));
+  sizes("  for faults", &Counters::htod_fault_bytes);
+  sizes("  prefetched", &Counters::htod_prefetch_bytes);
+  add("DtoH (GiB)", format_gib(dtoh_bytes(s)), format_gib(dtoh_bytes(t)));
+  sizes("  evicted", &Counters::dtoh_evict_bytes);
+  add("first touch, zero-filled (GiB)", format_gib(s.populated_pages * kBasePageBytes),
+      format_gib(t.populated_pages * kBasePageBytes));
+  counts("evictions (2 MiB chunks)", &Counters::evictions);
+  counts("kernels", &Counters::kernels);
+
+  std::string text = heading(record);
+  text += fmt::format("footprint {}, capacity {}, OSF {}\n\n", format_bytes(result.footprint_bytes),
+                      format_bytes(result.capacity_bytes), format_factor(report::effective_osf_thousandths(record)));
+  text += table.text(true);
+  const std::string note = unlimited_note(record);
+  return note.empty() ? text : text + "\n" + note;
+}
+
+std::string runs_table(const std::vector<RunRecord>& records) {
+  TextTable table({"OSF", "capacity (GiB)", "time (ms)", "slowdown", "kernels (ms)", "fault batches", "HtoD (GiB)",
+                   "DtoH (GiB)", "evictions"});
+  for (const RunRecord& record : records) {
+    const RunResult& result = record.result;
+    const IterationResult* settled = report::settled_iteration(result);
+    const Counters& c = settled != nullptr ? settled->counters : result.counters;
+    table.add_row({format_factor(record.options.osf_thousandths), format_gib(result.capacity_bytes),
+                   format_ms(settled != nullptr ? duration(*settled) : result.total),
+                   factor_or_dash(report::slowdown_to_unlimited_thousandths(record)), ms(c.kernel_ns),
+                   format_count(c.fault_batches), format_gib(htod_bytes(c)), format_gib(dtoh_bytes(c)),
+                   format_count(c.evictions)});
+  }
+  const RunRecord& first = records.front();
+  const IterationResult* settled = report::settled_iteration(first.result);
+  std::string text = heading(first);
+  text += fmt::format("footprint {}\n", format_bytes(first.result.footprint_bytes));
+  text += settled != nullptr ? fmt::format("numbers of the settled iteration ({})", settled->index)
+                             : std::string("numbers of the whole run");
+  text += first.unlimited ? "; slowdown against no limit\n\n" : "\n\n";
+  return text + table.text(false) + unlimited_note(first);
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,21 @@
+// A table of text with aligned columns: the first to the left, numbers to the right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace uvmsim::cli {
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+  // As many cells as the header has.
+  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Lines that end in newlines, without trailing blanks.
+  std::string text(bool first_column_left) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace uvmsim::cli

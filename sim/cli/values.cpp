@@ -1,0 +1,117 @@
+#include "sim/cli/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "sim/common/error.h"
+#include "sim/config/quantity.h"
+#include "sim/policy/name_suggestion.h"
+
+namespace uvmsim::cli {
+namespace {
+
+constexpr std::uint64_t kMaximumOsfThousandths = 1'000'000'000;
+
+std::optional<std::uint64_t> digits(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// A decimal number as whole part and fraction in units of 10^-places; nullopt when it has more places or is none.
+struct Decimal {
+  std::uint64_t whole = 0;
+  std::uint64_t fraction = 0;
+};
+std::optional<Decimal> decimal(std::string_view text, std::size_t places) {
+  const std::size_t point = text.find('.');
+  const auto whole = digits(text.substr(0, point));
+  if (!whole) return std::nullopt;
+  if (point == std::string_view::npos) return Decimal{*whole, 0};
+  std::string fraction(text.substr(point + 1));
+  if (fraction.empty() || fraction.size() > places) return std::nullopt;
+  fraction.append(places - fraction.size(), '0');
+  const auto value = digits(fraction);
+  if (!value) return std::nullopt;
+  return Decimal{*whole, *value};
+}
+
+}  // namespace
+
+std::uint64_t parse_osf(const std::string& option, const std::string& text) {
+  const auto value = decimal(text, 3);
+  const std::uint64_t whole_limit = kMaximumOsfThousandths / 1000;
+  const std::uint64_t thousandths =
+      value && value->whole <= whole_limit ? value->whole * 1000 + value->fraction : kMaximumOsfThousandths + 1;
+  if (thousandths == 0 || thousandths > kMaximumOsfThousandths) {
+    throw_input_error(
+        "{}: '{}' is no oversubscription factor; allowed: a decimal number above 0, at most {}, with at "
+        "most three digits after the point, such as 1.25",
+        option, text, whole_limit);
+  }
+  return thousandths;
+}
+
+std::vector<std::uint64_t> parse_osf_list(const std::string& option, const std::string& text) {
+  std::vector<std::uint64_t> factors;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    factors.push_back(parse_osf(option, text.substr(begin, end - begin)));
+    if (std::count(factors.begin(), factors.end(), factors.back()) > 1) {
+      throw_input_error("{}: factor {} is given twice", option, text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+  return factors;
+}
+
+std::uint64_t parse_size(const std::string& option, const std::string& text) {
+  const std::string with_unit = digits(text) ? text + "B" : text;
+  const auto size = config::parse_quantity(with_unit, config::Unit::kBytes);
+  if (!size.value) {
+    throw_input_error("{}: {}; allowed: a number of bytes, or with a unit: {}; such as 12GiB", option, size.problem,
+                      config::unit_spellings(config::Unit::kBytes));
+  }
+  return *size.value;
+}
+
+std::uint64_t parse_unsigned(const std::string& option, const std::string& text) {
+  const auto value = digits(text);
+  if (!value) {
+    throw_input_error("{}: '{}' is no whole number; allowed: 0 to 18446744073709551615", option, text);
+  }
+  return *value;
+}
+
+PolicyChoice parse_policy(const std::string& option, const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  PolicyChoice choice{text.substr(0, colon), {}};
+  const auto wrong = [&] {
+    throw_input_error("{}: '{}' names no policy; allowed: NAME or NAME:key=value,key=value", option, text);
+  };
+  if (choice.name.empty()) wrong();
+  for (std::size_t begin = colon + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos) wrong();
+    choice.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    begin = end + 1;
+  }
+  return choice;
+}
+
+std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+    throw_input_error("{}: '{}' is unknown{}; allowed: {}", option, text, policy::suggestion(text, allowed),
+                      fmt::join(allowed, ", "));
+  }
+  return text;
+}
+
+}  // namespace uvmsim::cli
