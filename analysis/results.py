@@ -40,10 +40,10 @@ def settled_ns(result):
 
 
 def unlimited_ns(result):
-    """The same of the run without limit that was made to compare with; None when there was none."""
+    """The same of the program without limit; None when the result does not hold it."""
     unlimited = result["unlimited"]
     if not unlimited:
-        return None
+        return settled_ns(result) if result["limit"]["by"] == "none" else None
     return unlimited["settled_ns"] if result["settled"] else unlimited["total_ns"]
 
 

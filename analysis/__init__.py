@@ -1,0 +1,1 @@
+"""Figures and tables from results of uvmsim; nothing here runs the model."""
