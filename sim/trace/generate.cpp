@@ -202,7 +202,6 @@ bool SyntheticProgram::next(Record& record) {
 
 void SyntheticProgram::make_kernel(Record& record) {
   auto& kernel = reset_to<Kernel>(record);
-  kernel.accesses.clear();
   kernel.name = options_.pattern;
   kernel.block.x = options_.block;
   kernel.host_gap_ns = options_.host_gap_ns;

@@ -18,39 +18,62 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
 
-// Numbers is a protobuf RepeatedField<uint64_t>. The extents ascend and stay below kMaxQuantum (shape.h).
+// Appends one list. Numbers is a protobuf RepeatedField<uint64_t>. The extents ascend and stay below kMaxQuantum
+// (shape.h).
 template <class Numbers>
 void pack_extents(const std::vector<Extent>& extents, Numbers& out) {
-  out.Reserve(static_cast<int>(2 * extents.size()));
   std::uint64_t previous_end = 0;
   for (const Extent& extent : extents) {
-    out.AddAlreadyReserved((extent.first - previous_end) << 2 | static_cast<std::uint64_t>(extent.mode));
-    out.AddAlreadyReserved(extent.count);
+    out.Add((extent.first - previous_end) << 2 | static_cast<std::uint64_t>(extent.mode));
+    out.Add(extent.count);
     previous_end = extent.first + extent.count;
   }
 }
 
-// Throws InputError for an odd count of numbers or a sum beyond kMaxQuantum. Modes and empty extents are left to
-// check_shape.
+// Takes lists from a field that holds one or several.
 template <class Numbers>
-void unpack_extents(const Numbers& numbers, std::vector<Extent>& out) {
-  if (numbers.size() % 2 != 0) {
-    throw_input_error("a list of extents has an odd count of numbers");
-  }
-  out.clear();
-  out.reserve(static_cast<std::size_t>(numbers.size()) / 2);
-  std::uint64_t end = 0;
-  for (int i = 0; i < numbers.size(); i += 2) {
-    const std::uint64_t gap = numbers.Get(i) >> 2;
-    const std::uint64_t count = numbers.Get(i + 1);
-    if (gap > kMaxQuantum - end || count > kMaxQuantum - end - gap) {
-      throw_input_error("extent {} ends beyond quantum 2^60", i / 2);
+class ExtentUnpacker {
+ public:
+  explicit ExtentUnpacker(const Numbers& numbers)
+      : next_(numbers.data()), left_(static_cast<std::size_t>(numbers.size()) / 2) {
+    if (numbers.size() % 2 != 0) {
+      throw_input_error("a list of extents has an odd count of numbers");
     }
-    const std::uint64_t first = end + gap;
-    end = first + count;
-    out.push_back({first, count, static_cast<AccessMode>(numbers.Get(i) & 3)});
   }
-}
+
+  std::size_t left() const { return left_; }
+
+  // The next `count` extents as one list. Throws InputError when there are fewer or when one ends beyond kMaxQuantum.
+  // Modes and empty extents are left to check_shape.
+  void take(std::size_t count, std::vector<Extent>& out) {
+    if (count > left_) {
+      throw_input_error("{} extents where {} are left", count, left_);
+    }
+    left_ -= count;
+    out.resize(count);
+    std::uint64_t end = 0;
+    for (Extent& extent : out) {
+      const std::uint64_t gap = next_[0] >> 2, length = next_[1];
+      if (gap > kMaxQuantum - end || length > kMaxQuantum - end - gap) {
+        throw_input_error("an extent ends beyond quantum 2^60");
+      }
+      extent = {end + gap, length, static_cast<AccessMode>(next_[0] & 3)};
+      end += gap + length;
+      next_ += 2;
+    }
+  }
+
+  // Throws InputError when extents are left that belong to no list.
+  void finish() const {
+    if (left_ != 0) {
+      throw_input_error("{} extents more than their counts say", left_);
+    }
+  }
+
+ private:
+  const std::uint64_t* next_;
+  std::size_t left_;
+};
 
 // One touch relative to the one before it in the same slot.
 inline std::uint64_t pack_touch(std::uint64_t quantum, AccessMode mode, std::uint64_t& previous) {

@@ -15,7 +15,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::size_t kArenaBytes = std::size_t{64} << 10;  // most records need no more
+constexpr std::size_t kArenaBytes = std::size_t{64} << 10;  // a few thousand bytes of messages
 
 // A varint at the front of `bytes`, removed from it; false when it is cut off or longer than 64 bits.
 bool take_varint(std::string_view& bytes, std::uint64_t& value) {
@@ -86,6 +86,9 @@ struct ProtobufDecoder::State {
   google::protobuf::Arena arena{arena_block.data(), arena_block.size()};
   std::vector<std::string> strings{std::string()};  // of the frame; number 0 is the empty one
   std::vector<std::uint64_t> last_touch;            // of each slot
+  Kernel spare_kernel;
+  std::vector<std::vector<Extent>> spare_lists;
+  std::size_t bytes_in_arena = 0;  // of messages, as encoded
 
   const std::string& string(std::uint32_t number) const {
     if (number >= strings.size()) {
@@ -112,12 +115,26 @@ struct ProtobufDecoder::State {
   }
   void get(const proto::TensorFree& in, TensorFree& tensor) const { tensor.id = in.id(); }
 
+  // Keeps the storage of lists that a kernel with fewer accesses does not need.
+  void resize(std::vector<ObjectAccess>& accesses, std::size_t size) {
+    while (accesses.size() > size) {
+      spare_lists.push_back(std::move(accesses.back().extents));
+      accesses.pop_back();
+    }
+    while (accesses.size() < size) {
+      accesses.emplace_back();
+      if (!spare_lists.empty()) {
+        accesses.back().extents = std::move(spare_lists.back());
+        spare_lists.pop_back();
+      }
+    }
+  }
   void get_touches(const proto::Kernel& in, Kernel& kernel) {
     const int slots = in.touch_slots_size();
     if (slots != 0 && slots != in.touches_size()) {
       throw_input_error("{} touches with {} slots", in.touches_size(), slots);
     }
-    if (in.touches_size() != 0 && in.accesses_size() == 0) {
+    if (in.touches_size() != 0 && in.access_objects_size() == 0) {
       throw_input_error("touches without accesses");
     }
     last_touch.assign(kernel.accesses.size(), 0);
@@ -144,25 +161,37 @@ struct ProtobufDecoder::State {
     kernel.distribution = same<Distribution>(in.distribution(), "distribution", kDistributionNames);
     kernel.bytes_per_thread_access = in.bytes_per_thread_access();
     kernel.coverage = same<Coverage>(in.coverage(), "coverage", kCoverageNames);
-    kernel.accesses.resize(static_cast<std::size_t>(in.accesses_size()));
-    for (int i = 0; i < in.accesses_size(); ++i) {
-      ObjectAccess& access = kernel.accesses[static_cast<std::size_t>(i)];
-      access.object = in.accesses(i).object();
-      unpack_extents(in.accesses(i).extents(), access.extents);
+    if (in.access_objects_size() != in.extent_counts_size()) {
+      throw_input_error("{} accesses with {} lists of extents", in.access_objects_size(), in.extent_counts_size());
     }
+    resize(kernel.accesses, static_cast<std::size_t>(in.access_objects_size()));
+    ExtentUnpacker extents(in.extents());
+    for (int i = 0; i < in.access_objects_size(); ++i) {
+      ObjectAccess& access = kernel.accesses[static_cast<std::size_t>(i)];
+      access.object = in.access_objects(i);
+      extents.take(in.extent_counts(i), access.extents);
+    }
+    extents.finish();
     get_touches(in, kernel);
     kernel.phases.resize(static_cast<std::size_t>(in.phases_size()));
     for (int i = 0; i < in.phases_size(); ++i) {
-      const proto::Phase& item = in.phases(i);
-      Phase& phase = kernel.phases[static_cast<std::size_t>(i)];
-      phase.first_block = item.first_block();
-      phase.block_count = item.block_count();
-      phase.accesses.resize(static_cast<std::size_t>(item.accesses_size()));
-      for (int k = 0; k < item.accesses_size(); ++k) {
-        phase.accesses[static_cast<std::size_t>(k)].slot = item.accesses(k).slot();
-        unpack_extents(item.accesses(k).extents(), phase.accesses[static_cast<std::size_t>(k)].extents);
-      }
+      get(in.phases(i), kernel.phases[static_cast<std::size_t>(i)]);
     }
+  }
+  static void get(const proto::Phase& in, Phase& phase) {
+    if (in.slots_size() != in.extent_counts_size()) {
+      throw_input_error("a phase of {} slots with {} lists of extents", in.slots_size(), in.extent_counts_size());
+    }
+    phase.first_block = in.first_block();
+    phase.block_count = in.block_count();
+    phase.accesses.resize(static_cast<std::size_t>(in.slots_size()));
+    ExtentUnpacker extents(in.extents());
+    for (int i = 0; i < in.slots_size(); ++i) {
+      PhaseAccess& access = phase.accesses[static_cast<std::size_t>(i)];
+      access.slot = in.slots(i);
+      extents.take(in.extent_counts(i), access.extents);
+    }
+    extents.finish();
   }
 
   void get(const proto::Memcpy& in, Memcpy& copy) const {
@@ -208,7 +237,8 @@ struct ProtobufDecoder::State {
   }
   void get(const proto::HostAccess& in, HostAccess& access) const {
     access.object = in.object();
-    unpack_extents(in.extents(), access.extents);
+    ExtentUnpacker extents(in.extents());
+    extents.take(extents.left(), access.extents);
     access.touches.reserve(static_cast<std::size_t>(in.touches_size()));
     std::uint64_t previous = 0;
     for (const std::uint64_t number : in.touches()) {
@@ -252,33 +282,33 @@ struct ProtobufDecoder::State {
   void get_record(const proto::Entry& entry, std::string_view message, Record& record) {
     switch (entry.record_case()) {
       case proto::Entry::kKernel:
-        return get(entry.kernel(), reset_to<Kernel>(record));
+        return get(entry.kernel(), reset_to<Kernel>(record, spare_kernel));
       case proto::Entry::kObjectAlloc:
-        return get(entry.object_alloc(), reset_to<ObjectAlloc>(record));
+        return get(entry.object_alloc(), reset_to<ObjectAlloc>(record, spare_kernel));
       case proto::Entry::kObjectFree:
-        return get(entry.object_free(), reset_to<ObjectFree>(record));
+        return get(entry.object_free(), reset_to<ObjectFree>(record, spare_kernel));
       case proto::Entry::kTensorAlloc:
-        return get(entry.tensor_alloc(), reset_to<TensorAlloc>(record));
+        return get(entry.tensor_alloc(), reset_to<TensorAlloc>(record, spare_kernel));
       case proto::Entry::kTensorFree:
-        return get(entry.tensor_free(), reset_to<TensorFree>(record));
+        return get(entry.tensor_free(), reset_to<TensorFree>(record, spare_kernel));
       case proto::Entry::kMemoryCopy:
-        return get(entry.memory_copy(), reset_to<Memcpy>(record));
+        return get(entry.memory_copy(), reset_to<Memcpy>(record, spare_kernel));
       case proto::Entry::kMemorySet:
-        return get(entry.memory_set(), reset_to<Memset>(record));
+        return get(entry.memory_set(), reset_to<Memset>(record, spare_kernel));
       case proto::Entry::kPrefetch:
-        return get(entry.prefetch(), reset_to<Prefetch>(record));
+        return get(entry.prefetch(), reset_to<Prefetch>(record, spare_kernel));
       case proto::Entry::kAdvise:
-        return get(entry.advise(), reset_to<Advise>(record));
+        return get(entry.advise(), reset_to<Advise>(record, spare_kernel));
       case proto::Entry::kDiscard:
-        return get(entry.discard(), reset_to<Discard>(record));
+        return get(entry.discard(), reset_to<Discard>(record, spare_kernel));
       case proto::Entry::kSync:
-        return get(entry.sync(), reset_to<Sync>(record));
+        return get(entry.sync(), reset_to<Sync>(record, spare_kernel));
       case proto::Entry::kHostAccess:
-        return get(entry.host_access(), reset_to<HostAccess>(record));
+        return get(entry.host_access(), reset_to<HostAccess>(record, spare_kernel));
       case proto::Entry::kRange:
-        return get(entry.range(), reset_to<Range>(record));
+        return get(entry.range(), reset_to<Range>(record, spare_kernel));
       case proto::Entry::kUvmCounter:
-        return get(entry.uvm_counter(), reset_to<UvmCounter>(record));
+        return get(entry.uvm_counter(), reset_to<UvmCounter>(record, spare_kernel));
       case proto::Entry::kHeader:
       case proto::Entry::kEnd:
       case proto::Entry::RECORD_NOT_SET:
@@ -302,7 +332,11 @@ EntryKind ProtobufDecoder::take(std::string_view& frame, Record& record, Header&
   if (size > kMaxRecordBytes) {
     throw_input_error("a message of {} bytes; allowed: at most {}", size, kMaxRecordBytes);
   }
-  state_->arena.Reset();
+  if (state_->bytes_in_arena > kArenaBytes / 16) {
+    state_->arena.Reset();
+    state_->bytes_in_arena = 0;
+  }
+  state_->bytes_in_arena += size + 64;
   auto& entry = *google::protobuf::Arena::CreateMessage<proto::Entry>(&state_->arena);
   if (!entry.ParseFromArray(frame.data(), static_cast<int>(size))) {
     throw_input_error("a message that is no trace entry");

@@ -107,9 +107,9 @@ struct ProtobufEncoder::State {
     out.set_bytes_per_thread_access(kernel.bytes_per_thread_access);
     out.set_coverage(same<proto::Coverage>(kernel.coverage));
     for (const ObjectAccess& access : kernel.accesses) {
-      auto& item = *out.add_accesses();
-      item.set_object(access.object);
-      pack_extents(access.extents, *item.mutable_extents());
+      out.add_access_objects(access.object);
+      out.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
+      pack_extents(access.extents, *out.mutable_extents());
     }
     put_touches(kernel, out);
     for (const Phase& phase : kernel.phases) {
@@ -117,9 +117,9 @@ struct ProtobufEncoder::State {
       item.set_first_block(phase.first_block);
       item.set_block_count(phase.block_count);
       for (const PhaseAccess& access : phase.accesses) {
-        auto& part = *item.add_accesses();
-        part.set_slot(access.slot);
-        pack_extents(access.extents, *part.mutable_extents());
+        item.add_slots(access.slot);
+        item.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
+        pack_extents(access.extents, *item.mutable_extents());
       }
     }
   }

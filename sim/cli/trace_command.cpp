@@ -1,0 +1,423 @@
+#include "sim/cli/trace_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "sim/cli/options.h"
+#include "sim/cli/values.h"
+#include "sim/common/error.h"
+#include "sim/trace/generate.h"
+#include "sim/trace/import_raw.h"
+#include "sim/trace/names.h"
+#include "sim/trace/reader.h"
+#include "sim/trace/statistics.h"
+#include "sim/trace/validate.h"
+#include "sim/trace/writer.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+using Arguments = std::vector<std::string>;
+
+constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [options]
+
+Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations.
+
+Examples:
+  uvmsim trace info workloads/gpt2_h200.uvmt
+  uvmsim trace info workloads/gpt2_h200.uvmt --json | jq .peak_managed_bytes
+)";
+constexpr const char* kDumpUsage = R"(usage: uvmsim trace dump TRACE [-o OUT.jsonl] [options]
+
+Writes a trace as JSON lines, one record per line: the form to read, to search and to edit. `pack` turns it back
+without loss. sim/trace/README.md lists the keys.
+
+Examples:
+  uvmsim trace dump workloads/gpt2_h200.uvmt | grep '"t":"kernel"' | head -3
+  uvmsim trace dump cut_off.uvmt --partial -o rest.jsonl
+)";
+constexpr const char* kPackUsage = R"(usage: uvmsim trace pack TRACE -o OUT.uvmt [options]
+
+Checks a trace (JSON lines, plain or zstd-compressed, or .uvmt) and writes it as .uvmt.
+
+Examples:
+  uvmsim trace pack mine.jsonl -o mine.uvmt
+  uvmsim trace dump a.uvmt | sed 's/"duration_ns":900/"duration_ns":1800/' | uvmsim trace pack - -o b.uvmt
+)";
+constexpr const char* kValidateUsage = R"(usage: uvmsim trace validate TRACE... [options]
+
+Checks that every record can be read and makes sense: nothing touched before it is allocated or after it is freed, no
+access beyond its object, no double free, no overlap, ranges and iterations nested. The first mistake is named and ends
+the command with exit code 2.
+
+Examples:
+  uvmsim trace validate mine.jsonl
+  uvmsim trace validate workloads/*.uvmt
+)";
+constexpr const char* kImportUsage = R"(usage: uvmsim trace import raw RECORDING -o OUT.uvmt [options]
+
+Converts a raw recording of 64 KB pages per kernel (JSON lines, plain or zstd-compressed) into a trace.
+workloads/README.md says what such a recording holds and what the conversion decides.
+
+Example:
+  uvmsim trace import raw workloads/raw/gpt2_h200_raw.jsonl.zst -o gpt2.uvmt
+)";
+constexpr const char* kGenerateUsage = R"(usage: uvmsim trace generate PATTERN -o OUT.uvmt [options]
+
+Writes a synthetic program whose behaviour has a known answer. The same options give the same trace.
+
+Examples:
+  uvmsim trace generate sequential --bytes 256MiB --repeats 3 -o scan.uvmt
+      reads 256 MiB three times; with less memory than that an LRU faults on every page, every time
+  uvmsim trace generate zipf --bytes 1GiB --kernels 100 --touches 20000 --zipf-exponent 0.9 --seed 7 -o zipf.uvmt
+  uvmsim trace generate tiled_matmul --bytes 768MiB --tile 256 -o matmul.uvmt
+  uvmsim trace generate pointer_chase --bytes 64MiB --stride-bytes 64KiB -o chase.jsonl
+)";
+constexpr const char* kUsage = R"(usage: uvmsim trace VERB ...
+
+Verbs:
+  info       what a trace holds
+  dump       write a trace as JSON lines
+  pack       write a trace as .uvmt
+  validate   check traces
+  import     convert recordings of other tools: raw
+  generate   write synthetic programs with known answers
+
+Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard
+input or output. `uvmsim trace VERB --help` explains a verb.
+)";
+
+po::value_semantic* text(const char* name) { return po::value<std::string>()->value_name(name); }
+
+// The options of one verb, parsed.
+class Values {
+ public:
+  Values(const std::string& verb, const char* usage, const po::options_description& options, const Arguments& arguments,
+         std::size_t positional_limit)
+      : verb_(verb), values_(parse_options("trace " + verb, arguments, options, positional_limit)) {
+    if (values_["help"].as<bool>()) {
+      std::ostringstream listing;
+      listing << options;
+      fmt::print("{}\n{}", usage, listing.str());
+      help_ = true;
+    }
+  }
+
+  bool help() const { return help_; }
+  bool flag(const char* name) const { return values_[name].as<bool>(); }
+  bool given(const char* name) const { return values_.count(name) != 0; }
+  std::string string(const char* name) const { return values_[name].as<std::string>(); }
+  Arguments positional() const { return positional_arguments(values_); }
+  std::string trace() const {
+    const Arguments found = positional();
+    if (found.empty()) {
+      throw_input_error("no trace given; `uvmsim trace {} --help` shows examples", verb_);
+    }
+    return found.front();
+  }
+  std::string output() const {
+    if (!given("output")) {
+      throw_input_error("no output given: add -o FILE; `uvmsim trace {} --help` shows examples", verb_);
+    }
+    return string("output");
+  }
+
+ private:
+  std::string verb_;
+  po::variables_map values_;
+  bool help_ = false;
+};
+
+po::options_description common_options() {
+  po::options_description options("Options", 110, 70);
+  options.add_options()("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+void add_partial(po::options_description& options) {
+  options.add_options()("partial", po::bool_switch(), "of a file that is cut off or damaged, take what is whole");
+}
+void add_output(po::options_description& options, const char* meaning) {
+  options.add_options()("output,o", text("FILE"), meaning);
+}
+void add_level(po::options_description& options) {
+  options.add_options()("level", text("N"), "zstd compression level of .uvmt, 1 to 19, default 3");
+}
+
+trace::WriterOptions writer_options(const Values& values) {
+  trace::WriterOptions options;
+  if (values.given("level")) {
+    const std::uint64_t level = parse_unsigned("--level", values.string("level"));
+    if (level < 1 || level > 19) {
+      throw_input_error("--level: {} is no level; allowed: 1 to 19", level);
+    }
+    options.compression_level = static_cast<int>(level);
+  }
+  return options;
+}
+
+void warn_truncated(const trace::TraceReader& reader) {
+  if (reader.truncated()) {
+    fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
+  }
+}
+
+// Copies all records, checked when there is a validator.
+void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace::Validator* validator) {
+  trace::Record record;
+  while (reader.next(record)) {
+    if (validator != nullptr) {
+      validator->check(record, reader.position());
+    }
+    writer.write(record);
+  }
+  if (validator != nullptr) {
+    validator->finish(reader.truncated());
+  }
+  warn_truncated(reader);
+}
+
+int info(const Arguments& arguments) {
+  auto options = common_options();
+  add_partial(options);
+  options.add_options()("json", po::bool_switch(), "print one JSON object");
+  const Values values("info", kInfoUsage, options, arguments, 1);
+  if (values.help()) {
+    return 0;
+  }
+  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+  const auto statistics = trace::summarize(reader);
+  fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics) : trace::statistics_text(statistics));
+  warn_truncated(reader);
+  return 0;
+}
+
+int dump(const Arguments& arguments) {
+  auto options = common_options();
+  add_partial(options);
+  add_output(options, "where to, ends in .jsonl; standard output when left out");
+  const Values values("dump", kDumpUsage, options, arguments, 1);
+  if (values.help()) {
+    return 0;
+  }
+  const std::string output = values.given("output") ? values.output() : "-";
+  if (trace::format_of_path(output) != trace::TraceFormat::kJsonLines) {
+    throw_input_error("-o {}: dump writes JSON lines; allowed: names that end in .jsonl (pack writes .uvmt)", output);
+  }
+  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+  trace::TraceWriter writer(output, reader.header());
+  copy_records(reader, writer, nullptr);
+  writer.finish();
+  return 0;
+}
+
+int pack(const Arguments& arguments) {
+  auto options = common_options();
+  add_partial(options);
+  add_output(options, "where to, ends in .uvmt");
+  add_level(options);
+  options.add_options()("no-validate", po::bool_switch(), "do not check that the records make sense together");
+  const Values values("pack", kPackUsage, options, arguments, 1);
+  if (values.help()) {
+    return 0;
+  }
+  const std::string output = values.output();
+  if (trace::format_of_path(output) != trace::TraceFormat::kUvmt) {
+    throw_input_error("-o {}: pack writes .uvmt; allowed: names that end in .uvmt (dump writes .jsonl)", output);
+  }
+  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+  trace::TraceWriter writer(output, reader.header(), writer_options(values));
+  trace::Validator validator(reader.name(), reader.header());
+  copy_records(reader, writer, values.flag("no-validate") ? nullptr : &validator);
+  writer.finish();
+  return 0;
+}
+
+int validate(const Arguments& arguments) {
+  auto options = common_options();
+  add_partial(options);
+  const Values values("validate", kValidateUsage, options, arguments, 1000000);
+  if (values.help()) {
+    return 0;
+  }
+  values.trace();  // at least one
+  for (const std::string& path : values.positional()) {
+    trace::TraceReader reader(path, {values.flag("partial")});
+    trace::validate(reader);
+    fmt::print("{}: {} records, valid\n", reader.name(), reader.position().record);
+    warn_truncated(reader);
+  }
+  return 0;
+}
+
+int import(const Arguments& arguments) {
+  auto options = common_options();
+  add_output(options, "where to, ends in .uvmt or .jsonl");
+  add_level(options);
+  options.add_options()("kind", text("KIND"), "what the recorded allocations become: managed (default) or device");
+  options.add_options()("quantum-bytes", text("SIZE"), "unit of the accesses, default 512; must divide every address");
+  options.add_options()("provenance", text("TEXT"), "where the recording comes from, for the trace's header");
+  const Values values("import", kImportUsage, options, arguments, 2);
+  if (values.help()) {
+    return 0;
+  }
+  const Arguments positional = values.positional();
+  if (positional.size() != 2 || positional.front() != "raw") {
+    throw_input_error("import takes a kind of recording and a file: `uvmsim trace import raw RECORDING -o OUT.uvmt`");
+  }
+  trace::ImportOptions import_options;
+  if (values.given("kind")) {
+    const std::string kind = parse_choice("--kind", values.string("kind"), {"managed", "device"});
+    import_options.kind = kind == "managed" ? trace::ObjectKind::kManaged : trace::ObjectKind::kDevice;
+  }
+  if (values.given("quantum-bytes")) {
+    const std::uint64_t bytes = parse_size("--quantum-bytes", values.string("quantum-bytes"));
+    import_options.quantum_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX));
+  }
+  if (values.given("provenance")) {
+    import_options.provenance = values.string("provenance");
+  }
+
+  trace::RawImporter importer(positional[1], import_options);
+  trace::TraceWriter writer(values.output(), importer.header(), writer_options(values));
+  trace::Validator validator(positional[1], importer.header());
+  trace::Record record;
+  while (importer.next(record)) {
+    validator.check(record);
+    writer.write(record);
+  }
+  validator.finish();
+  writer.finish();
+  const trace::ImportSummary& summary = importer.summary();
+  fmt::print(stderr, "{}: {} kernels, {} objects; {} touched pages outside of every object were left out\n",
+             positional[1], summary.kernels, summary.objects, summary.pages_outside);
+  return 0;
+}
+
+std::string patterns_text() {
+  std::string out = "\nPatterns (N pages of 4096 bytes, K kernels per repeat):\n";
+  for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {
+    out += fmt::format("  {}\n      {}\n      {}\n", pattern.name, pattern.summary, pattern.answer);
+  }
+  return out;
+}
+
+std::uint32_t thousandths(const std::string& option, const std::string& value) {
+  return value == "0" ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_osf(option, value), UINT32_MAX));
+}
+
+int generate(const Arguments& arguments) {
+  auto options = common_options();
+  add_output(options, "where to, ends in .uvmt or .jsonl");
+  add_level(options);
+  trace::GeneratorOptions program;
+  // Every option with what it sets, so that declaring, reading and checking cannot fall apart.
+  struct Option {
+    const char* name;
+    const char* value;
+    const char* meaning;
+    std::function<void(const std::string& option, const std::string& value)> set;
+  };
+  const auto size = [](std::uint64_t& target) {
+    return [&target](const std::string& option, const std::string& value) { target = parse_size(option, value); };
+  };
+  const auto number = [](auto& target) {
+    return [&target](const std::string& option, const std::string& value) {
+      using Target = std::remove_reference_t<decltype(target)>;
+      const std::uint64_t parsed = parse_unsigned(option, value);
+      if (parsed > static_cast<std::uint64_t>(std::numeric_limits<Target>::max())) {
+        throw_input_error("{}: {} is too large; allowed: up to {}", option, value, std::numeric_limits<Target>::max());
+      }
+      target = static_cast<Target>(parsed);
+    };
+  };
+  const std::vector<Option> known = {
+      {"bytes", "SIZE", "all objects together, default 64MiB", size(program.bytes)},
+      {"repeats", "N", "iterations of the whole pattern, default 1", number(program.repeats)},
+      {"kernels", "N", "kernels per repeat, default 1", number(program.kernels)},
+      {"write-percent", "N", "share of the pages that is written, default 0", number(program.write_percent)},
+      {"seed", "N", "of random, zipf and pointer_chase, default 1", number(program.seed)},
+      {"stride-bytes", "SIZE", "of strided and pointer_chase, default 64KiB", size(program.stride_bytes)},
+      {"touches", "N", "draws per kernel of random and zipf, default 4096", number(program.touches)},
+      {"zipf-exponent", "X", "of zipf, up to three digits after the point, default 1",
+       [&program](const std::string& option, const std::string& value) {
+         program.zipf_exponent_thousandths = thousandths(option, value);
+       }},
+      {"halo-bytes", "SIZE", "of stencil, default 64KiB", size(program.halo_bytes)},
+      {"tile", "N", "of tiled_matmul, edge in elements, default 128", number(program.tile)},
+      {"element-bytes", "N", "of tiled_matmul: 1, 2, 4 or 8, default 4", number(program.element_bytes)},
+      {"blocks-per-phase", "N", "of tiled_matmul, default one row of tiles", number(program.blocks_per_phase)},
+      {"scans", "N", "of repeated_scan, passes inside a kernel, default 4", number(program.scans)},
+      {"duration-ns", "N", "of every kernel; default 2 us + 1 ns per 1000 bytes touched", number(program.duration_ns)},
+      {"host-gap-ns", "N", "host time before every kernel, default 0", number(program.host_gap_ns)},
+      {"grid", "N", "thread blocks, default by the bytes touched", number(program.grid)},
+      {"block", "N", "threads per block, default 256", number(program.block)},
+  };
+  for (const Option& option : known) {
+    options.add_options()(option.name, text(option.value), option.meaning);
+  }
+  options.add_options()("no-host-data", po::bool_switch(),
+                        "leave the objects untouched by the host before the kernels");
+
+  const Values values("generate", kGenerateUsage, options, arguments, 1);
+  if (values.help()) {
+    fmt::print("{}", patterns_text());
+    return 0;
+  }
+  const Arguments positional = values.positional();
+  if (positional.empty()) {
+    throw_input_error("no pattern given; `uvmsim trace generate --help` lists them");
+  }
+  program.pattern = positional.front();
+  program.host_data = !values.flag("no-host-data");
+  for (const Option& option : known) {
+    if (values.given(option.name)) {
+      option.set(std::string("--") + option.name, values.string(option.name));
+    }
+  }
+  const auto generated = trace::make_program(program);
+  trace::TraceWriter writer(values.output(), generated->header(), writer_options(values));
+  trace::Record record;
+  while (generated->next(record)) {
+    writer.write(record);
+  }
+  writer.finish();
+  return 0;
+}
+
+struct Verb {
+  std::string_view name;
+  int (*run)(const Arguments& arguments);
+};
+constexpr std::array kVerbs = {Verb{"info", info},         Verb{"dump", dump},     Verb{"pack", pack},
+                               Verb{"validate", validate}, Verb{"import", import}, Verb{"generate", generate}};
+
+}  // namespace
+
+int trace_command(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    fmt::print("{}", kUsage);
+    return 0;
+  }
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == name) {
+      return verb.run({arguments.begin() + 1, arguments.end()});
+    }
+    names.push_back(verb.name);
+  }
+  throw_input_error("trace: unknown verb '{}'{}", trace::printable(name), trace::allowed_hint(name, names));
+}
+
+}  // namespace uvmsim::cli
