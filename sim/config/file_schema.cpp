@@ -76,13 +76,11 @@ ordered_json stated_schema(const std::string& definition) {
   return schema;
 }
 
-ordered_json parameter_schema(const Parameter& parameter, bool in_list) {
+// Without the default: figures are fitted more often than names and ranges change.
+ordered_json parameter_schema(const Parameter& parameter) {
   const std::string_view unit = unit_name(parameter.unit);
   ordered_json schema;
   schema["description"] = fmt::format("{}{}", parameter.doc, unit.empty() ? "" : fmt::format(" ({})", unit));
-  if (!in_list && !parameter.is_unset()) {
-    schema["default"] = std::visit([](const auto& value) { return ordered_json(value); }, value_of(parameter));
-  }
   schema["$ref"] = "#/$defs/stated_" + definition_name(parameter);
   return schema;
 }
@@ -108,6 +106,9 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
     object["type"] = "object";
     object["additionalProperties"] = false;
     object["properties"]["source"] = reference_to("source");
+    if (top && !group->is_list) {
+      object["properties"]["source_of_defaults"] = reference_to("source");
+    }
     if (!top) {  // a group inside a list, where everything has to be stated
       parent["required"].push_back(name);
     }
@@ -145,7 +146,7 @@ std::string system_file_schema() {
     const std::size_t dot = key.rfind('.');
     const std::string name = key.substr(dot + 1);
     ordered_json& group = group_schema(document, std::string_view(key).substr(0, dot));
-    group["properties"][name] = parameter_schema(parameter, in_list);
+    group["properties"][name] = parameter_schema(parameter);
     if (in_list) {
       group["required"].push_back(name);
     }

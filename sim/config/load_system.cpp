@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <system_error>
-#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/config/assign.h"
@@ -129,21 +127,17 @@ void check_tlb(const std::string& where, std::string_view level, std::uint32_t e
   }
 }
 
-// Keys of --set values: digits are an integer, true and false a switch, the rest text.
-ordered_json scalar(const std::string& text) {
+// The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
+ordered_json scalar(const Parameter& parameter, const std::string& text) {
+  if (!parameter.is_integer() && !parameter.is_boolean()) {
+    return text;
+  }
   if (text == "true" || text == "false") {
     return text == "true";
   }
-  const std::size_t first_digit = text.starts_with('-') ? 1 : 0;
-  const bool digits = text.size() > first_digit && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(first_digit),
-                                                               text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digits) {
-    const ordered_json number = ordered_json::parse(text, nullptr, false);
-    if (number.is_number()) {
-      return number;
-    }
-  }
-  return text;
+  const bool is_number = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
+  const ordered_json number = is_number ? ordered_json::parse(text, nullptr, false) : ordered_json();
+  return number.is_number() ? number : ordered_json(text);
 }
 
 }  // namespace
@@ -165,7 +159,7 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
   std::vector<std::string> keys;
   for (const Parameter& parameter : parameters(config)) {
     if (parameter.key == key) {
-      assign(parameter, scalar(assignment.substr(equals + 1)), where);
+      assign(parameter, scalar(parameter, assignment.substr(equals + 1)), where);
       config.sources[key] = where;
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace uvmsim::config {
 namespace {
@@ -28,14 +29,29 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
   return edits[a.size()][b.size()];
 }
 
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  const auto differ =
+      std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
+  return static_cast<std::size_t>(differ.first - a.begin());
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string_view compared = name.substr(0, kLongestCompared);
-  const auto nearest = std::min_element(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-    return edits_between(compared, a) < edits_between(compared, b);
-  });
-  return nearest == candidates.end() ? "" : *nearest;
+  std::string nearest;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  std::size_t longest = 0;
+  for (const std::string& candidate : candidates) {
+    const std::size_t edits = edits_between(compared, candidate);
+    const std::size_t prefix = common_prefix(compared, candidate);
+    if (edits < fewest || (edits == fewest && prefix > longest)) {
+      nearest = candidate;
+      fewest = edits;
+      longest = prefix;
+    }
+  }
+  return nearest;
 }
 
 }  // namespace uvmsim::config

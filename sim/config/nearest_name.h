@@ -7,8 +7,8 @@
 
 namespace uvmsim::config {
 
-// The candidate with the fewest single-character edits to `name` (a swap of neighbours counts once); the first of
-// equals. Empty when there are no candidates.
+// The candidate with the fewest single-character edits to `name` (a swap of neighbours counts once); of
+// equals the one with the longer common beginning, then the first. Empty when there are no candidates.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace uvmsim::config

@@ -20,6 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kSource = "source";
+constexpr const char* kSourceOfDefaults = "source_of_defaults";
 constexpr const char* kValue = "value";
 constexpr std::size_t kMostListed = 64;  // GPUs of one server
 
@@ -109,17 +110,38 @@ class SystemFileReader {
       throw_input_error("{}: is {}; allowed: an object with the keys of '{}'", at(key), json_kind(value),
                         without_indices(key));
     }
-    const std::string source = value.contains(kSource) ? source_of(key, value.at(kSource)) : outer_source;
+    const std::string source =
+        value.contains(kSource) ? source_of(joined(key, kSource), value.at(kSource)) : outer_source;
     for (const auto& [name, member] : value.items()) {
-      if (name != kSource) {
+      if (name != kSource && name != kSourceOfDefaults) {
         read_member(key, name, member, source);
       }
+    }
+    if (value.contains(kSourceOfDefaults)) {
+      cover_defaults(key, value.at(kSourceOfDefaults));
+    }
+  }
+
+  // What neither this file nor one below it states keeps uvmsim's default; the group may say where that comes from.
+  void cover_defaults(const std::string& group, const ordered_json& value) {
+    const std::string key = joined(group, kSourceOfDefaults);
+    const std::string source = source_of(key, value);
+    bool covers = false;
+    for (const auto& [name, parameter] : parameters_) {
+      if (name.starts_with(group + ".") && parameter.needs_source() && !config_.sources.contains(name)) {
+        config_.sources[name] = source;
+        covers = true;
+      }
+    }
+    if (!covers) {
+      throw_input_error("{}: the whole group is stated; allowed: in a group with parameters left at their defaults",
+                        at(key));
     }
   }
 
   std::string source_of(const std::string& key, const ordered_json& value) const {
     if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      throw_input_error("{}/source: {} is not allowed; allowed: a text that says where the number comes from", at(key),
+      throw_input_error("{}: {} is not allowed; allowed: a text that says where the number comes from", at(key),
                         json_excerpt(value));
     }
     return value.get<std::string>();
@@ -132,7 +154,7 @@ class SystemFileReader {
     if (stated.is_object()) {
       for (const auto& [name, member] : stated.items()) {
         if (name == kSource) {
-          source = source_of(parameter.key, member);
+          source = source_of(joined(parameter.key, kSource), member);
         } else if (name != kValue) {
           throw_input_error("{}/{}: unknown key; allowed: 'value' and 'source'", where, name);
         }
@@ -164,7 +186,7 @@ class SystemFileReader {
       }
       return keys;
     }
-    keys.emplace_back(kSource);
+    keys = {kSource, kSourceOfDefaults};
     for (const auto& [key, parameter] : parameters_) {
       if (key.starts_with(prefix + ".")) {
         const std::string rest = key.substr(prefix.size() + 1);

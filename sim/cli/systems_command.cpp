@@ -1,0 +1,119 @@
+#include "sim/cli/systems_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/cli/options.h"
+#include "sim/common/error.h"
+#include "sim/config/load_system.h"
+#include "sim/config/system_text.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kUsage = R"(usage: uvmsim systems [NAME|FILE] [options]
+
+Without NAME: every system that can be named, with one line about each.
+With NAME or FILE: every parameter of that system with value, unit, source and meaning.
+
+Systems are JSON files, looked for in the folders that UVMSIM_CONFIG_PATH lists, then among those that come with
+uvmsim. A name with a '/' or that ends in .json is a file. configs/README.md describes the format.
+
+Examples:
+  uvmsim systems
+  uvmsim systems h200-sxm-pcie5
+  uvmsim systems a100-pcie-80g --set "costs.batch_ns=7 us" --json > my-system.json
+
+)";
+
+struct Listed {
+  std::string name, path, description, problem;  // one of the last two
+};
+
+std::vector<Listed> list_all(const std::vector<std::string>& search_path) {
+  std::vector<Listed> listed;
+  for (const config::SystemFile& file : config::list_systems(search_path)) {
+    Listed system{file.name, file.path, "", ""};
+    try {
+      system.description = config::load_system(file.path, search_path).description;
+    } catch (const InputError& error) {
+      system.problem = error.what();  // one broken file does not hide the others
+    }
+    listed.push_back(std::move(system));
+  }
+  return listed;
+}
+
+int print_list(const std::vector<std::string>& search_path, bool as_json) {
+  const std::vector<Listed> listed = list_all(search_path);
+  if (as_json) {
+    nlohmann::ordered_json document{{"schema_version", 1}, {"systems", nlohmann::ordered_json::array()}};
+    for (const Listed& system : listed) {
+      nlohmann::ordered_json entry{{"name", system.name}, {"path", system.path}};
+      entry[system.problem.empty() ? "description" : "problem"] =
+          system.problem.empty() ? system.description : system.problem;
+      document["systems"].push_back(std::move(entry));
+    }
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    std::size_t width = 0;
+    for (const Listed& system : listed) {
+      width = std::max(width, system.name.size());
+    }
+    for (const Listed& system : listed) {
+      fmt::print("{:<{}}  {}\n", system.name, width,
+                 system.problem.empty() ? system.description : "cannot be loaded: " + system.problem);
+    }
+    fmt::print("\nuvmsim systems NAME shows every parameter of a system and where it comes from.\n");
+  }
+  const bool all_loaded =
+      std::all_of(listed.begin(), listed.end(), [](const Listed& system) { return system.problem.empty(); });
+  return all_loaded ? 0 : 2;
+}
+
+}  // namespace
+
+int systems_command(const std::vector<std::string>& arguments) {
+  po::options_description options("options");
+  options.add_options()("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
+                        "change a parameter of the system (repeatable)")(
+      "json", po::bool_switch(), "print JSON; with NAME, a complete system file")(
+      "schema", po::bool_switch(), "print the JSON schema of system files")("help", po::bool_switch(),
+                                                                            "print this text");
+  const po::variables_map values = parse_options("systems", arguments, options, 1);
+  if (values["help"].as<bool>()) {
+    std::ostringstream text;
+    text << options;
+    fmt::print("{}{}", kUsage, text.str());
+    return 0;
+  }
+  if (values["schema"].as<bool>()) {
+    fmt::print("{}", config::system_file_schema());
+    return 0;
+  }
+
+  const std::vector<std::string> search_path = config::default_search_path();
+  const bool as_json = values["json"].as<bool>();
+  const std::vector<std::string> names = positional_arguments(values);
+  const bool has_overrides = values.count("set") != 0;
+  if (names.empty()) {
+    if (has_overrides) {
+      throw_input_error("--set needs a system to change; as in uvmsim systems NAME --set KEY=VALUE");
+    }
+    return print_list(search_path, as_json);
+  }
+  config::SystemConfig system = config::load_system(names.front(), search_path);
+  if (has_overrides) {
+    config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
+  }
+  fmt::print("{}", as_json ? config::resolved_json(system) : config::system_report(system));
+  return 0;
+}
+
+}  // namespace uvmsim::cli

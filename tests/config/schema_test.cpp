@@ -1,0 +1,99 @@
+#include "sim/config/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <set>
+
+#include "sim/config/member_count.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/parameter_tables.h"
+
+namespace uvmsim::config {
+namespace {
+
+SystemConfig one_gpu() {
+  SystemConfig config;
+  config.gpus.resize(1);
+  config.host_links.resize(1);
+  return config;
+}
+
+// A new member of a struct in system.h needs its line in the table of that name in parameter_tables.h.
+TEST(Schema, EveryMemberHasItsLine) {
+  EXPECT_EQ(std::size(kGpu), member_count<GpuConfig>()) << "kGpu";
+  EXPECT_EQ(std::size(kGmmu), member_count<GmmuConfig>()) << "kGmmu";
+  EXPECT_EQ(std::size(kLinkDirection), member_count<LinkDirectionConfig>()) << "kLinkDirection";
+  EXPECT_EQ(std::size(kLink) + 2, member_count<LinkConfig>()) << "kLink; its two directions are groups";
+  EXPECT_EQ(std::size(kHost), member_count<HostConfig>()) << "kHost";
+  EXPECT_EQ(std::size(kSsd), member_count<SsdConfig>()) << "kSsd";
+  EXPECT_EQ(std::size(kDriver), member_count<DriverConfig>()) << "kDriver";
+  EXPECT_EQ(std::size(kCosts), member_count<DriverCosts>()) << "kCosts";
+  EXPECT_EQ(std::size(kRuntime), member_count<RuntimeCosts>()) << "kRuntime";
+  // name, description, sources, two lists and six groups; a new group also belongs into parameters().
+  EXPECT_EQ(member_count<SystemConfig>(), 11u);
+}
+
+TEST(Schema, EveryLineIsUsable) {
+  SystemConfig config = one_gpu();
+  std::set<std::string> keys;
+  for (const Parameter& parameter : parameters(config)) {
+    EXPECT_TRUE(keys.insert(parameter.key).second) << parameter.key << " is there twice";
+    EXPECT_FALSE(parameter.doc.empty()) << parameter.key;
+    EXPECT_LE(parameter.minimum, parameter.maximum) << parameter.key;
+    if (std::holds_alternative<std::uint32_t*>(parameter.target)) {
+      EXPECT_LE(parameter.maximum, 0xffffffffu) << parameter.key << " has 32 bits";
+    }
+    const bool in_list = parameter.key.starts_with("gpus.") || parameter.key.starts_with("host_links.");
+    const bool no_default = in_list || parameter.key == "host.pageable_copy_bytes_per_us";
+    EXPECT_TRUE(no_default || !parameter.is_unset()) << parameter.key << ": its default is out of range";
+    store(parameter, value_of(parameter));
+  }
+}
+
+TEST(Schema, EveryGroupIsDescribed) {
+  SystemConfig config = one_gpu();
+  std::set<std::string> described;
+  for (const Group& group : groups()) {
+    described.emplace(group.key);
+  }
+  for (const Parameter& parameter : parameters(config)) {
+    const std::string key = without_indices(parameter.key);
+    EXPECT_TRUE(described.contains(key.substr(0, key.rfind('.')))) << key;
+  }
+}
+
+TEST(Schema, ReplayPoliciesKeepTheirWords) {
+  SystemConfig config;
+  for (const ReplayPolicy policy :
+       {ReplayPolicy::kBlock, ReplayPolicy::kBatch, ReplayPolicy::kBatchFlush, ReplayPolicy::kOnce}) {
+    config.driver.fault_replay_policy = policy;
+    for (const Parameter& parameter : parameters(config)) {
+      if (parameter.key == "driver.fault_replay_policy") {
+        const ParameterValue word = value_of(parameter);
+        config.driver.fault_replay_policy = ReplayPolicy::kBlock;
+        store(parameter, word);
+      }
+    }
+    EXPECT_EQ(config.driver.fault_replay_policy, policy);
+  }
+}
+
+TEST(Schema, Keys) {
+  EXPECT_EQ(json_pointer("host_links.0.host_to_device.run_ns"), "/host_links/0/host_to_device/run_ns");
+  EXPECT_EQ(without_indices("host_links.0.host_to_device.run_ns"), "host_links.host_to_device.run_ns");
+  EXPECT_EQ(without_indices("gmmu"), "gmmu");
+}
+
+TEST(NearestName, FindsTheSmallestEdit) {
+  const std::vector<std::string> names{"batch_ns", "block_ns", "replay_ns"};
+  EXPECT_EQ(nearest_name("bacth_ns", names), "batch_ns");
+  EXPECT_EQ(nearest_name("blok_ns", names), "block_ns");
+  EXPECT_EQ(nearest_name("replay", names), "replay_ns");
+  EXPECT_EQ(nearest_name("", names), "batch_ns");
+  EXPECT_EQ(nearest_name(std::string(100000, 'x'), names), "batch_ns");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+}  // namespace
+}  // namespace uvmsim::config
