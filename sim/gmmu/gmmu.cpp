@@ -33,6 +33,11 @@ const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_
   return config;
 }
 
+// The 16 pages of a 64 KB unit, which are also the pages of one entry of 4 KB pages. `first` is the unit's first page.
+std::uint16_t unit_of(const PageMask& pages, unsigned first) {
+  return static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
+}
+
 }  // namespace
 
 Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters)
@@ -144,7 +149,7 @@ void Gmmu::touch_small_entries(BlockIndex block, const PageMask& pages, std::uin
     std::uint16_t units = 0;
     for (unsigned i = 0; i < kPagesPerEntry; ++i) {
       const unsigned unit = half * kPagesPerEntry + i, first = unit * kPagesPerBigPage;
-      const auto touched = static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
+      const std::uint16_t touched = unit_of(pages, first);
       if (touched == 0) continue;
       if (((big_pages >> unit) & 1) != 0) {
         big_touched += static_cast<unsigned>(std::popcount(touched));
@@ -209,17 +214,21 @@ void Gmmu::invalidate_pages(BlockIndex block, const PageMask& pages) {
   invalidate_entry(actual_, whole, whole_bit);
   if (!baseline_active_) return;  // never seen a smaller entry
   invalidate_entry(baseline_, whole, whole_bit);
-  if (!actual_.l2_small.any(block) && !actual_.walk_cache.may_hold_small_entries(block)) return;
+  const auto held = [&](EntrySize size) {
+    return actual_.l2_small.any(block, size) || actual_.walk_cache.may_hold(block, size);
+  };
+  const bool base = held(EntrySize::k4K), big = held(EntrySize::k64K);
+  if (!base && !big) return;
   for (unsigned half = 0; half < 2; ++half) {
     std::uint16_t units = 0;
     for (unsigned i = 0; i < kPagesPerEntry; ++i) {
       const unsigned first = (half * kPagesPerEntry + i) * kPagesPerBigPage;
-      const auto dropped = static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
+      const std::uint16_t dropped = unit_of(pages, first);
       if (dropped == 0) continue;
       units = static_cast<std::uint16_t>(units | (1u << i));
-      invalidate_entry(actual_, TlbTag::make(block, first, EntrySize::k4K), dropped);
+      if (base) invalidate_entry(actual_, TlbTag::make(block, first, EntrySize::k4K), dropped);
     }
-    if (units == 0) continue;
+    if (units == 0 || !big) continue;
     const unsigned first = half * kPagesPerEntry * kPagesPerBigPage;
     invalidate_entry(actual_, TlbTag::make(block, first, EntrySize::k64K), units);
   }

@@ -22,8 +22,8 @@ class WalkCache {
   // Memory reads of a walk to `pages` (bits) of the group `tag` in this block: 0 when their line is cached. What it
   // read becomes cached.
   std::uint32_t walk(BlockIndex block, TlbTag tag, std::uint16_t pages);
-  // False when no 4 KB or 64 KB translation of the block is cached; may be true although none is.
-  bool may_hold_small_entries(BlockIndex block) const { return small_.any(block); }
+  // False when no translation of this size (k4K or k64K) of the block is cached; may be true although none is.
+  bool may_hold(BlockIndex block, EntrySize size) const { return small_.any(block, size); }
   // The translations of `pages` of a group changed.
   void invalidate(TlbTag tag, std::uint16_t pages);
   void clear();

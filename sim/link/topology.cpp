@@ -42,8 +42,9 @@ Topology::Topology(const config::SystemConfig& system) {
   }
   std::uint64_t sum = has_ssd ? system.ssd.read_bytes_per_us + system.ssd.write_bytes_per_us : 0;
   for (const config::LinkConfig& link : system.host_links) {
-    sum += std::min(link.host_to_device.bytes_per_us, kMaxBytesPerUs) +
-           std::min(link.device_to_host.bytes_per_us, kMaxBytesPerUs);
+    const std::uint64_t both = std::min(link.host_to_device.bytes_per_us, kMaxBytesPerUs) +
+                               std::min(link.device_to_host.bytes_per_us, kMaxBytesPerUs);
+    sum += link.both_ways_bytes_per_us == 0 ? both : std::min(both, link.both_ways_bytes_per_us);
   }
   host_ = shared(system.host.memory_bytes_per_us, sum);
 
