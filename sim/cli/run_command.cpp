@@ -111,12 +111,11 @@ class Runner {
     }
   }
 
-  void print_and_write() {
-    if (!outputs_.standard_output_taken()) {
-      fmt::print("{}",
-                 records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front()) : runs_table(records_of_runs_));
-    }
+  void write_and_print() {
     outputs_.write(records_of_runs_);
+    if (outputs_.standard_output_taken()) return;
+    fmt::print("{}",
+               records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front()) : runs_table(records_of_runs_));
   }
 
  private:
@@ -201,7 +200,7 @@ int run_command(const std::vector<std::string>& arguments) {
   runner.describe_system_and_policies();
   runner.measure();
   runner.run_all();
-  runner.print_and_write();
+  runner.write_and_print();
   return 0;
 }
 

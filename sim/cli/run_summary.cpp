@@ -105,8 +105,9 @@ std::string run_summary(const RunRecord& record) {
   counts("kernels", &Counters::kernels);
 
   std::string text = heading(record);
-  text += fmt::format("footprint {}, capacity {}, OSF {}\n\n", format_bytes(result.footprint_bytes),
-                      format_bytes(result.capacity_bytes), format_factor(report::effective_osf_thousandths(record)));
+  text += fmt::format("footprint {}, capacity {}{}, OSF {}\n\n", format_bytes(result.footprint_bytes),
+                      format_bytes(result.capacity_bytes), record.options.limited ? "" : " (the GPU's own memory)",
+                      format_factor(report::effective_osf_thousandths(record)));
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;

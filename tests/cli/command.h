@@ -1,0 +1,68 @@
+// Runs the built `uvmsim` command as a user would, in a folder of the test's own.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/report/scratch_folder.h"
+
+namespace uvmsim {
+
+struct CommandResult {
+  int exit_code = -1;  // 128 + signal when it was killed
+  std::string out, err;
+};
+
+class CommandTest : public ::testing::Test {
+ protected:
+  // Arguments reach the command as they are. `input` becomes its standard input.
+  CommandResult run(const std::vector<std::string>& arguments, const std::string& input = "") {
+    folder.write(".stdin", input);
+    std::string line = "cd " + quoted(folder.path()) + " && " + quoted(UVMSIM_COMMAND);
+    for (const std::string& argument : arguments) line += " " + quoted(argument);
+    line += " <.stdin >.stdout 2>.stderr";
+    const int status = std::system(line.c_str());
+    CommandResult result;
+    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    result.out = folder.read(".stdout");
+    result.err = folder.read(".stderr");
+    for (const char* name : {".stdin", ".stdout", ".stderr"}) std::filesystem::remove(folder.path(name));
+    return result;
+  }
+
+  // `uvmsim run trace.jsonl --system h200-sxm-pcie5`, with further options.
+  CommandResult run_trace(const std::string& trace, const std::vector<std::string>& options = {}) {
+    folder.write("trace.jsonl", trace);
+    std::vector<std::string> arguments{"run", "trace.jsonl", "--system", "h200-sxm-pcie5"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run(arguments);
+  }
+
+  const ScratchFolder folder;
+
+ private:
+  static std::string quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+  }
+};
+
+// The result is an error as every user should meet it: exit code 2, nothing on standard output, and exactly one line
+// on standard error, which begins with "uvmsim: error: " and holds all the words.
+inline void expect_one_line_error(const CommandResult& result, const std::vector<std::string>& words) {
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, ::testing::StartsWith("uvmsim: error: "));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, ::testing::EndsWith("\n"));
+  for (const std::string& word : words) EXPECT_THAT(result.err, ::testing::HasSubstr(word));
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,220 @@
+// `uvmsim run` with good input: what it prints and writes.
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/common/sha256.h"
+#include "sim/common/version.h"
+#include "tests/cli/command.h"
+#include "tests/cli/small_traces.h"
+
+namespace uvmsim {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+class Run : public CommandTest {};
+
+std::vector<json> json_lines(const std::string& text) {
+  std::vector<json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+TEST_F(Run, HelpAndVersion) {
+  EXPECT_EQ(run({"--version"}).out, std::string("uvmsim ") + version() + "\n");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"}, {"-h"}, {"help"}}) {
+    const auto help = run(arguments);
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.out, HasSubstr("uvmsim run "));
+    EXPECT_THAT(help.err, IsEmpty());
+  }
+  for (const char* command : {"run", "trace", "systems", "policies", "validate"}) {
+    EXPECT_THAT(run({"--help"}).out, HasSubstr(command));
+    const auto help = run({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string("uvmsim ") + command)) << command;
+    EXPECT_EQ(run({"help", command}).out, help.out);
+  }
+}
+
+TEST_F(Run, SummaryOfOneRun) {
+  const auto result = run_trace(two_iterations(16));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(result.out, HasSubstr("trace.jsonl on h200-sxm-pcie5"));
+  EXPECT_THAT(result.out, HasSubstr("footprint 16.00 MiB"));
+  EXPECT_THAT(result.out, HasSubstr("iteration 1"));
+  EXPECT_THAT(result.out, HasSubstr("fault batches"));
+}
+
+TEST_F(Run, TableOfSeveralFactors) {
+  const auto result = run_trace(two_iterations(16), {"--osf", "1,2", "--osf", "4"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("settled iteration"));
+  EXPECT_THAT(result.out, HasSubstr("slowdown"));
+  EXPECT_THAT(result.out, ::testing::ContainsRegex("\n +4 "));
+}
+
+TEST_F(Run, JsonHoldsTheWholeRun) {
+  const std::string trace = two_iterations(16);
+  const auto result =
+      run_trace(trace, {"--osf", "2", "--seed", "7", "--prefetch", "tree:threshold=75", "--json", "r.json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto runs = json_lines(folder.read("r.json"));
+  ASSERT_EQ(runs.size(), 1u);
+  const json& r = runs[0];
+  EXPECT_EQ(r["schema"], "uvmsim.result/1");
+  EXPECT_EQ(r["trace"]["file"], "trace.jsonl");
+  EXPECT_EQ(r["trace"]["sha256"], sha256(trace));
+  EXPECT_EQ(r["trace"]["partial"], false);
+  EXPECT_EQ(r["seed"], 7);
+  EXPECT_EQ(r["policies"]["prefetch"]["parameters"]["threshold"], "75");
+  EXPECT_EQ(r["policies"]["evict"]["name"], "lrm");
+  EXPECT_EQ(r["system"]["name"], "h200-sxm-pcie5");
+  EXPECT_EQ(r["footprint_bytes"], 16 << 20);
+  EXPECT_EQ(r["capacity_bytes"], 8 << 20);
+  EXPECT_EQ(r["osf_thousandths"], 2000);
+  EXPECT_EQ(r["iterations"].size(), 2u);
+  EXPECT_EQ(r["settled"]["index"], 1);
+  EXPECT_EQ(r["counters"]["kernels"], 2);
+  EXPECT_GT(r["counters"]["evictions"], 0);
+  EXPECT_GE(r["slowdown_thousandths"], 1000);
+  EXPECT_GE(r["unlimited"]["slowdown_thousandths"], 1000);
+  EXPECT_GT(r["total_ns"], r["ideal_ns"]);
+}
+
+TEST_F(Run, IterationsAddUpToNoMoreThanTheRun) {
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "2", "--json", "r.json"}).exit_code, 0);
+  const json r = json::parse(folder.read("r.json"));
+  for (const auto& [name, value] : r["counters"].items()) {
+    std::uint64_t sum = 0;
+    for (const auto& one : r["iterations"]) sum += one["counters"][name].get<std::uint64_t>();
+    EXPECT_LE(sum, value.get<std::uint64_t>()) << name;
+  }
+}
+
+TEST_F(Run, SameInputSameBytes) {
+  const std::vector<std::string> options{"--osf", "1.5,3", "--json", "r.json", "--csv", "r.csv"};
+  ASSERT_EQ(run_trace(two_iterations(16), options).exit_code, 0);
+  const std::string first_json = folder.read("r.json"), first_csv = folder.read("r.csv");
+  ASSERT_EQ(run_trace(two_iterations(16), options).exit_code, 0);
+  EXPECT_EQ(folder.read("r.json"), first_json);
+  EXPECT_EQ(folder.read("r.csv"), first_csv);
+  EXPECT_THAT(first_json, Not(HasSubstr(folder.path())));
+}
+
+TEST_F(Run, ALimitAloneOrInAListIsTheSameRun) {
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "1.5,3", "--json", "list.json"}).exit_code, 0);
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "3", "--json", "alone.json"}).exit_code, 0);
+  const std::string list = folder.read("list.json");
+  EXPECT_EQ(list.substr(list.find('\n') + 1), folder.read("alone.json"));
+}
+
+TEST_F(Run, StandardOutputIsOnlyJsonWhenAskedFor) {
+  const auto result = run_trace(two_iterations(4), {"--osf", "1,2", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json_lines(result.out).size(), 2u);
+}
+
+TEST_F(Run, CsvHasOneRowPerIterationAndRun) {
+  ASSERT_EQ(run_trace(two_iterations(4), {"--osf", "1,2", "--csv", "r.csv"}).exit_code, 0);
+  const std::string csv = folder.read("r.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * 3);
+  EXPECT_THAT(csv, HasSubstr(",footprint_bytes,"));
+}
+
+TEST_F(Run, TimelineIsJson) {
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "2", "--timeline", "t.json"}).exit_code, 0);
+  const json events = json::parse(folder.read("t.json"));
+  std::size_t kernels = 0, evictions = 0, batches = 0, transfers = 0, ranges = 0, samples = 0;
+  for (const json& event : events) {
+    const std::string category = event.value("cat", "");
+    kernels += category == "kernel";
+    evictions += category == "eviction";
+    batches += category == "fault batch";
+    transfers += category == "evict" || category == "fault" || category == "prefetch";
+    ranges += category == "range";
+    samples += event["ph"] == "C";
+  }
+  EXPECT_EQ(kernels, 2u);
+  EXPECT_EQ(ranges, 2u);
+  EXPECT_GT(evictions, 0u);
+  EXPECT_GT(batches, 0u);
+  EXPECT_GT(transfers, 0u);
+  EXPECT_GT(samples, 0u);
+}
+
+TEST_F(Run, TimelineDoesNotChangeTheResult) {
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "2", "--json", "a.json"}).exit_code, 0);
+  ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "2", "--json", "b.json", "--timeline", "t.json"}).exit_code, 0);
+  EXPECT_EQ(folder.read("a.json"), folder.read("b.json"));
+}
+
+TEST_F(Run, ReadsStandardInput) {
+  const auto result = run({"run", "-", "--system", "h200-sxm-pcie5", "--osf", "2", "--json", "-"}, two_iterations(4));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["trace"]["sha256"], sha256(two_iterations(4)));
+}
+
+TEST_F(Run, SettingsChangeTheSystemAndAreRecorded) {
+  const auto slow = run_trace(two_iterations(4), {"--set", "costs.batch_ns=900 us", "--json", "-"});
+  const auto fast = run_trace(two_iterations(4), {"--json", "-"});
+  ASSERT_EQ(slow.exit_code, 0) << slow.err;
+  EXPECT_EQ(json::parse(slow.out)["system"]["costs"]["batch_ns"], 900000);
+  EXPECT_GT(json::parse(slow.out)["total_ns"], json::parse(fast.out)["total_ns"]);
+}
+
+TEST_F(Run, CapacityInBytes) {
+  const auto result = run_trace(two_iterations(16), {"--capacity-bytes", "4MiB", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json r = json::parse(result.out);
+  EXPECT_EQ(r["capacity_bytes"], 4 << 20);
+  EXPECT_EQ(r["limit"]["by"], "capacity");
+  EXPECT_EQ(r["osf_thousandths"], 4000);
+}
+
+TEST_F(Run, FootprintInBytes) {
+  const auto result = run_trace(two_iterations(16), {"--footprint-bytes", "32MiB", "--osf", "2", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json r = json::parse(result.out);
+  EXPECT_EQ(r["capacity_bytes"], 16 << 20);
+  EXPECT_EQ(r["osf_thousandths"], 2000);
+  EXPECT_EQ(r["counters"]["evictions"], 0);
+}
+
+// Real unified memory runs a kernel whose set exceeds the GPU's memory; so do we.
+TEST_F(Run, KernelLargerThanTheGpu) {
+  const auto result = run_trace(two_iterations(64), {"--capacity-bytes", "4MiB", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json r = json::parse(result.out);
+  EXPECT_GT(r["counters"]["evictions"], 2 * (64 - 4) / 2 - 1);
+  EXPECT_GE(r["counters"]["faulting_pages"], 1);
+}
+
+TEST_F(Run, AProgramWithoutManagedMemoryRunsUnlimited) {
+  const auto result = run_trace(trace_of({R"({"t":"sync","kind":"device"})"}), {"--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["footprint_bytes"], 0);
+}
+
+TEST_F(Run, VerboseSpeaksOnStandardErrorOnly) {
+  const auto result = run_trace(two_iterations(4), {"--osf", "2", "--verbose", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("OSF 2"));
+  EXPECT_EQ(json_lines(result.out).size(), 1u);
+}
+
+TEST_F(Run, LeavesNoTemporaryFiles) {
+  ASSERT_EQ(run_trace(two_iterations(4), {"--json", "a", "--csv", "b", "--timeline", "c"}).exit_code, 0);
+  EXPECT_THAT(folder.names(), UnorderedElementsAre("a", "b", "c", "trace.jsonl"));
+}
+
+}  // namespace
+}  // namespace uvmsim
