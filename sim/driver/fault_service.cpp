@@ -57,23 +57,23 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
 
   BatchSummary summary;
   Work work(start);
-  work.spend(context_.costs().batch_ns);
+  std::uint64_t fetched = 0;
+  for (const SortedFault& fault : sorted_) fetched += fault.instances;
+  work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
+             context_.costs().fault_entry_ns * sorted_.size());
   for (std::size_t i = 0; i < sorted_.size();) {
     const BlockIndex block(sorted_[i].page / kPagesPerBlock);
     PageMask reads;
     PageMask writes;
-    std::uint32_t raw = 0;
     std::uint64_t previous = ~std::uint64_t{0};
     for (; i < sorted_.size() && sorted_[i].page / kPagesPerBlock == block.value; ++i) {
       const SortedFault& fault = sorted_[i];
-      raw += fault.instances;
       summary.duplicates += fault.page == previous ? fault.instances : fault.instances - 1;
       if (fault.page == previous) continue;  // the most intrusive access of the page came first
       previous = fault.page;
       const bool write = fault.access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
       (write ? writes : reads).set(static_cast<unsigned>(fault.page % kPagesPerBlock));
     }
-    work.spend(context_.costs().raw_fault_ns * raw);
     const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
     summary.faulting_pages += serviced;
     ++summary.blocks;
@@ -101,9 +101,11 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   const PageMask wanted_reads = reads - served_reads;
   const PageMask wanted_writes = writes - served_writes;
   const PageMask wanted = wanted_reads | wanted_writes;
-  if (wanted.empty() || !block.live) return 0;  // stale: nothing to do
-
-  work.spend(context_.costs().block_ns + context_.costs().faulted_page_ns * wanted.count());
+  if (wanted.empty() || !block.live) {  // stale: nothing to do
+    work.spend(context_.costs().stale_block_ns);
+    return 0;
+  }
+  work.spend(context_.costs().block_ns);
   PageMask thrashing;
   Destinations to;
   const bool simple = !block.hints.any() && block.read_duplicated.empty() && !thrashing_.tracks(b);

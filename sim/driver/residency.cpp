@@ -28,12 +28,8 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask populated = absent - copied;
 
   if (!migration.duplicate) {
-    const PageMask host_mapped = host.mapped & absent;
-    if (!host_mapped.empty()) {
-      work.spend(context_.costs().unmap_host_block_ns + context_.costs().unmap_host_page_ns * host_mapped.count());
-      host.mapped -= absent;
-      host.writable -= absent;
-    }
+    host.mapped -= absent;
+    host.writable -= absent;
   } else {
     host.writable -= absent;
   }
@@ -41,9 +37,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   back(work, b, gpu, migration.pages());
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
   if (!populated.empty()) {
-    const std::uint64_t n = populated.count();
-    work.spend(context_.costs().populate_page_ns * n);
-    context_.counters.populated_pages += n;
+    context_.counters.populated_pages += populated.count();
     work.await(ready);
   }
   if (!copied.empty()) {
@@ -51,8 +45,12 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       block.dma_mapped |= self.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
     }
-    copy(work, b, gpu, TransferDirection::kHostToDevice, std::max(work.cpu, ready), migration.demanded & copied,
+    std::uint64_t runs = 0;
+    copied.for_each_run([&](unsigned, unsigned) { ++runs; });
+    work.spend(context_.costs().unmap_host_run_ns * runs + context_.costs().migrate_page_ns * copied.count());
+    copy(work, b, gpu, TransferDirection::kHostToDevice, ready, migration.demanded & copied,
          migration.prefetched & copied, migration.cause);
+    work.spend(context_.costs().after_push_ns);
     const PageMask again = block.evicted & copied;
     context_.counters.refaulted_pages += again.count();
   }
@@ -108,7 +106,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
 void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   UVMSIM_CHECK(mine.resident.contains(pages), "block {}: mapping pages that are not resident", b.value);
-  work.spend(context_.costs().map_page_ns * (pages - mine.mapped).count());
+  work.spend(context_.costs().map_block_ns + context_.costs().map_page_ns * (pages - mine.mapped).count());
   mine.mapped |= pages;
   mine.writable |= writable & pages;
 }
@@ -381,8 +379,12 @@ void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection d
   const bool down = direction == TransferDirection::kDeviceToHost;
   link::CopyEngine& engine =
       context_.topology.engine(gpu, down ? link::Direction::kDeviceToHost : link::Direction::kHostToDevice);
+  const config::DriverCosts& costs = context_.costs();
+  work.spend(costs.push_ns + costs.push_run_ns * runs_.size());
+  const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
+  const Nanoseconds free_at = engine.pushes() == 0 ? Nanoseconds{} : engine.busy_until() + ns(costs.push_gap_ns);
   const Nanoseconds busy_before = engine.busy_time();
-  engine.begin_push(start);
+  engine.begin_push(std::max({start, work.cpu + ns(costs.push_to_engine_ns), free_at}));
   for (TransferEvent& run : runs_) {
     // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
     const std::uint64_t step = context_.system.host.large_pages ? run.bytes : kBasePageBytes;
@@ -396,7 +398,7 @@ void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection d
   }
   const auto busy = static_cast<std::uint64_t>((engine.busy_time() - busy_before).value);
   (down ? context_.counters.dtoh_busy_ns : context_.counters.htod_busy_ns) += busy;
-  work.await(runs_.back().end);
+  work.await(runs_.back().end + ns(costs.copies_done_ns));
 }
 
 void Residency::count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes) {

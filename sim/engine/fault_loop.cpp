@@ -18,26 +18,31 @@ void FaultLoop::advance(Nanoseconds now) {
 
 bool FaultLoop::await_fault() {
   for (KernelRun* run : runs_) {
-    if (buffer_.empty()) {
-      run->advance_to_fault();
-    } else {
-      run->advance(buffer_.next_arrival());
-    }
+    run->advance_to_fault();
+    if (!buffer_.empty()) run->advance(buffer_.next_arrival());
   }
   return !buffer_.empty();
 }
 
-void FaultLoop::look() {
+void FaultLoop::wake(bool faults_waiting) {
   if (state_ != State::kIdle || !await_fault()) return;
   const config::DriverCosts& costs = context_.costs();
-  // A thread that slept long pays for its sleep (measured: the first fault of a kernel on an idle machine).
   const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
-  const bool cold = !served_before_ || arrival - last_end_ > ns(costs.cold_after_ns);
+  const Nanoseconds gap = arrival - last_end_;
+  Nanoseconds delay = ns(costs.wakeup_ns);
+  if (!served_before_ || gap > ns(costs.cold_after_ns)) {
+    delay = ns(costs.first_fault_ns);
+  } else if (faults_waiting) {
+    delay += ns(costs.late_interrupt_ns);
+  } else if (gap < ns(costs.rearm_window_ns)) {
+    const auto left = static_cast<std::uint64_t>((ns(costs.rearm_window_ns) - gap).value);
+    delay += ns(costs.late_interrupt_ns * left / costs.rearm_window_ns);
+  }
   state_ = State::kFetching;
   ++context_.counters.wakeups;
   batches_this_service_ = 0;
   throttled_this_service_ = 0;
-  events_.schedule(arrival + ns(cold ? costs.first_fault_ns : costs.wakeup_ns), EventKind::kFetch, gpu_);
+  events_.schedule(arrival + delay, EventKind::kFetch, gpu_);
 }
 
 void FaultLoop::on_fetch() {
@@ -90,17 +95,17 @@ void FaultLoop::on_replay() {
   last_end_ = now;
   served_before_ = true;
   state_ = State::kIdle;
-  if (!await_fault()) return;
-  const Nanoseconds arrival = std::max(buffer_.next_arrival(), now);
+  const Nanoseconds read = now + ns(costs.poll_read_ns);
+  advance(read);
   const bool service_over = batches_this_service_ >= config.fault_max_batches_per_service ||
                             throttled_this_service_ >= config.fault_max_throttle_per_service;
-  if (service_over || arrival - now > ns(costs.poll_window_ns)) {
-    look();
+  if (!service_over && buffer_.pending(read)) {
+    // The thread looks at PUT again before it leaves its loop.
+    state_ = State::kFetching;
+    events_.schedule(read, EventKind::kFetch, gpu_);
     return;
   }
-  // Still polling: the thread sees the fault as it arrives.
-  state_ = State::kFetching;
-  events_.schedule(arrival + ns(costs.poll_read_ns), EventKind::kFetch, gpu_);
+  wake(service_over && buffer_.pending(read));
 }
 
 }  // namespace uvmsim::engine

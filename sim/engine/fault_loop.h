@@ -24,7 +24,7 @@ class FaultLoop {
   // Kernels compute up to `now`; call before anything changes residency from outside.
   void advance(Nanoseconds now);
   // Lets an idle service thread find the next fault. Call after a kernel started.
-  void look();
+  void look() { wake(false); }
   void on_fetch();   // EventKind::kFetch
   void on_replay();  // EventKind::kReplay
 
@@ -32,6 +32,7 @@ class FaultLoop {
   enum class State : std::uint8_t { kIdle, kFetching, kServicing };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
+  void wake(bool faults_waiting);
   // Runs the kernels until a fault is in the buffer; false when none comes.
   bool await_fault();
 

@@ -3,13 +3,19 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
-#include "sim/common/random.h"
+#include "sim/engine/step_pages.h"
 
 namespace uvmsim::engine {
 
 KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
-                     gmmu::FaultBuffer& buffer, Counters& counters)
-    : work_(std::move(work)), gpu_(gpu), system_(system), space_(space), buffer_(buffer), counters_(counters) {}
+                     gmmu::FaultBuffer& buffer, Counters& counters, std::uint64_t seed)
+    : work_(std::move(work)),
+      gpu_(gpu),
+      system_(system),
+      space_(space),
+      buffer_(buffer),
+      counters_(counters),
+      random_(seed) {}
 
 bool KernelRun::all_mapped() const {
   const ProcessorId self = gpu_processor(gpu_);
@@ -30,17 +36,24 @@ bool KernelRun::missing(const PageRef& page) const {
   return !(page.write ? mine.writable : mine.mapped).test(page.page);
 }
 
+void KernelRun::at(Nanoseconds time, std::uint32_t subject, bool is_sm, std::uint64_t ticket) {
+  events_.push({time, sequence_++, subject, is_sm, ticket});
+}
+
 void KernelRun::start(Nanoseconds now) {
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
+  sms_.resize(sms);
+  sm_order_.resize(sms);
+  for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
   lanes_.resize(work_.lanes);
-  waited_.resize(std::size_t{work_.lanes} * work_.outstanding);
   end_ = now;
+  fault_unit_free_ = now;
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
     lanes_[i].sm = i / work_.lanes_per_sm_group % sms;
     if (take_unit(lanes_[i])) {
-      enqueue(i, now);
+      at(now + ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns), i, false);
     } else {
-      ++done_lanes_;
+      ++idle_lanes_;
     }
   }
 }
@@ -48,182 +61,234 @@ void KernelRun::start(Nanoseconds now) {
 bool KernelRun::take_unit(Lane& lane) {
   if (next_unit_ == work_.units) return false;
   while (next_unit_ >= work_.sections[next_section_].first_unit + work_.sections[next_section_].units) ++next_section_;
+  const std::uint32_t sm = lane.sm;
+  lane = Lane{};
+  lane.sm = sm;
   lane.unit = next_unit_++;
   lane.section = next_section_;
-  lane.step = 0;
-  lane.part = 0;
   return true;
 }
 
-void KernelRun::enqueue(std::uint32_t index, Nanoseconds time) {
-  lanes_[index].time = time;
-  auto place = ready_.end();
-  while (place != ready_.begin() && lanes_[*std::prev(place)].time > time) --place;
-  ready_.insert(place, index);
+void KernelRun::step_once() {
+  const Event event = events_.top();
+  events_.pop();
+  if (event.is_sm) {
+    Sm& sm = sms_[event.subject];
+    if (sm.ticket != event.ticket) return;  // a replay overtook it
+    sm.scheduled = false;
+    serve(event.subject, event.time);
+  } else {
+    issue(event.subject, event.time);
+  }
 }
 
 void KernelRun::advance(Nanoseconds until) {
-  while (!ready_.empty() && lanes_[ready_.front()].time <= until) {
-    const std::uint32_t index = ready_.front();
-    ready_.pop_front();
-    process(index, lanes_[index].time);
-  }
+  while (!events_.empty() && events_.top().time <= until) step_once();
 }
 
-bool KernelRun::advance_to_fault() {
-  while (!ready_.empty()) {
-    const std::uint32_t index = ready_.front();
-    ready_.pop_front();
-    if (process(index, lanes_[index].time)) return true;
-  }
-  return false;
+void KernelRun::advance_to_fault() {
+  while (!events_.empty() && buffer_.empty()) step_once();
 }
 
-// One step of a lane: loads, stores, compute.
-bool KernelRun::process(std::uint32_t index, Nanoseconds now) {
+// The lane's next part: all its loads of a step, or all its stores.
+void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  const bool resumed = lane.part != 0;  // a replay let it go on
-  for (; lane.part < 2; ++lane.part) {
-    lane.waiting_for = 0;
-    collect(index);
-    if (lane.waiting_for != 0) {
-      stalled_.push_back(index);
-      return raise(index, now);
-    }
-  }
-  lane.part = 0;
-  const bool last = ++lane.step >= work_.sections[lane.section].steps;
-  Nanoseconds time = now + work_.step;
-  if (work_.explicit_touches && !resumed) {
-    time = now + std::max(work_.step, Nanoseconds(static_cast<std::int64_t>(system_.runtime.touch_ns)));
-  }
-  if (last && !take_unit(lane)) {
-    ++done_lanes_;
-    end_ = std::max(end_, time);
-    return false;
-  }
-  enqueue(index, time);
-  return false;
-}
-
-void KernelRun::collect(std::uint32_t index) {
-  Lane& lane = lanes_[index];
-  if (work_.by_threads) {
-    collect_threads(index, lane);
-  } else {
-    collect_blocks(index, lane);
-  }
-}
-
-void KernelRun::need(std::uint32_t index, Lane& lane, const PageRef& page) {
-  if (!missing(page) || lane.waiting_for == work_.outstanding) return;
-  PageRef* const waited = &waited_[std::size_t{index} * work_.outstanding];
-  for (std::uint16_t i = 0; i < lane.waiting_for; ++i) {
-    if (waited[i].block == page.block && waited[i].page == page.page) return;
-  }
-  waited[lane.waiting_for++] = page;
-}
-
-void KernelRun::collect_blocks(std::uint32_t index, Lane& lane) {
   const Section& section = work_.sections[lane.section];
-  const std::uint64_t unit = lane.unit - section.first_unit;
-  for (const Operand& operand : section.operands) {
-    if (operand.write != (lane.part == 1)) continue;
-    const std::uint64_t begin = operand.pages * unit / section.units;
-    const std::uint64_t end = (operand.pages * (unit + 1) + section.units - 1) / section.units;
-    const std::uint64_t n = end - begin;
-    std::uint64_t page = begin + n * lane.step / section.steps;
-    const std::uint64_t stop = begin + (n * (lane.step + 1) + section.steps - 1) / section.steps;
-    for (; page < stop; ++page) need(index, lane, operand.page(page));
+  Sm& sm = sms_[lane.sm];
+  bool any = false;
+  bool queued = false;
+  lane.pending = 1;  // held until every access is issued
+  lane.raised = 0;
+  lane.replayed = false;
+  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing,
+                [&](const PageRef& page, std::uint32_t warps, bool scattered) {
+                  any = true;
+                  const bool idle = !sm.blocked && !sm.scheduled && sm.next_waiting == sm.waiting.size();
+                  if (idle && !missing(page)) return;
+                  ++lane.pending;
+                  queued = true;
+                  sm.waiting.push_back({page, index, static_cast<std::uint16_t>(std::min(warps, 1024u)), 0, scattered});
+                });
+  (lane.storing ? lane.stored : lane.loaded) |= any;
+  if (queued && !sm.blocked && !sm.scheduled) serve(lane.sm, now);
+  if (--lane.pending == 0) finish_part(index, now);
+}
+
+void KernelRun::pass(const Access& access, Nanoseconds now) {
+  Lane& lane = lanes_[access.lane];
+  UVMSIM_CHECK(lane.pending > 0, "lane {} has nothing pending", access.lane);
+  if (--lane.pending == 0) finish_part(access.lane, now);
+}
+
+void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
+  Lane& lane = lanes_[index];
+  const config::RuntimeCosts& costs = system_.runtime;
+  if (!lane.storing) {
+    lane.storing = true;
+    const Nanoseconds loads = work_.explicit_touches && work_.lanes == 1 ? Nanoseconds{} : ns(costs.load_ns);
+    if (lane.loaded && loads.value != 0) {
+      at(now + loads, index, false);
+    } else {
+      issue(index, now);
+    }
+    return;
+  }
+  Nanoseconds time = now;
+  if (work_.explicit_touches && work_.lanes == 1) {
+    time += std::max(work_.step, ns(lane.loaded ? costs.touch_ns : costs.touch_write_ns));
+  } else {
+    const std::uint64_t turn = (lane.stored ? costs.store_ns : 0) +
+                               (lane.stored && lane.loaded ? costs.load_after_store_ns : 0);
+    time += std::max(work_.step, ns(turn));
+  }
+  lane.storing = lane.stored = lane.loaded = false;
+  if (++lane.step < work_.sections[lane.section].steps) {
+    at(time, index, false);
+    return;
+  }
+  end_ = std::max(end_, time);
+  if (take_unit(lane)) {
+    at(std::max(time, now + ns(costs.block_start_ns)), index, false);
+  } else {
+    ++idle_lanes_;
   }
 }
 
-void KernelRun::collect_threads(std::uint32_t index, Lane& lane) {
-  const std::uint64_t threads_per_group = work_.threads / (work_.units / work_.lanes_per_sm_group);
-  const std::uint64_t group = lane.unit / work_.lanes_per_sm_group;
-  const std::uint64_t warp = lane.unit % work_.lanes_per_sm_group;
-  const std::uint64_t first = group * threads_per_group + warp * 32;
-  const std::uint64_t end = std::min(first + 32, (group + 1) * threads_per_group);
-  for (std::uint64_t thread = first; thread < end; ++thread) {
-    const std::uint64_t at = thread * work_.chunk + lane.step;
-    if (work_.explicit_touches) {
-      if (at < work_.touches.size() && work_.touches[at].write == (lane.part == 1)) {
-        need(index, lane, work_.touches[at]);
+bool KernelRun::may_raise(const Sm& sm, const Access& access) const {
+  const config::GmmuConfig& gmmu = system_.gmmu;
+  const Lane& lane = lanes_[access.lane];
+  if (sm.replayed) {
+    if (sm.new_lane != access.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
+    if (access.scattered && !lane.replayed && lane.raised >= gmmu.fresh_pages_per_instruction) return false;
+  }
+  const std::uint32_t raw = access.scattered ? 1 : gmmu.faults_per_warp_access;
+  return sm.raw + raw <= gmmu.faults_per_sm;
+}
+
+// Puts the raw faults of `warps` warps of the access into the buffer. Returns when the fault unit took the first.
+Nanoseconds KernelRun::raise(std::uint32_t sm_index, Access& access, std::uint32_t warps, Nanoseconds now) {
+  Sm& sm = sms_[sm_index];
+  const config::GmmuConfig& gmmu = system_.gmmu;
+  const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
+  const bool same_page = sm.last_page == access.page.index();
+  fault_unit_free_ = std::max(fault_unit_free_, now) + ns(same_page ? gmmu.fault_repeat_ns : gmmu.fault_page_ns);
+  sm.last_page = access.page.index();
+  const Nanoseconds arrival = fault_unit_free_;
+  const gmmu::RawFault fault{arrival, PageIndex(access.page.index()), sm_index,
+                             access.page.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
+  for (std::uint32_t i = 0; i < raw; ++i) {
+    if (buffer_.put(fault) == gmmu::PutResult::kOverflow) ++counters_.overflowed_faults;
+  }
+  if (warps > 1) fault_unit_free_ += ns(gmmu.fault_repeat_ns * (warps - 1));
+  sm.raw += raw;
+  return arrival;
+}
+
+// The SM works through its queue until it raised a fault (and needs time for the next) or may raise no more.
+void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
+  const config::GmmuConfig& gmmu = system_.gmmu;
+  const auto continue_at = [&](Nanoseconds time) {
+    Sm& sm = sms_[sm_index];
+    sm.scheduled = true;
+    at(time, sm_index, true, ++sm.ticket);
+  };
+  // Guards against serving an SM from within itself: a unit that passes issues its next accesses at once.
+  sms_[sm_index].scheduled = true;
+  while (true) {
+    Sm& sm = sms_[sm_index];
+    if (sm.next_retry < sm.retrying.size()) {
+      Access access = sm.retrying[sm.next_retry++];
+      if (!missing(access.page)) {
+        pass(access, now);
+        continue;
       }
+      lanes_[access.lane].raised += access.scattered ? 1 : 0;
+      const Nanoseconds raised = raise(sm_index, access, access.raising, now);
+      sm.outstanding.push_back(access);
+      const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
+      continue_at(std::max(raised, now + ns(spacing)));
+      return;
+    }
+    // Another warp of an access whose faults are out already.
+    if (!sm.outstanding.empty()) {
+      Access& last = sm.outstanding.back();
+      const bool more = !last.scattered && last.raising < last.warps && !sm.blocked &&
+                        sm.raw + gmmu.faults_per_warp_access <= gmmu.faults_per_sm &&
+                        (!sm.replayed || sm.new_warps < gmmu.new_warps_per_replay);
+      if (more && missing(last.page)) {
+        const Nanoseconds raised = raise(sm_index, last, 1, now);
+        ++last.raising;
+        ++sm.new_warps;
+        sm.new_lane = last.lane;
+        continue_at(std::max(raised, now + ns(sm.replayed ? gmmu.sm_spacing_ns : gmmu.sm_first_spacing_ns)));
+        return;
+      }
+    }
+    if (sm.next_waiting == sm.waiting.size()) {
+      sm.waiting.clear();
+      sm.next_waiting = 0;
+      sm.scheduled = false;
+      return;
+    }
+    Access access = sm.waiting[sm.next_waiting];
+    if (!missing(access.page)) {
+      ++sm.next_waiting;
+      pass(access, now);
       continue;
     }
-    for (const Operand& operand : work_.sections.front().operands) {
-      if (operand.write == (lane.part == 1) && at < operand.pages) need(index, lane, operand.page(at));
+    if (!may_raise(sm, access)) {
+      sm.blocked = true;
+      sm.scheduled = false;
+      return;
     }
-  }
-}
-
-// Raises the lane's faults, as many as its SM may have outstanding. True if one entered the buffer.
-bool KernelRun::raise(std::uint32_t index, Nanoseconds at) {
-  const Lane& lane = lanes_[index];
-  const PageRef* const waited = &waited_[std::size_t{index} * work_.outstanding];
-  bool accepted = false;
-  for (std::uint32_t k = 0; k < work_.faults_per_page; ++k) {
-    for (std::uint16_t i = 0; i < lane.waiting_for; ++i) {
-      const gmmu::RawFault fault{
-          at, PageIndex(waited[i].block.value * kPagesPerBlock + waited[i].page), lane.sm,
-          waited[i].write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
-      switch (buffer_.put(fault)) {
-        case gmmu::PutResult::kAccepted:
-          accepted = true;
-          break;
-        case gmmu::PutResult::kOverflow:
-          ++counters_.overflowed_faults;
-          return accepted;
-        case gmmu::PutResult::kSmLimit:
-          return accepted;
-      }
+    ++sm.next_waiting;
+    if (sm.new_lane != access.lane) {
+      sm.new_lane = access.lane;
+      ++sm.new_warps;
     }
+    access.raising = 1;
+    ++lanes_[access.lane].raised;
+    const Nanoseconds raised = raise(sm_index, access, 1, now);
+    sm.outstanding.push_back(access);
+    const std::uint64_t spacing = access.scattered  ? gmmu.sm_page_spacing_ns
+                                  : sm.replayed     ? gmmu.sm_spacing_ns
+                                                    : gmmu.sm_first_spacing_ns;
+    continue_at(std::max(raised, now + ns(spacing)));
+    return;
   }
-  return accepted;
 }
 
 void KernelRun::replay(Nanoseconds now) {
-  ++replays_;
-  const Nanoseconds retry = now + Nanoseconds(static_cast<std::int64_t>(system_.costs.replay_to_gpu_ns));
-  // Retries reach the fault unit SM by SM, in an order that differs from replay to replay.
-  const std::uint32_t sms = system_.gpus[gpu_].sm_count;
-  if (sm_order_.size() != sms) {
-    sm_order_.resize(sms);
-    sm_first_.resize(sms + 1);
-    for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
+  const config::GmmuConfig& gmmu = system_.gmmu;
+  for (std::size_t i = sm_order_.size() - 1; i > 0; --i) {
+    std::swap(sm_order_[i], sm_order_[static_cast<std::size_t>(random_.below(i + 1))]);
   }
-  Random random(replays_ * 0x2545f4914f6cdd1du);
-  for (std::uint32_t i = sms - 1; i > 0; --i) std::swap(sm_order_[i], sm_order_[random.below(i + 1)]);
-
-  std::fill(sm_first_.begin(), sm_first_.end(), 0);
-  for (const std::uint32_t index : stalled_) ++sm_first_[lanes_[index].sm + 1];
-  for (std::uint32_t i = 0; i < sms; ++i) sm_first_[i + 1] += sm_first_[i];
-  by_sm_.resize(stalled_.size());
-  {
-    std::vector<std::uint32_t>& cursor = sm_cursor_;
-    cursor.assign(sm_first_.begin(), sm_first_.end() - 1);
-    for (const std::uint32_t index : stalled_) by_sm_[cursor[lanes_[index].sm]++] = index;
-  }
-  stalled_.clear();
-  for (const std::uint32_t sm : sm_order_) {
-    for (std::uint32_t k = sm_first_[sm]; k < sm_first_[sm + 1]; ++k) {
-      const std::uint32_t index = by_sm_[k];
-      Lane& lane = lanes_[index];
-      PageRef* const waited = &waited_[std::size_t{index} * work_.outstanding];
-      std::uint16_t left = 0;
-      for (std::uint16_t i = 0; i < lane.waiting_for; ++i) {
-        if (missing(waited[i])) waited[left++] = waited[i];
-      }
-      lane.waiting_for = left;
-      if (left == 0) {
-        ++lane.part;
-        enqueue(index, retry);
-      } else {
-        stalled_.push_back(index);
-        raise(index, retry);
-      }
+  std::uint64_t turn = 0;
+  for (const std::uint32_t index : sm_order_) {
+    Sm& sm = sms_[index];
+    if (sm.outstanding.empty() && sm.next_retry == sm.retrying.size() && sm.next_waiting == sm.waiting.size()) continue;
+    // What was still being retried when this replay came is retried with the rest.
+    sm.retrying.erase(sm.retrying.begin(), sm.retrying.begin() + static_cast<std::ptrdiff_t>(sm.next_retry));
+    sm.retrying.insert(sm.retrying.begin(), sm.outstanding.begin(), sm.outstanding.end());
+    sm.next_retry = 0;
+    sm.outstanding.clear();
+    if (sm.next_waiting != 0) {
+      sm.waiting.erase(sm.waiting.begin(), sm.waiting.begin() + static_cast<std::ptrdiff_t>(sm.next_waiting));
+      sm.next_waiting = 0;
     }
+    for (const Access& access : sm.retrying) {
+      lanes_[access.lane].replayed = true;
+      lanes_[access.lane].raised = 0;
+    }
+    sm.raw = 0;
+    sm.new_warps = 0;
+    sm.new_lane = ~std::uint32_t{0};
+    sm.last_page = ~std::uint64_t{0};
+    sm.replayed = true;
+    sm.blocked = false;
+    sm.scheduled = true;
+    const std::uint64_t jitter = gmmu.replay_jitter_ns == 0 ? 0 : random_.below(gmmu.replay_jitter_ns);
+    at(now + ns(jitter + gmmu.replay_sm_ns * turn++), index, true, ++sm.ticket);
   }
 }
 

@@ -1,14 +1,18 @@
-// A kernel in progress on one GPU: its lanes, what they wait for, and the raw faults they raise.
+// A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
 //
-// Lanes compute until they touch a page that is not mapped, then stall and raise faults; the others go on. Only a replay
-// lets stalled lanes retry. A page that a lane waited for counts as touched once it was mapped at some replay, so a
-// kernel larger than memory makes progress.
+// Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and stays
+// outstanding; when the SM may raise no more, everything behind waits for the next replay. A replay makes the SMs, one
+// after another in an order that differs each time, try again what is outstanding and then what waits: after its first
+// replay an SM lets only one further warp raise new faults until the next one. README.md says what this was found from.
+// A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger than memory
+// makes progress.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <queue>
 #include <vector>
 
+#include "sim/common/random.h"
 #include "sim/driver/context.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/gmmu/fault_buffer.h"
@@ -18,43 +22,80 @@ namespace uvmsim::engine {
 class KernelRun {
  public:
   KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
-            gmmu::FaultBuffer& buffer, Counters& counters);
+            gmmu::FaultBuffer& buffer, Counters& counters, std::uint64_t seed);
 
   // True if every page is mapped, so that the kernel cannot fault as things are.
   bool all_mapped() const;
 
   void start(Nanoseconds now);
-  // Lanes compute up to and including `until`.
+  // The kernel computes up to and including `until`.
   void advance(Nanoseconds until);
-  // Lanes compute until one raises a fault or all are done. False if none did.
-  bool advance_to_fault();
-  // The driver issued a replay at `now`: stalled lanes retry.
+  // The kernel computes until a fault is in the buffer or nothing is left to do.
+  void advance_to_fault();
+  // The driver issued a replay at `now`.
   void replay(Nanoseconds now);
 
-  bool finished() const { return done_lanes_ == lanes_.size() && next_unit_ == work_.units; }
+  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
   Nanoseconds end() const { return end_; }
   const KernelWork& work() const { return work_; }
 
  private:
+  // A unit at its place on an SM.
   struct Lane {
-    Nanoseconds time{};
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
     std::uint32_t sm = 0;
-    std::uint16_t waiting_for = 0;
-    std::uint8_t part = 0;  // 0: loads, 1: stores
+    std::uint32_t pending = 0;  // accesses of this part that have not passed
+    std::uint32_t raised = 0;   // pages out since the last replay
+    bool storing = false;       // part of the step: loads, then stores
+    bool replayed = false;      // a replay retried accesses of this part
+    bool stored = false;        // its previous part was a store
+    bool loaded = false;
+  };
+  // Accesses of some warps of a lane to one page.
+  struct Access {
+    PageRef page;
+    std::uint32_t lane = 0;
+    std::uint16_t warps = 1;
+    std::uint16_t raising = 0;  // warps whose faults are out
+    bool scattered = false;
+  };
+  struct Sm {
+    std::vector<Access> outstanding;  // missed, faults out
+    std::vector<Access> retrying;     // missed before the replay in progress
+    std::size_t next_retry = 0;
+    std::vector<Access> waiting;
+    std::size_t next_waiting = 0;
+    std::uint64_t last_page = ~std::uint64_t{0};
+    std::uint64_t ticket = 0;         // of its event on the agenda
+    std::uint32_t raw = 0;            // raw faults out
+    std::uint32_t new_warps = 0;      // that raised faults since the last replay
+    std::uint32_t new_lane = ~std::uint32_t{0};
+    bool replayed = false;
+    bool scheduled = false;
+    bool blocked = false;
+  };
+  struct Event {
+    Nanoseconds time;
+    std::uint64_t sequence;
+    std::uint32_t subject;
+    bool is_sm;
+    std::uint64_t ticket;
+    bool operator<(const Event& o) const { return time != o.time ? time > o.time : sequence > o.sequence; }
   };
 
-  bool process(std::uint32_t lane, Nanoseconds now);  // true if it raised a fault
-  bool take_unit(Lane& lane);
-  void collect(std::uint32_t lane);
-  void collect_blocks(std::uint32_t index, Lane& lane);
-  void collect_threads(std::uint32_t index, Lane& lane);
-  void need(std::uint32_t index, Lane& lane, const PageRef& page);
+  Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   bool missing(const PageRef& page) const;
-  bool raise(std::uint32_t index, Nanoseconds at);
-  void enqueue(std::uint32_t index, Nanoseconds time);
+  void step_once();
+  void at(Nanoseconds time, std::uint32_t subject, bool is_sm, std::uint64_t ticket = 0);
+  bool take_unit(Lane& lane);
+  void issue(std::uint32_t index, Nanoseconds now);
+  void pass(const Access& access, Nanoseconds now);
+  void finish_part(std::uint32_t index, Nanoseconds now);
+  void serve(std::uint32_t sm_index, Nanoseconds now);
+  bool may_raise(const Sm& sm, const Access& access) const;
+  Nanoseconds raise(std::uint32_t sm_index, Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   unsigned gpu_;
@@ -62,15 +103,16 @@ class KernelRun {
   AddressSpace& space_;
   gmmu::FaultBuffer& buffer_;
   Counters& counters_;
+  Random random_;
   std::vector<Lane> lanes_;
-  std::vector<PageRef> waited_;        // [lane][outstanding]
-  std::deque<std::uint32_t> ready_;    // by time
-  std::vector<std::uint32_t> stalled_;  // in order of stalling
-  std::vector<std::uint32_t> sm_order_, sm_first_, sm_cursor_, by_sm_;  // scratch of replay()
+  std::vector<Sm> sms_;
+  std::vector<std::uint32_t> sm_order_;
+  std::priority_queue<Event> events_;
+  std::uint64_t sequence_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
-  std::size_t done_lanes_ = 0;
-  std::uint64_t replays_ = 0;
+  std::size_t idle_lanes_ = 0;
+  Nanoseconds fault_unit_free_{};
   Nanoseconds end_{};
 };
 

@@ -4,15 +4,14 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/engine/step_pages.h"
 
 namespace uvmsim::engine {
 
 namespace {
 
-constexpr std::uint32_t kWarpThreads = 32;
-// Bytes one thread keeps in flight per operand: one 16-byte vector access.
-constexpr std::uint64_t kBytesInFlightPerThread = 16;
-constexpr std::uint32_t kMaxOutstanding = 64;
+// Thread blocks of a convolution that march through its input together (measured on one 3x3 convolution).
+constexpr std::uint64_t kConvolutionGroup = 64;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -78,16 +77,21 @@ std::uint64_t longest(const std::vector<Operand>& operands) {
   return pages;
 }
 
+void check_slot(std::uint32_t slot, const trace::Kernel& kernel) {
+  if (slot < kernel.accesses.size()) return;
+  throw_input_error("kernel '{}' names slot {}, but has {} accesses", kernel.name, slot, kernel.accesses.size());
+}
+
 void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
                   const layout::Layout& layout, std::uint32_t resident_blocks) {
   const std::uint64_t threads_per_block = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps_per_block = ceil_div(threads_per_block, kWarpThreads);
-  work.by_threads = true;
+  work.pattern = Pattern::kThreads;
   work.explicit_touches = !kernel.touches.empty();
   work.threads = kernel.grid.count() * threads_per_block;
   work.touches.reserve(kernel.touches.size());
   for (const trace::Touch& touch : kernel.touches) {
-    if (touch.slot >= kernel.accesses.size()) throw_input_error("touch names slot {} of a kernel with {} accesses", touch.slot, kernel.accesses.size());
+    check_slot(touch.slot, kernel);
     const trace::ObjectId id = kernel.accesses[touch.slot].object;
     const layout::Placement& placement = layout.find(id);
     if (!placement.managed) continue;
@@ -105,82 +109,128 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t q
     for (const trace::ObjectAccess& access : kernel.accesses) {
       add_operands(section.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
     }
-    work.chunk = ceil_div(longest(section.operands), work.threads);
+    section.longest = longest(section.operands);
+    work.chunk = ceil_div(section.longest, work.threads);
   }
   section.units = kernel.grid.count() * warps_per_block;
   section.steps = static_cast<std::uint32_t>(std::max<std::uint64_t>(work.chunk, 1));
   work.units = section.units;
   work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
   work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
-  work.outstanding = kWarpThreads;
   work.sections.push_back(std::move(section));
+}
+
+// The blocks and operands of the whole kernel, or of each phase.
+struct Part {
+  std::uint64_t blocks = 1;
+  std::vector<Operand> operands;
+};
+std::vector<Part> parts_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout) {
+  std::vector<Part> parts;
+  if (kernel.phases.empty()) {
+    Part part{std::max<std::uint64_t>(kernel.grid.count(), 1), {}};
+    for (const trace::ObjectAccess& access : kernel.accesses) {
+      add_operands(part.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
+    }
+    parts.push_back(std::move(part));
+  }
+  for (const trace::Phase& phase : kernel.phases) {
+    Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
+    for (const trace::PhaseAccess& access : phase.accesses) {
+      check_slot(access.slot, kernel);
+      const trace::ObjectId id = kernel.accesses[access.slot].object;
+      add_operands(part.operands, access.extents, layout.find(id), quantum_bytes, id);
+    }
+    parts.push_back(std::move(part));
+  }
+  for (Part& part : parts) {
+    std::stable_partition(part.operands.begin(), part.operands.end(), [](const Operand& o) { return !o.write; });
+  }
+  return parts;
+}
+
+// Steps of a tile kernel: panel, march, outputs.
+std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, const Section& section) {
+  std::uint64_t large = 0;
+  for (const Operand& operand : section.operands) {
+    if (!operand.write && operand.pages * 4 >= section.longest) ++large;
+  }
+  TileShape& tile = work.tile;
+  const std::uint64_t blocks = section.units;
+  tile.one_input = large <= 1;
+  if (tile.one_input) {
+    tile.group = kConvolutionGroup;
+  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
+    tile.columns = kernel.grid.x;
+    tile.rows = kernel.grid.y;
+  } else {
+    while (tile.columns * tile.columns < blocks) ++tile.columns;
+  }
+  std::uint64_t march = 1;
+  bool first_input = true;
+  for (const Operand& operand : section.operands) {
+    if (operand.write || operand.pages * 4 < section.longest) continue;
+    if (first_input && !tile.one_input) {
+      first_input = false;
+      continue;
+    }
+    const std::uint64_t length = tile.one_input ? operand.pages * std::min(tile.group, blocks) / blocks
+                                                : operand.pages / std::max<std::uint64_t>(1, tile.rows);
+    march = std::max(march, ceil_div(std::max<std::uint64_t>(length, 1), kTileMarchPages));
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
 
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
                  const layout::Layout& layout, std::uint32_t resident_blocks) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
-  const std::uint64_t in_flight = std::max<std::uint64_t>(1, threads * kBytesInFlightPerThread / kBasePageBytes);
-  const bool stride = kernel.distribution == trace::Distribution::kGridStride;
+  std::vector<Part> parts = parts_of(kernel, quantum_bytes, layout);
+  if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
+  if (kernel.distribution == trace::Distribution::kTiled && kernel.phases.empty()) work.pattern = Pattern::kTiles;
+  work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
 
-  struct Part {
-    std::uint64_t blocks;
-    std::vector<Operand> operands;
-  };
-  std::vector<Part> parts;
-  if (kernel.phases.empty()) {
-    Part part{kernel.grid.count(), {}};
-    for (const trace::ObjectAccess& access : kernel.accesses) {
-      add_operands(part.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
-    }
-    parts.push_back(std::move(part));
-  } else {
-    for (const trace::Phase& phase : kernel.phases) {
-      Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
-      for (const trace::PhaseAccess& access : phase.accesses) {
-        if (access.slot >= kernel.accesses.size()) throw_input_error("phase names slot {} of a kernel with {} accesses", access.slot, kernel.accesses.size());
-        const trace::ObjectId id = kernel.accesses[access.slot].object;
-        add_operands(part.operands, access.extents, layout.find(id), quantum_bytes, id);
-      }
-      parts.push_back(std::move(part));
-    }
-  }
-
+  // Blocks that touch less than a page each are one unit: they stall together.
   std::uint64_t blocks_per_unit = 1;
-  for (const Part& part : parts) {
-    const std::uint64_t pages = longest(part.operands);
-    if (pages != 0 && part.blocks > pages) blocks_per_unit = std::max(blocks_per_unit, ceil_div(part.blocks, pages));
+  if (work.pattern == Pattern::kSlices) {
+    for (const Part& part : parts) {
+      const std::uint64_t pages = longest(part.operands);
+      if (pages != 0) blocks_per_unit = std::max(blocks_per_unit, part.blocks / pages);
+    }
   }
+  work.warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps * blocks_per_unit, 1024));
   std::uint64_t steps = 0;
   for (Part& part : parts) {
-    const std::uint64_t pages = std::max<std::uint64_t>(longest(part.operands), 1);
     Section section;
     section.first_unit = work.units;
-    if (stride) {
-      const std::uint64_t bytes_per_access = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
-      section.units = std::max<std::uint64_t>(1, pages * kBasePageBytes / std::max<std::uint64_t>(1, std::min(
-                                                     threads * bytes_per_access, pages * kBasePageBytes)));
-      // Units smaller than a page are merged: the blocks that share it stall together.
-      section.units = std::min(section.units, pages);
-      section.steps = 1;
-    } else {
-      section.units = std::max<std::uint64_t>(1, part.blocks / blocks_per_unit);
-      section.steps = static_cast<std::uint32_t>(
-          std::clamp<std::uint64_t>(ceil_div(ceil_div(pages, section.units), in_flight), 1, 1u << 20));
-    }
+    section.units = std::max<std::uint64_t>(1, part.blocks / blocks_per_unit);
     section.operands = std::move(part.operands);
+    section.longest = std::max<std::uint64_t>(longest(section.operands), 1);
+    switch (work.pattern) {
+      case Pattern::kStride: {
+        const std::uint64_t width = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
+        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / (threads * width));
+        section.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(ceil_div(work.chunk, section.units), 1u << 30));
+        break;
+      }
+      case Pattern::kTiles:
+        section.steps = plan_tiles(work, kernel, section);
+        break;
+      default: {
+        // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
+        const std::uint64_t in_flight = threads * blocks_per_unit * (work.rows ? 64 : 32);
+        const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
+        section.steps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20));
+      }
+    }
     work.units += section.units;
     steps += section.units * section.steps;
-    const std::uint64_t per_step = ceil_div(ceil_div(pages, section.units), section.steps) + 1;
-    work.outstanding = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        kMaxOutstanding, std::max<std::uint64_t>(work.outstanding, per_step * section.operands.size())));
     work.sections.push_back(std::move(section));
   }
-  const std::uint64_t resident = std::max<std::uint64_t>(1, std::min<std::uint64_t>(resident_blocks, kernel.grid.count()) / blocks_per_unit);
-  work.lanes = static_cast<std::uint32_t>(std::min(work.units, resident));
-  work.faults_per_page = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, blocks_per_unit * warps / in_flight));
-  work.step = Nanoseconds(static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) * work.lanes / std::max<std::uint64_t>(steps, 1)));
+  work.lanes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
+  work.step = Nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) *
+                                                    work.lanes / std::max<std::uint64_t>(steps, 1)));
 }
 
 }  // namespace

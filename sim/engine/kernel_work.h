@@ -1,11 +1,13 @@
-// A kernel's accesses after layout, cut into the units in which its thread blocks consume them.
+// A kernel's accesses after layout, cut into the units and steps in which its thread blocks consume them.
 //
-// The touched pages of each operand form one ascending sequence. How threads share it out follows the record:
-//   blocks   unit u of U takes the share [u/U, (u+1)/U) of every operand (block-linear kernels, phases, and grid-stride
-//            loops, whose unit is one block's step). Units start in order as lanes become free, so the lanes together
-//            form a front that moves through the operands in address order.
-//   threads  every thread walks its own contiguous share of the touch list or of the operands; a unit is one warp.
-// A lane is what stalls together: a resident thread block (or several that share a page), or a warp.
+// The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
+//   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
+//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
+//   tiles    matrix products and convolutions: a panel of the first input at once, the other inputs marched through in
+//            step by the blocks that share them, outputs at the end
+//   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
+// A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
+// free, so that the resident ones form a front that moves through the operands.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@
 
 namespace uvmsim::engine {
 
-// A stretch of contiguous touched pages inside one block.
+// A stretch of contiguous touched pages inside one VA block.
 struct Segment {
   BlockIndex block;
   std::uint16_t first = 0, count = 0;
@@ -28,6 +30,7 @@ struct PageRef {
   BlockIndex block;
   std::uint16_t page = 0;
   bool write = false;
+  std::uint64_t index() const { return block.value * kPagesPerBlock + page; }
 };
 
 struct Operand {
@@ -38,24 +41,36 @@ struct Operand {
   PageRef page(std::uint64_t ordinal) const;
 };
 
+enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kThreads };
+
 // Units [first_unit, first_unit + units) share these operands: the whole kernel, or one phase.
 struct Section {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;  // of one unit
-  std::vector<Operand> operands;
+  std::uint64_t longest = 0;  // pages of the largest operand
+  std::vector<Operand> operands;  // inputs before outputs
+};
+
+// How thread blocks of a tile kernel share its operands.
+struct TileShape {
+  std::uint64_t columns = 1;  // blocks that share a panel of the first input are `columns` apart
+  std::uint64_t rows = 1;     // blocks / columns: each row marches its own share of the other inputs; 1 = all of them
+  std::uint64_t group = 1;    // blocks that march and write together when there is one large input only
+  bool one_input = false;
 };
 
 struct KernelWork {
-  bool by_threads = false;
+  Pattern pattern = Pattern::kSlices;
   std::vector<Section> sections;
   std::uint64_t units = 0;
-  std::uint32_t lanes = 1;          // resident at once
+  std::uint32_t lanes = 1;              // units resident at once
   std::uint32_t lanes_per_sm_group = 1;  // consecutive lanes on one SM (warps of a block)
-  std::uint32_t faults_per_page = 1;     // raw faults of a lane for one page: warps that touch it together
-  std::uint32_t outstanding = 1;         // most pages one lane may wait for at once
+  std::uint32_t warps = 1;               // of a unit
+  bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
+  TileShape tile;
   Nanoseconds step{};                    // compute per step
+  // threads
   bool explicit_touches = false;
-  // by_threads with a touch list
   std::vector<PageRef> touches;
   std::uint64_t threads = 0;
   std::uint64_t chunk = 0;  // touches (or pages per operand) of one thread

@@ -62,11 +62,12 @@ void Engine::start_operation(std::uint32_t index) {
 
 void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
   Stream& stream = streams_[index];
+  const std::uint64_t operation_number = stream.queue.front().record;
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   stream.run = std::make_unique<KernelRun>(
       plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system), gpu, options_.system, space_,
-      loop.buffer(), result_.counters);
+      loop.buffer(), result_.counters, options_.seed * 0x9e3779b97f4a7c15u + operation_number);
   KernelRun& run = *stream.run;
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (run.all_mapped()) {

@@ -61,6 +61,12 @@ void GpuMemory::split(ChunkId c) {
   partly_used_.push_back(c.value);
 }
 
+void GpuMemory::unsplit(ChunkId c) {
+  UVMSIM_CHECK(chunk(c).used_slots == 0, "chunk {} is in use", c.value);
+  chunk(c).split = false;
+  std::erase(partly_used_, c.value);
+}
+
 void GpuMemory::bind_slot(BlockIndex b, unsigned unit, SlotId s) {
   if (b.value >= slots_.size()) slots_.resize(std::max<std::size_t>(b.value + 1, slots_.size() * 2));
   if (!slots_[b.value]) slots_[b.value] = std::make_unique<Slots>();

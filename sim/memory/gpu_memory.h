@@ -59,6 +59,8 @@ class GpuMemory {
   // A free slot in a split chunk that is partly used, or invalid when a new root chunk must be split.
   SlotId find_free_slot() const;
   void split(ChunkId c);
+  // Makes an emptied split chunk whole again.
+  void unsplit(ChunkId c);
   void bind_slot(BlockIndex b, unsigned unit, SlotId s);
   // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
   ChunkId unbind_slot(BlockIndex b, unsigned unit);

@@ -1,0 +1,161 @@
+// Which pages a unit touches in a step: the access patterns of kernel_work.h as code.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/engine/kernel_work.h"
+
+namespace uvmsim::engine {
+
+inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint64_t kTileMarchPages = 16;  // tile kernels march in steps of 64 KB
+
+// f(page, warps, scattered): `warps` warps of the unit access the page; scattered: one warp instruction touches many pages.
+template <class F>
+void slice_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                 F&& f) {
+  for (const Operand& operand : section.operands) {
+    if (operand.write != stores) continue;
+    const std::uint64_t begin = operand.pages * unit / section.units;
+    const std::uint64_t end = (operand.pages * (unit + 1) + section.units - 1) / section.units;
+    const std::uint64_t n = end - begin;
+    if (work.rows && n > 1) {
+      // Each warp walks its own part of the slice.
+      std::uint64_t previous = ~std::uint64_t{0};
+      std::uint32_t sharing = 0;
+      for (std::uint64_t w = 0; w < work.warps; ++w) {
+        const std::uint64_t page = begin + n * (w * section.steps + step) / (std::uint64_t{work.warps} * section.steps);
+        if (page != previous && sharing != 0) {
+          f(operand.page(previous), sharing, false);
+          sharing = 0;
+        }
+        previous = page;
+        ++sharing;
+      }
+      f(operand.page(previous), sharing, false);
+      continue;
+    }
+    // A result much smaller than the input is written when the block is done.
+    if (stores && operand.pages * 64 < section.longest && step + 1 != section.steps) continue;
+    const std::uint64_t first = begin + n * step / section.steps;
+    const std::uint64_t stop = begin + (n * (step + 1) + section.steps - 1) / section.steps;
+    const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
+    for (std::uint64_t page = first; page < stop; ++page) f(operand.page(page), sharing, false);
+  }
+}
+
+template <class F>
+void stride_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                  F&& f) {
+  // Piece k * G + b of `pieces` equal pieces of each operand.
+  const std::uint64_t piece = std::uint64_t{step} * section.units + unit;
+  const std::uint64_t pieces = work.chunk;
+  if (piece >= pieces) return;
+  for (const Operand& operand : section.operands) {
+    if (operand.write != stores) continue;
+    const std::uint64_t first = operand.pages * piece / pieces;
+    const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
+    const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
+    for (std::uint64_t page = first; page < stop; ++page) f(operand.page(page), sharing, false);
+  }
+}
+
+template <class F>
+void tile_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                F&& f) {
+  const TileShape& tile = work.tile;
+  const std::uint64_t blocks = section.units;
+  const bool last = step + 1 == section.steps;
+  bool first_input = true;
+  for (const Operand& operand : section.operands) {
+    if (operand.write != stores) continue;
+    if (stores) {
+      if (!last) continue;
+      const std::uint64_t group = std::min(tile.group, blocks);
+      const std::uint64_t base = operand.pages * (unit / group * group) / blocks;
+      const std::uint64_t end = std::min(operand.pages, std::max(base + 1, operand.pages * std::min(blocks, unit / group * group + group) / blocks));
+      const std::uint64_t region = end - base;
+      if (group == 1) {
+        for (std::uint64_t page = base; page < end; ++page) f(operand.page(page), work.warps, false);
+        continue;
+      }
+      // A convolution's block writes a little of every plane of its group's output: 1 KB pieces spread over it.
+      const std::uint64_t pieces = std::max<std::uint64_t>(1, operand.pages * 4 / blocks);
+      for (std::uint64_t k = 0; k < pieces; ++k) {
+        f(operand.page(base + std::min(region - 1, region * k / pieces + unit % group * region / pieces / group)), 1, false);
+      }
+      continue;
+    }
+    const bool large = operand.pages * 4 >= section.longest;
+    if (!large) {
+      if (step == std::min(1u, section.steps - 1)) {
+        for (std::uint64_t page = 0; page < operand.pages; ++page) f(operand.page(page), 1, false);
+      }
+      continue;
+    }
+    if (first_input && !tile.one_input) {
+      first_input = false;
+      if (step != 0) continue;
+      const std::uint64_t id = unit % tile.columns;
+      const std::uint64_t begin = operand.pages * id / tile.columns;
+      const std::uint64_t end = std::max(begin + 1, operand.pages * (id + 1) / tile.columns);
+      for (std::uint64_t page = begin; page < end; ++page) f(operand.page(page), 1, true);
+      continue;
+    }
+    if (step == 0 || last) continue;
+    std::uint64_t begin = 0;
+    std::uint64_t length = operand.pages;
+    if (tile.one_input) {
+      const std::uint64_t group = std::min(tile.group, blocks);
+      begin = operand.pages * (unit / group * group) / blocks;
+      length = std::max<std::uint64_t>(1, operand.pages * group / blocks);
+    } else if (tile.rows > 1) {
+      begin = operand.pages * (unit / tile.columns % tile.rows) / tile.rows;
+      length = std::max<std::uint64_t>(1, operand.pages / tile.rows);
+    }
+    const std::uint64_t stop = std::min(operand.pages, begin + length);
+    const std::uint64_t from = begin + (step - 1) * kTileMarchPages;
+    for (std::uint64_t page = from; page < std::min(stop, from + kTileMarchPages); ++page) {
+      f(operand.page(page), 1, false);
+    }
+  }
+}
+
+template <class F>
+void thread_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                  F&& f) {
+  const std::uint64_t groups = work.units / work.lanes_per_sm_group;
+  const std::uint64_t threads_per_group = work.threads / groups;
+  const std::uint64_t group = unit / work.lanes_per_sm_group;
+  const std::uint64_t first = group * threads_per_group + unit % work.lanes_per_sm_group * kWarpThreads;
+  const std::uint64_t end = std::min(first + kWarpThreads, (group + 1) * threads_per_group);
+  std::uint64_t previous = ~std::uint64_t{0};
+  const auto once = [&](const PageRef& page) {
+    if (page.index() == previous) return;  // neighbouring threads on one page are one access
+    previous = page.index();
+    f(page, 1, true);
+  };
+  for (std::uint64_t thread = first; thread < end; ++thread) {
+    const std::uint64_t at = thread * work.chunk + step;
+    if (work.explicit_touches) {
+      if (at < work.touches.size() && work.touches[at].write == stores) once(work.touches[at]);
+      continue;
+    }
+    for (const Operand& operand : section.operands) {
+      if (operand.write == stores && at < operand.pages) once(operand.page(at));
+    }
+  }
+}
+
+template <class F>
+void for_each_page(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                   F&& f) {
+  switch (work.pattern) {
+    case Pattern::kSlices: return slice_pages(work, section, unit, step, stores, f);
+    case Pattern::kStride: return stride_pages(work, section, unit, step, stores, f);
+    case Pattern::kTiles: return tile_pages(work, section, unit, step, stores, f);
+    case Pattern::kThreads: return thread_pages(work, section, unit, step, stores, f);
+  }
+}
+
+}  // namespace uvmsim::engine
