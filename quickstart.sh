@@ -24,7 +24,7 @@ build/release/bin/uvmsim run "$trace" --system "$system" --osf "$factors" --pref
   --json "$results/gpt2.jsonl" | tee "$results/gpt2.txt"
 
 step "figure"
-"$PYTHON" analysis/slowdown.py "$results/gpt2.jsonl" --figure "$results/gpt2_slowdown.png"
+"$PYTHON" -m analysis.plot_osf "$results/gpt2.jsonl" -o "$results/gpt2_slowdown.png"
 echo "figure: $results/gpt2_slowdown.png; table: $results/gpt2.txt; results: $results/gpt2.jsonl"
 
 finish_steps
