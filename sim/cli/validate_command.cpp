@@ -1,0 +1,195 @@
+#include "sim/cli/validate_command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/config/load_system.h"
+#include "sim/validate/validation.h"
+#include "sim/validate/validation_report.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kUsage = R"(uvmsim validate EXPERIMENTS --system SYSTEM [options]
+
+Replays experiments that were measured on a real GPU and prints measured against simulated for each. EXPERIMENTS is a
+file of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its two formats, so that you can measure
+your own GPU. - is standard input.
+
+Examples:
+  uvmsim validate tests/ground_truth/data/uvm_h200_dev.jsonl.zst --system h200-sxm-pcie5
+      every experiment, the summary by class and what is outside the tolerances
+  uvmsim validate tests/ground_truth/data/uvm_h200_dev.jsonl.zst --system h200-sxm-pcie5 --only 'seq_s*_r_host'
+      some of them
+  uvmsim validate mine.jsonl --system mine.json --tolerance ordered_time=40 --json -
+      another system, more tolerance in time, for a script
+
+)";
+
+constexpr const char* kNotes = R"(
+Tolerances are percentages of the measured value: ordered_time (20), ordered_time_median (8), parallel_bytes (3),
+parallel_batches (30), parallel_transactions (30), parallel_time (25), parallel_time_median (10), library_bytes (3),
+library_batches (30), library_batches_median (12), library_time (30), library_time_median (12). Where one GPU thread
+touches page after page (`ordered`), faulting pages and transactions must be the same one by one; where the CPU takes
+part or pages are prefetched, the bytes of each direction must be.
+Exit code: 0 all within the tolerances, 1 something outside, 2 an error in the input.
+)";
+
+using Tolerances = validate::Tolerances;
+struct Named {
+  const char* name;
+  double Tolerances::*member;
+};
+constexpr std::array kTolerances = {
+    Named{"ordered_time", &Tolerances::ordered_time},
+    Named{"ordered_time_median", &Tolerances::ordered_time_median},
+    Named{"parallel_bytes", &Tolerances::parallel_bytes},
+    Named{"parallel_batches", &Tolerances::parallel_batches},
+    Named{"parallel_transactions", &Tolerances::parallel_transactions},
+    Named{"parallel_time", &Tolerances::parallel_time},
+    Named{"parallel_time_median", &Tolerances::parallel_time_median},
+    Named{"library_bytes", &Tolerances::library_bytes},
+    Named{"library_batches", &Tolerances::library_batches},
+    Named{"library_batches_median", &Tolerances::library_batches_median},
+    Named{"library_time", &Tolerances::library_time},
+    Named{"library_time_median", &Tolerances::library_time_median},
+};
+
+po::options_description validate_options() {
+  using Text = std::string;
+  using Texts = std::vector<std::string>;
+  po::options_description options("Options", 110, 70);
+  auto add = options.add_options();
+  add("system", po::value<Text>()->value_name("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
+  add("only", po::value<Text>()->value_name("PATTERN"), "only experiments whose name matches; * and ? are wildcards");
+  add("tolerance", po::value<Texts>()->composing()->value_name("NAME=PERCENT"),
+      "change one tolerance; may be repeated");
+  add("set", po::value<Texts>()->composing()->value_name("KEY=VALUE"),
+      "change one number of the system; may be repeated");
+  add("json", po::value<Text>()->value_name("FILE"), "write everything as JSON; - is standard output");
+  add("markdown", po::value<Text>()->value_name("FILE"),
+      "write the tables as Markdown, into a file that has the lines <!-- validate:begin --> and <!-- validate:end --> "
+      "between these; - is standard output");
+  add("verbose", po::bool_switch(), "say on standard error what is being done");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
+}
+
+std::vector<std::string> texts_of(const po::variables_map& values, const char* name) {
+  if (values.count(name) == 0) return {};
+  return values[name].as<std::vector<std::string>>();
+}
+
+// A file, opened before the work starts so that an impossible target is known at once, or standard output for "-".
+class Output {
+ public:
+  explicit Output(const std::optional<std::string>& path) {
+    if (path && *path != "-") file_.emplace(*path);
+  }
+  void write(const std::string& content) {
+    if (!file_) {
+      fmt::print("{}", content);
+      return;
+    }
+    file_->write(content);
+    file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+};
+
+// The file as it is, empty when there is none.
+std::string existing_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+void set_tolerance(validate::Tolerances& tolerances, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos) throw_input_error("--tolerance: '{}' is not NAME=PERCENT", assignment);
+  const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  for (const Named& known : kTolerances) {
+    if (name != known.name) continue;
+    double percent = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+    if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0 && percent <= 1000)) {
+      throw_input_error("--tolerance: {}: '{}' is no percentage; allowed: 0 to 1000", name, text);
+    }
+    tolerances.*known.member = percent;
+    return;
+  }
+  std::string allowed;
+  for (const Named& known : kTolerances) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
+  throw_input_error("--tolerance: unknown tolerance '{}'; allowed: {}", name, allowed);
+}
+
+int validate_command(const std::vector<std::string>& arguments) {
+  const po::options_description options = validate_options();
+  const po::variables_map values = parse_options("validate", arguments, options, 1);
+  if (values["help"].as<bool>()) {
+    std::ostringstream text;
+    text << options;
+    fmt::print("{}{}{}", kUsage, text.str(), kNotes);
+    return 0;
+  }
+  const std::vector<std::string> files = positional_arguments(values);
+  if (files.empty()) throw_input_error("no file of experiments given; `uvmsim validate --help` shows examples");
+  const std::optional<std::string> system_name = text_of(values, "system");
+  if (!system_name) throw_input_error("--system is missing: a name that `uvmsim systems` lists, or the path of a file");
+
+  validate::ValidationOptions choices;
+  for (const std::string& assignment : texts_of(values, "tolerance")) set_tolerance(choices.tolerances, assignment);
+  choices.only = text_of(values, "only").value_or("*");
+  config::SystemConfig system = config::load_system(*system_name);
+  config::apply_overrides(system, texts_of(values, "set"));
+  const std::optional<std::string> json = text_of(values, "json"), markdown = text_of(values, "markdown");
+  if (json == "-" && markdown == "-") throw_input_error("--json and --markdown cannot both go to standard output");
+
+  const std::string document = markdown && markdown != "-" ? existing_text(*markdown) : "";
+  validate::with_table(document, "");  // both marks or none
+  Output json_output(json), markdown_output(markdown);
+
+  const InterruptGuard guard;
+  const validate::ExperimentFile file = validate::read_experiments(files.front());
+  for (const std::string& warning : file.warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
+  Progress progress(values["verbose"].as<bool>());
+  progress.begin("experiments", file.experiments.size());
+  choices.progress = [&](std::size_t index, std::size_t) {
+    throw_if_interrupted();
+    progress.update(index);
+  };
+  const validate::Validation validation = validate::validate(file, system, choices);
+  progress.end();
+
+  if (json != "-" && markdown != "-") fmt::print("{}", validate::validation_text(validation));
+  if (json) json_output.write(validate::validation_json(validation));
+  if (markdown) markdown_output.write(validate::with_table(document, validate::validation_markdown(validation)));
+  return validation.within() ? 0 : 1;
+}
+
+}  // namespace uvmsim::cli
