@@ -4,6 +4,7 @@
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
+#include "sim/config/printable.h"
 
 namespace uvmsim::config {
 namespace {
@@ -51,7 +52,7 @@ void assign_word(const Parameter& parameter, const ordered_json& value, const st
   const auto& word = value.get_ref<const std::string&>();
   const auto& choices = parameter.choices;
   const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
-  if (choices.empty() ? word.empty() : !known) {
+  if (choices.empty() ? !is_one_line(word) : !known) {
     throw_input_error("{}: {} is not allowed; allowed: {}", where, json_excerpt(value), allowed_text(parameter));
   }
   store(parameter, word);

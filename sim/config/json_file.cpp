@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/config/printable.h"
 
 namespace uvmsim::config {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kLargestFile = std::size_t{4} << 20;
-constexpr std::size_t kLongestExcerpt = 60;
 
 std::string read_text(const std::string& name) {
   std::error_code ignored;
@@ -86,7 +86,7 @@ class DuplicateKeys {
   std::string pointer() const {
     std::string path;
     for (const Container& container : open_) {
-      path += "/" + (container.index < 0 ? container.key : std::to_string(container.index));
+      path += "/" + (container.index < 0 ? printable(container.key) : std::to_string(container.index));
     }
     return path;
   }
@@ -137,12 +137,7 @@ std::string json_kind(const ordered_json& value) {
 }
 
 std::string json_excerpt(const ordered_json& value) {
-  std::string text = value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
-  if (text.size() > kLongestExcerpt) {
-    text.resize(kLongestExcerpt);
-    text += "...";
-  }
-  return text;
+  return printable(value.dump(-1, ' ', true, ordered_json::error_handler_t::replace));
 }
 
 }  // namespace uvmsim::config

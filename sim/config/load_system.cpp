@@ -12,6 +12,7 @@
 #include "sim/config/assign.h"
 #include "sim/config/json_file.h"
 #include "sim/config/nearest_name.h"
+#include "sim/config/printable.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_file.h"
 
@@ -73,10 +74,11 @@ class Loader {
     }
     if (names.empty()) {
       throw_input_error("{}unknown system '{}': no system files in {}; name a file or set UVMSIM_CONFIG_PATH", where,
-                        name, folders.empty() ? "an empty search path" : fmt::format("{}", fmt::join(folders, ", ")));
+                        printable(name),
+                        folders.empty() ? "an empty search path" : fmt::format("{}", fmt::join(folders, ", ")));
     }
-    throw_input_error("{}unknown system '{}'; the nearest is '{}'; allowed: a file or one of {}", where, name,
-                      nearest_name(name, names), fmt::join(names, ", "));
+    throw_input_error("{}unknown system '{}'; the nearest is '{}'; allowed: a file or one of {}", where,
+                      printable(name), nearest_name(name, names), fmt::join(names, ", "));
   }
 
  private:
@@ -97,10 +99,10 @@ class Loader {
         is_path(base_name) ? path.parent_path() / base_name : find(base_name, path.parent_path(), where);
     if (std::find(open_.begin(), open_.end(), identity(base)) != open_.end()) {
       throw_input_error("{}'{}' extends itself, directly or through others; allowed: a system that does not", where,
-                        base_name);
+                        printable(base_name));
     }
     if (!is_file(base)) {
-      throw_input_error("{}there is no file {}", where, base.string());
+      throw_input_error("{}there is no file '{}'", where, printable(base_name));
     }
     SystemConfig config = load(base);
     for (auto& [key, source] : config.sources) {

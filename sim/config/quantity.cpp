@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "sim/config/printable.h"
+
 namespace uvmsim::config {
 namespace {
 
@@ -92,13 +94,14 @@ Decimal read_decimal(std::string_view text) {
 
 ParsedQuantity scaled(std::string_view text, const Decimal& decimal, std::uint64_t factor, Unit unit) {
   if (decimal.digits > std::numeric_limits<std::uint64_t>::max() / factor) {
-    return {std::nullopt, fmt::format("'{}' is larger than 64 bits hold", text)};
+    return {std::nullopt, fmt::format("'{}' is larger than 64 bits hold", printable(text))};
   }
   std::uint64_t value = decimal.digits * factor;
   for (unsigned i = 0; i < decimal.decimals; ++i) {
     if (value % 10 != 0) {
       const std::string_view base = unit == Unit::kCount ? "" : unit_name(unit);
-      return {std::nullopt, fmt::format("'{}' is not a whole number{}{}", text, base.empty() ? "" : " of ", base)};
+      return {std::nullopt,
+              fmt::format("'{}' is not a whole number{}{}", printable(text), base.empty() ? "" : " of ", base)};
     }
     value /= 10;
   }
@@ -143,7 +146,7 @@ std::string unit_spellings(Unit unit) {
 ParsedQuantity parse_quantity(std::string_view text, Unit unit) {
   const Decimal decimal = read_decimal(text);
   if (decimal.length == 0) {
-    return {std::nullopt, fmt::format("'{}' is not a number", text)};
+    return {std::nullopt, fmt::format("'{}' is not a number", printable(text))};
   }
   std::string_view suffix = text.substr(decimal.length);
   if (suffix.starts_with(' ')) {
@@ -158,9 +161,9 @@ ParsedQuantity parse_quantity(std::string_view text, Unit unit) {
     }
   }
   if (suffix.empty()) {
-    return {std::nullopt, fmt::format("'{}' has no unit", text)};
+    return {std::nullopt, fmt::format("'{}' has no unit", printable(text))};
   }
-  return {std::nullopt, fmt::format("'{}' has the unit '{}'", text, suffix)};
+  return {std::nullopt, fmt::format("'{}' has the unit '{}'", printable(text), printable(suffix))};
 }
 
 }  // namespace uvmsim::config

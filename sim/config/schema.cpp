@@ -121,8 +121,7 @@ std::string allowed_text(const Parameter& parameter) {
   if (parameter.is_boolean()) {
     return "true or false";
   }
-  return parameter.choices.empty() ? "a text that is not empty"
-                                   : fmt::format("one of {}", fmt::join(parameter.choices, ", "));
+  return parameter.choices.empty() ? "one line of text" : fmt::format("one of {}", fmt::join(parameter.choices, ", "));
 }
 
 std::string json_pointer(std::string_view key) {

@@ -12,6 +12,7 @@
 #include "sim/config/assign.h"
 #include "sim/config/json_file.h"
 #include "sim/config/nearest_name.h"
+#include "sim/config/printable.h"
 #include "sim/config/schema.h"
 
 namespace uvmsim::config {
@@ -69,8 +70,8 @@ class SystemFileReader {
   }
 
   void read_text(const std::string& key, const ordered_json& value) {
-    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      throw_input_error("{}: {} is not allowed; allowed: a text that is not empty", at(key), json_excerpt(value));
+    if (!value.is_string() || !is_one_line(value.get_ref<const std::string&>())) {
+      throw_input_error("{}: {} is not allowed; allowed: one line of text", at(key), json_excerpt(value));
     }
     (key == "name" ? config_.name : config_.description) = value.get<std::string>();
   }
@@ -91,7 +92,7 @@ class SystemFileReader {
       }
     }
     throw_input_error("{}/{}: unknown key; the nearest known key is '{}'", prefix.empty() ? file_ + ": " : at(prefix),
-                      key, nearest_name(key, known_keys(prefix)));
+                      printable(key), nearest_name(key, known_keys(prefix)));
   }
 
   bool is_group(const std::string& key) const {
@@ -140,8 +141,8 @@ class SystemFileReader {
   }
 
   std::string source_of(const std::string& key, const ordered_json& value) const {
-    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      throw_input_error("{}: {} is not allowed; allowed: a text that says where the number comes from", at(key),
+    if (!value.is_string() || !is_one_line(value.get_ref<const std::string&>())) {
+      throw_input_error("{}: {} is not allowed; allowed: a line of text that says where the number comes from", at(key),
                         json_excerpt(value));
     }
     return value.get<std::string>();
@@ -156,7 +157,7 @@ class SystemFileReader {
         if (name == kSource) {
           source = source_of(joined(parameter.key, kSource), member);
         } else if (name != kValue) {
-          throw_input_error("{}/{}: unknown key; allowed: 'value' and 'source'", where, name);
+          throw_input_error("{}/{}: unknown key; allowed: 'value' and 'source'", where, printable(name));
         }
       }
       if (!stated.contains(kValue)) {
@@ -213,7 +214,8 @@ void apply_system_file(SystemConfig& config, const ordered_json& document, const
 
 void complete_system(SystemConfig& config, const std::string& file) {
   if (!std::all_of(config.name.begin(), config.name.end(), is_name_character)) {
-    throw_input_error("{}: /name: '{}' is not allowed; allowed: letters, digits, '-', '_' and '.'", file, config.name);
+    throw_input_error("{}: /name: '{}' is not allowed; allowed: letters, digits, '-', '_' and '.'", file,
+                      printable(config.name));
   }
   if (config.description.empty()) {
     throw_input_error("{}: /description: missing; allowed: one line that says what the system is", file);

@@ -80,6 +80,18 @@ TEST(LoadError, UnknownKey) {
   EXPECT_EQ(error_of("/costs.batch_ns", "1"), "/costs.batch_ns: unknown key; the nearest known key is 'costs'");
 }
 
+TEST(LoadError, StaysOneLine) {
+  EXPECT_EQ(error_of("/a\nb", "1"), "/a?b: unknown key; the nearest known key is 'name'");
+  EXPECT_THAT(error_of("/gpus/0/sm_clock_khz", R"("6\n us")"),
+              StartsWith("/gpus/0/sm_clock_khz: '6? us' has the unit"));
+  EXPECT_THAT(error_of("/" + std::string(1000, 'k'), "1"), StartsWith("/" + std::string(60, 'k') + "...: unknown key"));
+  EXPECT_THAT(error_of_text(R"({"extends": "a\nb"})"), StartsWith("/extends: unknown system 'a?b'"));
+  EXPECT_THAT(error_of_text(R"({"a\nb": 1, "a\nb": 2})"), "/a?b: the key is there twice");
+  EXPECT_EQ(error_of("/description", R"("a\nb")"), R"(/description: "a\nb" is not allowed; allowed: one line of text)");
+  EXPECT_EQ(error_of("/gpus/0/model", R"("a\tb")"),
+            R"(/gpus/0/model: "a\tb" is not allowed; allowed: one line of text)");
+}
+
 TEST(LoadError, WrongType) {
   EXPECT_EQ(error_of("/costs", "[]"), "/costs: is an array; allowed: an object with the keys of 'costs'");
   EXPECT_EQ(error_of("/gpus", "{}"), "/gpus: is an object; allowed: an array of 1 to 64 objects");
@@ -90,15 +102,15 @@ TEST(LoadError, WrongType) {
   EXPECT_EQ(error_of("/gpus/0/sm_count", "null"), "/gpus/0/sm_count: null is null; allowed: 1 to 4096");
   EXPECT_EQ(error_of("/gpus/0/sm_count", "4.0"),
             "/gpus/0/sm_count: 4.0 is a number with a fraction or exponent; allowed: 1 to 4096");
-  EXPECT_EQ(error_of("/gpus/0/model", "7"), "/gpus/0/model: 7 is an integer; allowed: a text that is not empty");
-  EXPECT_EQ(error_of("/gpus/0/model", "\"\""), "/gpus/0/model: \"\" is not allowed; allowed: a text that is not empty");
+  EXPECT_EQ(error_of("/gpus/0/model", "7"), "/gpus/0/model: 7 is an integer; allowed: one line of text");
+  EXPECT_EQ(error_of("/gpus/0/model", "\"\""), "/gpus/0/model: \"\" is not allowed; allowed: one line of text");
   EXPECT_EQ(error_of("/host_links/0/kind", "\"usb\""),
             "/host_links/0/kind: \"usb\" is not allowed; allowed: one of pcie, nvlink, c2c");
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_coalesce": 1})"),
             "/driver/fault_coalesce: 1 is an integer; allowed: true or false");
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_replay_policy": "never"})"),
             "/driver/fault_replay_policy: \"never\" is not allowed; allowed: one of block, batch, batch_flush, once");
-  EXPECT_EQ(error_of("/name", "7"), "/name: 7 is not allowed; allowed: a text that is not empty");
+  EXPECT_EQ(error_of("/name", "7"), "/name: 7 is not allowed; allowed: one line of text");
   EXPECT_EQ(error_of("/name", "\"a b\""), "/name: 'a b' is not allowed; allowed: letters, digits, '-', '_' and '.'");
 }
 
@@ -130,15 +142,16 @@ TEST(LoadError, NoSource) {
   EXPECT_THAT(error_of("/driver", R"({"fault_replay_policy": {"value": "once"}})"),
               StartsWith("/driver/fault_replay_policy: has no source"));
   EXPECT_EQ(error_of("/costs", R"({"source": "", "batch_ns": 1})"),
-            "/costs/source: \"\" is not allowed; allowed: a text that says where the number comes from");
+            "/costs/source: \"\" is not allowed; allowed: a line of text that says where the number comes from");
   EXPECT_EQ(error_of("/costs", R"({"batch_ns": {"value": 1, "source": 7}})"),
-            "/costs/batch_ns/source: 7 is not allowed; allowed: a text that says where the number comes from");
+            "/costs/batch_ns/source: 7 is not allowed; allowed: a line of text that says where the number comes from");
   EXPECT_EQ(error_of("/costs", R"({"batch_ns": {"source": "x"}})"),
             "/costs/batch_ns: has no 'value'; allowed: 0 to 10000000000 ns");
   EXPECT_EQ(error_of("/costs", R"({"batch_ns": {"value": 1, "unit": "ns"}})"),
             "/costs/batch_ns/unit: unknown key; allowed: 'value' and 'source'");
-  EXPECT_EQ(error_of("/costs", R"({"source_of_defaults": 1})"),
-            "/costs/source_of_defaults: 1 is not allowed; allowed: a text that says where the number comes from");
+  EXPECT_EQ(
+      error_of("/costs", R"({"source_of_defaults": 1})"),
+      "/costs/source_of_defaults: 1 is not allowed; allowed: a line of text that says where the number comes from");
   EXPECT_EQ(error_of("/gpus/0/source_of_defaults", "\"x\""),
             "/gpus/0/source_of_defaults: the whole group is stated; allowed: in a group with parameters left at their "
             "defaults");
@@ -154,7 +167,7 @@ TEST(LoadError, Missing) {
   EXPECT_EQ(without("/gpus/0", "reserved_bytes"),
             "/gpus/0/reserved_bytes: missing; allowed: 0 to 1125899906842624 bytes")
       << "hardware has no defaults";
-  EXPECT_EQ(without("/gpus/0", "model"), "/gpus/0/model: missing; allowed: a text that is not empty");
+  EXPECT_EQ(without("/gpus/0", "model"), "/gpus/0/model: missing; allowed: one line of text");
   EXPECT_EQ(without("/host_links/0/host_to_device", "run_ns"),
             "/host_links/0/host_to_device/run_ns: missing; allowed: 0 to 10000000000 ns");
   EXPECT_EQ(without("/host_links/0", "device_to_host"),
