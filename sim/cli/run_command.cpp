@@ -23,6 +23,9 @@
 namespace uvmsim::cli {
 namespace {
 
+// Often enough for a bar and for Ctrl-C, too rare to cost time.
+constexpr std::uint64_t kRecordsBetweenUpdates = 64;
+
 report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice) {
   const auto& entry = policy::default_registry().find(slot, choice.name);
   return {std::string(policy::slot_name(slot)), choice.name,
@@ -77,7 +80,7 @@ class Runner {
     const RecordSource source = [&](trace::Record& record) {
       if (!reader.next(record)) return false;
       validator.check(record, reader.position());
-      if (++records_ % 4096 == 0) report_progress(records_);
+      if (++records_ % kRecordsBetweenUpdates == 0) report_progress(records_);
       return true;
     };
     footprint_bytes_ = naming_trace(trace_, [&] { return measure_footprint(source, run_.layout); });
@@ -157,12 +160,13 @@ class Runner {
     trace::TraceReader reader = trace_.open();
     RunObserver observer;
     observer.events = events;
-    observer.progress = [&](std::uint64_t records) { report_progress(records); };
+    std::uint64_t done = 0;
+    const RecordSource source = [&](trace::Record& record) {
+      if (done++ % kRecordsBetweenUpdates == 0) report_progress(done);
+      return reader.next(record);
+    };
     progress_.begin(name, records_);
-    RunResult result = naming_trace(trace_, [&] {
-      return simulate(
-          reader.header(), [&](trace::Record& record) { return reader.next(record); }, options, observer);
-    });
+    RunResult result = naming_trace(trace_, [&] { return simulate(reader.header(), source, options, observer); });
     progress_.end();
     return result;
   }
