@@ -9,21 +9,34 @@
 namespace uvmsim::gmmu {
 namespace {
 
-void check_tlb(const char* level, std::uint32_t entries, std::uint32_t most, std::uint32_t ways) {
-  if (entries == 0 || entries > most) {
-    throw_input_error("gmmu.{}_tlb_entries: {}; allowed: 1 to {}", level, entries, most);
+// Configurations count translations; a TLB keeps them in groups of 16.
+std::uint32_t groups_of(std::uint32_t translations) { return (translations + kPagesPerEntry - 1) / kPagesPerEntry; }
+
+Tlb make_tlb(const char* level, std::uint32_t translations, std::uint32_t most, std::uint32_t ways) {
+  if (translations == 0 || translations > most) {
+    throw_input_error("gmmu.{}_tlb_entries: {}; allowed: 1 to {}", level, translations, most);
   }
-  if (ways == 0 || ways > entries || entries % ways != 0) {
-    throw_input_error("gmmu.{}_tlb_ways: {}; allowed: divisors of {} entries", level, ways, entries);
+  const std::uint32_t groups = groups_of(translations), group_ways = std::min(ways, groups);
+  if (ways == 0 || groups % group_ways != 0) {
+    throw_input_error("gmmu.{}_tlb_ways: {}; allowed: divisors of the {} groups of 16 of {} entries", level, ways,
+                      groups, translations);
   }
+  return Tlb(groups, group_ways);
+}
+Tlb make_l1(const config::GmmuConfig& config) {
+  return make_tlb("l1", config.l1_tlb_entries, 1u << 16, config.l1_tlb_ways);
+}
+Tlb make_l2(const config::GmmuConfig& config) {
+  return make_tlb("l2", config.l2_tlb_entries, 1u << 24, config.l2_tlb_ways);
 }
 
 const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_t sm_count) {
-  check_tlb("l1", config.l1_tlb_entries, 1u << 12, config.l1_tlb_ways);
-  check_tlb("l2", config.l2_tlb_entries, 1u << 20, config.l2_tlb_ways);
   if (config.walkers == 0) throw_input_error("gmmu.walkers: 0; allowed: 1 or more");
   for (const std::uint32_t levels : {config.walk_levels_2m, config.walk_levels_4k}) {
     if (levels == 0 || levels > 16) throw_input_error("gmmu.walk_levels: {}; allowed: 1 to 16", levels);
+  }
+  if (config.walk_cache_entries > 1u << 24) {
+    throw_input_error("gmmu.walk_cache_entries: {}; allowed: 0 to {}", config.walk_cache_entries, 1u << 24);
   }
   constexpr std::uint64_t kMaxLatency = 1'000'000;
   for (const std::uint64_t latency : {config.l1_tlb_hit_ns, config.l2_tlb_hit_ns, config.walk_level_ns}) {
@@ -44,11 +57,11 @@ Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounter
     : config_(checked(config, sm_count)),
       sm_count_(sm_count),
       counters_(counters),
-      sm_l1_(sm_count, L1{Tlb(config.l1_tlb_entries, config.l1_tlb_ways)}),
+      sm_l1_(sm_count, L1{make_l1(config)}),
       actual_{sm_l1_.front(),
-              Tlb(config.l2_tlb_entries, config.l2_tlb_ways),
+              make_l2(config),
               {},
-              WalkCache(config.walk_cache_entries, config.walk_levels_4k, config.walk_levels_2m)},
+              WalkCache(groups_of(config.walk_cache_entries), config.walk_levels_4k, config.walk_levels_2m)},
       baseline_(actual_) {}
 
 void Gmmu::count(EntrySize size, const Tally& tally) {

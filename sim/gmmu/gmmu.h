@@ -22,8 +22,9 @@ namespace uvmsim::gmmu {
 
 class Gmmu {
  public:
-  // `counters` must outlive the Gmmu. Throws InputError naming the key when a TLB has no entries, more ways than
-  // entries or ways that do not divide its entries, or when there is no walker or no SM.
+  // The configuration counts single translations (`*_entries`); TLBs and walk cache keep them in groups of 16, the
+  // last one padded, and `*_ways` are groups per set, at most all of them. `counters` must outlive the Gmmu. Throws
+  // InputError naming the key when a TLB is empty or its ways do not divide its groups, or without a walker or an SM.
   Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters);
 
   // SM `sm` (< sm_count) touches one mapped page. Returns the latency added to an L1 hit: 0, or the L2 latency, or

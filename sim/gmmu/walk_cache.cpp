@@ -7,9 +7,9 @@ namespace {
 
 constexpr std::uint32_t kMaxWays = 16;
 
-std::uint32_t ways_for(std::uint32_t entries) {
-  std::uint32_t ways = std::min(entries, kMaxWays);
-  while (entries % ways != 0) --ways;
+std::uint32_t ways_for(std::uint32_t lines) {
+  std::uint32_t ways = std::min(lines, kMaxWays);
+  while (lines % ways != 0) --ways;
   return ways;
 }
 
@@ -25,11 +25,11 @@ constexpr DirectoryLine directory_line(BlockIndex block, std::uint32_t level) {
 
 }  // namespace
 
-WalkCache::WalkCache(std::uint32_t entries, std::uint32_t levels_4k, std::uint32_t levels_2m)
-    : enabled_(entries > 0),
+WalkCache::WalkCache(std::uint32_t lines, std::uint32_t levels_4k, std::uint32_t levels_2m)
+    : enabled_(lines > 0),
       levels_4k_(levels_4k),
       levels_2m_(levels_2m),
-      cache_(std::max(entries, 1u), ways_for(std::max(entries, 1u))) {}
+      cache_(std::max(lines, 1u), ways_for(std::max(lines, 1u))) {}
 
 std::uint32_t WalkCache::walk(BlockIndex block, TlbTag tag, std::uint16_t pages) {
   const bool whole = tag.size() == EntrySize::k2M;

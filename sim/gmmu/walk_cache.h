@@ -16,8 +16,8 @@ namespace uvmsim::gmmu {
 // 512 times more (the GPU's format since Pascal; Hopper adds one level on top).
 class WalkCache {
  public:
-  // entries: lines; 0 = no cache, every walk reads all its levels. levels_*: memory reads of such a walk, >= 1.
-  WalkCache(std::uint32_t entries, std::uint32_t levels_4k, std::uint32_t levels_2m);
+  // lines = 0: no cache, every walk reads all its levels. levels_*: memory reads of such a walk, >= 1.
+  WalkCache(std::uint32_t lines, std::uint32_t levels_4k, std::uint32_t levels_2m);
 
   // Memory reads of a walk to `pages` (bits) of the group `tag` in this block: 0 when their line is cached. What it
   // read becomes cached.

@@ -15,10 +15,11 @@ constexpr std::int64_t kL2 = 5, kCached = 52, kRead = 280;
 
 config::GmmuConfig small_config() {
   config::GmmuConfig c;
-  c.l1_tlb_entries = c.l1_tlb_ways = 2;
-  c.l2_tlb_entries = 8;
+  c.l1_tlb_entries = 2 * kPagesPerEntry;
+  c.l1_tlb_ways = 2;
+  c.l2_tlb_entries = 8 * kPagesPerEntry;
   c.l2_tlb_ways = 8;
-  c.walk_cache_entries = 32;
+  c.walk_cache_entries = 32 * kPagesPerEntry;
   c.walkers = 4;
   c.walk_levels_4k = 6;
   c.walk_levels_2m = 5;
@@ -169,7 +170,7 @@ TEST(Touch, StallIsWhatSmallEntriesCostBeyondTwoMegabytes) {
 
 TEST(Touch, FractionsOfANanosecondAddUp) {
   config::GmmuConfig config = small_config();
-  config.l1_tlb_entries = config.l1_tlb_ways = 1;
+  config.l1_tlb_entries = kPagesPerEntry;
   GmmuCounters counters;
   Gmmu gmmu(config, 100, counters);
   const auto touch_both = [&] {  // two entries that push each other out of L1 but stay in L2
@@ -221,7 +222,7 @@ TEST(Invalidate, NoLevelTranslatesTheBlockAnyMore) {
   Random random(8);
   GmmuCounters counters;
   config::GmmuConfig config = small_config();
-  config.l2_tlb_entries = 64;
+  config.l2_tlb_entries = 64 * kPagesPerEntry;
   Gmmu gmmu(config, 4, counters);
   for (int i = 0; i < 5000; ++i) {
     for (int k = 0; k < 5; ++k) {
@@ -268,6 +269,21 @@ TEST(Invalidate, PagesAreDroppedOneByOne) {
   EXPECT_EQ(valid(EntrySize::k64K), 0xfffe);
   gmmu.invalidate_all();
   EXPECT_EQ(valid(EntrySize::k4K), 0);
+}
+
+TEST(Gmmu, CountsTranslationsInGroupsOfSixteen) {
+  GmmuCounters counters;
+  const auto shape = [&](std::uint32_t entries, std::uint32_t ways) {
+    config::GmmuConfig config = small_config();
+    config.l2_tlb_entries = entries;
+    config.l2_tlb_ways = ways;
+    const Gmmu gmmu(config, 1, counters);
+    return std::pair(gmmu.l2().sets(), gmmu.l2().ways());
+  };
+  EXPECT_EQ(shape(32768, 16), std::pair(128u, 16u));
+  EXPECT_EQ(shape(16, 16), std::pair(1u, 1u));
+  EXPECT_EQ(shape(1, 1), std::pair(1u, 1u));
+  EXPECT_EQ(shape(33, 16), std::pair(1u, 3u));
 }
 
 TEST(Gmmu, RefusesImpossibleConfigurationsByKey) {

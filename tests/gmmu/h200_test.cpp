@@ -21,10 +21,11 @@ constexpr double kCyclesPerNs = 1.98;  // SM clock
 // What h200_tlb.txt says; README.md of this folder shows how each figure is read off it.
 config::GmmuConfig h200() {
   config::GmmuConfig c;
-  c.l1_tlb_entries = c.l1_tlb_ways = 16;
-  c.l2_tlb_entries = 2048;
+  c.l1_tlb_entries = 16 * kPagesPerEntry;
+  c.l1_tlb_ways = 16;
+  c.l2_tlb_entries = 2048 * kPagesPerEntry;
   c.l2_tlb_ways = 16;
-  c.walk_cache_entries = 8192;
+  c.walk_cache_entries = 8192 * kPagesPerEntry;
   c.walkers = 16;
   c.walk_levels_4k = 6;
   c.walk_levels_2m = 5;
