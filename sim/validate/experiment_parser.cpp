@@ -25,6 +25,9 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1}
 constexpr std::int64_t kMaxTime = std::int64_t{1} << 61;
 constexpr std::int64_t kMaxKernelNs = std::int64_t{3600} * 1000000000;
 constexpr std::size_t kMaxKernels = 1000000;
+constexpr std::int64_t kMaxAddress = std::int64_t{1} << 57;
+// Until add_unlisted_outputs gives it an allocation, an event of no tensor carries its address as its offset.
+constexpr std::size_t kUnlisted = SIZE_MAX;
 constexpr std::uint32_t kMaxBlocks = 1u << 31;
 constexpr std::size_t kMaxName = 200;
 
@@ -173,11 +176,11 @@ void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment
   if (with_tensor) {
     const auto tensors = static_cast<std::int64_t>(experiment.allocations.size());
     const std::int64_t tensor = trace::json_signed_integer(fields[next++], "the tensor of an event", -1, tensors - 1);
-    if (tensor < 0) return;  // not of this call
-    event.allocation = static_cast<std::size_t>(tensor);
+    event.allocation = tensor < 0 ? kUnlisted : static_cast<std::size_t>(tensor);
   }
-  constexpr auto limit = static_cast<std::int64_t>(kMaxBytes);
-  event.offset = trace::json_signed_integer(fields[next], "the offset of an event", -limit, limit);
+  const std::int64_t limit = event.allocation == kUnlisted ? kMaxAddress : static_cast<std::int64_t>(kMaxBytes);
+  event.offset = trace::json_signed_integer(fields[next], "the offset of an event",
+                                            event.allocation == kUnlisted ? 0 : -limit, limit);
   event.value = trace::json_integer(fields[next + 1], "the value of an event");
   event.flags = static_cast<std::uint32_t>(trace::json_integer(fields[next + 2], "the flags of an event", UINT32_MAX));
   const bool transfer = event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToHost;
@@ -234,6 +237,32 @@ Allocation parse_tensor(const JsonValue& item, std::set<std::string>& unknown) {
   return tensor;
 }
 
+// A call may write memory that is none of its tensors, such as the indices of a max pooling. It shows only in events,
+// with addresses: every run of them becomes one output of whole 2 MB blocks, from the first to the last.
+void add_unlisted_outputs(Experiment& experiment) {
+  constexpr std::uint64_t largest_gap = 16 * kBlockBytes;  // between two events of one allocation
+  std::vector<std::uint64_t> blocks;
+  for (const MeasuredEvent& event : experiment.events) {
+    if (event.allocation == kUnlisted) blocks.push_back(static_cast<std::uint64_t>(event.offset) / kBlockBytes);
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t begin = 0, end = 0; begin < blocks.size(); begin = end) {
+    for (end = begin + 1; end < blocks.size() && blocks[end] - blocks[end - 1] <= largest_gap / kBlockBytes;) ++end;
+    Allocation output;
+    output.name = fmt::format("unlisted{}", experiment.allocations.size());
+    output.output = true;
+    output.bytes = (blocks[end - 1] - blocks[begin] + 1) * kBlockBytes;
+    if (output.bytes > kMaxBytes) throw_input_error("events of no tensor span {} bytes", output.bytes);
+    for (MeasuredEvent& event : experiment.events) {
+      const std::uint64_t block = static_cast<std::uint64_t>(event.offset) / kBlockBytes;
+      if (event.allocation != kUnlisted || block < blocks[begin] || block > blocks[end - 1]) continue;
+      event.allocation = experiment.allocations.size();
+      event.offset -= static_cast<std::int64_t>(blocks[begin] * kBlockBytes);
+    }
+    experiment.allocations.push_back(std::move(output));
+  }
+}
+
 void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   experiment.mode = Mode::kLibrary;
   const std::string inputs = name_of(fields, "inputs_on");
@@ -254,6 +283,7 @@ void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experi
     }
   }
   if (experiment.kernels.empty()) throw_input_error("'events' has no kernel");
+  add_unlisted_outputs(experiment);
   note_unknown_keys(line, {"name", "inputs_on", "note", "tensors", "events", "format"}, unknown);
 }
 

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/common/units.h"
 #include "sim/engine/simulation.h"
+#include "sim/layout/layout.h"
+#include "sim/memory/address_space.h"
 
 namespace uvmsim::validate {
 
 namespace {
+
+const char* const kLayout = "recorded";
 
 TransferCause cause_of(std::uint32_t flags) {
   switch (flags) {
@@ -24,23 +29,72 @@ TransferCause cause_of(std::uint32_t flags) {
   }
 }
 
+// From the model's addresses, which its layout hands out, to offsets in the experiment's allocations. The same objects
+// under the same layout get the same blocks here as in the engine.
+class AddressMap {
+ public:
+  AddressMap(const Program& program, const config::SystemConfig& system)
+      : space_(static_cast<unsigned>(system.gpus.size())), layout_(kLayout, space_) {
+    for (const trace::Record& record : program.records) {
+      const auto* object = std::get_if<trace::ObjectAlloc>(&record);
+      if (object == nullptr) continue;
+      const layout::Placement& placement = layout_.allocate(*object);
+      for (std::size_t i = 0; i < placement.blocks.size(); ++i) {
+        const auto begin = static_cast<std::int64_t>(i * kBlockBytes) - static_cast<std::int64_t>(placement.offset);
+        pieces_.push_back({placement.blocks[i].value, begin, object_count_});
+      }
+      ++object_count_;
+    }
+  }
+
+  // The allocation at an address and the offset from its start; in a block that several share the last one that begins
+  // at or before the address, in growth beyond its ends whichever is first there.
+  std::pair<std::size_t, std::int64_t> locate(std::uint64_t address) const {
+    const std::uint64_t block = address / kBlockBytes;
+    const auto in_block = static_cast<std::int64_t>(address % kBlockBytes);
+    std::pair<std::size_t, std::int64_t> best{kNoAllocation, 0};
+    for (const Piece& piece : pieces_) {
+      if (piece.block != block) continue;
+      const std::int64_t offset = piece.offset_of_block + in_block;
+      const bool better = best.second < 0 ? offset > best.second : offset >= 0 && offset < best.second;
+      if (best.first == kNoAllocation || better) best = {piece.allocation, offset};
+    }
+    return best;
+  }
+
+ private:
+  static constexpr std::size_t kNoAllocation = SIZE_MAX;
+  struct Piece {
+    std::uint64_t block;
+    std::int64_t offset_of_block;  // of the block's first byte, from the start of the allocation
+    std::size_t allocation;
+  };
+
+  AddressSpace space_;
+  layout::Layout layout_;
+  std::vector<Piece> pieces_;
+  std::size_t object_count_ = 0;
+};
+
 // Keeps everything; what happened before the measurement is dropped at the end, when its begin is known.
 class Recorder : public EventSink {
  public:
-  explicit Recorder(const Program& program) : program_(program) {}
+  explicit Recorder(const AddressMap& addresses) : addresses_(addresses) {}
 
   void on(const KernelEvent& event) override { kernels_.emplace_back(event.start, event.end); }
   void on(const FaultBatchEvent& event) override {
-    const auto [allocation, offset] = locate(event.lowest_address);
+    const auto [allocation, offset] = addresses_.locate(event.lowest_address);
     batches_.push_back({event.start.value, event.end.value, offset, allocation});
   }
   void on(const TransferEvent& event) override {
-    const auto [allocation, offset] = locate(event.address);
+    const auto [allocation, offset] = addresses_.locate(event.address);
     transfers_.push_back(
         {event.direction, event.cause, event.start.value, event.end.value, allocation, offset, event.bytes});
   }
   void on(const CpuFaultEvent& event) override { cpu_faults_.push_back(event.start); }
-  void on(const RemoteMapEvent& event) override { remote_maps_.emplace_back(event.at, locate(event.address).second); }
+  void on(const RemoteMapEvent& event) override {
+    remote_maps_.emplace_back(event.at, addresses_.locate(event.address).second);
+  }
   void on(const ThrashingEvent& event) override { thrashing_.push_back(event.at); }
 
   Observation from(Nanoseconds begin) {
@@ -64,18 +118,7 @@ class Recorder : public EventSink {
   }
 
  private:
-  // The allocation at or before an address, and the offset from its start; growth may reach beyond the ends.
-  std::pair<std::size_t, std::int64_t> locate(std::uint64_t address) const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < program_.addresses.size(); ++i) {
-      const std::uint64_t base = program_.addresses[i];
-      const bool best_is_after = program_.addresses[best] > address;
-      if (base <= address && (best_is_after || base > program_.addresses[best])) best = i;
-    }
-    return {best, static_cast<std::int64_t>(address - program_.addresses[best])};
-  }
-
-  const Program& program_;
+  const AddressMap& addresses_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> kernels_;
   std::vector<ObservedBatch> batches_;
   std::vector<ObservedTransfer> transfers_;
@@ -142,10 +185,11 @@ Observation observe_measured(const Experiment& experiment) {
 }
 
 Observation observe_simulated(const Program& program, const config::SystemConfig& system) {
-  Recorder recorder(program);
+  const AddressMap addresses(program, system);
+  Recorder recorder(addresses);
   RunOptions options;
   options.system = system;
-  options.layout = "recorded";
+  options.layout = kLayout;
   options.limited = false;
   RunObserver observer;
   observer.events = &recorder;

@@ -21,7 +21,7 @@ const char* const kLibrary =
     R"({"name":"a","role":"input","shape":[4,256],"dtype":"float32","bytes":4096,"va_offset_in_2m":0},)"
     R"({"name":"out","role":"output","shape":[4,256],"dtype":"float32","bytes":4096,"va_offset_in_2m":4096}],)"
     R"("events":[{"kernel":"add_kernel","start_ns":0,"end_ns":500,"grid":[8,1,1],"block":[128,1,1],"registers":32,)"
-    R"("shared_bytes":0},["gpu_fault",3,400,0,0,2,1],["htod",10,20,-1,0,4096,2]]})";
+    R"("shared_bytes":0},["gpu_fault",3,400,0,0,2,1],["htod",10,20,1,0,4096,2]]})";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -65,7 +65,21 @@ TEST(Experiment, ReadsLibraryCalls) {
   ASSERT_EQ(experiment.allocations.size(), 2u);
   EXPECT_TRUE(experiment.allocations[1].output);
   EXPECT_EQ(experiment.kernels.at(0).grid.x, 8u);
-  EXPECT_EQ(experiment.events.size(), 1u) << "an event of no tensor is not of this call";
+  ASSERT_EQ(experiment.events.size(), 2u);
+  EXPECT_EQ(experiment.events[0].allocation, 0u);
+}
+
+TEST(Experiment, AddressesOfNoTensorAreAnUnlistedOutput) {
+  const std::string text = with(kLibrary, R"(["htod",10,20,1,0)",
+                                R"(["gpu_fault",8,9,-1,139650123431936,1,2],["gpu_fault",9,10,-1,139650129000000,1,2],)"
+                                R"(["htod",10,20,-1,900000000000)");
+  const Experiment experiment = parse_experiments(text, "").experiments.at(0);
+  ASSERT_EQ(experiment.allocations.size(), 4u);
+  EXPECT_TRUE(experiment.allocations[2].output);
+  EXPECT_EQ(experiment.allocations[2].bytes, 2u << 20) << "far away from the others";
+  EXPECT_EQ(experiment.allocations[3].bytes, 6u << 20);
+  EXPECT_EQ(experiment.events.at(2).allocation, 3u);
+  EXPECT_EQ(experiment.events.at(2).offset, 139650129000000 - 139650123431936);
 }
 
 TEST(Experiment, FormatsMayMixAndBlankLinesDoNotCount) {
