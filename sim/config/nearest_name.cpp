@@ -43,7 +43,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   std::size_t longest = 0;
   for (const std::string& candidate : candidates) {
-    const std::size_t edits = edits_between(compared, candidate);
+    const bool is_beginning = !compared.empty() && candidate.starts_with(compared);
+    const std::size_t edits = is_beginning ? 1 : edits_between(compared, candidate);
     const std::size_t prefix = common_prefix(compared, candidate);
     if (edits < fewest || (edits == fewest && prefix > longest)) {
       nearest = candidate;

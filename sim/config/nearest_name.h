@@ -7,8 +7,9 @@
 
 namespace uvmsim::config {
 
-// The candidate with the fewest single-character edits to `name` (a swap of neighbours counts once); of
-// equals the one with the longer common beginning, then the first. Empty when there are no candidates.
+// The candidate with the fewest single-character edits to `name` (a swap of neighbours counts once, and
+// so does a name left unfinished); of equals the one with the longer common beginning, then the first. Empty when there
+// are no candidates.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace uvmsim::config

@@ -90,6 +90,7 @@ TEST(NearestName, FindsTheSmallestEdit) {
   EXPECT_EQ(nearest_name("bacth_ns", names), "batch_ns");
   EXPECT_EQ(nearest_name("blok_ns", names), "block_ns");
   EXPECT_EQ(nearest_name("replay", names), "replay_ns");
+  EXPECT_EQ(nearest_name("h200", {"h100-sxm", "h200-sxm-pcie5"}), "h200-sxm-pcie5");
   EXPECT_EQ(nearest_name("", names), "batch_ns");
   EXPECT_EQ(nearest_name(std::string(100000, 'x'), names), "batch_ns");
   EXPECT_EQ(nearest_name("x", {}), "");
