@@ -88,6 +88,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
     if (migration.duplicate) {
       block.read_duplicated |= copied;
       theirs.writable -= migration.pages();
+      space.note_unmap();
     } else {
       const PageMask gone = theirs.resident & migration.pages();
       if (gone.empty()) continue;
@@ -133,6 +134,7 @@ void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
   if (!mine.mapped.intersects(pages)) return;
   mine.mapped -= pages;
   mine.writable -= pages;
+  context_.space.note_unmap();
   context_.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
@@ -241,6 +243,7 @@ void Residency::discard(BlockIndex b, const PageMask& pages) {
   context_.counters.discarded_pages += held.count();
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
+    space.note_unmap();
     mine.writable -= held;  // the next write faults, so that the driver learns of new contents
     const ChunkId c = context_.gpus[gpu].memory.whole(b);
     if (c.valid() && !mine.resident.empty() && block.discarded.contains(mine.resident)) {

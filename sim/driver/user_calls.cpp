@@ -61,6 +61,7 @@ void UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice advice, P
         break;
       case trace::Advice::kSetReadMostly:
         hints.read_mostly = true;
+        context_.space.note_unmap();
         for (unsigned p = 0; p < context_.space.processor_count(); ++p) {
           context_.space.pages(span.block, ProcessorId{static_cast<std::uint8_t>(p)}).writable.clear();
         }

@@ -34,9 +34,6 @@ void FaultLoop::wake(bool faults_waiting) {
     delay = ns(costs.first_fault_ns);
   } else if (faults_waiting) {
     delay += ns(costs.late_interrupt_ns);
-  } else if (gap < ns(costs.rearm_window_ns)) {
-    const auto left = static_cast<std::uint64_t>((ns(costs.rearm_window_ns) - gap).value);
-    delay += ns(costs.late_interrupt_ns * left / costs.rearm_window_ns);
   }
   state_ = State::kFetching;
   ++context_.counters.wakeups;

@@ -17,15 +17,17 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
       counters_(counters),
       random_(seed) {}
 
+bool KernelRun::operand_mapped(const Operand& operand) const {
+  return std::all_of(operand.segments.begin(), operand.segments.end(), [&](const Segment& segment) {
+    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu_));
+    return (operand.write ? mine.writable : mine.mapped).contains(PageMask::range(segment.first, segment.count));
+  });
+}
+
 bool KernelRun::all_mapped() const {
-  const ProcessorId self = gpu_processor(gpu_);
   for (const Section& section : work_.sections) {
     for (const Operand& operand : section.operands) {
-      for (const Segment& segment : operand.segments) {
-        const ProcessorPages& mine = space_.pages(segment.block, self);
-        const PageMask touched = PageMask::range(segment.first, segment.count);
-        if (!(operand.write ? mine.writable : mine.mapped).contains(touched)) return false;
-      }
+      if (!operand_mapped(operand)) return false;
     }
   }
   return std::none_of(work_.touches.begin(), work_.touches.end(), [&](const PageRef& p) { return missing(p); });
@@ -36,10 +38,6 @@ bool KernelRun::missing(const PageRef& page) const {
   return !(page.write ? mine.writable : mine.mapped).test(page.page);
 }
 
-void KernelRun::at(Nanoseconds time, std::uint32_t subject, bool is_sm, std::uint64_t ticket) {
-  events_.push({time, sequence_++, subject, is_sm, ticket});
-}
-
 void KernelRun::start(Nanoseconds now) {
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
   sms_.resize(sms);
@@ -48,70 +46,165 @@ void KernelRun::start(Nanoseconds now) {
   lanes_.resize(work_.lanes);
   end_ = now;
   fault_unit_free_ = now;
+  unmap_epoch_ = space_.unmap_epoch();
+  for (Section& section : work_.sections) {
+    for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
+  }
+  look_at_operands();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
     lanes_[i].sm = i / work_.lanes_per_sm_group % sms;
-    if (take_unit(lanes_[i])) {
-      at(now + ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns), i, false);
-    } else {
-      ++idle_lanes_;
-    }
+    at(now + ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns), kOther, i, false);
   }
 }
 
 bool KernelRun::take_unit(Lane& lane) {
   if (next_unit_ == work_.units) return false;
-  while (next_unit_ >= work_.sections[next_section_].first_unit + work_.sections[next_section_].units) ++next_section_;
+  while (next_unit_ >= work_.sections[next_section_].first_unit + work_.sections[next_section_].units) {
+    ++next_section_;
+    cursors_valid_ = false;
+    look_at_operands();
+  }
   const std::uint32_t sm = lane.sm;
   lane = Lane{};
   lane.sm = sm;
+  lane.fresh = false;
   lane.unit = next_unit_++;
   lane.section = next_section_;
   return true;
 }
 
 void KernelRun::step_once() {
-  const Event event = events_.top();
-  events_.pop();
+  const AgendaEvent event = agenda_.pop();
   if (event.is_sm) {
     Sm& sm = sms_[event.subject];
     if (sm.ticket != event.ticket) return;  // a replay overtook it
     sm.scheduled = false;
     serve(event.subject, event.time);
+    return;
+  }
+  Lane& lane = lanes_[event.subject];
+  if (!lane.fresh) return issue(event.subject, event.time);
+  if (!take_unit(lane)) {
+    ++idle_lanes_;
+    end_ = std::max(end_, event.time);
+    return;
+  }
+  if (work_.pattern == Pattern::kSlices && !work_.rows && work_.sections[lane.section].steps == 1) {
+    issue_fresh(event.subject, event.time);
   } else {
     issue(event.subject, event.time);
   }
 }
 
 void KernelRun::advance(Nanoseconds until) {
-  while (!events_.empty() && events_.top().time <= until) step_once();
+  while (!agenda_.empty() && agenda_.next_time() <= until) step_once();
 }
 
 void KernelRun::advance_to_fault() {
-  while (!events_.empty() && buffer_.empty()) step_once();
+  while (!agenda_.empty() && buffer_.empty()) step_once();
 }
 
-// The lane's next part: all its loads of a step, or all its stores.
-void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
-  Sm& sm = sms_[lane.sm];
-  bool any = false;
-  bool queued = false;
+void KernelRun::begin_part(Lane& lane) {
   lane.pending = 1;  // held until every access is issued
   lane.raised = 0;
   lane.replayed = false;
+}
+
+// The page joins the SM's queue unless it is mapped and nothing is ahead of it.
+void KernelRun::want(std::uint32_t index, const PageRef& page, std::uint32_t warps, bool scattered) {
+  Lane& lane = lanes_[index];
+  Sm& sm = sms_[lane.sm];
+  const bool idle = !sm.blocked && !sm.scheduled && sm.next_waiting == sm.waiting.size();
+  if (idle && !missing(page)) return;
+  ++lane.pending;
+  sm.waiting.push_back({page, index, static_cast<std::uint16_t>(std::min(warps, 1024u)), 0, scattered});
+}
+
+void KernelRun::end_part(std::uint32_t index, Nanoseconds now) {
+  Lane& lane = lanes_[index];
+  const Sm& sm = sms_[lane.sm];
+  if (lane.pending > 1 && !sm.blocked && !sm.scheduled) serve(lane.sm, now);
+  if (--lane.pending == 0) finish_part(index, now);
+}
+
+void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
+  notice_unmaps();
+  Lane& lane = lanes_[index];
+  const Section& section = work_.sections[lane.section];
+  const bool explicit_list = work_.explicit_touches;
+  if (!lane.storing && loads_skipped_ && !explicit_list) {
+    lane.loaded = section.loads;
+    lane.storing = true;
+    if (section.loads) now += ns(system_.runtime.load_ns);
+  }
+  begin_part(lane);
+  bool any = !explicit_list && (lane.storing ? section.stores : section.loads);
   for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing,
                 [&](const PageRef& page, std::uint32_t warps, bool scattered) {
                   any = true;
-                  const bool idle = !sm.blocked && !sm.scheduled && sm.next_waiting == sm.waiting.size();
-                  if (idle && !missing(page)) return;
-                  ++lane.pending;
-                  queued = true;
-                  sm.waiting.push_back({page, index, static_cast<std::uint16_t>(std::min(warps, 1024u)), 0, scattered});
+                  want(index, page, warps, scattered);
                 });
   (lane.storing ? lane.stored : lane.loaded) |= any;
-  if (queued && !sm.blocked && !sm.scheduled) serve(lane.sm, now);
-  if (--lane.pending == 0) finish_part(index, now);
+  end_part(index, now);
+}
+
+// Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
+void KernelRun::look_at_operands() {
+  loads_skipped_ = true;
+  for (Operand& operand : work_.sections[next_section_].operands) {
+    operand.skip = skipping_ && operand_mapped(operand);
+    if (!operand.write && !operand.skip) loads_skipped_ = false;
+  }
+}
+
+// Something was unmapped: every operand is looked at from here on.
+void KernelRun::notice_unmaps() {
+  if (unmap_epoch_ == space_.unmap_epoch()) return;
+  unmap_epoch_ = space_.unmap_epoch();
+  if (!skipping_) return;
+  skipping_ = false;
+  cursors_valid_ = false;
+  for (Section& section : work_.sections) {
+    for (Operand& operand : section.operands) operand.skip = false;
+  }
+  loads_skipped_ = false;
+}
+
+void KernelRun::prepare_cursors(std::uint64_t unit) {
+  const Section& section = work_.sections[next_section_];
+  load_cursors_.clear();
+  store_cursors_.clear();
+  for (const Operand& operand : section.operands) {
+    if (operand.skip) continue;
+    (operand.write ? store_cursors_ : load_cursors_).emplace_back(operand, section.units, unit);
+  }
+  cursors_valid_ = true;
+}
+
+void KernelRun::issue_fresh(std::uint32_t index, Nanoseconds now) {
+  Lane& lane = lanes_[index];
+  const Section& section = work_.sections[lane.section];
+  const std::uint64_t unit = lane.unit - section.first_unit;
+  notice_unmaps();
+  if (!cursors_valid_) prepare_cursors(unit);
+  begin_part(lane);
+  for (SliceCursor& cursor : load_cursors_) {
+    cursor.next([&](const PageRef& page) { want(index, page, work_.warps, false); });
+  }
+  lane.loaded = section.loads;
+  if (lane.pending > 1) {  // the loads wait: the stores come later, one by one
+    for (SliceCursor& cursor : store_cursors_) cursor.next([](const PageRef&) {});
+    end_part(index, now);
+    return;
+  }
+  // The loads pass; the stores follow after their latency. Nothing can come between but a little time.
+  const Nanoseconds stored = section.loads ? now + ns(system_.runtime.load_ns) : now;
+  lane.storing = true;
+  lane.stored = section.stores;
+  for (SliceCursor& cursor : store_cursors_) {
+    cursor.next([&](const PageRef& page) { want(index, page, work_.warps, false); });
+  }
+  end_part(index, stored);
 }
 
 void KernelRun::pass(const Access& access, Nanoseconds now) {
@@ -127,7 +220,7 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
     lane.storing = true;
     const Nanoseconds loads = work_.explicit_touches && work_.lanes == 1 ? Nanoseconds{} : ns(costs.load_ns);
     if (lane.loaded && loads.value != 0) {
-      at(now + loads, index, false);
+      at(now + loads, kLoads, index, false);
     } else {
       issue(index, now);
     }
@@ -142,16 +235,16 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
     time += std::max(work_.step, ns(turn));
   }
   lane.storing = lane.stored = lane.loaded = false;
-  if (++lane.step < work_.sections[lane.section].steps) {
-    at(time, index, false);
-    return;
+  if (++lane.step == work_.sections[lane.section].steps) {
+    end_ = std::max(end_, time);
+    lane.fresh = true;
+    if (next_unit_ == work_.units) {
+      ++idle_lanes_;
+      return;
+    }
+    time = std::max(time, now + ns(costs.block_start_ns));
   }
-  end_ = std::max(end_, time);
-  if (take_unit(lane)) {
-    at(std::max(time, now + ns(costs.block_start_ns)), index, false);
-  } else {
-    ++idle_lanes_;
-  }
+  at(time, kStep, index, false);
 }
 
 bool KernelRun::may_raise(const Sm& sm, const Access& access) const {
@@ -190,7 +283,7 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   const auto continue_at = [&](Nanoseconds time) {
     Sm& sm = sms_[sm_index];
     sm.scheduled = true;
-    at(time, sm_index, true, ++sm.ticket);
+    at(time, kOther, sm_index, true, ++sm.ticket);
   };
   // Guards against serving an SM from within itself: a unit that passes issues its next accesses at once.
   sms_[sm_index].scheduled = true;
@@ -288,7 +381,7 @@ void KernelRun::replay(Nanoseconds now) {
     sm.blocked = false;
     sm.scheduled = true;
     const std::uint64_t jitter = gmmu.replay_jitter_ns == 0 ? 0 : random_.below(gmmu.replay_jitter_ns);
-    at(now + ns(jitter + gmmu.replay_sm_ns * turn++), index, true, ++sm.ticket);
+    at(now + ns(jitter + gmmu.replay_sm_ns * turn++), kOther, index, true, ++sm.ticket);
   }
 }
 

@@ -9,12 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <queue>
 #include <vector>
 
 #include "sim/common/random.h"
 #include "sim/driver/context.h"
+#include "sim/engine/agenda.h"
 #include "sim/engine/kernel_work.h"
+#include "sim/engine/slice_cursor.h"
 #include "sim/gmmu/fault_buffer.h"
 
 namespace uvmsim::engine {
@@ -48,6 +49,7 @@ class KernelRun {
     std::uint32_t sm = 0;
     std::uint32_t pending = 0;  // accesses of this part that have not passed
     std::uint32_t raised = 0;   // pages out since the last replay
+    bool fresh = true;          // takes its unit when it issues
     bool storing = false;       // part of the step: loads, then stores
     bool replayed = false;      // a replay retried accesses of this part
     bool stored = false;        // its previous part was a store
@@ -76,21 +78,27 @@ class KernelRun {
     bool scheduled = false;
     bool blocked = false;
   };
-  struct Event {
-    Nanoseconds time;
-    std::uint64_t sequence;
-    std::uint32_t subject;
-    bool is_sm;
-    std::uint64_t ticket;
-    bool operator<(const Event& o) const { return time != o.time ? time > o.time : sequence > o.sequence; }
-  };
+  // Delays with a queue of their own in the agenda.
+  enum Delay : std::size_t { kLoads, kStep, kOther };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   bool missing(const PageRef& page) const;
   void step_once();
-  void at(Nanoseconds time, std::uint32_t subject, bool is_sm, std::uint64_t ticket = 0);
+  void at(Nanoseconds time, Delay delay, std::uint32_t subject, bool is_sm, std::uint64_t ticket = 0) {
+    agenda_.add(delay, AgendaEvent{time, 0, ticket, subject, is_sm});
+  }
   bool take_unit(Lane& lane);
+  // The lane's next part: all its loads of a step, or all its stores.
   void issue(std::uint32_t index, Nanoseconds now);
+  // The same for both parts of a one-step unit that the lane is just taking.
+  void issue_fresh(std::uint32_t index, Nanoseconds now);
+  void want(std::uint32_t index, const PageRef& page, std::uint32_t warps, bool scattered);
+  void begin_part(Lane& lane);
+  void end_part(std::uint32_t index, Nanoseconds now);
+  void prepare_cursors(std::uint64_t unit);
+  void look_at_operands();
+  void notice_unmaps();
+  bool operand_mapped(const Operand& operand) const;
   void pass(const Access& access, Nanoseconds now);
   void finish_part(std::uint32_t index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
@@ -107,8 +115,13 @@ class KernelRun {
   std::vector<Lane> lanes_;
   std::vector<Sm> sms_;
   std::vector<std::uint32_t> sm_order_;
-  std::priority_queue<Event> events_;
-  std::uint64_t sequence_ = 0;
+  Agenda agenda_;
+  // One-step sections: where the next unit's slices begin, of operands that are not mapped as a whole.
+  std::vector<SliceCursor> load_cursors_, store_cursors_;
+  bool cursors_valid_ = false;
+  bool loads_skipped_ = false;
+  bool skipping_ = true;  // operands mapped as a whole are not looked at; until something is unmapped
+  std::uint64_t unmap_epoch_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;

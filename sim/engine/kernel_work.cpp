@@ -67,8 +67,16 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
       write_end = std::max(write_end, end);
     }
   }
-  if (reads.pages != 0) operands.push_back(std::move(reads));
-  if (writes.pages != 0) operands.push_back(std::move(writes));
+  for (Operand* operand : {&reads, &writes}) {
+    if (operand->pages == 0) continue;
+    const std::vector<Segment>& segments = operand->segments;
+    operand->whole_blocks = true;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (i != 0 && segments[i].first != 0) operand->whole_blocks = false;
+      if (i + 1 != segments.size() && segments[i].first + segments[i].count != kPagesPerBlock) operand->whole_blocks = false;
+    }
+    operands.push_back(std::move(*operand));
+  }
 }
 
 std::uint64_t longest(const std::vector<Operand>& operands) {
@@ -220,7 +228,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
         const std::uint64_t in_flight = threads * blocks_per_unit * (work.rows ? 64 : 32);
         const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
-        section.steps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20));
+        section.steps = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(ceil_div(slice, std::max(in_flight, kBasePageBytes)), 1, 1u << 20));
       }
     }
     work.units += section.units;
@@ -237,10 +246,14 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
 
 PageRef Operand::page(std::uint64_t ordinal) const {
   UVMSIM_CHECK(ordinal < pages, "ordinal {} of {}", ordinal, pages);
-  // Segments are mostly whole blocks, so the first guess is nearly right.
-  std::size_t i = static_cast<std::size_t>(ordinal * segments.size() / pages);
-  while (segments[i].ordinal > ordinal) --i;
-  while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
+  std::size_t i;
+  if (whole_blocks) {
+    i = static_cast<std::size_t>((ordinal + segments.front().first) / kPagesPerBlock);
+  } else {
+    i = static_cast<std::size_t>(ordinal * segments.size() / pages);
+    while (segments[i].ordinal > ordinal) --i;
+    while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
+  }
   return {segments[i].block, static_cast<std::uint16_t>(segments[i].first + (ordinal - segments[i].ordinal)), write};
 }
 

@@ -30,6 +30,7 @@ struct PageRef {
   BlockIndex block;
   std::uint16_t page = 0;
   bool write = false;
+  // Position in the simulated address space, in pages.
   std::uint64_t index() const { return block.value * kPagesPerBlock + page; }
 };
 
@@ -37,6 +38,8 @@ struct Operand {
   bool write = false;
   std::uint64_t pages = 0;
   std::vector<Segment> segments;
+  bool skip = false;          // nothing of it needs a look: KernelRun found it mapped as a whole
+  bool whole_blocks = false;  // every segment but the first starts, and but the last ends, at a block boundary
 
   PageRef page(std::uint64_t ordinal) const;
 };
@@ -48,6 +51,7 @@ struct Section {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;  // of one unit
   std::uint64_t longest = 0;  // pages of the largest operand
+  bool loads = false, stores = false;
   std::vector<Operand> operands;  // inputs before outputs
 };
 

@@ -15,7 +15,7 @@ template <class F>
 void slice_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
   for (const Operand& operand : section.operands) {
-    if (operand.write != stores) continue;
+    if (operand.write != stores || operand.skip) continue;
     const std::uint64_t begin = operand.pages * unit / section.units;
     const std::uint64_t end = (operand.pages * (unit + 1) + section.units - 1) / section.units;
     const std::uint64_t n = end - begin;
@@ -52,7 +52,7 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
   const std::uint64_t pieces = work.chunk;
   if (piece >= pieces) return;
   for (const Operand& operand : section.operands) {
-    if (operand.write != stores) continue;
+    if (operand.write != stores || operand.skip) continue;
     const std::uint64_t first = operand.pages * piece / pieces;
     const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
     const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
@@ -69,6 +69,10 @@ void tile_pages(const KernelWork& work, const Section& section, std::uint64_t un
   bool first_input = true;
   for (const Operand& operand : section.operands) {
     if (operand.write != stores) continue;
+    if (operand.skip) {
+      first_input = first_input && operand.pages * 4 < section.longest;
+      continue;
+    }
     if (stores) {
       if (!last) continue;
       const std::uint64_t group = std::min(tile.group, blocks);
@@ -142,7 +146,7 @@ void thread_pages(const KernelWork& work, const Section& section, std::uint64_t 
       continue;
     }
     for (const Operand& operand : section.operands) {
-      if (operand.write == stores && at < operand.pages) once(operand.page(at));
+      if (operand.write == stores && !operand.skip && at < operand.pages) once(operand.page(at));
     }
   }
 }

@@ -63,11 +63,16 @@ class AddressSpace {
   ProcessorPages& pages(BlockIndex b, ProcessorId p) { return pages_[b.value * processors_ + p.index]; }
   const ProcessorPages& pages(BlockIndex b, ProcessorId p) const { return pages_[b.value * processors_ + p.index]; }
 
+  // Counts the operations that took a page-table entry from a GPU, or a permission.
+  std::uint64_t unmap_epoch() const { return unmap_epoch_; }
+  void note_unmap() { ++unmap_epoch_; }
+
   // Pages resident on any processor.
   PageMask resident_anywhere(BlockIndex b) const;
 
  private:
   unsigned processors_;
+  std::uint64_t unmap_epoch_ = 0;
   std::vector<VaBlock> blocks_;
   std::vector<ProcessorPages> pages_;  // [block][processor]
   std::map<std::uint64_t, std::uint64_t> free_;  // first block -> count, coalesced
