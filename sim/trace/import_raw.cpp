@@ -9,6 +9,7 @@
 
 #include "sim/common/error.h"
 #include "sim/trace/json_value.h"
+#include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/names.h"
@@ -243,6 +244,7 @@ class RawImporter::State {
   void kernel(JsonFields& fields) {
     Kernel out;
     out.name = json_text(fields.require("name"), "kernel: 'name'");
+    out.distribution = distribution_by_name(out.name);  // the recording has no phases
     out.grid = parse_dimensions(fields, "grid");
     out.block = parse_dimensions(fields, "block");
     out.duration_ns = static_cast<std::int64_t>(fields.required_integer("dur_ns", kMaxTimeNs));

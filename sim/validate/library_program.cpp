@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/common/units.h"
+#include "sim/trace/kernel_names.h"
 #include "sim/validate/experiment_program.h"
 #include "sim/validate/kernel_estimate.h"
 
@@ -69,6 +70,7 @@ void ProgramBuilder::add_library_call() {
 void ProgramBuilder::add_library_kernel(const MeasuredKernel& measured) {
   trace::Kernel kernel;
   kernel.name = measured.name;
+  kernel.distribution = trace::distribution_by_name(measured.name);
   kernel.grid = measured.grid;
   kernel.block = measured.block;
   kernel.registers_per_thread = measured.registers_per_thread;
