@@ -136,6 +136,10 @@ void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
     lane.loaded = section.loads;
     lane.storing = true;
     if (section.loads) now += ns(system_.runtime.load_ns);
+    if (work_.pattern == Pattern::kTiles && lane.step + 1 < section.steps) {  // the march finds everything mapped
+      now += work_.step * (section.steps - 1 - lane.step);
+      lane.step = section.steps - 1;
+    }
   }
   begin_part(lane);
   bool any = !explicit_list && (lane.storing ? section.stores : section.loads);
@@ -365,7 +369,7 @@ void KernelRun::replay(Nanoseconds now) {
     sm.retrying.insert(sm.retrying.begin(), sm.outstanding.begin(), sm.outstanding.end());
     sm.next_retry = 0;
     sm.outstanding.clear();
-    if (sm.next_waiting != 0) {
+    if (sm.next_waiting * 2 > sm.waiting.size()) {
       sm.waiting.erase(sm.waiting.begin(), sm.waiting.begin() + static_cast<std::ptrdiff_t>(sm.next_waiting));
       sm.next_waiting = 0;
     }

@@ -161,10 +161,11 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, std::uint32_t quantum_by
 std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, const Section& section) {
   std::uint64_t large = 0;
   for (const Operand& operand : section.operands) {
-    if (!operand.write && operand.pages * 4 >= section.longest) ++large;
+    if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
   }
   TileShape& tile = work.tile;
-  const std::uint64_t blocks = section.units;
+  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
   tile.one_input = large <= 1;
   if (tile.one_input) {
     tile.group = kConvolutionGroup;
@@ -177,14 +178,15 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, const Se
   std::uint64_t march = 1;
   bool first_input = true;
   for (const Operand& operand : section.operands) {
-    if (operand.write || operand.pages * 4 < section.longest) continue;
+    if (operand.write || operand.pages * 4 < section.longest_input) continue;
     if (first_input && !tile.one_input) {
       first_input = false;
       continue;
     }
-    const std::uint64_t length = tile.one_input ? operand.pages * std::min(tile.group, blocks) / blocks
-                                                : operand.pages / std::max<std::uint64_t>(1, tile.rows);
-    march = std::max(march, ceil_div(std::max<std::uint64_t>(length, 1), kTileMarchPages));
+    const std::uint64_t pages = ceil_div(operand.pages, tile.batches);
+    const std::uint64_t parts =
+        tile.one_input ? std::max<std::uint64_t>(1, blocks / std::min(tile.group, blocks)) : tile.rows;
+    march = std::max(march, ceil_div(ceil_div(pages, parts), kTileMarchPages));
   }
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
@@ -214,6 +216,9 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
     section.units = std::max<std::uint64_t>(1, part.blocks / blocks_per_unit);
     section.operands = std::move(part.operands);
     section.longest = std::max<std::uint64_t>(longest(section.operands), 1);
+    for (const Operand& operand : section.operands) {
+      if (!operand.write) section.longest_input = std::max(section.longest_input, operand.pages);
+    }
     switch (work.pattern) {
       case Pattern::kStride: {
         const std::uint64_t width = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
@@ -255,6 +260,12 @@ PageRef Operand::page(std::uint64_t ordinal) const {
     while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
   }
   return {segments[i].block, static_cast<std::uint16_t>(segments[i].first + (ordinal - segments[i].ordinal)), write};
+}
+
+std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
+  std::uint64_t side = 1;
+  while ((side + 1) * (side + 1) * 4 <= tile_bytes) ++side;
+  return side;
 }
 
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel) {

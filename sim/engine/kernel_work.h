@@ -4,7 +4,7 @@
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
 //   tiles    matrix products and convolutions: a panel of the first input at once, the other inputs marched through in
-//            step by the blocks that share them, outputs at the end
+//            step by the blocks that share them, a tile of the output at the end, row by row
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
 // A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
 // free, so that the resident ones form a front that moves through the operands.
@@ -51,16 +51,22 @@ struct Section {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;  // of one unit
   std::uint64_t longest = 0;  // pages of the largest operand
+  std::uint64_t longest_input = 0;
   bool loads = false, stores = false;
   std::vector<Operand> operands;  // inputs before outputs
 };
 
-// How thread blocks of a tile kernel share its operands.
+// How thread blocks of a tile kernel share its operands. Batch z of `batches` has the z-th part of every operand to
+// itself; within it block (x, y) of `columns` x `rows` works on a tile of the output.
 struct TileShape {
-  std::uint64_t columns = 1;  // blocks that share a panel of the first input are `columns` apart
-  std::uint64_t rows = 1;     // blocks / columns: each row marches its own share of the other inputs; 1 = all of them
-  std::uint64_t group = 1;    // blocks that march and write together when there is one large input only
+  std::uint64_t batches = 1;
+  std::uint64_t columns = 1;  // panels of the first input and of the output, one per x
+  std::uint64_t rows = 1;     // shares of the other inputs, one per y; all blocks of a y march through theirs together
+  std::uint64_t group = 1;    // one large input (convolution): blocks that march through it and write together
   bool one_input = false;
+
+  // Rows of a square tile of 4-byte elements.
+  static std::uint64_t side(std::uint64_t tile_bytes);
 };
 
 struct KernelWork {

@@ -64,64 +64,71 @@ template <class F>
 void tile_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                 F&& f) {
   const TileShape& tile = work.tile;
-  const std::uint64_t blocks = section.units;
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
+  const std::uint64_t batch = std::min(unit / blocks, tile.batches - 1);
+  const std::uint64_t block = unit % blocks;
+  const std::uint64_t group = std::min(tile.group, blocks);
   const bool last = step + 1 == section.steps;
   bool first_input = true;
   for (const Operand& operand : section.operands) {
     if (operand.write != stores) continue;
-    if (operand.skip) {
-      first_input = first_input && operand.pages * 4 < section.longest;
-      continue;
-    }
+    const bool large = operand.pages * 4 >= section.longest_input;
+    const bool panel = !stores && large && first_input && !tile.one_input;
+    if (panel) first_input = false;
+    if (operand.skip) continue;
+    // The batch's part of the operand, and part k of n of it.
+    const std::uint64_t base = operand.pages * batch / tile.batches;
+    const std::uint64_t pages = std::max<std::uint64_t>(1, operand.pages * (batch + 1) / tile.batches - base);
+    const auto share = [&](std::uint64_t k, std::uint64_t n) { return base + std::min(pages - 1, pages * k / n); };
+    const auto share_end = [&](std::uint64_t k, std::uint64_t n) {
+      return std::max(share(k, n) + 1, base + std::min(pages, pages * (k + 1) / n));
+    };
     if (stores) {
       if (!last) continue;
-      const std::uint64_t group = std::min(tile.group, blocks);
-      const std::uint64_t base = operand.pages * (unit / group * group) / blocks;
-      const std::uint64_t end = std::min(operand.pages, std::max(base + 1, operand.pages * std::min(blocks, unit / group * group + group) / blocks));
-      const std::uint64_t region = end - base;
-      if (group == 1) {
-        for (std::uint64_t page = base; page < end; ++page) f(operand.page(page), work.warps, false);
-        continue;
+      const std::uint64_t tile_bytes = std::max<std::uint64_t>(4, pages * kBasePageBytes / blocks);
+      std::uint64_t region = share(block % tile.columns, tile.columns);
+      std::uint64_t end = share_end(block % tile.columns, tile.columns);
+      std::uint64_t pieces = tile.side(tile_bytes);
+      std::uint64_t turn = block / tile.columns;
+      std::uint64_t turns = std::max<std::uint64_t>(1, blocks / tile.columns);
+      if (tile.one_input) {
+        // A convolution's block writes 1 KB pieces of every plane of its group's output.
+        region = share(block / group, std::max<std::uint64_t>(1, blocks / group));
+        end = share_end(block / group, std::max<std::uint64_t>(1, blocks / group));
+        pieces = std::max<std::uint64_t>(1, tile_bytes / 1024);
+        turn = block % group;
+        turns = group;
       }
-      // A convolution's block writes a little of every plane of its group's output: 1 KB pieces spread over it.
-      const std::uint64_t pieces = std::max<std::uint64_t>(1, operand.pages * 4 / blocks);
+      const std::uint64_t length = end - region;
+      std::uint64_t previous = ~std::uint64_t{0};
       for (std::uint64_t k = 0; k < pieces; ++k) {
-        f(operand.page(base + std::min(region - 1, region * k / pieces + unit % group * region / pieces / group)), 1, false);
+        const std::uint64_t page = region + std::min(length - 1, (length * k + length * turn / turns) / pieces);
+        if (page == previous) continue;
+        previous = page;
+        f(operand.page(page), 1, !tile.one_input);  // a warp's store covers several rows of the tile
       }
       continue;
     }
-    const bool large = operand.pages * 4 >= section.longest;
     if (!large) {
       if (step == std::min(1u, section.steps - 1)) {
-        for (std::uint64_t page = 0; page < operand.pages; ++page) f(operand.page(page), 1, false);
+        for (std::uint64_t page = base; page < base + pages; ++page) f(operand.page(page), 1, false);
       }
       continue;
     }
-    if (first_input && !tile.one_input) {
-      first_input = false;
+    if (panel) {
       if (step != 0) continue;
-      const std::uint64_t id = unit % tile.columns;
-      const std::uint64_t begin = operand.pages * id / tile.columns;
-      const std::uint64_t end = std::max(begin + 1, operand.pages * (id + 1) / tile.columns);
-      for (std::uint64_t page = begin; page < end; ++page) f(operand.page(page), 1, true);
+      const std::uint64_t end = share_end(block % tile.columns, tile.columns);
+      for (std::uint64_t page = share(block % tile.columns, tile.columns); page < end; ++page) {
+        f(operand.page(page), 1, true);
+      }
       continue;
     }
     if (step == 0 || last) continue;
-    std::uint64_t begin = 0;
-    std::uint64_t length = operand.pages;
-    if (tile.one_input) {
-      const std::uint64_t group = std::min(tile.group, blocks);
-      begin = operand.pages * (unit / group * group) / blocks;
-      length = std::max<std::uint64_t>(1, operand.pages * group / blocks);
-    } else if (tile.rows > 1) {
-      begin = operand.pages * (unit / tile.columns % tile.rows) / tile.rows;
-      length = std::max<std::uint64_t>(1, operand.pages / tile.rows);
-    }
-    const std::uint64_t stop = std::min(operand.pages, begin + length);
-    const std::uint64_t from = begin + (step - 1) * kTileMarchPages;
-    for (std::uint64_t page = from; page < std::min(stop, from + kTileMarchPages); ++page) {
-      f(operand.page(page), 1, false);
-    }
+    const std::uint64_t part = tile.one_input ? block / group : block / tile.columns % tile.rows;
+    const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, blocks / group) : tile.rows;
+    const std::uint64_t from = share(part, parts) + (step - 1) * kTileMarchPages;
+    const std::uint64_t stop = std::min(share_end(part, parts), from + kTileMarchPages);
+    for (std::uint64_t page = from; page < stop; ++page) f(operand.page(page), 1, false);
   }
 }
 
