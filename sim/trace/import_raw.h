@@ -12,6 +12,7 @@
 //  - A touched page counts as touched for every live object that overlaps it, clipped to that object.
 //  - Copies from and to the host block the host; copies within the device and sets do not.
 //  - An iteration ends, after a synchronisation of the device, where the next one begins or the recording ends.
+//  - Matrix products and convolutions are told by their names and marked Distribution::kTiled (kernel_names.h).
 //  - Recorded gaps are dropped: host_gap_ns is 0.
 //  - Addresses are kept as ObjectAlloc::va, and ids count from 1 in order of allocation.
 #pragma once

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 57;      // fiv
 inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 62;         // one value, and the sum over a trace
 inline constexpr std::int32_t kMaxDevice = 1023;
 
-inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;       // raw size at which the writer closes a frame
+inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;     // raw size at which the writer closes a frame
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;  // one record as a message
 inline constexpr std::size_t kMaxLineBytes = std::size_t{128} << 20;   // one record as a JSON line
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;   // raw size of a frame that the reader accepts

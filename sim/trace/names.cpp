@@ -37,8 +37,9 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
   std::string_view best;
   std::size_t best_distance = 1 + word.size() / 2;  // further away is a different word
   for (const auto name : allowed) {
-    const std::size_t distance =
-        !word.empty() && (name.starts_with(word) || word.starts_with(name)) ? 1 : edit_distance(word, name);
+    const bool inside =
+        std::min(word.size(), name.size()) >= 3 && (name.find(word) != name.npos || word.find(name) != word.npos);
+    const std::size_t distance = inside ? 1 : edit_distance(word, name);
     if (distance < best_distance) {
       best = name;
       best_distance = distance;

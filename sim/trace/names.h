@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Record>> kReco
     "prefetch",     "advise",      "discard",      "sync",        "host_access", "range",  "uvm_counter"};
 
 inline constexpr std::array<std::string_view, 4> kObjectKindNames = {"managed", "device", "pinned", "host"};
-inline constexpr std::array<std::string_view, 4> kDistributionNames = {"block_linear", "grid_stride", "thread_chunk", "tiled"};
+inline constexpr std::array<std::string_view, 4> kDistributionNames = {"block_linear", "grid_stride", "thread_chunk",
+                                                                       "tiled"};
 inline constexpr std::array<std::string_view, 5> kCoverageNames = {"instrumented", "operator_schema", "parameters",
                                                                    "declared", "none"};
 inline constexpr std::array<std::string_view, 5> kCopyKindNames = {"host_to_device", "device_to_host",

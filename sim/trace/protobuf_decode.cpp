@@ -261,6 +261,12 @@ struct ProtobufDecoder::State {
     counter.flags = in.flags();
   }
 
+  static const std::string& utf8(const std::string& text, std::string_view what) {
+    if (!is_utf8(text)) {
+      throw_input_error("{} '{}' is not UTF-8", what, printable(text));
+    }
+    return text;
+  }
   static void get_header(const proto::Header& in, Header& header) {
     if (in.magic() != "UVMT") {
       throw_input_error("the header lacks the magic 'UVMT'");
@@ -268,14 +274,14 @@ struct ProtobufDecoder::State {
     header.major = in.major();
     header.minor = in.minor();
     header.quantum_bytes = in.quantum_bytes();
-    header.tool = in.tool();
-    header.gpu = in.gpu();
-    header.driver = in.driver();
-    header.program = in.program();
-    header.provenance = in.provenance();
+    header.tool = utf8(in.tool(), "tool");
+    header.gpu = utf8(in.gpu(), "gpu");
+    header.driver = utf8(in.driver(), "driver");
+    header.program = utf8(in.program(), "program");
+    header.provenance = utf8(in.provenance(), "provenance");
     header.attributes.clear();
     for (const proto::Attribute& attribute : in.attributes()) {
-      header.attributes.emplace_back(attribute.key(), attribute.value());
+      header.attributes.emplace_back(utf8(attribute.key(), "attribute"), utf8(attribute.value(), "attribute"));
     }
   }
 
@@ -348,6 +354,7 @@ EntryKind ProtobufDecoder::take(std::string_view& frame, Record& record, Header&
       throw_input_error("string {} of the frame is empty or one too many; allowed: {}", state_->strings.size(),
                         kMaxFrameStrings);
     }
+    State::utf8(text, "name");
     state_->strings.push_back(std::move(text));
   }
   switch (entry.record_case()) {

@@ -159,7 +159,10 @@ std::string Position::text() const {
   if (line != 0) {
     return record == 0 ? fmt::format("line {}", line) : fmt::format("record {} (line {})", record, line);
   }
-  return record == 0 ? fmt::format("frame {}", frame) : fmt::format("record {} (frame {})", record, frame);
+  if (frame != 0) {
+    return record == 0 ? fmt::format("frame {}", frame) : fmt::format("record {} (frame {})", record, frame);
+  }
+  return fmt::format("record {}", record);
 }
 
 struct TraceReader::State {
@@ -170,7 +173,8 @@ struct TraceReader::State {
       header = decoder->header();
       check_shape(header);
     } catch (const InputError& error) {
-      throw_input_error("{}: header: {}", name, error.what());
+      const std::uint64_t line = decoder ? decoder->place().line : 0;
+      throw_input_error("{}: {}{}", name, line == 0 ? "" : fmt::format("line {}: ", line), error.what());
     }
     position = decoder->place();
   }

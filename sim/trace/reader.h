@@ -23,7 +23,7 @@ struct Position {
   std::uint64_t frame = 0;   // of `.uvmt`, from 1; 0 for JSON lines
   std::uint64_t line = 0;    // of JSON lines, from 1; 0 for `.uvmt`
 
-  std::string text() const;  // "record 12 (frame 1)" or "record 12 (line 13)"
+  std::string text() const;  // "record 12 (frame 1)", "record 12 (line 13)" or "record 12"
 };
 
 class TraceReader {

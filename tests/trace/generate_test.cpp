@@ -1,0 +1,422 @@
+// The synthetic programs do what generate.cpp says, and the closed forms hold for caches of whole pages.
+#include "sim/trace/generate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <list>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "sim/trace/validate.h"
+#include "sim/trace/zipf.h"
+#include "tests/policy/message_of.h"
+#include "tests/trace/samples.h"
+
+namespace uvmsim::trace {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kPage = 4096;
+
+std::vector<Record> generate(const GeneratorOptions& options) {
+  const auto program = make_program(options);
+  Validator validator(options.pattern, program->header());
+  std::vector<Record> records;
+  Record record;
+  while (program->next(record)) {
+    validator.check(record);
+    records.push_back(record);
+  }
+  validator.finish();
+  return records;
+}
+
+std::vector<Kernel> kernels(const GeneratorOptions& options) {
+  std::vector<Kernel> out;
+  for (const Record& record : generate(options)) {
+    if (const auto* kernel = std::get_if<Kernel>(&record)) {
+      out.push_back(*kernel);
+    }
+  }
+  return out;
+}
+
+GeneratorOptions options_of(const std::string& pattern, std::uint64_t pages, std::uint64_t kernels_per_repeat,
+                            std::uint64_t repeats) {
+  GeneratorOptions options;
+  options.pattern = pattern;
+  options.bytes = pages * kPage;
+  options.kernels = kernels_per_repeat;
+  options.repeats = repeats;
+  return options;
+}
+
+std::uint64_t pages_of(const std::vector<Extent>& extents) {
+  std::uint64_t pages = 0;
+  for (const Extent& extent : extents) {
+    pages += extent.count;
+  }
+  return pages;
+}
+std::uint64_t pages_of(const Kernel& kernel) {
+  std::uint64_t pages = 0;
+  for (const ObjectAccess& access : kernel.accesses) {
+    pages += pages_of(access.extents);
+  }
+  return pages;
+}
+
+using PageName = std::pair<ObjectId, std::uint64_t>;
+
+// The program's pages one after the other: by touches, by phases, or ascending.
+std::vector<PageName> touched_in_order(const GeneratorOptions& options) {
+  std::vector<PageName> out;
+  const auto add = [&out](ObjectId object, const std::vector<Extent>& extents) {
+    for (const Extent& extent : extents) {
+      for (std::uint64_t page = extent.first; page < extent.first + extent.count; ++page) {
+        out.emplace_back(object, page);
+      }
+    }
+  };
+  for (const Kernel& kernel : kernels(options)) {
+    if (!kernel.touches.empty()) {
+      for (const Touch& touch : kernel.touches) {
+        out.emplace_back(kernel.accesses[touch.slot].object, touch.quantum);
+      }
+    } else if (!kernel.phases.empty()) {
+      for (const Phase& phase : kernel.phases) {
+        for (const PhaseAccess& access : phase.accesses) {
+          add(kernel.accesses[access.slot].object, access.extents);
+        }
+      }
+    } else {
+      for (const ObjectAccess& access : kernel.accesses) {
+        add(access.object, access.extents);
+      }
+    }
+  }
+  return out;
+}
+
+// Misses of a fully associative LRU cache of `capacity` pages.
+std::uint64_t lru_misses(const std::vector<PageName>& pages, std::size_t capacity) {
+  std::list<PageName> order;
+  std::map<PageName, std::list<PageName>::iterator> where;
+  std::uint64_t misses = 0;
+  for (const PageName& page : pages) {
+    const auto found = where.find(page);
+    if (found != where.end()) {
+      order.splice(order.begin(), order, found->second);
+      continue;
+    }
+    ++misses;
+    if (where.size() == capacity) {
+      where.erase(order.back());
+      order.pop_back();
+    }
+    order.push_front(page);
+    where[page] = order.begin();
+  }
+  return misses;
+}
+
+// Misses of the optimum (evict what is used again last).
+std::uint64_t optimal_misses(const std::vector<PageName>& pages, std::size_t capacity) {
+  std::map<PageName, std::size_t> seen;
+  std::vector<std::size_t> next(pages.size());
+  for (std::size_t i = pages.size(); i-- > 0;) {
+    const auto found = seen.find(pages[i]);
+    next[i] = found == seen.end() ? pages.size() + i : found->second;
+    seen[pages[i]] = i;
+  }
+  std::map<PageName, std::size_t> cached;
+  std::map<std::size_t, PageName> by_next;
+  std::uint64_t misses = 0;
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const auto found = cached.find(pages[i]);
+    if (found != cached.end()) {
+      by_next.erase(found->second);
+    } else {
+      ++misses;
+      if (cached.size() == capacity) {
+        cached.erase(std::prev(by_next.end())->second);
+        by_next.erase(std::prev(by_next.end()));
+      }
+    }
+    cached[pages[i]] = next[i];
+    by_next[next[i]] = pages[i];
+  }
+  return misses;
+}
+
+TEST(Generate, ShapeOfAProgram) {
+  const auto records = generate(options_of("sequential", 10, 2, 3));
+  ASSERT_EQ(records.size(), 1u + 1 + 3 * (1 + 2 + 1 + 1) + 1);
+  EXPECT_TRUE(same(records[0], ObjectAlloc{1, ObjectKind::kManaged, 10 * kPage, 0x7f0000000000, 0}));
+  EXPECT_TRUE(same(records[1], HostAccess{1, {{0, 10, AccessMode::kWrite}}, {}, 0}));
+  EXPECT_TRUE(same(records[2], Range{RangeKind::kIterationBegin, "", 0}));
+  EXPECT_TRUE(same(records[5], Sync{}));
+  EXPECT_TRUE(same(records[6], Range{RangeKind::kIterationEnd, "", 0}));
+  EXPECT_TRUE(same(records.back(), ObjectFree{1}));
+  GeneratorOptions options = options_of("sequential", 10, 1, 1);
+  options.host_data = false;
+  EXPECT_EQ(generate(options).size(), 6u);
+}
+
+TEST(Generate, EveryPatternIsValidAndTheSameEachTime) {
+  for (const GeneratorPattern& pattern : generator_patterns()) {
+    GeneratorOptions options = options_of(std::string(pattern.name), 4096, 3, 2);
+    options.touches = 500;
+    options.write_percent = 30;
+    const auto first = generate(options), second = generate(options);
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      ASSERT_TRUE(same(first[i], second[i])) << pattern.name;
+    }
+    EXPECT_FALSE(pattern.answer.empty());
+  }
+}
+
+TEST(Generate, LaunchesAndTimes) {
+  GeneratorOptions options = options_of("sequential", 1000, 1, 1);
+  Kernel kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.grid.x, 1000u);  // 256 threads of 16 bytes touch one page
+  EXPECT_EQ(kernel.block.x, 256u);
+  EXPECT_EQ(kernel.duration_ns, 2000 + 4096);
+  options.grid = 7;
+  options.block = 64;
+  options.duration_ns = 12345;
+  options.host_gap_ns = 99;
+  kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.grid.x, 7u);
+  EXPECT_EQ(kernel.block.x, 64u);
+  EXPECT_EQ(kernel.duration_ns, 12345);
+  EXPECT_EQ(kernel.host_gap_ns, 99);
+}
+
+TEST(Generate, WriteShare) {
+  GeneratorOptions options = options_of("sequential", 100, 1, 1);
+  options.write_percent = 25;
+  Kernel expected = kernels(options)[0];
+  expected.accesses = {{1, {{0, 25, AccessMode::kWrite}, {25, 75, AccessMode::kRead}}}};
+  EXPECT_TRUE(same(kernels(options)[0], expected));
+  options.write_percent = 100;
+  expected.accesses = {{1, {{0, 100, AccessMode::kWrite}}}};
+  EXPECT_TRUE(same(kernels(options)[0], expected));
+}
+
+TEST(Generate, SequentialMissesAllOrNothing) {
+  const auto pages = touched_in_order(options_of("sequential", 100, 7, 4));
+  ASSERT_EQ(pages.size(), 400u);
+  EXPECT_EQ(lru_misses(pages, 100), 100u);
+  EXPECT_EQ(lru_misses(pages, 99), 400u);
+}
+
+TEST(Generate, CyclicScan) {
+  // Objects of one page: the objects are the pages.
+  const std::uint64_t objects = 40, repeats = 20;
+  const auto pages = touched_in_order(options_of("cyclic_scan", objects, objects, repeats));
+  ASSERT_EQ(pages.size(), objects * repeats);
+  for (const std::size_t capacity : {4u, 20u, 39u}) {
+    EXPECT_EQ(lru_misses(pages, capacity), objects * repeats);
+    const double after_first = static_cast<double>(objects * (repeats - 1) * (objects - capacity)) / (objects - 1);
+    EXPECT_NEAR(static_cast<double>(optimal_misses(pages, capacity)), static_cast<double>(objects) + after_first, 12);
+  }
+  EXPECT_EQ(lru_misses(pages, objects), objects);
+}
+
+TEST(Generate, Zigzag) {
+  const std::uint64_t repeats = 6;
+  const auto pages = touched_in_order(options_of("zigzag", 100, 4, repeats));
+  for (const std::size_t capacity : {1u, 30u, 99u, 100u}) {
+    const std::uint64_t expected = 100 + (repeats - 1) * (100 - capacity);
+    EXPECT_EQ(lru_misses(pages, capacity), expected);
+    EXPECT_EQ(optimal_misses(pages, capacity), expected);
+  }
+}
+
+TEST(Generate, Strided) {
+  GeneratorOptions options = options_of("strided", 103, 10, 1);
+  options.stride_bytes = 10 * kPage;
+  const auto found = kernels(options);
+  std::set<std::uint64_t> all;
+  for (std::uint64_t k = 0; k < 10; ++k) {
+    EXPECT_EQ(pages_of(found[k]), (103 - k + 9) / 10);
+    for (const Extent& extent : found[k].accesses[0].extents) {
+      EXPECT_EQ(extent.first % 10, k);
+      all.insert(extent.first);
+    }
+  }
+  EXPECT_EQ(all.size(), 103u);
+  options.stride_bytes = kPage;
+  EXPECT_EQ(kernels(options)[3].accesses[0].extents.size(), 1u);
+}
+
+TEST(Generate, Stencil) {
+  GeneratorOptions options = options_of("stencil", 200, 5, 2);
+  options.halo_bytes = 2 * kPage;
+  const auto found = kernels(options);
+  for (std::uint64_t repeat = 0; repeat < 2; ++repeat) {
+    std::uint64_t read = 0, written = 0;
+    for (std::uint64_t k = 0; k < 5; ++k) {
+      const Kernel& kernel = found[repeat * 5 + k];
+      read += pages_of(kernel.accesses[repeat].extents);
+      written += pages_of(kernel.accesses[1 - repeat].extents);
+      EXPECT_EQ(kernel.accesses[repeat].extents[0].mode, AccessMode::kRead);
+    }
+    EXPECT_EQ(read, 100 + 2 * (5 - 1) * 2u);
+    EXPECT_EQ(written, 100u);
+  }
+}
+
+TEST(Generate, RandomDraws) {
+  GeneratorOptions options = options_of("random", 1000, 20, 1);
+  options.touches = 1000;
+  options.write_percent = 20;
+  double different = 0, written = 0;
+  for (const Kernel& kernel : kernels(options)) {
+    EXPECT_EQ(kernel.touches.size(), 1000u);
+    different += static_cast<double>(pages_of(kernel));
+    for (const Touch& touch : kernel.touches) {
+      written += touch.mode == AccessMode::kWrite ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(different / 20, 1000 * (1 - 0.36769), 10);  // (1 - 1/1000)^1000 = 0.36769
+  EXPECT_NEAR(written / 20000, 0.2, 0.01);
+  const auto pages = touched_in_order(options);
+  EXPECT_NEAR(static_cast<double>(lru_misses(pages, 300)) / 20000, 0.7, 0.03);
+  GeneratorOptions other = options;
+  other.seed = 2;
+  EXPECT_NE(touched_in_order(other), pages);
+}
+
+TEST(Generate, ZipfDraws) {
+  GeneratorOptions options = options_of("zipf", 500, 20, 1);
+  options.touches = 5000;
+  std::map<PageName, std::uint64_t> counts;
+  for (const PageName& page : touched_in_order(options)) {
+    ++counts[page];
+  }
+  std::vector<std::uint64_t> sorted;
+  for (const auto& [page, count] : counts) {
+    sorted.push_back(count);
+  }
+  std::sort(sorted.rbegin(), sorted.rend());
+  double harmonic = 0, top = 0, drawn = 0;
+  for (int rank = 1; rank <= 500; ++rank) {
+    harmonic += 1.0 / rank;
+    if (rank <= 50) {
+      top += 1.0 / rank;
+      drawn += static_cast<double>(sorted[static_cast<std::size_t>(rank - 1)]);
+    }
+  }
+  EXPECT_NEAR(drawn / 100000, top / harmonic, 0.01);
+}
+
+TEST(Zipf, WeightsFollowThePowerLaw) {
+  for (const std::uint32_t exponent : {0u, 500u, 990u, 1000u, 2000u}) {
+    const ZipfDistribution zipf(1000, exponent);
+    for (const std::uint64_t rank : {0u, 1u, 2u, 9u, 99u, 999u}) {
+      const double expected = std::pow(static_cast<double>(rank + 1), -exponent / 1000.0) * (1 << 30);
+      EXPECT_NEAR(static_cast<double>(zipf.weight(rank)), expected, 2 + expected * 1e-6) << exponent << " " << rank;
+    }
+  }
+  // Kept numbers: the same on every machine and compiler.
+  const ZipfDistribution zipf(1000, 990);
+  EXPECT_EQ(zipf.weight(0), 1073741824u);
+  EXPECT_EQ(zipf.weight(1), ZipfDistribution(2, 990).weight(1));
+  Random random(1);
+  std::uint64_t sum = 0;
+  for (int i = 0; i < 1000; ++i) {
+    sum = sum * 31 + zipf.draw(random);
+  }
+  EXPECT_EQ(sum, UINT64_C(2425951212453199490));
+}
+
+TEST(Generate, PointerChase) {
+  GeneratorOptions options = options_of("pointer_chase", 1600, 3, 2);
+  options.stride_bytes = 16 * kPage;
+  const auto found = kernels(options);
+  std::vector<PageName> pages = touched_in_order(options);
+  ASSERT_EQ(pages.size(), 200u);
+  EXPECT_EQ(std::set<PageName>(pages.begin(), pages.begin() + 100).size(), 100u);  // one cycle through all stops
+  EXPECT_TRUE(std::equal(pages.begin(), pages.begin() + 100, pages.begin() + 100));
+  EXPECT_EQ(pages[0].second, 0u);
+  for (const PageName& page : pages) {
+    EXPECT_EQ(page.second % 16, 0u);
+  }
+  EXPECT_EQ(found[0].grid.count() * found[0].block.count(), 1u);
+  EXPECT_EQ(found[0].touches.size() + found[1].touches.size() + found[2].touches.size(), 100u);
+  EXPECT_EQ(found[0].duration_ns, static_cast<std::int64_t>(600 * found[0].touches.size()));
+}
+
+TEST(Generate, TiledMatmul) {
+  GeneratorOptions options;
+  options.pattern = "tiled_matmul";
+  options.tile = 32;  // a tile is one page
+  const std::uint64_t m = 12, matrix = m * m;
+  options.bytes = 3 * matrix * kPage;
+  for (const std::uint64_t per_phase : {0u, 1u, 3u, 12u, 24u, 144u}) {
+    options.blocks_per_phase = per_phase;
+    const Kernel kernel = kernels(options)[0];
+    EXPECT_EQ(kernel.grid.count(), matrix);
+    const std::uint64_t w = per_phase == 0 ? m : per_phase;
+    ASSERT_EQ(kernel.phases.size(), matrix / w);
+    std::uint64_t touched[3] = {};
+    for (const Phase& phase : kernel.phases) {
+      for (const PhaseAccess& access : phase.accesses) {
+        touched[access.slot] += pages_of(access.extents);
+      }
+    }
+    // Phases of several rows of tiles touch B once each; phases of a part of a row touch A once per part.
+    EXPECT_EQ(touched[0], w >= m ? matrix : matrix * (m / w)) << w;
+    EXPECT_EQ(touched[1], w >= m ? matrix * (matrix / w) : matrix * m) << w;
+    EXPECT_EQ(touched[2], matrix);  // C
+  }
+  // By rows of tiles and with B too large: exactly |A| + m |B| + |C|.
+  options.blocks_per_phase = 0;
+  const auto pages = touched_in_order(options);
+  EXPECT_EQ(lru_misses(pages, matrix), matrix + m * matrix + matrix);
+  EXPECT_EQ(lru_misses(pages, 3 * matrix), 3 * matrix);
+}
+
+TEST(Generate, RepeatedScan) {
+  GeneratorOptions options = options_of("repeated_scan", 60, 1, 1);
+  options.scans = 8;
+  ASSERT_EQ(kernels(options).size(), 1u);
+  EXPECT_EQ(kernels(options)[0].phases.size(), 8u);
+  const auto pages = touched_in_order(options);
+  EXPECT_EQ(lru_misses(pages, 60), 60u);
+  EXPECT_EQ(lru_misses(pages, 59), 480u);
+  EXPECT_NEAR(static_cast<double>(optimal_misses(pages, 30)), 60 + 7 * 60 * 30.0 / 59, 4);
+}
+
+TEST(Generate, Errors) {
+  const auto about = [](auto&& change) {
+    GeneratorOptions options;
+    change(options);
+    return message_of([&] { make_program(options); });
+  };
+  EXPECT_THAT(about([](auto& o) { o.pattern = "zigzack"; }),
+              HasSubstr("unknown pattern 'zigzack'; did you mean 'zigzag'"));
+  EXPECT_THAT(about([](auto& o) { o.bytes = 100; }), HasSubstr("bytes is 100; allowed: 4096 to"));
+  EXPECT_THAT(about([](auto& o) { o.repeats = 0; }), HasSubstr("repeats is 0"));
+  EXPECT_THAT(about([](auto& o) { o.kernels = 16385; }), HasSubstr("kernels is 16385; allowed: up to the 16384 pages"));
+  EXPECT_THAT(about([](auto& o) { o.write_percent = 101; }), HasSubstr("write-percent is 101; allowed: 0 to 100"));
+  EXPECT_THAT(about([](auto& o) { o.stride_bytes = 5000; }), HasSubstr("stride-bytes is 5000; allowed: multiples of"));
+  EXPECT_THAT(about([](auto& o) { o.block = 1025; }), HasSubstr("block is 1025; allowed: 1 to 1024"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "strided", o.stride_bytes = 1 << 30; }), HasSubstr("allowed: up to"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "stencil", o.kernels = 1000; }), HasSubstr("halo-bytes is 65536"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.tile = 20; }), HasSubstr("tile is 20"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.bytes = kPage; }), HasSubstr("three tiles"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.blocks_per_phase = 7; }),
+              HasSubstr("blocks-per-phase"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "pointer_chase", o.kernels = 5000; }), HasSubstr("at least one each"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "zipf", o.bytes = 1ull << 40; }), HasSubstr("different pages; allowed"));
+}
+
+}  // namespace
+}  // namespace uvmsim::trace

@@ -1,0 +1,44 @@
+// Bytes written once and kept: a change of the format cannot happen unnoticed.
+//
+// To accept one on purpose: `uvmsim trace pack tests/trace/golden.jsonl --no-validate -o tests/trace/golden.uvmt`, and
+// raise Header::minor or major as uvmtrace.proto says.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/trace/samples.h"
+
+namespace uvmsim::trace {
+namespace {
+
+std::string file(const std::string& name) {
+  std::ifstream in(UVMSIM_SOURCE_DIR "/tests/trace/" + name, std::ios::binary);
+  EXPECT_TRUE(in.good()) << name;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+TEST(Golden, JsonLines) {
+  EXPECT_TRUE(encode({sample_header(), sample_records()}, TraceFormat::kJsonLines) == file("golden.jsonl"));
+}
+
+TEST(Golden, Messages) {
+  // The compressed bytes depend on the version of libzstd, their content does not.
+  EXPECT_TRUE(decompress(encode({sample_header(), sample_records()}, TraceFormat::kUvmt)) ==
+              decompress(file("golden.uvmt")));
+}
+
+TEST(Golden, OldFilesAreRead) {
+  for (const char* name : {"golden.jsonl", "golden.uvmt"}) {
+    const Trace found = decode(file(name));
+    EXPECT_TRUE(same(found.header, sample_header()));
+    const auto expected = sample_records();
+    ASSERT_EQ(found.records.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(same(found.records[i], expected[i])) << name << " record " << i + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim::trace

@@ -1,0 +1,61 @@
+// The shipped recordings: valid, what workloads/README.md says, and what the converter makes of the raw files.
+#include <gtest/gtest.h>
+
+#include "sim/trace/import_raw.h"
+#include "sim/trace/reader.h"
+#include "sim/trace/statistics.h"
+#include "sim/trace/validate.h"
+#include "tests/trace/samples.h"
+
+namespace uvmsim::trace {
+namespace {
+
+struct Workload {
+  const char* name;
+  std::uint64_t objects, kernels, settled_kernels;
+  std::int64_t settled_ms;
+  std::uint64_t peak_mib;
+};
+class Workloads : public ::testing::TestWithParam<Workload> {
+ protected:
+  static std::string folder() { return UVMSIM_SOURCE_DIR "/workloads/"; }
+  static std::string path() { return folder() + GetParam().name + ".uvmt"; }
+};
+
+TEST_P(Workloads, Valid) {
+  TraceReader reader(path());
+  validate(reader);
+}
+
+TEST_P(Workloads, WhatTheReadmeSays) {
+  TraceReader reader(path());
+  const TraceStatistics s = summarize(reader);
+  EXPECT_EQ(s.objects, GetParam().objects);
+  EXPECT_EQ(s.totals.kernels, GetParam().kernels);
+  EXPECT_EQ(s.peak_managed_bytes >> 20, GetParam().peak_mib);
+  EXPECT_EQ(s.peak_managed_bytes, s.peak_live_bytes);
+  ASSERT_EQ(s.iterations.size(), 2u);
+  EXPECT_EQ(s.iterations[1].totals.kernels, GetParam().settled_kernels);
+  EXPECT_EQ(s.iterations[1].totals.duration_ns / 1000000, GetParam().settled_ms);
+  EXPECT_FALSE(s.header.provenance.empty());
+}
+
+TEST_P(Workloads, MadeFromTheRawRecording) {
+  TraceReader reader(path());
+  RawImporter importer(folder() + "raw/" + GetParam().name + "_raw.jsonl.zst");
+  Record shipped, imported;
+  while (reader.next(shipped)) {
+    ASSERT_TRUE(importer.next(imported));
+    ASSERT_TRUE(same(shipped, imported)) << reader.position().text();
+  }
+  EXPECT_FALSE(importer.next(imported));
+  EXPECT_EQ(importer.summary().pages_outside, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, Workloads,
+                         ::testing::Values(Workload{"gpt2_h200", 2430, 1868, 941, 92, 10222},
+                                           Workload{"resnet50_h200", 1683, 1916, 961, 212, 16261}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace uvmsim::trace
