@@ -105,6 +105,7 @@ struct DriverConfig {
   std::uint64_t thrashing_epoch_ns = 1000000000;
   std::uint64_t thrashing_pin_ns = 150000000;
   std::uint32_t thrashing_max_resets = 4;
+  bool thrashing_adaptive_lapse = false;  // as drivers from 590 on do
   bool access_counter_migration = false;
   std::uint32_t access_counter_threshold = 256;
   std::uint32_t access_counter_batch_count = 256;

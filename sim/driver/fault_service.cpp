@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/common/check.h"
+#include "sim/driver/remote_mappings.h"
 
 namespace uvmsim::driver {
 
@@ -56,6 +56,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   });
 
   BatchSummary summary;
+  if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
   Work work(start);
   std::uint64_t fetched = 0;
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
@@ -112,50 +113,82 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   if (simple) {
     to.local = wanted;
   } else {
+    to = choose(b, gpu, wanted_reads, wanted_writes, work.cpu, TransferCause::kFault);
     thrashing = thrashing_.pages(b);
-    to = choose(b, gpu, wanted_reads, wanted_writes, work.cpu, throttled);
+    throttled = throttled || !to.throttled.empty();
   }
+  carry_out(work, gpu, b, to, thrashing, TransferCause::kFault);
+  // Written pages hold data again. (Those that moved were cleared on the way.)
+  if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
+  return (wanted - to.throttled).count();
+}
 
+void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Destinations& to, const PageMask& thrashing,
+                             TransferCause cause) {
+  AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  const ProcessorPages& mine = space.pages(b, self);
   const PageMask to_gpu = to.local | to.duplicate;
   if (!to_gpu.empty()) {
     PageMask prefetched;
     if (to.host.empty()) prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing);
     const bool duplicate_prefetch = block.hints.read_mostly;
-    const PageMask moved = thrashing_.interested()
-                               ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b)
-                               : PageMask{};
+    const PageMask moved =
+        thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
     if (!to.duplicate.empty() || duplicate_prefetch) {
-      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched, TransferCause::kFault, true});
-      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, {}, TransferCause::kFault, false});
+      thrashing_.reset(b, to.duplicate | prefetched);
+      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched, cause, true});
+      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, {}, cause, false});
     } else {
-      residency_.to_gpu(work, b, gpu, {to.local, prefetched, TransferCause::kFault, false});
+      residency_.to_gpu(work, b, gpu, {to.local, prefetched, cause, false});
     }
+    if (!moved.empty() && !duplicate_prefetch) thrashing_.on_migration(b, moved, self, work.cpu);
     // A read fault maps for writing too when that takes nothing from anybody; not under read duplication.
     PageMask writable = to.local;
     if (!duplicate_prefetch) writable |= prefetched;
     residency_.map_local(work, b, gpu, to_gpu | prefetched, writable - block.read_duplicated);
-    if (!moved.empty()) thrashing_.on_migration(b, moved, self, work.cpu);
   }
   if (!to.host.empty()) {
     PageMask prefetched;
     if (to_gpu.empty()) prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing);
     const PageMask all = to.host | prefetched;
-    residency_.to_host(work, b, {to.host, prefetched, TransferCause::kFault, false});
+    const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
+    residency_.to_host(work, b, {to.host, prefetched, cause, false});
+    if (!moved.empty()) thrashing_.on_migration(b, moved, kHost, work.cpu);
     residency_.map_remote(work, b, gpu, all, all - block.read_duplicated);
   }
-  return wanted.count();
+  map_pinned(context_, residency_, work, b, to.pinned_mappings);
+}
+
+std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex b, const PageMask& pages) {
+  Destinations to = choose(b, gpu, pages, PageMask{}, work.cpu, TransferCause::kAccessCounter);
+  // Nothing is done for pages that are to be where they are.
+  to.host -= context_.space.pages(b, kHost).resident;
+  const std::uint32_t moved = (to.local | to.duplicate).count();
+  if (moved == 0 && to.host.empty()) return 0;
+  work.spend(context_.costs().block_ns);
+  carry_out(work, gpu, b, to, thrashing_.pages(b), TransferCause::kAccessCounter);
+  return moved;
 }
 
 FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, const PageMask& reads,
-                                                const PageMask& writes, Nanoseconds now, bool& throttled) {
+                                                const PageMask& writes, Nanoseconds now, TransferCause cause) {
   const AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   const ProcessorId self = gpu_processor(gpu);
   Destinations to;
-  // 1. Read duplication: reads copy, writes collapse.
   PageMask rest = reads | writes;
+  Thrashing::Verdict verdict;
+  if (thrashing_.tracks(b)) {
+    verdict = thrashing_.ask(b, rest, self, now);
+    to.throttled = verdict.throttled;
+    rest -= verdict.throttled;
+  }
+  // 1. Read duplication: reads copy, writes collapse.
   if (block.hints.read_mostly || !block.read_duplicated.empty()) {
-    const PageMask duplicable = block.hints.read_mostly ? PageMask::all() : block.read_duplicated;
+    const PageMask duplicable =
+        rest & (block.hints.read_mostly ? PageMask::all() : block.read_duplicated - verdict.pinned());
     to.duplicate = reads & duplicable;
     to.local = writes & duplicable;
     rest -= duplicable;
@@ -165,23 +198,27 @@ FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, cons
     to.local |= rest;
     return to;
   }
-  // 4. Thrashing.
-  if (thrashing_.tracks(b)) {
-    const Thrashing::Verdict verdict = thrashing_.ask(b, rest, self, now);
-    throttled = throttled || !verdict.throttled.empty();
-    to.host |= verdict.pinned_to_host;
-    to.local |= verdict.pinned_here;
-    rest -= verdict.throttled | verdict.pinned_to_host | verdict.pinned_here;
-  }
+  // 4. Thrashing. (Nothing maps the memory of another GPU yet, so no page is ever pinned to one.)
+  to.host |= verdict.pinned_to_host & rest;
+  to.local |= verdict.pinned_here & rest;
+  to.pinned_mappings = std::move(verdict.mappings);
+  rest -= verdict.pinned_to_host | verdict.pinned_here;
   // 5. Resident nowhere: the preferred location if there is one, else the faulting GPU.
   const PageMask nowhere = rest - space.resident_anywhere(b);
   (block.hints.preferred.is_host() ? to.host : to.local) |= nowhere;
   rest -= nowhere;
-  // 6. Accessed-by: stay where they are, map. 8. Preferred location.
-  if ((block.hints.accessed_by & self.bit()) != 0 || block.hints.preferred.is_host()) {
+  // Pages that are here already and lack a permission stay, by 6, 8 and 10 alike.
+  const PageMask here = rest & space.pages(b, self).resident;
+  to.local |= here;
+  rest -= here;
+  // 6. Accessed-by, not for access counters: what the host holds stays there and is mapped. 8. Preferred location.
+  if (block.hints.preferred.is_host()) {
     to.host |= rest;
   } else {
-    to.local |= rest;  // 10.
+    const bool mapped = (block.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter;
+    const PageMask stay = mapped ? rest & space.pages(b, kHost).resident : PageMask{};
+    to.host |= stay;
+    to.local |= rest - stay;  // 10.
   }
   return to;
 }

@@ -15,9 +15,9 @@
 namespace uvmsim::driver {
 
 struct BatchSummary {
-  Nanoseconds end{};               // all CPU and GPU work of the batch is done; the replay can be issued
+  Nanoseconds end{};  // all CPU and GPU work of the batch is done; the replay can be issued
   std::uint64_t lowest_address = 0;
-  std::uint32_t duplicates = 0;    // raw faults beyond the first of each page
+  std::uint32_t duplicates = 0;      // raw faults beyond the first of each page
   std::uint32_t faulting_pages = 0;  // distinct pages serviced
   std::uint32_t blocks = 0;
   bool lowest_is_write = false;
@@ -32,6 +32,10 @@ class FaultService {
   // Services the fetched entries, in any order. `start` is when the fetch ended.
   BatchSummary service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start);
 
+  // Brings remotely mapped pages of one block to the GPU that keeps reading them (access counters). Returns how many
+  // the policies let go there.
+  std::uint32_t migrate_remote(Work& work, unsigned gpu, BlockIndex block, const PageMask& pages);
+
  private:
   struct SortedFault {
     std::uint64_t page;
@@ -40,16 +44,19 @@ class FaultService {
   };
   // Pages of one block, by where they are to go.
   struct Destinations {
-    PageMask local;      // migrate to the faulting GPU
-    PageMask duplicate;  // copy to the faulting GPU, sources stay
-    PageMask host;       // to the host, mapped remotely
+    PageMask local;                                                  // migrate to the faulting GPU
+    PageMask duplicate;                                              // copy to the faulting GPU, sources stay
+    PageMask host;                                                   // to the host, mapped remotely
+    PageMask throttled;                                              // nowhere for now
+    std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for others, of pages pinned in this service
   };
 
-  std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
-                              const PageMask& writes, bool& throttled);
+  std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
+                              bool& throttled);
   Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
-                      bool& throttled);
-  PageMask ask_prefetcher(Work& work, BlockIndex block, ProcessorId destination, const PageMask& faulted);
+                      TransferCause cause);
+  void carry_out(Work& work, unsigned gpu, BlockIndex block, const Destinations& to, const PageMask& thrashing,
+                 TransferCause cause);
 
   DriverContext& context_;
   Residency& residency_;

@@ -1,6 +1,17 @@
 #include "sim/driver/host_faults.h"
 
+#include <algorithm>
+
+#include "sim/driver/remote_mappings.h"
+
 namespace uvmsim::driver {
+
+namespace {
+
+// A throttled thread sleeps at least this long; keeps time moving when a throttle window is configured away.
+constexpr Nanoseconds kShortestNap(1000);
+
+}  // namespace
 
 Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanoseconds now) {
   if (mapped(b, page, write)) return now;
@@ -10,15 +21,13 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   PageMask faulted;
   faulted.set(page);
 
+  if (thrashing_.pins_expired(now)) expire_pins(context_, residency_, thrashing_, now);
   PageMask thrashing;
+  Thrashing::Verdict verdict;
   if (thrashing_.tracks(b)) {
+    verdict = thrashing_.ask(b, faulted, kHost, now);
     thrashing = thrashing_.pages(b);
-    Thrashing::Verdict verdict = thrashing_.ask(b, faulted, kHost, now);
-    if (!verdict.throttled.empty() && verdict.throttle_end > now) {
-      // The faulting thread sleeps and tries again.
-      now = verdict.throttle_end;
-      verdict = thrashing_.ask(b, faulted, kHost, now);
-    }
+    if (!verdict.throttled.empty()) return std::max(verdict.throttle_end, now + kShortestNap);
   }
 
   Work work(now);
@@ -27,14 +36,21 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   const PageMask prefetched = prefetch_pages(context_, work, b, kHost, faulted, thrashing);
   const PageMask all = faulted | prefetched;
   const PageMask moved = (all - host.resident) & space.resident_anywhere(b);
-  work.spend(context_.costs().cpu_fault_ns + context_.costs().cpu_fault_page_ns * (all - host.resident).count());
+  const unsigned arrived = (all - host.resident).count();
   residency_.to_host(work, b, {faulted, prefetched, TransferCause::kFault, duplicate});
+  if (duplicate) {
+    thrashing_.reset(b, all);
+  } else if (!moved.empty()) {
+    thrashing_.on_migration(b, moved, kHost, work.cpu);
+  }
+  // The driver waits for the copy before it maps.
+  work.cpu = work.done();
+  work.spend(context_.costs().cpu_fault_ns + context_.costs().cpu_fault_page_ns * arrived);
   host.mapped |= all;
   if (!duplicate) host.writable |= all - block.read_duplicated;
-  if (thrashing_.interested() && !moved.empty() && !duplicate) {
-    thrashing_.on_migration(b, moved, kHost, work.done());
-  }
-  const Nanoseconds end = work.done();  // the driver waits for the copy before it maps
+  if (write) block.discarded -= faulted;
+  map_pinned(context_, residency_, work, b, verdict.mappings);
+  const Nanoseconds end = work.done();
   if (context_.events != nullptr) {
     context_.events->on(CpuFaultEvent{now, end, virtual_address(b, page), write});
   }

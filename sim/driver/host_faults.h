@@ -10,7 +10,8 @@ class HostFaults {
   HostFaults(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
 
-  // The CPU touches one page; returns when it may go on. Free when the page is mapped with sufficient permission.
+  // The CPU touches one page; returns when it may go on. Free when the page is mapped with sufficient permission. A
+  // throttled thread only slept: the page is not mapped() then, and the touch is to be repeated at the time returned.
   Nanoseconds touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
   // True if a touch would not fault.
   bool mapped(BlockIndex block, unsigned page, bool write) const {

@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/driver/remote_mappings.h"
 
 namespace uvmsim::driver {
 
@@ -19,22 +20,23 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     if (other == gpu) continue;
     const PageMask there = space.pages(b, gpu_processor(other)).resident & migration.pages();
     if (!there.empty()) {
-      to_host(work, b, {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate});
+      to_host(work, b,
+              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate});
     }
+    if (!migration.duplicate) unmap_gpu(b, other, migration.pages());
   }
 
+  // First, because a short block may lose pages of its own to the evictions that this takes.
+  back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
   const PageMask copied = (absent & host.resident) - block.discarded;
   const PageMask populated = absent - copied;
 
-  if (!migration.duplicate) {
-    host.mapped -= absent;
-    host.writable -= absent;
-  } else {
-    host.writable -= absent;
-  }
+  // Pages that are here already may have copies on the host: a write ends their duplication.
+  host.writable -= migration.pages();
+  if (!migration.duplicate) host.mapped -= migration.pages();
+  unmap_gpu(b, gpu, absent);  // remote mappings
 
-  back(work, b, gpu, migration.pages());
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
@@ -63,7 +65,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     host.resident -= migration.pages();
     block.read_duplicated -= migration.pages();
   }
-  block.discarded -= absent;
+  block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   mine.resident |= absent;
   context_.gpus[gpu].resident_pages += absent.count();
   unpin(gpu);
@@ -80,7 +82,8 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
     const PageMask copied = (absent & theirs.resident) - block.discarded;
-    if (!migration.duplicate) unmap_gpu(b, gpu, migration.pages());
+    // Remote mappings of pages that the host holds already stay.
+    if (!migration.duplicate) unmap_gpu(b, gpu, absent | (theirs.resident & migration.pages()));
     if (!copied.empty()) {
       copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, migration.demanded & copied,
            migration.prefetched & copied, migration.cause);
@@ -99,9 +102,10 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
     }
   }
   if (!migration.duplicate) block.read_duplicated -= migration.pages();
-  block.discarded -= absent;
+  block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   host.resident |= absent;
   context_.host_resident_pages += absent.count();
+  if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
 }
 
 void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
@@ -123,8 +127,8 @@ void Residency::map_remote(Work& work, BlockIndex b, unsigned gpu, const PageMas
     ++context_.counters.remote_maps;
     context_.counters.remote_map_bytes += count * kBasePageBytes;
     if (context_.events != nullptr) {
-      context_.events->on(RemoteMapEvent{static_cast<std::int32_t>(gpu), work.cpu, virtual_address(b, first),
-                                         count * kBasePageBytes});
+      context_.events->on(
+          RemoteMapEvent{static_cast<std::int32_t>(gpu), work.cpu, virtual_address(b, first), count * kBasePageBytes});
     }
   });
 }
@@ -152,8 +156,8 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
     ++context_.counters.policy_shortfalls;
   }
   if (victim.value >= state.memory.chunk_count() || !evictable(victim)) {
-    throw ModelError(fmt::format("the evict policy chose root chunk {}, which is free, pinned or out of range",
-                                 victim.value));
+    throw ModelError(
+        fmt::format("the evict policy chose root chunk {}, which is free, pinned or out of range", victim.value));
   }
   RootChunk& root = state.memory.chunk(victim);
   root.state = ChunkState::kPinned;
@@ -182,6 +186,7 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
     block.read_duplicated -= gone;
     mine.resident -= gone;
     state.resident_pages -= gone.count();
+    map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
   });
   if (root.split) {
     const std::uint32_t used = root.used_slots;
@@ -232,21 +237,37 @@ std::uint64_t Residency::release(BlockIndex b) {
   ProcessorPages& host = space.pages(b, kHost);
   context_.host_resident_pages -= host.resident.count();
   host = ProcessorPages{};
+  context_.prefetcher.on_freed(b);
   return populated;
 }
 
-void Residency::discard(BlockIndex b, const PageMask& pages) {
+void Residency::discard(BlockIndex b, const PageMask& pages, bool unmap) {
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
   const PageMask held = pages & space.resident_anywhere(b);
-  block.discarded |= held;
+  if (held.empty()) return;
   context_.counters.discarded_pages += held.count();
+  block.discarded |= held;
+  if (unmap) {
+    ProcessorPages& host = space.pages(b, kHost);
+    context_.host_resident_pages -= (host.resident & held).count();
+    host.resident -= held;
+    host.mapped -= held;
+    host.writable -= held;
+    block.read_duplicated -= held;
+  }
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
-    space.note_unmap();
-    mine.writable -= held;  // the next write faults, so that the driver learns of new contents
+    const PageMask here = mine.resident & held;
+    if (unmap) {
+      unmap_gpu(b, gpu, held);
+      mine.resident -= held;
+      context_.gpus[gpu].resident_pages -= here.count();
+      if (!here.empty()) drop_backing_if_empty(b, gpu);
+      continue;
+    }
     const ChunkId c = context_.gpus[gpu].memory.whole(b);
-    if (c.valid() && !mine.resident.empty() && block.discarded.contains(mine.resident)) {
+    if (c.valid() && !here.empty() && block.discarded.contains(mine.resident)) {
       context_.gpus[gpu].evictor->on_discarded(c);
     }
   }
@@ -293,25 +314,24 @@ void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pag
     memory.bind_whole(b, c);
     return;
   }
+  // An eviction on the way may hit slots of this very block, so look until all are there. It ends: chunks taken here
+  // are pinned, and one of them has room for all of a block.
   bool fresh = false;
-  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
-    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0 || memory.slot(b, unit).valid()) continue;
-    SlotId slot = memory.find_free_slot();
-    if (!slot.valid()) {
-      ChunkId root = allocate_root(work, gpu);
-      if (!root.valid()) {  // this very operation holds all of a tiny memory: give its own slots back and start over
-        unpin(gpu);
-        root = allocate_root(work, gpu);
+  for (bool complete = false; !complete;) {
+    complete = true;
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0 || memory.slot(b, unit).valid()) continue;
+      SlotId slot = memory.find_free_slot();
+      if (!slot.valid()) {
+        const ChunkId root = allocate_root(work, gpu);
         UVMSIM_CHECK(root.valid(), "GPU {}: no root chunk can be evicted", gpu);
         memory.split(root);
-        back(work, b, gpu, pages);
-        return;
+        slot = memory.find_free_slot();
+        complete = false;
       }
-      memory.split(root);
-      slot = memory.find_free_slot();
+      memory.bind_slot(b, unit, slot);
+      fresh = true;
     }
-    memory.bind_slot(b, unit, slot);
-    fresh = true;
   }
   if (fresh) work.spend(context_.costs().new_chunk_ns);
 }
@@ -412,19 +432,27 @@ void Residency::count_transfer(TransferDirection direction, TransferCause cause,
   };
   if (direction == TransferDirection::kHostToDevice) {
     switch (cause) {
-      case TransferCause::kUser: return add(c.htod_user_bytes, c.htod_user_transactions);
-      case TransferCause::kPrefetch: return add(c.htod_prefetch_bytes, c.htod_prefetch_transactions);
-      case TransferCause::kAccessCounter: return add(c.htod_counter_bytes, c.htod_counter_transactions);
+      case TransferCause::kUser:
+        return add(c.htod_user_bytes, c.htod_user_transactions);
+      case TransferCause::kPrefetch:
+        return add(c.htod_prefetch_bytes, c.htod_prefetch_transactions);
+      case TransferCause::kAccessCounter:
+        return add(c.htod_counter_bytes, c.htod_counter_transactions);
       case TransferCause::kFault:
-      case TransferCause::kEvict: return add(c.htod_fault_bytes, c.htod_fault_transactions);
+      case TransferCause::kEvict:
+        return add(c.htod_fault_bytes, c.htod_fault_transactions);
     }
   }
   switch (cause) {
-    case TransferCause::kUser: return add(c.dtoh_user_bytes, c.dtoh_user_transactions);
-    case TransferCause::kPrefetch: return add(c.dtoh_prefetch_bytes, c.dtoh_prefetch_transactions);
-    case TransferCause::kEvict: return add(c.dtoh_evict_bytes, c.dtoh_evict_transactions);
+    case TransferCause::kUser:
+      return add(c.dtoh_user_bytes, c.dtoh_user_transactions);
+    case TransferCause::kPrefetch:
+      return add(c.dtoh_prefetch_bytes, c.dtoh_prefetch_transactions);
+    case TransferCause::kEvict:
+      return add(c.dtoh_evict_bytes, c.dtoh_evict_transactions);
     case TransferCause::kFault:
-    case TransferCause::kAccessCounter: return add(c.dtoh_fault_bytes, c.dtoh_fault_transactions);
+    case TransferCause::kAccessCounter:
+      return add(c.dtoh_fault_bytes, c.dtoh_fault_transactions);
   }
 }
 
@@ -432,8 +460,8 @@ void Residency::emit_residency(unsigned gpu, Nanoseconds at) {
   if (context_.events == nullptr) return;
   const GpuState& state = context_.gpus[gpu];
   const std::uint64_t used = state.memory.chunk_count() - state.memory.free_chunks();
-  context_.events->on(ResidencyEvent{static_cast<std::int32_t>(gpu), at, state.resident_pages * kBasePageBytes,
-                                     used * kBlockBytes});
+  context_.events->on(
+      ResidencyEvent{static_cast<std::int32_t>(gpu), at, state.resident_pages * kBasePageBytes, used * kBlockBytes});
 }
 
 }  // namespace uvmsim::driver

@@ -40,8 +40,10 @@ class Residency final : private policy::EvictionQueries {
 
   // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
   std::uint64_t release(BlockIndex block);
-  // The program discarded the pages.
-  void discard(BlockIndex block, const PageMask& pages);
+  // The program discarded the pages: their contents are never copied. With `unmap` they are dropped everywhere (GPU
+  // memory stays with the block) and the next touch populates them; without, they stay mapped and discarded until a
+  // migration by the program.
+  void discard(BlockIndex block, const PageMask& pages, bool unmap);
 
   void note_chunk_used(BlockIndex block, unsigned gpu);
 
@@ -62,7 +64,7 @@ class Residency final : private policy::EvictionQueries {
   void emit_residency(unsigned gpu, Nanoseconds at);
 
   DriverContext& context_;
-  unsigned gpu_ = 0;       // of the eviction in progress, for the queries
+  unsigned gpu_ = 0;  // of the eviction in progress, for the queries
   Nanoseconds now_{};
   std::vector<ChunkId> pinned_;  // root chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;

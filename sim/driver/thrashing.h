@@ -1,54 +1,119 @@
-// The driver's thrashing heuristic: pages that bounce between processors are pinned or their requester is throttled.
+// The driver's thrashing heuristic: a page that bounces between processors is throttled for one of them, then pinned.
 //
-// Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: an event counts only
-// when its destination differs from the block's last one within the lapse. State exists only for blocks that saw such
-// an event.
+// Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: per-page tracking of
+// a block starts only with an event whose destination differs from the block's last one, within the lapse. Until then
+// a block costs one stamp of 16 bytes. Time only passes with the callers' `now`; pins run out when expire() is called.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "sim/common/units.h"
-#include "sim/config/system.h"
+#include "sim/driver/access_matrix.h"
+#include "sim/driver/context.h"
 #include "sim/memory/page_mask.h"
 #include "sim/memory/processor.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 
 namespace uvmsim::driver {
 
 class Thrashing {
  public:
-  Thrashing(const config::DriverConfig& config, Counters& counters, EventSink* events);
+  explicit Thrashing(DriverContext& context);
+  Thrashing(DriverContext& context, const AccessMatrix& access);
   ~Thrashing();
 
   // False when the heuristic is disabled: callers then skip on_migration.
-  bool interested() const;
+  bool interested() const { return enabled_; }
   // True if the block has per-page tracking, so that pages() and ask() can answer anything but "none".
   bool tracks(BlockIndex block) const;
-  // Pages of the block that are thrashing now (kept out of the prefetch tree).
+  // Pages of the block that are thrashing or pinned now (kept out of the prefetch tree).
   PageMask pages(BlockIndex block) const;
+  PageMask pinned(BlockIndex block) const;
 
   // `pages` moved to `destination` by a fault, prefetch or access-counter migration (not eviction, not user calls, not
-  // first touch).
+  // first touch, not read duplication). Pinned pages among them are ignored.
   void on_migration(BlockIndex block, const PageMask& pages, ProcessorId destination, Nanoseconds now);
-  // User migrations, hints and freed ranges reset the block.
-  void reset(BlockIndex block);
+  // `processor` lost permissions on `pages` that it has mapped (system-wide atomics of another processor).
+  void on_revocation(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now);
+  // User migrations, read duplication and hints on `pages`: those that thrash start anew. Returns the ones that were
+  // pinned; their remote mappings are the caller's to remove.
+  PageMask reset(BlockIndex block, const PageMask& pages);
+  // The block was freed.
+  void forget(BlockIndex block);
 
   struct Verdict {
-    PageMask throttled;       // not serviced now; they fault again after the replay
-    PageMask pinned_to_host;  // placed on the host and mapped remotely
-    PageMask pinned_here;     // placed on the requester
-    Nanoseconds throttle_end{};  // for a CPU requester: when it may retry
+    PageMask throttled;          // not serviced now; they fault again after the replay
+    Nanoseconds throttle_end{};  // latest of them; a throttled CPU thread sleeps until then and tries again
+    PageMask pinned_here;        // placed on the requester
+    PageMask pinned_to_host;     // placed on the host; a GPU requester maps them remotely
+    PageMask pinned_to_peer;     // placed on another GPU (pin_location), mapped remotely
+    // Other processors that fight over the pinned pages and can map them where they are placed.
+    struct RemoteMapping {
+      ProcessorId processor;
+      PageMask pages;
+    };
+    std::vector<RemoteMapping> mappings;
+
+    PageMask pinned() const { return pinned_here | pinned_to_host | pinned_to_peer; }
   };
-  // What to do with faults of `requester` on `pages`.
+  // What to do with faults of `requester` on `pages`. Pages of no mask in the answer are serviced as if nothing was.
   Verdict ask(BlockIndex block, const PageMask& pages, ProcessorId requester, Nanoseconds now);
+  // Where a pinned page is placed; kNoProcessor if it is not pinned.
+  ProcessorId pin_location(BlockIndex block, unsigned page) const;
+
+  struct Unpinned {
+    BlockIndex block;
+    PageMask pages;
+  };
+  // Cheap test for expire() having something to do.
+  bool pins_expired(Nanoseconds now) const { return !pins_.empty() && pins_.front().deadline <= now; }
+  // Unpins pages whose deadline has passed, oldest first. Their remote mappings are the caller's to remove.
+  std::vector<Unpinned> expire(Nanoseconds now);
+
+  // The gap between events of a page that counts as thrashing; changes only with thrashing_adaptive_lapse.
+  Nanoseconds lapse() const { return lapse_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Page;
+  struct Tracked;
+  // Per block, tracked or not. `tracking` is an index into tracked_, 0 for none.
+  struct Stamp {
+    Nanoseconds last;  // kNever before the first event
+    std::uint32_t tracking = 0;
+    ProcessorId processor = kNoProcessor;
+  };
+  struct Pin {
+    Nanoseconds deadline;
+    BlockIndex block;
+    PageMask pages;
+  };
+  struct Hint {
+    enum class Kind : std::uint8_t { kNone, kThrottle, kPin } kind = Kind::kNone;
+    ProcessorId location = kNoProcessor;
+  };
+
+  Tracked* find(BlockIndex block) const;
+  Tracked& create(Stamp& stamp);
+  void on_event(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now, bool revocation);
+  bool over(const Tracked& tracked, Nanoseconds now) const;
+  Hint hint(BlockIndex block, unsigned index, Page& page, ProcessorId requester, Nanoseconds now);
+  Hint migration_hint(BlockIndex block, unsigned index, const Page& page, ProcessorId requester) const;
+  ProcessorId common_location(std::uint32_t processors, ProcessorId requester) const;
+  void throttle(Page& page, ProcessorId requester);
+  void vote(Nanoseconds gap);
+  static void reset_page(Tracked& tracked, unsigned index);
+
+  DriverContext& context_;
+  AccessMatrix access_;
+  bool enabled_;
+  Nanoseconds lapse_;
+  int votes_ = 0;
+  std::vector<Stamp> stamps_;                      // by block
+  std::vector<std::unique_ptr<Tracked>> tracked_;  // [0] is unused
+  std::vector<std::uint32_t> free_;                // indices of tracked_
+  std::deque<Pin> pins_;                           // by deadline; pages reset meanwhile stay in the list
 };
 
 }  // namespace uvmsim::driver

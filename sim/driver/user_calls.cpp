@@ -1,81 +1,125 @@
 #include "sim/driver/user_calls.h"
 
+#include "sim/driver/remote_mappings.h"
+
 namespace uvmsim::driver {
 
 Nanoseconds UserCalls::prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start) {
   Work work(start);
-  // Two passes when several blocks are concerned: all transfers first, then the mappings (uvm_migrate.c).
-  for (const BlockSpan& span : spans) {
-    work.spend(context_.costs().prefetch_call_block_ns);
-    const PageMask pages = span.mask() & context_.space.block(span.block).extent();
-    const bool duplicate = context_.space.block(span.block).hints.read_mostly;
-    thrashing_.reset(span.block);
-    const Migration migration{pages, {}, TransferCause::kUser, duplicate};
-    if (destination.is_gpu()) {
-      residency_.to_gpu(work, span.block, destination.gpu(), migration);
-    } else {
-      residency_.to_host(work, span.block, migration);
+  // Two passes when several blocks are concerned: all transfers first, then the same again with mappings
+  // (uvm_migrate.c). A block that the rest of the range has pushed out meanwhile moves twice.
+  if (spans.size() > 1) {
+    for (const BlockSpan& span : spans) {
+      work.spend(context_.costs().prefetch_call_block_ns);
+      migrate(work, span, destination);
     }
+  } else {
+    work.spend(context_.costs().prefetch_call_block_ns * spans.size());
   }
   for (const BlockSpan& span : spans) {
-    const PageMask pages = span.mask() & context_.space.block(span.block).extent();
-    const VaBlock& block = context_.space.block(span.block);
-    if (destination.is_gpu()) {
-      // A small GPU may have evicted the range's head again by now.
-      const PageMask here = pages & context_.space.pages(span.block, destination).resident;
-      residency_.map_local(work, span.block, destination.gpu(), here, here - block.read_duplicated);
-      residency_.note_chunk_used(span.block, destination.gpu());
+    migrate(work, span, destination);
+    map(work, span, destination);
+  }
+  return work.done();
+}
+
+void UserCalls::migrate(Work& work, const BlockSpan& span, ProcessorId destination) {
+  const VaBlock& block = context_.space.block(span.block);
+  const PageMask pages = span.mask() & block.extent();
+  const PageMask moved = pages - context_.space.pages(span.block, destination).resident;
+  unmap_unpinned(context_, residency_, span.block, thrashing_.reset(span.block, moved));
+  const Migration migration{pages, {}, TransferCause::kUser, block.hints.read_mostly};
+  if (destination.is_gpu()) {
+    residency_.to_gpu(work, span.block, destination.gpu(), migration);
+  } else {
+    residency_.to_host(work, span.block, migration);
+  }
+}
+
+void UserCalls::map(Work& work, const BlockSpan& span, ProcessorId destination) {
+  const VaBlock& block = context_.space.block(span.block);
+  const PageMask pages = span.mask() & block.extent();
+  const PageMask writable = block.hints.read_mostly ? PageMask{} : pages - block.read_duplicated;
+  if (destination.is_gpu()) {
+    residency_.map_local(work, span.block, destination.gpu(), pages, writable);
+  } else {
+    ProcessorPages& host = context_.space.pages(span.block, kHost);
+    host.mapped |= pages;
+    host.writable |= writable;
+  }
+}
+
+Nanoseconds UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor,
+                              Nanoseconds start) {
+  Work work(start);
+  for (const BlockSpan& span : spans) {
+    VaBlock& block = context_.space.block(span.block);
+    unmap_unpinned(context_, residency_, span.block, thrashing_.reset(span.block, block.extent()));
+    switch (advice) {
+      case trace::Advice::kSetPreferredLocation:
+        set_preferred(work, span.block, processor);
+        break;
+      case trace::Advice::kUnsetPreferredLocation:
+        block.hints.preferred = kNoProcessor;
+        break;
+      case trace::Advice::kSetAccessedBy:
+        block.hints.accessed_by |= processor.bit();
+        map_after_migration(context_, residency_, work, span.block, block.extent());
+        break;
+      case trace::Advice::kUnsetAccessedBy:
+        block.hints.accessed_by &= ~processor.bit();
+        break;
+      case trace::Advice::kSetReadMostly:
+        set_read_mostly(span.block);
+        break;
+      case trace::Advice::kUnsetReadMostly:
+        unset_read_mostly(work, span.block);
+        break;
     }
   }
   return work.done();
 }
 
-void UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor) {
-  for (const BlockSpan& span : spans) {
-    Hints& hints = context_.space.block(span.block).hints;
-    thrashing_.reset(span.block);
-    const PageMask extent = context_.space.block(span.block).extent();
-    switch (advice) {
-      case trace::Advice::kSetPreferredLocation:
-        hints.preferred = processor;
-        // A preferred processor holds no remote mappings: it faults and pulls the pages.
-        if (processor.is_gpu()) {
-          const ProcessorPages& mine = context_.space.pages(span.block, processor);
-          residency_.unmap_gpu(span.block, processor.gpu(), extent - mine.resident);
-        }
-        break;
-      case trace::Advice::kUnsetPreferredLocation:
-        hints.preferred = kNoProcessor;
-        break;
-      case trace::Advice::kSetAccessedBy:
-        hints.accessed_by |= processor.bit();
-        if (processor.is_gpu()) {
-          Work work{Nanoseconds{}};
-          const PageMask on_host = context_.space.pages(span.block, kHost).resident & extent;
-          residency_.map_remote(work, span.block, processor.gpu(),
-                                on_host - context_.space.pages(span.block, processor).resident, on_host);
-        }
-        break;
-      case trace::Advice::kUnsetAccessedBy:
-        hints.accessed_by &= ~processor.bit();
-        break;
-      case trace::Advice::kSetReadMostly:
-        hints.read_mostly = true;
-        context_.space.note_unmap();
-        for (unsigned p = 0; p < context_.space.processor_count(); ++p) {
-          context_.space.pages(span.block, ProcessorId{static_cast<std::uint8_t>(p)}).writable.clear();
-        }
-        break;
-      case trace::Advice::kUnsetReadMostly:
-        hints.read_mostly = false;
-        break;
-    }
+void UserCalls::set_preferred(Work& work, BlockIndex b, ProcessorId processor) {
+  VaBlock& block = context_.space.block(b);
+  block.hints.preferred = processor;
+  // A preferred processor holds no remote mappings: it faults and pulls the pages. The one before may now hold some.
+  if (processor.is_gpu()) {
+    residency_.unmap_gpu(b, processor.gpu(), block.extent() - context_.space.pages(b, processor).resident);
   }
+  map_after_migration(context_, residency_, work, b, block.extent());
+}
+
+// Copies become read-only; mappings of others go, so that their reads make copies.
+void UserCalls::set_read_mostly(BlockIndex b) {
+  VaBlock& block = context_.space.block(b);
+  block.hints.read_mostly = true;
+  context_.space.note_unmap();
+  unmap_unpinned(context_, residency_, b, block.extent());
+  context_.space.pages(b, kHost).writable.clear();
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
+    context_.space.pages(b, gpu_processor(gpu)).writable.clear();
+    context_.gpus[gpu].mmu.invalidate(b);
+  }
+}
+
+// One copy stays: the preferred location's if it has one, else the host's. (uvm_va_block_unset_read_duplication)
+void UserCalls::unset_read_mostly(Work& work, BlockIndex b) {
+  VaBlock& block = context_.space.block(b);
+  block.hints.read_mostly = false;
+  const ProcessorId preferred = block.hints.preferred;
+  if (preferred.is_gpu()) {
+    const PageMask kept = block.read_duplicated & context_.space.pages(b, preferred).resident;
+    if (!kept.empty()) residency_.to_gpu(work, b, preferred.gpu(), {kept, {}, TransferCause::kFault, false});
+  }
+  const PageMask rest = block.read_duplicated;
+  if (!rest.empty()) residency_.to_host(work, b, {rest, {}, TransferCause::kFault, false});
 }
 
 void UserCalls::discard(std::span<const BlockSpan> spans) {
   for (const BlockSpan& span : spans) {
-    residency_.discard(span.block, span.mask() & context_.space.block(span.block).extent());
+    const PageMask pages = span.mask() & context_.space.block(span.block).extent();
+    residency_.discard(span.block, pages, /*unmap=*/true);
   }
 }
 

@@ -20,13 +20,21 @@ class UserCalls {
   UserCalls(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
 
-  // cudaMemPrefetchAsync of the spans, ascending. Returns when the last copy is done.
+  // cudaMemPrefetchAsync of the spans, ascending. Returns when the last copy is done. What does not fit pushes the head
+  // of the range out again, as the driver does.
   Nanoseconds prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start);
-  // cudaMemAdvise; takes effect on whole blocks. Moves nothing.
-  void advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor);
+  // cudaMemAdvise; takes effect on whole blocks. Moves nothing. Returns when the call returns.
+  Nanoseconds advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor, Nanoseconds start);
+  // cudaMemDiscardBatchAsync: the driver's variant that unmaps, so that a later write is seen.
   void discard(std::span<const BlockSpan> spans);
 
  private:
+  void migrate(Work& work, const BlockSpan& span, ProcessorId destination);
+  void map(Work& work, const BlockSpan& span, ProcessorId destination);
+  void set_preferred(Work& work, BlockIndex block, ProcessorId processor);
+  void set_read_mostly(BlockIndex block);
+  void unset_read_mostly(Work& work, BlockIndex block);
+
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;

@@ -20,10 +20,9 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
       if (options.footprint_bytes == 0) {
         throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
       }
-      capacity = static_cast<std::uint64_t>(static_cast<unsigned long long>(options.footprint_bytes) /
-                                                options.osf_thousandths * 1000 +
-                                            options.footprint_bytes % options.osf_thousandths * 1000 /
-                                                options.osf_thousandths);
+      capacity = static_cast<std::uint64_t>(
+          static_cast<unsigned long long>(options.footprint_bytes) / options.osf_thousandths * 1000 +
+          options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths);
     }
   }
   const std::uint64_t chunks = capacity / kBlockBytes;
@@ -61,8 +60,7 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
     gpus_.push_back({GpuMemory(chunks),
                      policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
                      gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
-    const policy::PolicyInfo& info =
-        policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info;
+    const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info;
     gpus_.back().evictor_sees_touches = info.information >= policy::InformationClass::kD2;
   }
   prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
@@ -73,8 +71,9 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
       observer.events});
   residency_ = std::make_unique<driver::Residency>(*context_);
-  thrashing_ = std::make_unique<driver::Thrashing>(options_.system.driver, result_.counters, observer.events);
+  thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
+  access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);
   host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
   user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
   for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
@@ -91,17 +90,28 @@ RunResult Engine::run() {
   while (!events_.empty()) {
     const Event event = events_.pop();
     switch (event.kind) {
-      case EventKind::kHost: host_step(); break;
-      case EventKind::kStreamStart: start_operation(event.subject); break;
-      case EventKind::kOperationEnd: end_operation(event.subject); break;
-      case EventKind::kFetch: fault_loops_[event.subject]->on_fetch(); break;
-      case EventKind::kReplay: fault_loops_[event.subject]->on_replay(); break;
+      case EventKind::kHost:
+        host_step();
+        break;
+      case EventKind::kStreamStart:
+        start_operation(event.subject);
+        break;
+      case EventKind::kOperationEnd:
+        end_operation(event.subject);
+        break;
+      case EventKind::kFetch:
+        fault_loops_[event.subject]->on_fetch();
+        break;
+      case EventKind::kReplay:
+        fault_loops_[event.subject]->on_replay();
+        break;
     }
     finish_runs();
   }
   for (const Stream& stream : streams_) {
     if (stream.queue.empty()) continue;
-    if (stream.blocked) throw_input_error("a stream waits for event {}, which is never recorded", stream.waits_for_event);
+    if (stream.blocked)
+      throw_input_error("a stream waits for event {}, which is never recorded", stream.waits_for_event);
     throw ModelError("the simulation stopped with work left in a stream");
   }
   if (host_wait_.kind == HostWait::Kind::kEvent) {

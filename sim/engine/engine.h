@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/driver/access_counters.h"
 #include "sim/driver/host_faults.h"
 #include "sim/driver/user_calls.h"
 #include "sim/engine/event_queue.h"
@@ -60,7 +61,7 @@ class Engine {
   };
   struct Stream {
     std::deque<Operation> queue;
-    bool running = false;   // its front operation has started
+    bool running = false;  // its front operation has started
     bool scheduled = false;
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
@@ -99,6 +100,7 @@ class Engine {
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
   std::uint64_t remote_bytes(const KernelWork& work, unsigned gpu) const;
   void note_touches(const KernelWork& work, unsigned gpu);
+  void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void check_conservation() const;
 
@@ -116,6 +118,7 @@ class Engine {
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;
   std::unique_ptr<driver::FaultService> fault_service_;
+  std::unique_ptr<driver::AccessCounters> access_counters_;
   std::unique_ptr<driver::HostFaults> host_faults_;
   std::unique_ptr<driver::UserCalls> user_calls_;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops_;

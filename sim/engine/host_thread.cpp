@@ -76,11 +76,16 @@ void Engine::host_step() {
 bool Engine::satisfied(const HostWait& wait) const {
   const auto idle = [](const Stream& s) { return s.queue.empty(); };
   switch (wait.kind) {
-    case HostWait::Kind::kNone: return true;
-    case HostWait::Kind::kDevice: return std::all_of(streams_.begin(), streams_.end(), idle);
-    case HostWait::Kind::kStream: return wait.stream >= streams_.size() || idle(streams_[wait.stream]);
-    case HostWait::Kind::kEvent: return recorded_events_.contains(wait.event);
-    case HostWait::Kind::kQueue: return streams_[wait.stream].queue.size() < kQueueDepth;
+    case HostWait::Kind::kNone:
+      return true;
+    case HostWait::Kind::kDevice:
+      return std::all_of(streams_.begin(), streams_.end(), idle);
+    case HostWait::Kind::kStream:
+      return wait.stream >= streams_.size() || idle(streams_[wait.stream]);
+    case HostWait::Kind::kEvent:
+      return recorded_events_.contains(wait.event);
+    case HostWait::Kind::kQueue:
+      return streams_[wait.stream].queue.size() < kQueueDepth;
   }
   return true;
 }
@@ -199,7 +204,7 @@ bool Engine::issue(trace::Record& record) {
       throw_input_error("advice for device {}; allowed: -1 (host) to {}", r->device, gpus_.size() - 1);
     }
     const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
-    user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who);
+    host_time_ = user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who, host_time_);
     host_pays(runtime.launch_ns);
     return true;
   }
@@ -259,7 +264,8 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
       pages == 0 ? runtime.free_ns : runtime.free_touched_ns + (pages * runtime.free_ns_per_mib) / 256;
   const auto release = [this](BlockIndex b) {
     residency_->release(b);
-    thrashing_->reset(b);
+    thrashing_->forget(b);
+    access_counters_->forget(b);
   };
   tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
   host_pays(ns);
@@ -331,6 +337,7 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
     if (host_faults_->mapped(block, index, write)) return false;
     for (auto& loop : fault_loops_) loop->advance(events_.now());
     host_time_ = host_faults_->touch(block, index, write, host_time_);
+    if (!host_faults_->mapped(block, index, write)) --host_access_position_;  // it was throttled: once more
     return true;
   };
   const auto page_range = [&](std::uint64_t first, std::uint64_t count) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/driver/remote_mappings.h"
 #include "sim/engine/engine.h"
 #include "sim/gmmu/entry_size.h"
 
@@ -69,11 +70,12 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system), gpu, options_.system, space_,
       loop.buffer(), result_.counters, options_.seed * 0x9e3779b97f4a7c15u + operation_number);
   KernelRun& run = *stream.run;
+  if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (run.all_mapped()) {
     const std::uint64_t remote = remote_bytes(run.work(), gpu);
-    Nanoseconds end = now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) +
-                      translation_stall(run.work(), gpu);
+    Nanoseconds end =
+        now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) + translation_stall(run.work(), gpu);
     if (run.work().explicit_touches) {
       // A lone thread's dependent touches cost their latency, resident or not.
       const auto touch = static_cast<std::int64_t>(options_.system.runtime.touch_ns);
@@ -84,6 +86,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       const std::uint64_t bandwidth = options_.system.host_links[gpu].zero_copy_read_bytes_per_us;
       if (bandwidth != 0) end += Nanoseconds(static_cast<std::int64_t>(remote * 1000 / bandwidth));
     }
+    note_remote_accesses(run.work(), gpu);
     stream.run.reset();
     events_.schedule(end, EventKind::kOperationEnd, index);
     return;
@@ -102,6 +105,7 @@ void Engine::finish_runs() {
     const auto gpu = static_cast<unsigned>(kernel.device);
     fault_loops_[gpu]->detach(*stream.run);
     const Nanoseconds end = stream.run->end() + translation_stall(stream.run->work(), gpu);
+    note_remote_accesses(stream.run->work(), gpu);
     stream.run.reset();
     events_.schedule(std::max(end, events_.now()), EventKind::kOperationEnd, index);
   }
@@ -110,6 +114,10 @@ void Engine::finish_runs() {
 void Engine::end_operation(std::uint32_t index) {
   Stream& stream = streams_[index];
   const Nanoseconds now = events_.now();
+  Nanoseconds free_at = now;
+  if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work)) {
+    free_at = access_counters_->service(static_cast<unsigned>(kernel->kernel.device), now);
+  }
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work); kernel && !kernel->is_copy) {
     Counters& counters = result_.counters;
     ++counters.kernels;
@@ -122,7 +130,7 @@ void Engine::end_operation(std::uint32_t index) {
   if constexpr (kModelChecks) check_conservation();
   stream.queue.pop_front();
   stream.running = false;
-  stream.free_at = now;
+  stream.free_at = free_at;
   last_completion_ = now;
   schedule_stream(index);
   wake_host();
@@ -143,8 +151,8 @@ void Engine::note_touches(const KernelWork& work, unsigned gpu) {
 
 Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
   gmmu::Gmmu& mmu = gpus_[gpu].mmu;
-  const std::uint32_t sms = std::clamp<std::uint32_t>((work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group,
-                                                      1, mmu.sm_count());
+  const std::uint32_t sms = std::clamp<std::uint32_t>(
+      (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
   Nanoseconds stall{};
   work.for_each_segment([&](const Segment& segment, bool) {
     const VaBlock& block = space_.block(segment.block);
@@ -152,8 +160,7 @@ Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
     const PageMask touched = PageMask::range(segment.first, segment.count) & mine.mapped;
     if (touched.empty()) return;
     const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
-    const gmmu::EntrySizes sizes =
-        gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    const gmmu::EntrySizes sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
     stall += mmu.touch(segment.block, touched, sizes, sms);
   });
   for (const PageRef& page : work.touches) {
@@ -174,6 +181,17 @@ std::uint64_t Engine::remote_bytes(const KernelWork& work, unsigned gpu) const {
     pages += ((PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident).count();
   });
   return pages * kBasePageBytes;
+}
+
+// Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.
+void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu) {
+  if (!access_counters_->enabled()) return;
+  constexpr std::uint64_t kRequestsPerPage = kBasePageBytes / 128;
+  work.for_each_segment([&](const Segment& segment, bool) {
+    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
+    const PageMask remote = (PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident;
+    access_counters_->on_remote_access(gpu, segment.block, remote, remote.count() * kRequestsPerPage);
+  });
 }
 
 void Engine::mark(const MarkOperation& mark, Nanoseconds now) {

@@ -1,0 +1,76 @@
+#include "sim/driver/access_counters.h"
+
+#include <algorithm>
+
+namespace uvmsim::driver {
+
+AccessCounters::AccessCounters(DriverContext& context, FaultService& service)
+    : context_(context), service_(service), gpus_(context.space.gpu_count()) {}
+
+void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint64_t accesses) {
+  if (!enabled() || pages.empty() || accesses == 0) return;
+  Gpu& state = gpus_[gpu];
+  if (b.value >= state.regions.size()) {
+    state.regions.resize(std::max<std::size_t>(b.value + 1, state.regions.size() * 2));
+  }
+  Region& region = state.regions[b.value];
+  const std::uint32_t threshold = context_.system.driver.access_counter_threshold;
+  if (region.accesses >= threshold) return;  // waits to be serviced
+  if (region.units == 0) region.first_page = static_cast<std::uint16_t>(pages.next_set(0));
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) != 0) region.units |= std::uint32_t{1} << unit;
+  }
+  region.accesses += static_cast<std::uint32_t>(std::min<std::uint64_t>(accesses, threshold - region.accesses));
+  if (region.accesses < threshold) return;
+  ++context_.counters.access_counter_notifications;
+  state.queue.push_back(b);
+}
+
+// The accessed 64 KB units where the host's copy is one physical 2 MB page, else only the page named first; of those,
+// what the host holds and the GPU does not.
+PageMask AccessCounters::accessed_pages(unsigned gpu, BlockIndex b, const Region& region) const {
+  const AddressSpace& space = context_.space;
+  PageMask pages;
+  if (context_.system.host.large_pages && space.block(b).full_size()) {
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      if ((region.units >> unit & 1) != 0) pages.set_range(unit * kPagesPerBigPage, kPagesPerBigPage);
+    }
+  } else {
+    pages.set(region.first_page);
+  }
+  return (pages & space.pages(b, kHost).resident) - space.pages(b, gpu_processor(gpu)).resident;
+}
+
+Nanoseconds AccessCounters::service(unsigned gpu, Nanoseconds now) {
+  std::vector<BlockIndex>& queue = gpus_[gpu].queue;
+  if (queue.empty()) return now;
+  Work work(now);
+  const std::size_t limit = context_.system.driver.access_counter_batch_count;
+  for (std::size_t begin = 0; begin < queue.size(); begin += limit) {
+    const std::size_t end = std::min(begin + limit, queue.size());
+    const auto at = [&](std::size_t i) { return queue.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::sort(at(begin), at(end));
+    work.spend(context_.costs().batch_ns);
+    for (std::size_t i = begin; i < end; ++i) {
+      const BlockIndex b = queue[i];
+      Region& region = gpus_[gpu].regions[b.value];
+      // A GPU that maps nothing of the block any more will not access it again.
+      const bool mapped = !context_.space.pages(b, gpu_processor(gpu)).mapped.empty();
+      const PageMask pages = accessed_pages(gpu, b, region);
+      region = Region{};
+      if (mapped && !pages.empty()) service_.migrate_remote(work, gpu, b, pages);
+    }
+    work.cpu = work.done();
+  }
+  queue.clear();
+  return work.done();
+}
+
+void AccessCounters::forget(BlockIndex b) {
+  for (Gpu& gpu : gpus_) {
+    if (b.value < gpu.regions.size()) gpu.regions[b.value] = Region{};
+    std::erase(gpu.queue, b);
+  }
+}
+
+}  // namespace uvmsim::driver

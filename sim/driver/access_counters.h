@@ -1,0 +1,50 @@
+// Access counters: GPUs count their accesses to memory that lies elsewhere, and the driver brings hot regions over.
+//
+// Follows NVIDIA UVM uvm_gpu_access_counters.c: one counter per 2 MB region (VA block), a notification when it reaches
+// the threshold, with one bit per 64 KB that was accessed; batches of notifications are serviced like faults of access
+// type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is set: the driver's default on
+// all systems without address translation services, x86 among them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/driver/fault_service.h"
+
+namespace uvmsim::driver {
+
+class AccessCounters {
+ public:
+  AccessCounters(DriverContext& context, FaultService& service);
+
+  bool enabled() const { return context_.system.driver.access_counter_migration; }
+
+  // The GPU accessed `pages` of the block, mapped and resident elsewhere, `accesses` times in all. Queues a
+  // notification when the region's counter reaches the threshold; the counter then stands still until it was serviced.
+  void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint64_t accesses);
+  bool pending(unsigned gpu) const { return !gpus_[gpu].queue.empty(); }
+
+  // Services all queued notifications of the GPU. Returns when the last copy is done; `now` if there is nothing to do.
+  Nanoseconds service(unsigned gpu, Nanoseconds now);
+
+  // The block was freed: its counters and notifications are void.
+  void forget(BlockIndex block);
+
+ private:
+  struct Region {
+    std::uint32_t accesses = 0;  // up to the threshold
+    std::uint32_t units = 0;     // bit per 64 KB accessed since the counter was cleared
+    std::uint16_t first_page = 0;
+  };
+  struct Gpu {
+    std::vector<Region> regions;  // by block
+    std::vector<BlockIndex> queue;
+  };
+  PageMask accessed_pages(unsigned gpu, BlockIndex block, const Region& region) const;
+
+  DriverContext& context_;
+  FaultService& service_;
+  std::vector<Gpu> gpus_;
+};
+
+}  // namespace uvmsim::driver
