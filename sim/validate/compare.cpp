@@ -51,9 +51,8 @@ void fill_counts(Comparison& result, const Observation& m, const Observation& s)
   result.same_remote_maps = m.remote_maps == s.remote_maps;
 }
 
-void fill_times(Comparison& result, const Experiment& experiment, const Observation& measured,
-                const Observation& simulated, const config::SystemConfig& system) {
-  const std::int64_t quiet = quiet_kernel_ns(experiment);
+void fill_times(Comparison& result, const Observation& measured, const Observation& simulated,
+                const config::SystemConfig& system) {
   std::int64_t measured_startup = 0, simulated_startup = 0;
   if (result.experiment_class == ExperimentClass::kOrdered) {
     const std::int64_t first = simulated.first_batch_ns();
@@ -62,7 +61,8 @@ void fill_times(Comparison& result, const Experiment& experiment, const Observat
   }
   result.kernel_ns = {as_count(measured.kernel_ns), as_count(simulated.kernel_ns)};
   result.time_ns = {as_count(measured.kernel_ns - measured_startup), as_count(simulated.kernel_ns - simulated_startup)};
-  result.quiet_ns = {as_count(quiet - measured_startup), as_count(simulated.kernel_ns - simulated_startup)};
+  result.quiet_ns = {as_count(quiet_kernel_ns(measured) - measured_startup),
+                     as_count(quiet_kernel_ns(simulated) - simulated_startup)};
 }
 
 class Judge {
@@ -143,7 +143,7 @@ Comparison compare(const Experiment& experiment, const Observation& measured, co
   result.experiment_class = experiment.experiment_class();
   result.line = experiment.line;
   fill_counts(result, measured, simulated);
-  fill_times(result, experiment, measured, simulated, system);
+  fill_times(result, measured, simulated, system);
   judge(result, result.time_ns, tolerances, Judge(result.failures));
   judge(result, result.quiet_ns, tolerances, Judge(result.quiet_failures));
   return result;

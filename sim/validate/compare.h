@@ -53,7 +53,7 @@ struct Comparison {
   // first batch that the system file calls first_fault_ns, and as much of the measured first batch as exceeds what the
   // model needs for it without that part.
   Pair time_ns;
-  Pair quiet_ns;                   // the same with quiet_kernel_ns on the measured side
+  Pair quiet_ns;                   // the same from quiet_kernel_ns of both sides
   bool same_pages = false;         // batch by batch: lowest faulting page
   bool same_transactions = false;  // one by one: direction, cause, offset, bytes
   bool same_remote_maps = false;

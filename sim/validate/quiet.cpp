@@ -11,21 +11,21 @@ constexpr std::int64_t kShortestStallNs = 120000;
 constexpr std::int64_t kStallOverQuartile = 4;
 
 // Leads of all batches but the first, in order.
-std::vector<std::int64_t> leads_of(const Experiment& experiment) {
-  std::vector<MeasuredEvent> batches, arrivals;
-  for (const MeasuredEvent& event : experiment.events) {
-    if (event.kind == EventKind::kFaultBatch) batches.push_back(event);
-    if (event.kind == EventKind::kHostToDevice) arrivals.push_back(event);
-  }
+std::vector<std::int64_t> leads_of(const Observation& seen) {
+  std::vector<ObservedBatch> batches = seen.batches;
   std::stable_sort(batches.begin(), batches.end(),
-                   [](const MeasuredEvent& a, const MeasuredEvent& b) { return a.end_ns < b.end_ns; });
+                   [](const ObservedBatch& a, const ObservedBatch& b) { return a.end_ns < b.end_ns; });
+  std::vector<std::int64_t> arrivals;
+  for (const ObservedTransfer& transfer : seen.transfers) {
+    if (transfer.direction == TransferDirection::kHostToDevice) arrivals.push_back(transfer.start_ns);
+  }
   std::vector<std::int64_t> leads;
   std::size_t next = 0;
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    const MeasuredEvent& batch = batches[i];
+    const ObservedBatch& batch = batches[i];
     std::int64_t until = batch.end_ns;
-    if (next < arrivals.size() && arrivals[next].start_ns <= batch.end_ns) until = arrivals[next].start_ns;
-    while (next < arrivals.size() && arrivals[next].start_ns <= batch.end_ns) ++next;
+    if (next < arrivals.size() && arrivals[next] <= batch.end_ns) until = arrivals[next];
+    while (next < arrivals.size() && arrivals[next] <= batch.end_ns) ++next;
     if (i == 0) continue;
     leads.push_back(std::max<std::int64_t>(0, until - std::max(batch.start_ns, batches[i - 1].end_ns)));
   }
@@ -34,11 +34,9 @@ std::vector<std::int64_t> leads_of(const Experiment& experiment) {
 
 }  // namespace
 
-std::int64_t quiet_kernel_ns(const Experiment& experiment) {
-  std::int64_t kernels_ns = 0;
-  for (const MeasuredKernel& kernel : experiment.kernels) kernels_ns += kernel.end_ns - kernel.start_ns;
-  std::vector<std::int64_t> leads = leads_of(experiment);
-  if (leads.empty()) return kernels_ns;
+std::int64_t quiet_kernel_ns(const Observation& seen) {
+  std::vector<std::int64_t> leads = leads_of(seen);
+  if (leads.empty()) return seen.kernel_ns;
   std::sort(leads.begin(), leads.end());
   const std::int64_t limit = std::max(kShortestStallNs, kStallOverQuartile * leads[(leads.size() - 1) / 4]);
   const auto first_stall = std::upper_bound(leads.begin(), leads.end(), limit);
@@ -46,7 +44,7 @@ std::int64_t quiet_kernel_ns(const Experiment& experiment) {
   const std::int64_t usual = leads[(undisturbed - 1) / 2];
   std::int64_t stalled_ns = 0;
   for (auto lead = first_stall; lead != leads.end(); ++lead) stalled_ns += *lead - usual;
-  return std::max<std::int64_t>(0, kernels_ns - stalled_ns);
+  return std::max<std::int64_t>(0, seen.kernel_ns - stalled_ns);
 }
 
 }  // namespace uvmsim::validate

@@ -32,7 +32,8 @@ struct PublishedRun {
 std::vector<PublishedRun> published_runs() {
   std::ifstream file(UVMSIM_SOURCE_DIR "/tests/ground_truth/data/oversubscription_published.json");
   std::vector<PublishedRun> runs;
-  for (const auto& run : nlohmann::json::parse(file)["runs"]) {
+  const nlohmann::json published = nlohmann::json::parse(file);
+  for (const auto& run : published["runs"]) {
     const double bytes = run["both_arrays_gb"].get<double>() * 1e9 / 2;
     runs.push_back({fmt::format("{}", run["factor"].get<double>()),
                     static_cast<std::uint64_t>(bytes) / kBasePageBytes * kBasePageBytes, run["median_ms"],
@@ -50,7 +51,10 @@ std::vector<trace::Record> seq_stream(std::uint64_t array_bytes) {
     array.bytes = array_bytes;
     records.emplace_back(array);
   }
-  records.emplace_back(trace::HostAccess{1, {{0, pages, trace::AccessMode::kWrite}}, {}, 0});
+  for (std::uint64_t page = 0; page < pages; page += kPagesPerBlock) {
+    const std::uint64_t count = std::min<std::uint64_t>(kPagesPerBlock, pages - page);
+    records.emplace_back(trace::HostAccess{1, {{page, count, trace::AccessMode::kWrite}}, {}, 0});
+  }
   records.emplace_back(trace::Sync{});
   for (int i = 0; i < kWarmUps + kTimed; ++i) {
     trace::Kernel kernel;

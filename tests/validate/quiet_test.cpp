@@ -6,22 +6,25 @@ namespace uvmsim::validate {
 namespace {
 
 // Batches one after the other; each migrates `lead` after it begins and ends 20 us later.
-Experiment with_leads(const std::vector<std::int64_t>& leads_us, bool migrate) {
-  Experiment experiment;
+Observation with_leads(const std::vector<std::int64_t>& leads_us, bool migrate) {
+  Observation seen;
   std::int64_t now = 0;
   for (const std::int64_t lead : leads_us) {
     const std::int64_t replay = now + (lead + (migrate ? 20 : 0)) * 1000;
-    experiment.events.push_back({EventKind::kFaultBatch, now, replay, 0, 0, 1, 1});
-    if (migrate) experiment.events.push_back({EventKind::kHostToDevice, now + lead * 1000, replay - 1, 0, 0, 4096, 2});
+    seen.batches.push_back({now, replay, 0, 0});
+    if (migrate) {
+      ObservedTransfer transfer;
+      transfer.start_ns = now + lead * 1000;
+      transfer.end_ns = replay - 1;
+      seen.transfers.push_back(transfer);
+    }
     now = replay + 200;
   }
-  experiment.kernels.emplace_back().end_ns = now;
-  return experiment;
+  seen.kernel_ns = now;
+  return seen;
 }
 
-std::int64_t removed_us(const Experiment& experiment) {
-  return (experiment.kernels[0].end_ns - quiet_kernel_ns(experiment)) / 1000;
-}
+std::int64_t removed_us(const Observation& seen) { return (seen.kernel_ns - quiet_kernel_ns(seen)) / 1000; }
 
 TEST(Quiet, ReplacesStallsByTheUsualLead) {
   EXPECT_EQ(removed_us(with_leads({400, 12, 13, 350, 14, 12, 210, 13}, true)), 350 - 13 + 210 - 13);
@@ -37,10 +40,10 @@ TEST(Quiet, LeavesTheFirstBatchAndSlowWorkAlone) {
 }
 
 TEST(Quiet, SurvivesEventsInAnyOrder) {
-  Experiment experiment = with_leads({10, 10, 400, 10}, true);
-  experiment.events[0].end_ns = -5;
-  experiment.kernels[0].end_ns = 1;
-  EXPECT_GE(quiet_kernel_ns(experiment), 0);
+  Observation seen = with_leads({10, 10, 400, 10}, true);
+  seen.batches[0].end_ns = -5;
+  seen.kernel_ns = 1;
+  EXPECT_GE(quiet_kernel_ns(seen), 0);
 }
 
 }  // namespace
