@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 
 namespace uvmsim::trace {
@@ -50,8 +51,15 @@ class TreeBuilder {
 
  private:
   bool add(JsonValue node) {
+    count();
     place(std::move(node));
     return true;
+  }
+  void count() {
+    // Values take far more memory than their text.
+    if (++values_ > kMaxLineValues) {
+      throw_input_error("more than {} values in one line", kMaxLineValues);
+    }
   }
   JsonValue& place(JsonValue node) {
     if (open_.empty()) {
@@ -68,6 +76,7 @@ class TreeBuilder {
     if (open_.size() == kMaxDepth) {
       throw_input_error("JSON nested deeper than {} levels", kMaxDepth);
     }
+    count();
     // The pointer stays valid while the value is open: siblings are only added after it is closed.
     open_.push_back(&place(JsonValue::of_parts(kind)));
     return true;
@@ -78,6 +87,7 @@ class TreeBuilder {
   }
 
   JsonValue root_;
+  std::size_t values_ = 0;
   std::vector<JsonValue*> open_;
 };
 

@@ -19,6 +19,7 @@ inline constexpr std::int32_t kMaxDevice = 1023;
 inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;     // raw size at which the writer closes a frame
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;  // one record as a message
 inline constexpr std::size_t kMaxLineBytes = std::size_t{128} << 20;   // one record as a JSON line
+inline constexpr std::size_t kMaxLineValues = 12000000;                // numbers, texts and lists in a JSON line
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;   // raw size of a frame that the reader accepts
 inline constexpr std::size_t kMaxFrameStrings = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxNameBytes = std::size_t{1} << 16;

@@ -1,5 +1,6 @@
 #include "sim/trace/writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -63,6 +64,19 @@ struct TraceWriter::State {
     pending.clear();
   }
 
+  // The reader must take it.
+  static void check_line(std::string_view line) {
+    if (line.size() < kMaxLineValues) {
+      return;
+    }
+    const auto values =
+        static_cast<std::size_t>(std::count(line.begin(), line.end(), ',') + std::count(line.begin(), line.end(), '['));
+    if (line.size() > kMaxLineBytes || values + 2 > kMaxLineValues) {
+      throw_input_error("takes a line of {} bytes and {} values; allowed: at most {} and {}; write .uvmt", line.size(),
+                        values, kMaxLineBytes, kMaxLineValues);
+    }
+  }
+
   void write(const Header& header) {
     try {
       check_shape(header);
@@ -83,10 +97,7 @@ struct TraceWriter::State {
         protobuf.append(record, pending);
       } else {
         append_json(record, pending);
-        if (pending.size() - before > kMaxLineBytes) {
-          throw_input_error("a line of {} bytes; allowed: at most {}; write .uvmt", pending.size() - before,
-                            kMaxLineBytes);
-        }
+        check_line(std::string_view(pending).substr(before));
       }
     } catch (const InputError& error) {
       throw_input_error("{}: record {} ({}): {}", name, records + 1, record_type_name(record), error.what());

@@ -94,6 +94,15 @@ TEST(JsonErrors, Syntax) {
   EXPECT_THAT(about("{\"t\":" + std::string(100, '[')), HasSubstr("nested deeper than 16 levels"));
 }
 
+TEST(JsonErrors, LinesHaveLimits) {
+  std::string many = "{\"t\":\"kernel\",\"accesses\":[";
+  for (int i = 0; i < 12000000; ++i) {
+    many += "1,";
+  }
+  EXPECT_THAT(about(many + "1]}"), HasSubstr("more than 12000000 values in one line"));
+  EXPECT_THAT(about(std::string(130 << 20, ' ') + "{}"), HasSubstr("line 2 is longer than 134217728 bytes"));
+}
+
 TEST(JsonErrors, DefaultsAndShortForms) {
   const Trace trace = decode(kHeader +
                              "{\"t\":\"kernel\",\"name\":\"k\",\"duration_ns\":9,\"grid\":[5],\"accesses\":[]}\n"
