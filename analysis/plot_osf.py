@@ -134,12 +134,13 @@ def draw(series, path):
         # One series: a colour per direction. Several: a colour per series, the direction by the line.
         to_gpu = {"color": COLOURS[0] if single else colour, "marker": "o" if single else marker}
         to_host = {"color": COLOURS[1] if single else colour, "marker": "s" if single else marker}
-        bottom.plot(factors, [point["htod_gib"] for point in points], label="host to GPU", **to_gpu)
+        bottom.plot(factors, [point["htod_gib"] for point in points], markersize=6.5, label="host to GPU", **to_gpu)
         bottom.plot(
             factors,
             [point["dtoh_gib"] for point in points],
             linestyle="--",
             markerfacecolor="white",
+            markersize=3.5,  # both stay visible where the directions move the same
             label="GPU to host",
             **to_host,
         )
@@ -147,7 +148,7 @@ def draw(series, path):
             annotate(top, points)
     top.axhline(1, color="#888888", linewidth=0.8, zorder=0)
     top.set_ylabel("slowdown (× no limit)")
-    top.set_ylim(bottom=0)
+    top.set_ylim(0, 1.12 * max(point["slowdown"] for _, points in series for point in points))
     top.set_title(title)
     bottom.set_ylabel("data moved (GiB)")
     bottom.set_ylim(bottom=0)
