@@ -183,8 +183,9 @@ inline constexpr Field<DriverConfig> kDriver[] = {
 inline constexpr Field<DriverCosts> kCosts[] = {
     {"wakeup_ns", &DriverCosts::wakeup_ns, kCost, "a fault's arrival until the sleeping service thread reads PUT"},
     {"late_interrupt_ns", &DriverCosts::late_interrupt_ns, kCost, "more, when a service period ended with faults waiting"},
-    {"first_fault_ns", &DriverCosts::first_fault_ns, kCost, "the same when the driver has been idle for cold_after_ns"},
-    {"cold_after_ns", &DriverCosts::cold_after_ns, kCost, "idle time of the driver after which first_fault_ns applies"},
+    {"first_fault_ns", &DriverCosts::first_fault_ns, kCost, "the same for the first fault of all, and the most"},
+    {"sleep_after_ns", &DriverCosts::sleep_after_ns, kCost, "sleep of the service thread after which it wakes later"},
+    {"sleep_doubling_ns", &DriverCosts::sleep_doubling_ns, kCost, "by this per doubling of its sleep"},
     {"poll_read_ns", &DriverCosts::poll_read_ns, kCost, "after a replay until the service thread reads PUT again"},
     {"batch_ns", &DriverCosts::batch_ns, kCost, "fetch and preprocess a batch"},
     {"raw_fault_ns", &DriverCosts::raw_fault_ns, kCost, "per raw entry fetched"},

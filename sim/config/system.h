@@ -115,8 +115,11 @@ struct DriverConfig {
 struct DriverCosts {
   std::uint64_t wakeup_ns = 8000;             // a fault's arrival until the sleeping service thread reads PUT
   std::uint64_t late_interrupt_ns = 180000;   // more, when a service period ended with faults waiting
-  std::uint64_t first_fault_ns = 265000;      // the same when the driver has been idle for cold_after_ns
-  std::uint64_t cold_after_ns = 1000000;
+  std::uint64_t first_fault_ns = 265000;      // the same for the first fault of all, and the most
+  // A thread that slept longer than sleep_after_ns wakes later, by sleep_doubling_ns per doubling of its sleep, up to
+  // first_fault_ns.
+  std::uint64_t sleep_after_ns = 50000;
+  std::uint64_t sleep_doubling_ns = 21000;
   std::uint64_t poll_read_ns = 2000;          // after a replay until the service thread reads PUT again
   std::uint64_t batch_ns = 2300;              // fetch and preprocess a batch
   std::uint64_t raw_fault_ns = 64;            // per raw entry fetched
@@ -124,7 +127,7 @@ struct DriverCosts {
   std::uint64_t stale_block_ns = 480;         // per VA block in the batch, all of it served before
   std::uint64_t block_ns = 1600;              // per VA block with faults to serve
   std::uint64_t new_chunk_ns = 6000;          // first population of a block on the GPU: chunk and page tables
-  std::uint64_t unmap_host_run_ns = 3000;     // per contiguous run of pages taken from the host
+  std::uint64_t unmap_host_run_ns = 3000;     // per contiguous run of pages that the CPU has mapped
   std::uint64_t migrate_page_ns = 60;         // per 4 KB page copied
   std::uint64_t push_ns = 2500;               // a push of copies
   std::uint64_t push_run_ns = 150;            // per run in it

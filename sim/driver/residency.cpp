@@ -33,8 +33,12 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask populated = absent - copied;
 
   // Pages that are here already may have copies on the host: a write ends their duplication.
+  if (!migration.duplicate) {
+    // What was evicted before is not mapped on the host: nothing to remove there.
+    (host.mapped & copied).for_each_run([&](unsigned, unsigned) { work.spend(context_.costs().unmap_host_run_ns); });
+    host.mapped -= migration.pages();
+  }
   host.writable -= migration.pages();
-  if (!migration.duplicate) host.mapped -= migration.pages();
   unmap_gpu(b, gpu, absent);  // remote mappings
 
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
@@ -47,9 +51,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       block.dma_mapped |= self.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
     }
-    std::uint64_t runs = 0;
-    copied.for_each_run([&](unsigned, unsigned) { ++runs; });
-    work.spend(context_.costs().unmap_host_run_ns * runs + context_.costs().migrate_page_ns * copied.count());
+    work.spend(context_.costs().migrate_page_ns * copied.count());
     copy(work, b, gpu, TransferDirection::kHostToDevice, ready, migration.demanded & copied,
          migration.prefetched & copied, migration.cause);
     work.spend(context_.costs().after_push_ns);
@@ -303,12 +305,20 @@ ChunkId Residency::allocate_root(Work& work, unsigned gpu) {
   return c;
 }
 
+// Page tables are made when a block first comes to a GPU, and kept.
+void Residency::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
+  VaBlock& block = context_.space.block(b);
+  if ((block.page_tables & gpu_processor(gpu).bit()) != 0) return;
+  block.page_tables |= gpu_processor(gpu).bit();
+  work.spend(context_.costs().new_chunk_ns);
+}
+
 // Makes sure that every page has GPU memory behind it.
 void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   if (context_.space.block(b).full_size()) {
     if (memory.whole(b).valid()) return;
-    work.spend(context_.costs().new_chunk_ns);
+    spend_page_tables(work, b, gpu);
     const ChunkId c = allocate_root(work, gpu);
     UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
     memory.bind_whole(b, c);
@@ -333,7 +343,7 @@ void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pag
       fresh = true;
     }
   }
-  if (fresh) work.spend(context_.costs().new_chunk_ns);
+  if (fresh) spend_page_tables(work, b, gpu);
 }
 
 Nanoseconds Residency::chunk_ready(BlockIndex b, unsigned gpu, const PageMask& pages) const {

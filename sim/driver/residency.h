@@ -52,6 +52,7 @@ class Residency final : private policy::EvictionQueries {
   policy::ChunkView view(ChunkId chunk) const override;
   Nanoseconds now() const override { return now_; }
 
+  void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   ChunkId allocate_root(Work& work, unsigned gpu);
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;

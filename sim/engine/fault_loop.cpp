@@ -1,8 +1,20 @@
 #include "sim/engine/fault_loop.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace uvmsim::engine {
+
+namespace {
+
+// 1024 * log2(x), linear between powers of two; integers keep results identical on every machine.
+std::uint64_t log2_1024(std::uint64_t x) {
+  const auto exponent = static_cast<unsigned>(std::bit_width(x)) - 1;
+  const std::uint64_t fraction = x - (std::uint64_t{1} << exponent);
+  return 1024 * std::uint64_t{exponent} + (exponent >= 10 ? fraction >> (exponent - 10) : fraction << (10 - exponent));
+}
+
+}  // namespace
 
 FaultLoop::FaultLoop(unsigned gpu, driver::DriverContext& context, driver::FaultService& service, EventQueue& events)
     : gpu_(gpu),
@@ -30,10 +42,13 @@ void FaultLoop::wake(bool faults_waiting) {
   const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
   const Nanoseconds gap = arrival - last_end_;
   Nanoseconds delay = ns(costs.wakeup_ns);
-  if (!served_before_ || gap > ns(costs.cold_after_ns)) {
+  if (!served_before_) {
     delay = ns(costs.first_fault_ns);
   } else if (faults_waiting) {
     delay += ns(costs.late_interrupt_ns);
+  } else if (gap > ns(costs.sleep_after_ns) && costs.sleep_after_ns != 0) {
+    const std::uint64_t doublings = log2_1024(static_cast<std::uint64_t>(gap.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
+    delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
   }
   state_ = State::kFetching;
   ++context_.counters.wakeups;

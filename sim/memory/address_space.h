@@ -38,6 +38,7 @@ struct VaBlock {
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
   Hints hints;
   std::uint32_t dma_mapped = 0;  // ProcessorId::bit() of GPUs whose DMA engines know the host pages
+  std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block
   ProcessorId last_fault_destination = kNoProcessor;
   std::uint32_t fault_migrations = 0;  // to that destination, in pages
   bool live = false;
