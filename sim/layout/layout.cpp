@@ -11,6 +11,8 @@ namespace uvmsim::layout {
 
 namespace {
 constexpr std::uint64_t kSmallAlignment = 512;  // cudaMallocManaged aligns small allocations to 512 bytes
+// Allocations of 2 MB and more that start at a multiple of it have a range of their own, cut off where they end.
+bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockBytes && va % kBlockBytes == 0; }
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 }  // namespace
 
@@ -97,7 +99,8 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
   const auto va = recorded_va_.find(id);
   if (va != recorded_va_.end()) {
     recorded_ranges_.erase(va->second);
-    for (std::size_t i = 0; i < placement.blocks.size(); ++i) {
+    const bool own_range = owns_range(va->second, placement.bytes);
+    for (std::size_t i = 0; !own_range && i < placement.blocks.size(); ++i) {
       const auto window = windows_.find(va->second / kBlockBytes + i);
       if (--window->second.users != 0) continue;
       release(window->second.block);
@@ -105,7 +108,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
       windows_.erase(window);
     }
     recorded_va_.erase(va);
-    return;
+    if (!own_range) return;
   }
   remove(placement, release);
 }
@@ -158,6 +161,7 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
     throw_input_error("allocation of {} bytes at {:#x} overlaps a live one", bytes, va);
   }
   recorded_ranges_.emplace(va, bytes);
+  if (owns_range(va, bytes)) return place_none(bytes);
   Placement placement{{}, va % kBlockBytes, bytes, true};
   const std::uint64_t first = va / kBlockBytes;
   const std::uint64_t last = (va + bytes - 1) / kBlockBytes;

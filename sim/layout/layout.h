@@ -2,7 +2,8 @@
 //
 //   none      every object is one cudaMallocManaged: 2 MB and more get a range of their own, 2 MB aligned; smaller
 //             ones share 2 MB ranges, first fit (measured on driver 580: faults in a small allocation grow past its end)
-//   recorded  objects keep their recorded address modulo 2 MB, and share blocks as they did when recorded
+//   recorded  as none, but what does not own its range keeps its recorded address modulo 2 MB and shares blocks with
+//             what it shared them with when it was recorded
 // Tensors live where their object is, at their recorded offset; a tensor without an object is an object of its own.
 #pragma once
 
