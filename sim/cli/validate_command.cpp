@@ -26,10 +26,12 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim validate EXPERIMENTS --system SYSTEM [options]
+constexpr std::size_t kMostFiles = 100;
 
-Replays experiments that were measured on a real GPU and prints measured against simulated for each. EXPERIMENTS is a
-file of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its two formats, so that you can measure
+constexpr const char* kUsage = R"(uvmsim validate EXPERIMENTS... --system SYSTEM [options]
+
+Replays experiments that were measured on a real GPU and prints measured against simulated for each. EXPERIMENTS are
+files of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its two formats, so that you can measure
 your own GPU. - is standard input.
 
 Examples:
@@ -150,15 +152,15 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
 
 int validate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = validate_options();
-  const po::variables_map values = parse_options("validate", arguments, options, 1);
+  const po::variables_map values = parse_options("validate", arguments, options, kMostFiles);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;
     fmt::print("{}{}{}", kUsage, text.str(), kNotes);
     return 0;
   }
-  const std::vector<std::string> files = positional_arguments(values);
-  if (files.empty()) throw_input_error("no file of experiments given; `uvmsim validate --help` shows examples");
+  const std::vector<std::string> paths = positional_arguments(values);
+  if (paths.empty()) throw_input_error("no file of experiments given; `uvmsim validate --help` shows examples");
   const std::optional<std::string> system_name = text_of(values, "system");
   if (!system_name) throw_input_error("--system is missing: a name that `uvmsim systems` lists, or the path of a file");
 
@@ -175,15 +177,22 @@ int validate_command(const std::vector<std::string>& arguments) {
   Output json_output(json), markdown_output(markdown);
 
   const InterruptGuard guard;
-  const validate::ExperimentFile file = validate::read_experiments(files.front());
-  for (const std::string& warning : file.warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
+  std::vector<validate::ExperimentFile> experiments;
+  for (const std::string& path : paths) {
+    experiments.push_back(validate::read_experiments(path));
+    for (const std::string& warning : experiments.back().warnings) {
+      fmt::print(stderr, "uvmsim: warning: {}\n", warning);
+    }
+  }
   Progress progress(values["verbose"].as<bool>());
-  progress.begin("experiments", file.experiments.size());
+  std::size_t count = 0;
+  for (const validate::ExperimentFile& file : experiments) count += file.experiments.size();
+  progress.begin("experiments", count);
   choices.progress = [&](std::size_t index, std::size_t) {
     throw_if_interrupted();
     progress.update(index);
   };
-  const validate::Validation validation = validate::validate(file, system, choices);
+  const validate::Validation validation = validate::validate(experiments, system, choices);
   progress.end();
 
   if (json != "-" && markdown != "-") fmt::print("{}", validate::validation_text(validation));

@@ -1,6 +1,7 @@
 #include "sim/validate/validation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/validate/experiment_program.h"
@@ -107,23 +108,26 @@ bool Validation::within() const {
          std::all_of(classes.begin(), classes.end(), class_within);
 }
 
-Validation validate(const ExperimentFile& file, const config::SystemConfig& system, const ValidationOptions& options) {
-  std::vector<const Experiment*> chosen;
-  for (const Experiment& experiment : file.experiments) {
-    if (matches(options.only, experiment.name)) chosen.push_back(&experiment);
+Validation validate(const std::vector<ExperimentFile>& files, const config::SystemConfig& system,
+                    const ValidationOptions& options) {
+  Validation result;
+  std::vector<std::pair<const Experiment*, const ExperimentFile*>> chosen;
+  for (const ExperimentFile& file : files) {
+    result.files.push_back(file.path);
+    result.warnings.insert(result.warnings.end(), file.warnings.begin(), file.warnings.end());
+    for (const Experiment& experiment : file.experiments) {
+      if (matches(options.only, experiment.name)) chosen.emplace_back(&experiment, &file);
+    }
   }
   if (chosen.empty()) {
-    throw_input_error("{}: no experiment matches '{}'; the first of {} is '{}'", file.path, options.only,
-                      file.experiments.size(), file.experiments.front().name);
+    throw_input_error("no experiment matches '{}'; the first one of {} is '{}'", options.only, files.at(0).path,
+                      files.at(0).experiments.at(0).name);
   }
-  Validation result;
-  result.file = file.path;
   result.system = system.name;
   result.tolerances = options.tolerances;
-  result.warnings = file.warnings;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (options.progress) options.progress(i, chosen.size());
-    result.comparisons.push_back(replay(*chosen[i], file.path, system, options.tolerances));
+    result.comparisons.push_back(replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances));
   }
   for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
                                       ExperimentClass::kCpu, ExperimentClass::kPrefetch}) {

@@ -1,4 +1,4 @@
-// A whole file of experiments: replay each, compare, and sum up by class.
+// Whole files of experiments: replay each, compare, and sum up by class.
 #pragma once
 
 #include <functional>
@@ -35,10 +35,10 @@ struct ValidationOptions {
 };
 
 struct Validation {
-  std::string file;
+  std::vector<std::string> files;
   std::string system;
   Tolerances tolerances;
-  std::vector<Comparison> comparisons;  // in the order of the file
+  std::vector<Comparison> comparisons;  // in the order of the files
   std::vector<ClassSummary> classes;    // those that occur, in the order of ExperimentClass
   std::vector<std::string> warnings;
 
@@ -47,7 +47,7 @@ struct Validation {
 };
 
 // Throws InputError when `only` matches nothing or an experiment cannot be replayed (with file and line).
-Validation validate(const ExperimentFile& file, const config::SystemConfig& system,
+Validation validate(const std::vector<ExperimentFile>& files, const config::SystemConfig& system,
                     const ValidationOptions& options = {});
 
 // Shell-like match of a whole name: * any run of characters, ? one character.

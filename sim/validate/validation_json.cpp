@@ -103,7 +103,7 @@ std::string validation_json(const Validation& validation) {
   Json out;
   out["schema"] = kValidationSchema;
   out["uvmsim_version"] = version();
-  out["file"] = validation.file;
+  out["files"] = validation.files;
   out["system"] = validation.system;
   out["within"] = validation.within();
   out["tolerances"] = tolerances_json(validation.tolerances);

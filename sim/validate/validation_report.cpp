@@ -1,6 +1,7 @@
 #include "sim/validate/validation_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -76,7 +77,8 @@ std::string validation_text(const Validation& validation) {
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  std::string text = fmt::format("{} on {}: measured / simulated\n", validation.file, validation.system);
+  std::string text =
+      fmt::format("{} on {}: measured / simulated\n", fmt::join(validation.files, ", "), validation.system);
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);

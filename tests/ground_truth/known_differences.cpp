@@ -79,7 +79,7 @@ Differences load_known_differences() {
 }
 
 std::vector<std::string> compare_with_known(const Differences& found, const std::set<std::string>& checked) {
-  if (std::getenv("UVMSIM_UPDATE_KNOWN_DIFFERENCES") != nullptr) update_list(found, checked);
+  if (std::getenv("UVMSIM_UPDATE_GROUND_TRUTH") != nullptr) update_list(found, checked);
   const Differences known = load_known_differences();
   std::vector<std::string> lines;
   for (const std::string& name : checked) {

@@ -16,7 +16,7 @@ using Differences = std::map<std::string, std::set<std::string>>;
 Differences load_known_differences();
 
 // One line for each entry in which `found` differs from the list, for the names in `checked` only. Empty = as listed.
-// With UVMSIM_UPDATE_KNOWN_DIFFERENCES in the environment the list is made to say what was found (comments stay; run
+// With UVMSIM_UPDATE_GROUND_TRUTH in the environment the list is made to say what was found (comments stay; run
 // the tests one after the other then).
 std::vector<std::string> compare_with_known(const Differences& found, const std::set<std::string>& checked);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "sim/config/load_system.h"
 #include "sim/engine/simulation.h"
@@ -28,6 +29,7 @@ struct PublishedRun {
   std::uint64_t array_bytes = 0;
   double median_ms = 0, min_ms = 0, max_ms = 0;
 };
+void PrintTo(const PublishedRun& run, std::ostream* out) { *out << "factor " << run.factor; }
 
 std::vector<PublishedRun> published_runs() {
   std::ifstream file(UVMSIM_SOURCE_DIR "/tests/ground_truth/data/oversubscription_published.json");

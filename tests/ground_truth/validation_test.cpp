@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
 #include "sim/config/load_system.h"
 #include "sim/validate/validation_report.h"
 #include "tests/ground_truth/known_differences.h"
@@ -14,9 +19,11 @@ namespace {
 
 using ground_truth::Differences;
 
+constexpr std::array kFiles = {"uvm_h200_dev.jsonl.zst", "library_kernels_h200_dev.jsonl.zst"};
+
 Validation validate_shipped(const std::string& name) {
   const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/" + name;
-  const Validation validation = validate(read_experiments(path), config::load_system("h200-sxm-pcie5"));
+  const Validation validation = validate({read_experiments(path)}, config::load_system("h200-sxm-pcie5"));
   fmt::print("{}\n", validation_text(validation));
   return validation;
 }
@@ -38,15 +45,34 @@ void expect_as_listed(const Validation& validation) {
 }
 
 TEST(GroundTruth, KnownAccesses) {
-  const Validation validation = validate_shipped("uvm_h200_dev.jsonl.zst");
+  const Validation validation = validate_shipped(kFiles[0]);
   EXPECT_EQ(validation.comparisons.size(), 77u);
   expect_as_listed(validation);
 }
 
 TEST(GroundTruth, LibraryKernels) {
-  const Validation validation = validate_shipped("library_kernels_h200_dev.jsonl.zst");
+  const Validation validation = validate_shipped(kFiles[1]);
   EXPECT_EQ(validation.comparisons.size(), 20u);
   expect_as_listed(validation);
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(GroundTruth, TheReadmeShowsThisTable) {
+  const std::string folder = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/";
+  std::vector<ExperimentFile> files;
+  for (const char* name : kFiles) files.push_back(read_experiments(folder + "data/" + name));
+  const Validation validation = validate(files, config::load_system("h200-sxm-pcie5"));
+  const std::string before = read_text(folder + "README.md");
+  const std::string after = with_table(before, validation_markdown(validation));
+  if (std::getenv("UVMSIM_UPDATE_GROUND_TRUTH") != nullptr) {
+    std::ofstream(folder + "README.md", std::ios::binary) << after;
+  } else {
+    EXPECT_TRUE(before == after) << "tests/ground_truth/README.md shows another table; it says how to write it";
+  }
 }
 
 // The list names only what a test checks.
@@ -55,7 +81,7 @@ TEST(GroundTruth, TheListNamesNothingElse) {
   for (const char* name : {"ordered", "parallel", "library", "cpu", "prefetch"}) {
     names.insert(std::string("class ") + name);
   }
-  for (const char* file : {"uvm_h200_dev.jsonl.zst", "library_kernels_h200_dev.jsonl.zst"}) {
+  for (const char* file : kFiles) {
     const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/" + file;
     for (const Experiment& experiment : read_experiments(path).experiments) names.insert(experiment.name);
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "sim/common/error.h"
 
 namespace uvmsim::validate {
@@ -115,6 +117,7 @@ struct BadInput {
   std::string text;
   const char* expected;
 };
+void PrintTo(const BadInput& bad, std::ostream* out) { *out << bad.name; }
 
 class HostileExperiment : public ::testing::TestWithParam<BadInput> {};
 

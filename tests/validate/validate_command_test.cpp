@@ -91,7 +91,7 @@ TEST_F(ValidateCommand, MistakesAreOneLineAndTwo) {
   };
   expect_error(run(""), "no file of experiments");
   expect_error(run(path("missing.jsonl") + " --system h200-sxm-pcie5"), "missing.jsonl");
-  expect_error(run(one_fault() + "--only 'two*'"), "no experiment matches 'two*'; the first of 1 is 'one'");
+  expect_error(run(one_fault() + "--only 'two*'"), "no experiment matches 'two*'; the first one of");
   expect_error(run(one_fault() + "--tolerance time=3"), "unknown tolerance 'time'; allowed: ordered_time");
   expect_error(run(one_fault() + "--tolerance library_time=x"), "allowed: 0 to 1000");
   expect_error(run(path("one.jsonl")), "--system is missing");

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 Validation one_of_each() {
   Validation validation;
-  validation.file = "file.jsonl";
+  validation.files = {"file.jsonl"};
   validation.system = "test";
   Comparison within;
   within.name = "good";
