@@ -84,8 +84,7 @@ TEST(Writer, LargeRecords) {
   writer.write(access);
   writer.finish();
   EXPECT_TRUE(same(decode(out).records.at(0), access));
-  // Lines take more room: 2 million touches are still possible, 5 million (of which a message holds more) are not.
-  EXPECT_TRUE(same(decode(encode({Header{}, {access}}, TraceFormat::kJsonLines)).records.at(0), access));
+  // Lines take more room than messages do.
   access.touches.assign(5000000, {1, AccessMode::kRead});
   EXPECT_TRUE(same(decode(encode({Header{}, {access}}, TraceFormat::kUvmt)).records.at(0), access));
   EXPECT_THAT(message_of([&] { encode({Header{}, {access}}, TraceFormat::kJsonLines); }), HasSubstr("write .uvmt"));
