@@ -47,7 +47,7 @@ std::vector<PublishedRun> published_runs() {
 std::vector<trace::Record> seq_stream(std::uint64_t array_bytes) {
   const std::uint64_t pages = array_bytes / kBasePageBytes;
   std::vector<trace::Record> records;
-  for (const trace::ObjectId id : {1, 2}) {
+  for (const trace::ObjectId id : {trace::ObjectId{1}, trace::ObjectId{2}}) {
     trace::ObjectAlloc array;
     array.id = id;
     array.bytes = array_bytes;
