@@ -1,0 +1,149 @@
+// Programs through the engine, for what it and the driver do together: throttled CPU threads, pins that run out, access
+// counters between kernels.
+#include <gtest/gtest.h>
+
+#include "sim/engine/simulation.h"
+#include "tests/driver/driver_harness.h"
+
+namespace uvmsim::driver {
+namespace {
+
+constexpr std::uint32_t kQuantum = 512;
+constexpr std::uint64_t kQuantaPerPage = kBasePageBytes / kQuantum;
+
+struct ProgramOf {
+  std::vector<trace::Record> records;
+
+  void allocate(trace::ObjectId id, std::uint64_t bytes) {
+    trace::ObjectAlloc alloc;
+    alloc.id = id;
+    alloc.kind = trace::ObjectKind::kManaged;
+    alloc.bytes = bytes;
+    records.emplace_back(alloc);
+  }
+  void free(trace::ObjectId id) {
+    trace::ObjectFree record;
+    record.id = id;
+    records.emplace_back(record);
+  }
+  void kernel(trace::ObjectId id, std::uint64_t page_count, trace::AccessMode mode, std::int64_t gap_ns = 0) {
+    trace::Kernel kernel;
+    kernel.name = "kernel";
+    kernel.grid = {4, 1, 1};
+    kernel.block = {256, 1, 1};
+    kernel.duration_ns = 10000;
+    kernel.host_gap_ns = gap_ns;
+    kernel.accesses.push_back({id, {{0, page_count * kQuantaPerPage, mode}}});
+    records.emplace_back(std::move(kernel));
+  }
+  void synchronize() { records.emplace_back(trace::Sync{}); }
+  void host_access(trace::ObjectId id, std::uint64_t page_count, trace::AccessMode mode) {
+    trace::HostAccess access;
+    access.object = id;
+    access.extents.push_back({0, page_count * kQuantaPerPage, mode});
+    records.emplace_back(std::move(access));
+  }
+  void advise(trace::ObjectId id, std::uint64_t bytes, trace::Advice advice) {
+    trace::Advise record;
+    record.object = id;
+    record.bytes = bytes;
+    record.advice = advice;
+    record.device = 0;
+    records.emplace_back(record);
+  }
+
+  RunResult run(const config::SystemConfig& system, EventSink* events = nullptr) const {
+    trace::Header header;
+    header.quantum_bytes = kQuantum;
+    RunOptions options;
+    options.system = system;
+    options.limited = false;
+    RunObserver observer;
+    observer.events = events;
+    std::size_t next = 0;
+    const RecordSource source = [&](trace::Record& record) {
+      if (next == records.size()) return false;
+      record = records[next++];
+      return true;
+    };
+    return simulate(header, source, options, observer);
+  }
+};
+
+// GPU and CPU write the same page, as fast as they can.
+ProgramOf quarrel(int rounds) {
+  ProgramOf program;
+  program.allocate(1, kBlockBytes);
+  for (int i = 0; i < rounds; ++i) {
+    program.kernel(1, 1, trace::AccessMode::kWrite);
+    program.synchronize();
+    program.host_access(1, 1, trace::AccessMode::kWrite);
+  }
+  return program;
+}
+
+TEST(DriverInEngine, AQuarrelEndsWithAPin) {
+  const RunResult result = quarrel(200).run(tiny_system());
+  EXPECT_EQ(result.counters.kernels, 200u);
+  EXPECT_GE(result.counters.throttles, 10u);
+  EXPECT_GE(result.counters.pins, 1u);
+  EXPECT_GT(result.counters.remote_access_bytes, 0u);
+  // Once pinned, nobody faults any more; without control each of 200 rounds moves the page twice.
+  EXPECT_LT(result.counters.cpu_faults, 100u);
+}
+
+TEST(DriverInEngine, AQuarrelWithoutControlMovesThePageInEveryRound) {
+  config::SystemConfig system = tiny_system();
+  system.driver.thrashing_enable = false;
+  const RunResult result = quarrel(200).run(system);
+  EXPECT_EQ(result.counters.cpu_faults, 200u);
+  EXPECT_EQ(result.counters.fault_batches, 200u);
+}
+
+TEST(DriverInEngine, PinsRunOutBetweenKernels) {
+  ProgramOf program = quarrel(200);
+  const RunResult before = program.run(tiny_system());
+  program.kernel(1, 1, trace::AccessMode::kWrite, 200000000);  // 200 ms later
+  program.synchronize();
+  const RunResult after = program.run(tiny_system());
+  EXPECT_EQ(after.counters.fault_batches, before.counters.fault_batches + 1) << "the mapping is gone, the page moves";
+  EXPECT_EQ(after.counters.remote_access_bytes, before.counters.remote_access_bytes);
+}
+
+TEST(DriverInEngine, AccessCountersBringRemoteDataOver) {
+  constexpr std::uint64_t kBlocks = 4;
+  ProgramOf program;
+  program.allocate(1, kBlocks * kBlockBytes);
+  program.host_access(1, kBlocks * kPagesPerBlock, trace::AccessMode::kWrite);
+  program.advise(1, kBlocks * kBlockBytes, trace::Advice::kSetAccessedBy);
+  for (int i = 0; i < 3; ++i) program.kernel(1, kBlocks * kPagesPerBlock, trace::AccessMode::kRead);
+  program.synchronize();
+
+  const RunResult remote = program.run(tiny_system());
+  EXPECT_EQ(remote.counters.remote_access_bytes, 3 * kBlocks * kBlockBytes);
+  EXPECT_EQ(remote.counters.htod_counter_bytes, 0u);
+
+  config::SystemConfig system = tiny_system();
+  system.driver.access_counter_migration = true;
+  const RunResult counted = program.run(system);
+  EXPECT_EQ(counted.counters.access_counter_notifications, kBlocks);
+  EXPECT_EQ(counted.counters.htod_counter_bytes, kBlocks * kBlockBytes);
+  EXPECT_EQ(counted.counters.remote_access_bytes, kBlocks * kBlockBytes) << "only the first kernel reads over the link";
+  EXPECT_EQ(counted.counters.fault_batches, 0u);
+}
+
+TEST(DriverInEngine, AFreedBlockLeavesNothingToItsSuccessor) {
+  ProgramOf program = quarrel(200);
+  program.free(1);
+  program.allocate(2, kBlockBytes);
+  program.kernel(2, 1, trace::AccessMode::kWrite);
+  program.synchronize();
+  const RunResult before = quarrel(200).run(tiny_system());
+  const RunResult after = program.run(tiny_system());
+  EXPECT_EQ(after.counters.fault_batches, before.counters.fault_batches + 1);
+  EXPECT_EQ(after.counters.throttles, before.counters.throttles);
+  EXPECT_EQ(after.counters.populated_pages, before.counters.populated_pages + 16);
+}
+
+}  // namespace
+}  // namespace uvmsim::driver
