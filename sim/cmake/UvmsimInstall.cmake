@@ -4,9 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/uvmsim")
 
 install(TARGETS uvmsim EXPORT uvmsimTargets)
-if(TARGET uvmsim_cli)
-  install(TARGETS uvmsim_cli)
-endif()
+install(TARGETS uvmsim_cli)
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/sim"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
@@ -14,9 +12,7 @@ install(
   PATTERN "*.h"
   PATTERN "cli" EXCLUDE
   PATTERN "cmake" EXCLUDE)
-if(EXISTS "${PROJECT_SOURCE_DIR}/configs")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/uvmsim")
-endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/uvmsim")
 
 install(
   EXPORT uvmsimTargets
