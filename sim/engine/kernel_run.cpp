@@ -30,12 +30,9 @@ bool KernelRun::all_mapped() const {
       if (!operand_mapped(operand)) return false;
     }
   }
-  return std::none_of(work_.touches.begin(), work_.touches.end(), [&](const PageRef& p) { return missing(p); });
-}
-
-bool KernelRun::missing(const PageRef& page) const {
-  const ProcessorPages& mine = space_.pages(page.block, gpu_processor(gpu_));
-  return !(page.write ? mine.writable : mine.mapped).test(page.page);
+  return std::none_of(work_.touches.begin(), work_.touches.end(), [&](const PageRef& page) {
+    return !usable(page.block.value, page.write).test(page.page);
+  });
 }
 
 void KernelRun::start(Nanoseconds now) {
@@ -110,14 +107,21 @@ void KernelRun::begin_part(Lane& lane) {
   lane.replayed = false;
 }
 
-// The page joins the SM's queue unless it is mapped and nothing is ahead of it.
-void KernelRun::want(std::uint32_t index, const PageRef& page, std::uint32_t warps, bool scattered) {
+// The pages join the SM's queue, but those that are mapped and have nothing ahead of them.
+void KernelRun::want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered) {
   Lane& lane = lanes_[index];
   Sm& sm = sms_[lane.sm];
   const bool idle = !sm.blocked && !sm.scheduled && sm.next_waiting == sm.waiting.size();
-  if (idle && !missing(page)) return;
-  ++lane.pending;
-  sm.waiting.push_back({page, index, static_cast<std::uint16_t>(std::min(warps, 1024u)), 0, scattered});
+  unsigned first = run.first;
+  const unsigned end = first + run.count;
+  if (idle) {
+    first = usable(run.block.value, run.write).next_clear(first);
+    if (first >= end) return;
+  }
+  lane.pending += end - first;
+  sm.waiting.push_back({static_cast<std::uint32_t>(run.block.value), index, static_cast<std::uint16_t>(first),
+                        static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
+                        run.write, scattered});
 }
 
 void KernelRun::end_part(std::uint32_t index, Nanoseconds now) {
@@ -144,9 +148,9 @@ void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
   begin_part(lane);
   bool any = !explicit_list && (lane.storing ? section.stores : section.loads);
   for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing,
-                [&](const PageRef& page, std::uint32_t warps, bool scattered) {
+                [&](const PageRun& run, std::uint32_t warps, bool scattered) {
                   any = true;
-                  want(index, page, warps, scattered);
+                  want(index, run, warps, scattered);
                 });
   (lane.storing ? lane.stored : lane.loaded) |= any;
   end_part(index, now);
@@ -193,11 +197,11 @@ void KernelRun::issue_fresh(std::uint32_t index, Nanoseconds now) {
   if (!cursors_valid_) prepare_cursors(unit);
   begin_part(lane);
   for (SliceCursor& cursor : load_cursors_) {
-    cursor.next([&](const PageRef& page) { want(index, page, work_.warps, false); });
+    cursor.next([&](const PageRun& run) { want(index, run, work_.warps, false); });
   }
   lane.loaded = section.loads;
   if (lane.pending > 1) {  // the loads wait: the stores come later, one by one
-    for (SliceCursor& cursor : store_cursors_) cursor.next([](const PageRef&) {});
+    for (SliceCursor& cursor : store_cursors_) cursor.next([](const PageRun&) {});
     end_part(index, now);
     return;
   }
@@ -206,15 +210,16 @@ void KernelRun::issue_fresh(std::uint32_t index, Nanoseconds now) {
   lane.storing = true;
   lane.stored = section.stores;
   for (SliceCursor& cursor : store_cursors_) {
-    cursor.next([&](const PageRef& page) { want(index, page, work_.warps, false); });
+    cursor.next([&](const PageRun& run) { want(index, run, work_.warps, false); });
   }
   end_part(index, stored);
 }
 
-void KernelRun::pass(const Access& access, Nanoseconds now) {
-  Lane& lane = lanes_[access.lane];
-  UVMSIM_CHECK(lane.pending > 0, "lane {} has nothing pending", access.lane);
-  if (--lane.pending == 0) finish_part(access.lane, now);
+void KernelRun::pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds now) {
+  Lane& lane = lanes_[index];
+  UVMSIM_CHECK(lane.pending >= accesses, "lane {} has {} pending, not {}", index, lane.pending, accesses);
+  lane.pending -= accesses;
+  if (lane.pending == 0) finish_part(index, now);
 }
 
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
@@ -251,14 +256,14 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   at(time, kStep, index, false);
 }
 
-bool KernelRun::may_raise(const Sm& sm, const Access& access) const {
+bool KernelRun::may_raise(const Sm& sm, const Waiting& next) const {
   const config::GmmuConfig& gmmu = system_.gmmu;
-  const Lane& lane = lanes_[access.lane];
+  const Lane& lane = lanes_[next.lane];
   if (sm.replayed) {
-    if (sm.new_lane != access.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
-    if (access.scattered && !lane.replayed && lane.raised >= gmmu.fresh_pages_per_instruction) return false;
+    if (sm.new_lane != next.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
+    if (next.scattered && !lane.replayed && lane.raised >= gmmu.fresh_pages_per_instruction) return false;
   }
-  const std::uint32_t raw = access.scattered ? 1 : gmmu.faults_per_warp_access;
+  const std::uint32_t raw = next.scattered ? 1 : gmmu.faults_per_warp_access;
   return sm.raw + raw <= gmmu.faults_per_sm;
 }
 
@@ -267,12 +272,12 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, Access& access, std::uint32
   Sm& sm = sms_[sm_index];
   const config::GmmuConfig& gmmu = system_.gmmu;
   const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
-  const bool same_page = sm.last_page == access.page.index();
+  const bool same_page = sm.last_page == access.index();
   fault_unit_free_ = std::max(fault_unit_free_, now) + ns(same_page ? gmmu.fault_repeat_ns : gmmu.fault_page_ns);
-  sm.last_page = access.page.index();
+  sm.last_page = access.index();
   const Nanoseconds arrival = fault_unit_free_;
-  const gmmu::RawFault fault{arrival, PageIndex(access.page.index()), sm_index,
-                             access.page.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
+  const gmmu::RawFault fault{arrival, PageIndex(access.index()), sm_index,
+                             access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
   for (std::uint32_t i = 0; i < raw; ++i) {
     if (buffer_.put(fault) == gmmu::PutResult::kOverflow) ++counters_.overflowed_faults;
   }
@@ -295,8 +300,8 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
     Sm& sm = sms_[sm_index];
     if (sm.next_retry < sm.retrying.size()) {
       Access access = sm.retrying[sm.next_retry++];
-      if (!missing(access.page)) {
-        pass(access, now);
+      if (!missing(access)) {
+        pass(access.lane, 1, now);
         continue;
       }
       lanes_[access.lane].raised += access.scattered ? 1 : 0;
@@ -312,7 +317,7 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
       const bool more = !last.scattered && last.raising < last.warps && !sm.blocked &&
                         sm.raw + gmmu.faults_per_warp_access <= gmmu.faults_per_sm &&
                         (!sm.replayed || sm.new_warps < gmmu.new_warps_per_replay);
-      if (more && missing(last.page)) {
+      if (more && missing(last)) {
         const Nanoseconds raised = raise(sm_index, last, 1, now);
         ++last.raising;
         ++sm.new_warps;
@@ -327,23 +332,30 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
       sm.scheduled = false;
       return;
     }
-    Access access = sm.waiting[sm.next_waiting];
-    if (!missing(access.page)) {
-      ++sm.next_waiting;
-      pass(access, now);
+    Waiting& next = sm.waiting[sm.next_waiting];
+    const unsigned end = next.first + next.count;
+    const unsigned missed = std::min(usable(next.block, next.write).next_clear(next.first), end);
+    if (missed != next.first) {
+      const std::uint32_t lane = next.lane;
+      const std::uint32_t passed = missed - next.first;
+      next.first = static_cast<std::uint16_t>(missed);
+      next.count = static_cast<std::uint16_t>(end - missed);
+      if (next.count == 0) ++sm.next_waiting;
+      pass(lane, passed, now);
       continue;
     }
-    if (!may_raise(sm, access)) {
+    if (!may_raise(sm, next)) {
       sm.blocked = true;
       sm.scheduled = false;
       return;
     }
-    ++sm.next_waiting;
+    Access access{next.block, next.lane, next.first, next.warps, 1, next.write, next.scattered};
+    ++next.first;
+    if (--next.count == 0) ++sm.next_waiting;
     if (sm.new_lane != access.lane) {
       sm.new_lane = access.lane;
       ++sm.new_warps;
     }
-    access.raising = 1;
     ++lanes_[access.lane].raised;
     const Nanoseconds raised = raise(sm_index, access, 1, now);
     sm.outstanding.push_back(access);

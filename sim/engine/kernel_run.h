@@ -55,19 +55,31 @@ class KernelRun {
     bool stored = false;        // its previous part was a store
     bool loaded = false;
   };
-  // Accesses of some warps of a lane to one page.
+  // Accesses of some warps of a lane to one page whose faults are out. (Blocks in 32 bits: half the size.)
   struct Access {
-    PageRef page;
+    std::uint32_t block = 0;
     std::uint32_t lane = 0;
+    std::uint16_t page = 0;
     std::uint16_t warps = 1;
     std::uint16_t raising = 0;  // warps whose faults are out
+    bool write = false;
+    bool scattered = false;
+    std::uint64_t index() const { return std::uint64_t{block} * kPagesPerBlock + page; }
+  };
+  // Accesses of a lane to pages in a row that stand in the queue.
+  struct Waiting {
+    std::uint32_t block = 0;
+    std::uint32_t lane = 0;
+    std::uint16_t first = 0, count = 0;
+    std::uint16_t warps = 1;
+    bool write = false;
     bool scattered = false;
   };
   struct Sm {
     std::vector<Access> outstanding;  // missed, faults out
     std::vector<Access> retrying;     // missed before the replay in progress
     std::size_t next_retry = 0;
-    std::vector<Access> waiting;
+    std::vector<Waiting> waiting;
     std::size_t next_waiting = 0;
     std::uint64_t last_page = ~std::uint64_t{0};
     std::uint64_t ticket = 0;         // of its event on the agenda
@@ -82,7 +94,11 @@ class KernelRun {
   enum Delay : std::size_t { kLoads, kStep, kOther };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
-  bool missing(const PageRef& page) const;
+  const PageMask& usable(std::uint64_t block, bool write) const {
+    const ProcessorPages& mine = space_.pages(BlockIndex(block), gpu_processor(gpu_));
+    return write ? mine.writable : mine.mapped;
+  }
+  bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
   void step_once();
   void at(Nanoseconds time, Delay delay, std::uint32_t subject, bool is_sm, std::uint64_t ticket = 0) {
     agenda_.add(delay, AgendaEvent{time, 0, ticket, subject, is_sm});
@@ -92,17 +108,17 @@ class KernelRun {
   void issue(std::uint32_t index, Nanoseconds now);
   // The same for both parts of a one-step unit that the lane is just taking.
   void issue_fresh(std::uint32_t index, Nanoseconds now);
-  void want(std::uint32_t index, const PageRef& page, std::uint32_t warps, bool scattered);
+  void want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered);
   void begin_part(Lane& lane);
   void end_part(std::uint32_t index, Nanoseconds now);
   void prepare_cursors(std::uint64_t unit);
   void look_at_operands();
   void notice_unmaps();
   bool operand_mapped(const Operand& operand) const;
-  void pass(const Access& access, Nanoseconds now);
+  void pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds now);
   void finish_part(std::uint32_t index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
-  bool may_raise(const Sm& sm, const Access& access) const;
+  bool may_raise(const Sm& sm, const Waiting& next) const;
   Nanoseconds raise(std::uint32_t sm_index, Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;

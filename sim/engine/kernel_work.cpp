@@ -249,8 +249,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
 
 }  // namespace
 
-PageRef Operand::page(std::uint64_t ordinal) const {
-  UVMSIM_CHECK(ordinal < pages, "ordinal {} of {}", ordinal, pages);
+PageRun Operand::run(std::uint64_t ordinal, std::uint64_t end) const {
+  UVMSIM_CHECK(ordinal < end && end <= pages, "ordinals {} to {} of {}", ordinal, end, pages);
   std::size_t i;
   if (whole_blocks) {
     i = static_cast<std::size_t>((ordinal + segments.front().first) / kPagesPerBlock);
@@ -259,7 +259,10 @@ PageRef Operand::page(std::uint64_t ordinal) const {
     while (segments[i].ordinal > ordinal) --i;
     while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
   }
-  return {segments[i].block, static_cast<std::uint16_t>(segments[i].first + (ordinal - segments[i].ordinal)), write};
+  const Segment& segment = segments[i];
+  const std::uint64_t into = ordinal - segment.ordinal;
+  return {segment.block, static_cast<std::uint16_t>(segment.first + into),
+          static_cast<std::uint16_t>(std::min<std::uint64_t>(segment.count - into, end - ordinal)), write};
 }
 
 std::uint64_t TileShape::side(std::uint64_t tile_bytes) {

@@ -34,6 +34,13 @@ struct PageRef {
   std::uint64_t index() const { return block.value * kPagesPerBlock + page; }
 };
 
+// Contiguous pages of one VA block, as accessed by one instruction of a unit.
+struct PageRun {
+  BlockIndex block;
+  std::uint16_t first = 0, count = 0;
+  bool write = false;
+};
+
 struct Operand {
   bool write = false;
   std::uint64_t pages = 0;
@@ -41,7 +48,17 @@ struct Operand {
   bool skip = false;          // nothing of it needs a look: KernelRun found it mapped as a whole
   bool whole_blocks = false;  // every segment but the first starts, and but the last ends, at a block boundary
 
-  PageRef page(std::uint64_t ordinal) const;
+  // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
+  PageRun run(std::uint64_t first, std::uint64_t end) const;
+  // The pages [first, end), run by run, ascending.
+  template <class F>
+  void for_each_run(std::uint64_t first, std::uint64_t end, F&& f) const {
+    while (first < end) {
+      const PageRun part = run(first, end);
+      f(part);
+      first += part.count;
+    }
+  }
 };
 
 enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kThreads };

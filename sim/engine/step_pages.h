@@ -10,7 +10,7 @@ namespace uvmsim::engine {
 inline constexpr std::uint32_t kWarpThreads = 32;
 inline constexpr std::uint64_t kTileMarchPages = 16;  // tile kernels march in steps of 64 KB
 
-// f(page, warps, scattered): `warps` warps of the unit access the page; scattered: one warp instruction touches many pages.
+// f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many pages.
 template <class F>
 void slice_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
@@ -26,13 +26,13 @@ void slice_pages(const KernelWork& work, const Section& section, std::uint64_t u
       for (std::uint64_t w = 0; w < work.warps; ++w) {
         const std::uint64_t page = begin + n * (w * section.steps + step) / (std::uint64_t{work.warps} * section.steps);
         if (page != previous && sharing != 0) {
-          f(operand.page(previous), sharing, false);
+          f(operand.run(previous, previous + 1), sharing, false);
           sharing = 0;
         }
         previous = page;
         ++sharing;
       }
-      f(operand.page(previous), sharing, false);
+      f(operand.run(previous, previous + 1), sharing, false);
       continue;
     }
     // A result much smaller than the input is written when the block is done.
@@ -40,7 +40,7 @@ void slice_pages(const KernelWork& work, const Section& section, std::uint64_t u
     const std::uint64_t first = begin + n * step / section.steps;
     const std::uint64_t stop = begin + (n * (step + 1) + section.steps - 1) / section.steps;
     const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
-    for (std::uint64_t page = first; page < stop; ++page) f(operand.page(page), sharing, false);
+    operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
   }
 }
 
@@ -56,7 +56,7 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
     const std::uint64_t first = operand.pages * piece / pieces;
     const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
     const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
-    for (std::uint64_t page = first; page < stop; ++page) f(operand.page(page), sharing, false);
+    operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
   }
 }
 
@@ -105,22 +105,21 @@ void tile_pages(const KernelWork& work, const Section& section, std::uint64_t un
         const std::uint64_t page = region + std::min(length - 1, (length * k + length * turn / turns) / pieces);
         if (page == previous) continue;
         previous = page;
-        f(operand.page(page), 1, !tile.one_input);  // a warp's store covers several rows of the tile
+        f(operand.run(page, page + 1), 1, !tile.one_input);  // a warp's store covers several rows of the tile
       }
       continue;
     }
     if (!large) {
       if (step == std::min(1u, section.steps - 1)) {
-        for (std::uint64_t page = base; page < base + pages; ++page) f(operand.page(page), 1, false);
+        operand.for_each_run(base, base + pages, [&](const PageRun& run) { f(run, 1, false); });
       }
       continue;
     }
     if (panel) {
       if (step != 0) continue;
       const std::uint64_t end = share_end(block % tile.columns, tile.columns);
-      for (std::uint64_t page = share(block % tile.columns, tile.columns); page < end; ++page) {
-        f(operand.page(page), 1, true);
-      }
+      const std::uint64_t begin = share(block % tile.columns, tile.columns);
+      operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, true); });
       continue;
     }
     if (step == 0 || last) continue;
@@ -128,7 +127,7 @@ void tile_pages(const KernelWork& work, const Section& section, std::uint64_t un
     const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, blocks / group) : tile.rows;
     const std::uint64_t from = share(part, parts) + (step - 1) * kTileMarchPages;
     const std::uint64_t stop = std::min(share_end(part, parts), from + kTileMarchPages);
-    for (std::uint64_t page = from; page < stop; ++page) f(operand.page(page), 1, false);
+    operand.for_each_run(from, stop, [&](const PageRun& run) { f(run, 1, false); });
   }
 }
 
@@ -141,19 +140,22 @@ void thread_pages(const KernelWork& work, const Section& section, std::uint64_t 
   const std::uint64_t first = group * threads_per_group + unit % work.lanes_per_sm_group * kWarpThreads;
   const std::uint64_t end = std::min(first + kWarpThreads, (group + 1) * threads_per_group);
   std::uint64_t previous = ~std::uint64_t{0};
-  const auto once = [&](const PageRef& page) {
-    if (page.index() == previous) return;  // neighbouring threads on one page are one access
-    previous = page.index();
-    f(page, 1, true);
+  const auto once = [&](const PageRun& run) {
+    const std::uint64_t page = run.block.value * kPagesPerBlock + run.first;
+    if (page == previous) return;  // neighbouring threads on one page are one access
+    previous = page;
+    f(run, 1, true);
   };
   for (std::uint64_t thread = first; thread < end; ++thread) {
     const std::uint64_t at = thread * work.chunk + step;
     if (work.explicit_touches) {
-      if (at < work.touches.size() && work.touches[at].write == stores) once(work.touches[at]);
+      if (at >= work.touches.size()) break;
+      const PageRef& touch = work.touches[at];
+      if (touch.write == stores) once({touch.block, touch.page, 1, touch.write});
       continue;
     }
     for (const Operand& operand : section.operands) {
-      if (operand.write == stores && !operand.skip && at < operand.pages) once(operand.page(at));
+      if (operand.write == stores && !operand.skip && at < operand.pages) once(operand.run(at, at + 1));
     }
   }
 }
