@@ -55,6 +55,8 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     return a.page != b.page ? a.page < b.page : a.access > b.access;
   });
 
+  const std::uint64_t copies_before =
+      context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions;
   BatchSummary summary;
   if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
   Work work(start);
@@ -82,6 +84,9 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   if (!sorted_.empty()) {
     summary.lowest_address = sorted_.front().page * kBasePageBytes;
     summary.lowest_is_write = sorted_.front().access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
+  }
+  if (context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before) {
+    work.spend(context_.costs().after_copies_ns);
   }
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;

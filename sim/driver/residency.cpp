@@ -35,7 +35,10 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
     // What was evicted before is not mapped on the host: nothing to remove there.
-    (host.mapped & copied).for_each_run([&](unsigned, unsigned) { work.spend(context_.costs().unmap_host_run_ns); });
+    const config::DriverCosts& costs = context_.costs();
+    (host.mapped & copied).for_each_run([&](unsigned, unsigned count) {
+      work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
+    });
     host.mapped -= migration.pages();
   }
   host.writable -= migration.pages();
@@ -51,7 +54,6 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       block.dma_mapped |= self.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
     }
-    work.spend(context_.costs().migrate_page_ns * copied.count());
     copy(work, b, gpu, TransferDirection::kHostToDevice, ready, migration.demanded & copied,
          migration.prefetched & copied, migration.cause);
     work.spend(context_.costs().after_push_ns);
