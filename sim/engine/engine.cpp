@@ -119,6 +119,7 @@ RunResult Engine::run() {
                       host_wait_.event);
   }
   UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
+  if constexpr (kModelChecks) audit();
   result_.total = std::max(host_time_, last_completion_);
   result_.ideal = ideal_.end();
   result_.footprint_bytes = layout_.peak_bytes();
@@ -126,12 +127,17 @@ RunResult Engine::run() {
   return std::move(result_);
 }
 
-void Engine::check_conservation() const {
-  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
-    const GpuMemory& memory = gpus_[gpu].memory;
-    UVMSIM_CHECK(gpus_[gpu].resident_pages <= std::uint64_t{memory.chunk_count()} * kPagesPerBlock,
-                 "GPU {} holds {} pages", gpu, gpus_[gpu].resident_pages);
-  }
+// An audit looks at every block, so its cost is spread: on average an operation pays for kAuditedBlocks.
+void Engine::audit_sometimes() {
+  constexpr std::uint64_t kAuditedBlocks = 64;
+  if (++operations_since_audit_ * kAuditedBlocks >= space_.block_count()) audit();
+}
+
+void Engine::audit() {
+  operations_since_audit_ = 0;
+  ++audits_;
+  audit_memory(space_, gpus_, context_->host_resident_pages);
+  audit_counters(result_.counters, gpus_, ledger_);
 }
 
 }  // namespace uvmsim::engine

@@ -11,6 +11,7 @@
 #include "sim/driver/access_counters.h"
 #include "sim/driver/host_faults.h"
 #include "sim/driver/user_calls.h"
+#include "sim/engine/audit.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
 #include "sim/engine/ideal_clock.h"
@@ -26,6 +27,8 @@ class Engine {
   ~Engine();
 
   RunResult run();
+  // How often the model's books were checked as a whole; 0 in builds without model checks.
+  std::uint64_t audits() const { return audits_; }
 
  private:
   // Work of a stream, in order.
@@ -102,7 +105,8 @@ class Engine {
   void note_touches(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
-  void check_conservation() const;
+  void audit_sometimes();
+  void audit();
 
   const trace::Header& header_;
   const RecordSource& source_;
@@ -140,6 +144,9 @@ class Engine {
   Counters iteration_start_;
   Nanoseconds iteration_begin_{};
   Nanoseconds last_completion_{};
+  Ledger ledger_;
+  std::uint64_t operations_since_audit_ = 0;
+  std::uint64_t audits_ = 0;
 };
 
 }  // namespace uvmsim::engine

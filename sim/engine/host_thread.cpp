@@ -58,6 +58,7 @@ void Engine::host_step() {
     if (!gap_paid_) {
       host_gap(host_gap_of(record_));
       gap_paid_ = true;
+      if (host_time_ > events_.now()) break;  // what the GPU does meanwhile comes first
     }
     bool issued;
     try {
@@ -174,6 +175,7 @@ bool Engine::issue(trace::Record& record) {
   if (auto* r = std::get_if<trace::Memset>(&record)) {
     if (!queue_has_room(r->stream)) return false;
     const layout::Placement& placement = layout_.find(r->object);
+    spans_of(r->object, r->offset, r->bytes);  // checks the bounds
     const std::uint64_t bandwidth = std::max<std::uint64_t>(options_.system.gpus[0].memory_bytes_per_us, 1);
     const auto duration = static_cast<std::int64_t>(r->bytes * 1000 / bandwidth);
     if (!placement.managed) return launch(r->stream, CopyOperation{Nanoseconds(duration)}, duration);
@@ -204,6 +206,7 @@ bool Engine::issue(trace::Record& record) {
       throw_input_error("advice for device {}; allowed: -1 (host) to {}", r->device, gpus_.size() - 1);
     }
     const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
+    if (r->advice == trace::Advice::kSetReadMostly) ledger_.copies_dropped = true;
     host_time_ = user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who, host_time_);
     host_pays(runtime.launch_ns);
     return true;
@@ -263,7 +266,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const std::uint64_t ns =
       pages == 0 ? runtime.free_ns : runtime.free_touched_ns + (pages * runtime.free_ns_per_mib) / 256;
   const auto release = [this](BlockIndex b) {
-    residency_->release(b);
+    ledger_.released_pages += residency_->release(b);
     thrashing_->forget(b);
     access_counters_->forget(b);
   };

@@ -35,6 +35,7 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(user_calls_->prefetch(prefetch->spans, prefetch->destination, now));
     } else if (const auto* discard = std::get_if<DiscardOperation>(&operation.work)) {
       user_calls_->discard(discard->spans);
+      ledger_.copies_dropped = true;
       finish_at(now);
     } else if (const auto* event = std::get_if<EventOperation>(&operation.work)) {
       if (!event->wait) {
@@ -127,7 +128,7 @@ void Engine::end_operation(std::uint32_t index) {
       observer_.events->on(KernelEvent{kernel->kernel.name, index, kernel->kernel.device, stream.started, now});
     }
   }
-  if constexpr (kModelChecks) check_conservation();
+  if constexpr (kModelChecks) audit_sometimes();
   stream.queue.pop_front();
   stream.running = false;
   stream.free_at = free_at;

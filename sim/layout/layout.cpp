@@ -78,6 +78,7 @@ const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
                          owner.blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
   }
   tensor_owner_.emplace(tensor.id, tensor.object);
+  ++tensors_in_[tensor.object];
   return placements_.emplace(tensor.id, std::move(inside)).first->second;
 }
 
@@ -91,6 +92,9 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
   const auto it = placements_.find(id);
   if (it == placements_.end() || tensor_owner_.contains(id)) {
     throw_input_error("free of object {}, which was never allocated or is already freed", id);
+  }
+  if (const auto inside = tensors_in_.find(id); inside != tensors_in_.end()) {
+    throw_input_error("object {} is freed while {} tensors live in it", id, inside->second);
   }
   const Placement placement = std::move(it->second);
   placements_.erase(it);
@@ -116,6 +120,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
 void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
   const auto owner = tensor_owner_.find(id);
   if (owner == tensor_owner_.end()) return free(id, release);
+  if (--tensors_in_.at(owner->second) == 0) tensors_in_.erase(owner->second);
   tensor_owner_.erase(owner);
   placements_.erase(id);
 }
@@ -155,8 +160,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
 Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
   const auto next = recorded_ranges_.lower_bound(va);
   const bool hits_next = next != recorded_ranges_.end() && next->first < va + bytes;
-  const bool hits_previous =
-      next != recorded_ranges_.begin() && std::prev(next)->first + std::prev(next)->second > va;
+  const bool hits_previous = next != recorded_ranges_.begin() && std::prev(next)->first + std::prev(next)->second > va;
   if (va + bytes < va || hits_next || hits_previous) {
     throw_input_error("allocation of {} bytes at {:#x} overlaps a live one", bytes, va);
   }

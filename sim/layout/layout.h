@@ -1,7 +1,8 @@
 // Gives the trace's objects simulated addresses: which VA blocks hold them.
 //
 //   none      every object is one cudaMallocManaged: 2 MB and more get a range of their own, 2 MB aligned; smaller
-//             ones share 2 MB ranges, first fit (measured on driver 580: faults in a small allocation grow past its end)
+//             ones share 2 MB ranges, first fit (measured on driver 580: faults in a small allocation grow past its
+//             end)
 //   recorded  as none, but what does not own its range keeps its recorded address modulo 2 MB and shares blocks with
 //             what it shared them with when it was recorded
 // Tensors live where their object is, at their recorded offset; a tensor without an object is an object of its own.
@@ -33,7 +34,8 @@ class Layout {
   // Throws InputError naming the known layouts.
   Layout(const std::string& name, AddressSpace& space);
 
-  // Throw InputError for a double allocation, an unknown id, overlapping recorded objects.
+  // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
+  // live tensor.
   const Placement& allocate(const trace::ObjectAlloc& object);
   const Placement& allocate(const trace::TensorAlloc& tensor);
   const Placement& find(trace::ObjectId id) const;
@@ -62,12 +64,13 @@ class Layout {
   AddressSpace& space_;
   std::unordered_map<trace::ObjectId, Placement> placements_;
   std::unordered_map<trace::ObjectId, trace::ObjectId> tensor_owner_;  // tensors that own no memory
+  std::unordered_map<trace::ObjectId, std::uint64_t> tensors_in_;      // live ones, by object
   std::map<std::uint64_t, Slab> slabs_;                                // by block, for `none`
   struct Window {
     BlockIndex block;
     std::uint32_t users = 0;
   };
-  std::map<std::uint64_t, Window> windows_;  // recorded address >> 21, for `recorded`
+  std::map<std::uint64_t, Window> windows_;                 // recorded address >> 21, for `recorded`
   std::map<std::uint64_t, std::uint64_t> recorded_ranges_;  // live recorded [va, va + bytes)
   std::unordered_map<trace::ObjectId, std::uint64_t> recorded_va_;
   std::uint64_t live_bytes_ = 0, peak_bytes_ = 0;

@@ -1,0 +1,200 @@
+// Programs that do not fit: closed forms of evictions and bytes.
+#include <gtest/gtest.h>
+
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+namespace {
+
+// Passes over `blocks` objects of one block each, read one after the other, written by the host before.
+Program cyclic_scan(std::uint64_t blocks, std::uint64_t passes, bool keep = false) {
+  Program program;
+  for (std::uint64_t i = 0; i < blocks; ++i) program.host(program.alloc(kBlockBytes));
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    for (std::uint64_t i = 0; i < blocks; ++i) program.kernel("scan", 100000, {i + 1});
+    program.sync();
+  }
+  for (std::uint64_t i = 0; i < blocks && !keep; ++i) program.free(i + 1);
+  return program;
+}
+
+class Evictors : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(BuiltIn, Evictors, testing::Values("lrm", "lru"), [](const auto& info) { return info.param; });
+
+TEST_P(Evictors, ACyclicScanOfOneBlockTooManyMissesAlways) {
+  constexpr std::uint64_t kCapacity = 8, kBlocks = kCapacity + 1, kPasses = 5;
+  RunOptions options = options_with(kCapacity);
+  options.evict.name = GetParam();
+  Watched watched;
+  const RunResult result = cyclic_scan(kBlocks, kPasses).run(options, &watched);
+  const Counters& c = result.counters;
+  EXPECT_EQ(bytes_in(c), kPasses * kBlocks * kBlockBytes);
+  EXPECT_EQ(c.evictions, kPasses * kBlocks - kCapacity);     // all but what is there at the end
+  EXPECT_EQ(c.dtoh_evict_bytes, c.evictions * kBlockBytes);  // everything resident is written back, dirty or not
+  EXPECT_EQ(bytes_out(c), c.dtoh_evict_bytes);
+  EXPECT_EQ(c.refaulted_pages, (kPasses - 1) * kBlocks * kPagesPerBlock);
+  EXPECT_EQ(c.policy_shortfalls, 0u);
+  EXPECT_EQ(watched.peak_chunk_bytes, kCapacity * kBlockBytes);
+  // In the order in which they came.
+  for (std::size_t i = 0; i < watched.evictions.size(); ++i) {
+    EXPECT_EQ(watched.evictions[i].address, i % kBlocks * kBlockBytes);
+    EXPECT_EQ(watched.evictions[i].copied_bytes, kBlockBytes);
+  }
+}
+
+TEST_P(Evictors, WithRoomForAllEachPassAfterTheFirstIsFree) {
+  RunOptions options = options_with(9);
+  options.evict.name = GetParam();
+  const RunResult result = cyclic_scan(9, 5).run(options);
+  EXPECT_EQ(bytes_in(result.counters), 9 * kBlockBytes);
+  EXPECT_EQ(bytes_out(result.counters), 0u);
+  EXPECT_EQ(result.counters.evictions, 0u);
+  EXPECT_EQ(result.counters.refaulted_pages, 0u);
+}
+
+TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
+  RunOptions options = options_with(9);
+  const RunResult lrm = cyclic_scan(9, 3).run(options);
+  options.evict.name = "lru";
+  const RunResult lru = cyclic_scan(9, 3).run(options);
+  EXPECT_EQ(lrm.total, lru.total);
+  for_each_counter(lrm.counters, [&](const char* name, std::uint64_t value) {
+    for_each_counter(lru.counters, [&](const char* other, std::uint64_t other_value) {
+      if (std::string(name) == other) {
+        EXPECT_EQ(value, other_value) << name;
+      }
+    });
+  });
+}
+
+// A is used all the time, B .. come and go. The driver does not see uses and evicts A; LRU keeps it.
+TEST(Eviction, LruSeesUsesAndTheDriverDoesNot) {
+  Program program;
+  for (int i = 0; i < 6; ++i) program.host(program.alloc(kBlockBytes));
+  program.kernel("a", 1000, {1});
+  for (trace::ObjectId other = 2; other <= 6; ++other) {
+    program.kernel("other", 1000, {other});
+    program.kernel("a", 1000, {1});
+  }
+  program.sync();
+  RunOptions options = options_with(3);
+  Watched lrm;
+  // a b | c -> full | d evicts a, a evicts b | e evicts c | f evicts d: a moves twice.
+  EXPECT_EQ(bytes_in(program.run(options, &lrm).counters), 7 * kBlockBytes);
+  options.evict.name = "lru";
+  Watched lru;
+  EXPECT_EQ(bytes_in(program.run(options, &lru).counters), 6 * kBlockBytes);
+  EXPECT_EQ(lrm.evictions.at(0).address, 0u);
+  for (const EvictionEvent& eviction : lru.evictions) EXPECT_NE(eviction.address, 0u);
+}
+
+TEST(Eviction, FirstTouchOnTheGpuNeedsNoCopy) {
+  Program program;
+  const auto data = program.alloc(4 * kBlockBytes);
+  program.kernel("fill", 1000, {}, {data});
+  const RunResult fits = program.run(options_with(4));
+  EXPECT_EQ(fits.counters.populated_pages, 4u * kPagesPerBlock);
+  EXPECT_EQ(bytes_in(fits.counters), 0u);
+  EXPECT_EQ(fits.counters.evictions, 0u);
+}
+
+TEST(Eviction, AKernelLargerThanMemoryEnds) {
+  Program program;
+  const auto data = program.alloc(10 * kBlockBytes);
+  const auto out = program.alloc(10 * kBlockBytes);
+  program.host(data);
+  program.kernel("large", 1000000, {data}, {out});
+  program.free(data);
+  program.free(out);
+  for (const std::uint64_t chunks : {1u, 2u, 3u, 10u, 19u, 20u}) {
+    Watched watched;
+    const Counters c = program.run(options_with(chunks), &watched).counters;
+    EXPECT_GE(c.htod_fault_bytes + c.htod_prefetch_bytes, 10 * kBlockBytes) << chunks;
+    EXPECT_GE(c.populated_pages, 10u * kPagesPerBlock) << chunks;
+    EXPECT_LE(watched.peak_chunk_bytes, chunks * kBlockBytes) << chunks;
+    if (chunks == 20) {
+      EXPECT_EQ(bytes_out(c), 0u);
+    }
+  }
+}
+
+// One thread, one chunk: nothing is ever half used, so the closed form is exact.
+TEST(Eviction, ASingleChunkServesAWholeScan) {
+  constexpr std::uint64_t kBlocks = 5;
+  Program program;
+  const auto data = program.alloc(kBlocks * kBlockBytes);
+  program.host(data);
+  for (int pass = 0; pass < 3; ++pass) program.walk("walk", data, 0, kBlocks * kPagesPerBlock);
+  program.sync();
+  const Counters c = program.run(options_with(1)).counters;
+  EXPECT_EQ(bytes_in(c), 3 * kBlocks * kBlockBytes);
+  EXPECT_EQ(c.evictions, 3 * kBlocks - 1);
+  EXPECT_EQ(bytes_out(c), bytes_in(c) - kBlockBytes);
+}
+
+// Without prefetching a lone thread has one fault at a time: a batch, a page and a transaction each.
+TEST(Eviction, ALoneThreadFaultsPageByPage) {
+  Program program;
+  const auto data = program.alloc(2 * kBlockBytes);
+  program.host(data);
+  program.walk("walk", data, 3, 100);
+  program.sync();
+  RunOptions options = options_with(0);
+  options.prefetch.name = "none";
+  Watched watched;
+  const Counters c = program.run(options, &watched).counters;
+  EXPECT_EQ(c.faulting_pages, 100u);
+  EXPECT_EQ(c.fault_batches, 100u);
+  EXPECT_EQ(c.htod_fault_transactions, 100u);
+  EXPECT_EQ(bytes_in(c), 100 * kPage);
+  ASSERT_EQ(watched.transfers.size(), 100u);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(watched.transfers[i].address, (3 + i) * kPage);
+}
+
+TEST(Eviction, ShortAllocationsShareChunks) {
+  // 40 objects of 2 MB + 64 KB: each needs a whole chunk and a slot; 32 slots make a chunk.
+  Program program;
+  for (int i = 0; i < 40; ++i) program.kernel("fill", 1000, {}, {program.alloc(kBlockBytes + 64 * kKiB)});
+  program.sync();
+  Watched watched;
+  const Counters c = program.run(options_with(42), &watched).counters;
+  EXPECT_EQ(c.evictions, 0u);
+  EXPECT_EQ(watched.peak_chunk_bytes, 42 * kBlockBytes);
+  EXPECT_EQ(watched.resident_bytes, 40 * (kBlockBytes + 64 * kKiB));
+  EXPECT_GT(program.run(options_with(41)).counters.evictions, 0u);
+}
+
+TEST(Eviction, TheFactorDividesTheFootprint) {
+  const Program program = cyclic_scan(8, 1, /*keep=*/true);
+  EXPECT_EQ(measure_footprint(program.source(), "recorded"), 8 * kBlockBytes);
+  RunOptions options = options_with(0);
+  options.limited = true;
+  options.footprint_bytes = 8 * kBlockBytes;
+  for (const auto& [factor, chunks] :
+       {std::pair<std::uint64_t, std::uint64_t>{1000, 8}, {2000, 4}, {1250, 6}, {3000, 2}, {8000, 1}, {500, 16}}) {
+    options.osf_thousandths = factor;
+    EXPECT_EQ(program.run(options).capacity_bytes, chunks * kBlockBytes) << factor;
+  }
+}
+
+// A cyclic scan moves more, and takes longer, the less memory there is.
+TEST(Eviction, ACyclicScanSuffersMoreFromLessMemory) {
+  Program program;
+  const auto data = program.alloc(16 * kBlockBytes);
+  program.host(data);
+  for (int pass = 0; pass < 4; ++pass) program.kernel("scan", 100000, {data});
+  program.sync();
+  std::uint64_t bytes = 0;
+  Nanoseconds total{};
+  for (const std::uint64_t chunks : {20u, 16u, 15u, 8u, 4u, 2u}) {
+    const RunResult result = program.run(options_with(chunks));
+    EXPECT_GE(bytes_in(result.counters), bytes) << chunks;
+    EXPECT_GE(result.total, total) << chunks;
+    bytes = bytes_in(result.counters);
+    total = result.total;
+  }
+  EXPECT_GE(bytes, 4 * 16 * kBlockBytes);
+}
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,125 @@
+// The core owns safety: a policy that returns nonsense is an error that names its slot, never a wrong result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/common/check.h"
+#include "sim/policy/registry.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Answers with a fixed chunk, whatever its state.
+template <std::uint32_t Answer>
+class Stubborn final : public policy::Evictor {
+ public:
+  static policy::PolicyInfo info() { return {.description = "nonsense", .source = "this test"}; }
+  static policy::ParameterTable parameters() { return {}; }
+  explicit Stubborn(const policy::PolicyContext&) {}
+  void on_migrated(ChunkId) override {}
+  void on_released(ChunkId) override {}
+  ChunkId select_victim(const policy::EvictionQueries&) override { return ChunkId{Answer}; }
+};
+
+// Never has a victim.
+class Idle final : public policy::Evictor {
+ public:
+  static policy::PolicyInfo info() { return {.description = "nothing", .source = "this test"}; }
+  static policy::ParameterTable parameters() { return {}; }
+  explicit Idle(const policy::PolicyContext&) {}
+  void on_migrated(ChunkId) override {}
+  void on_released(ChunkId) override {}
+  ChunkId select_victim(const policy::EvictionQueries&) override { return {}; }
+};
+
+// Wants the whole world.
+class Greedy final : public policy::Prefetcher {
+ public:
+  static policy::PolicyInfo info() { return {.description = "all", .source = "this test"}; }
+  static policy::ParameterTable parameters() { return {}; }
+  explicit Greedy(const policy::PolicyContext&) {}
+  PageMask prefetch(const policy::FaultedBlock&) override { return PageMask::all(); }
+};
+
+void register_once() {
+  static const bool done = [] {
+    policy::Registry& registry = policy::default_registry();
+    policy::add_policy<Stubborn<100000>>(registry, "out_of_range");
+    policy::add_policy<Stubborn<1>>(registry, "second_chunk");
+    policy::add_policy<Idle>(registry, "idle");
+    policy::add_policy<Greedy>(registry, "greedy");
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+Program two_too_many() {
+  Program program;
+  for (trace::ObjectId id = 1; id <= 4; ++id) {
+    program.alloc(kBlockBytes);
+    program.kernel("fill", 1000, {}, {id});
+  }
+  program.sync();
+  return program;
+}
+
+std::string model_error(const Program& program, const RunOptions& options) {
+  try {
+    program.run(options);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no ModelError";
+  return "";
+}
+
+TEST(PolicyCheck, AVictimOutOfRangeNamesTheSlot) {
+  register_once();
+  RunOptions options = options_with(2);
+  options.evict.name = "out_of_range";
+  EXPECT_THAT(model_error(two_too_many(), options), AllOf(HasSubstr("evict policy"), HasSubstr("100000")));
+}
+
+TEST(PolicyCheck, AFoolishVictimIsObeyed) {
+  register_once();
+  RunOptions options = options_with(2);
+  options.evict.name = "second_chunk";
+  Watched watched;
+  EXPECT_EQ(two_too_many().run(options, &watched).counters.evictions, 2u);
+  ASSERT_EQ(watched.evictions.size(), 2u);
+  EXPECT_EQ(watched.evictions[0].address, 1 * kBlockBytes);
+  EXPECT_EQ(watched.evictions[1].address, 2 * kBlockBytes);  // took its place, and goes next
+}
+
+TEST(PolicyCheck, AnEvictorWithoutAVictimIsHelpedAndCounted) {
+  register_once();
+  RunOptions options = options_with(2);
+  options.evict.name = "idle";
+  const Counters c = two_too_many().run(options).counters;
+  EXPECT_EQ(c.evictions, 2u);
+  EXPECT_EQ(c.policy_shortfalls, 2u);
+}
+
+TEST(PolicyCheck, APrefetcherGetsItsBlockAndNoMore) {
+  register_once();
+  Program program;
+  const auto data = program.alloc(kBlockBytes + 20 * kPage);
+  program.host(data);
+  program.walk("touch", data, 0, 1);
+  program.walk("touch", data, kPagesPerBlock, 1);
+  program.sync();
+  RunOptions options = options_with(0);
+  options.layout = "none";  // an exact tail
+  options.prefetch.name = "greedy";
+  const Counters c = program.run(options).counters;
+  EXPECT_EQ(bytes_in(c), kBlockBytes + 20 * kPage);
+  EXPECT_EQ(c.faulting_pages, 2u);
+  EXPECT_EQ(c.cpu_faults, 2u);
+  EXPECT_EQ(c.prefetched_pages, 2u * (511u + 19u));  // to the host, then to the GPU
+}
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,127 @@
+// Streams run side by side; events order them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/program.h"
+#include "tests/policy/message_of.h"
+
+namespace uvmsim {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::int64_t launch_ns() { return static_cast<std::int64_t>(plain_system().runtime.launch_ns); }
+
+TEST(Streams, KernelsOfDifferentStreamsOverlap) {
+  Program program;
+  program.kernel("a", 500000, {}, {}, 1);
+  program.kernel("b", 500000, {}, {}, 2);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_EQ((watched.kernel("b").start - watched.kernel("a").start).value, launch_ns());
+  EXPECT_LT(watched.kernel("b").start, watched.kernel("a").end);
+}
+
+TEST(Streams, AnEventOrdersTwoStreams) {
+  Program program;
+  program.kernel("producer", 500000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.wait_event(2, 7);
+  program.kernel("consumer", 1000, {}, {}, 2);
+  program.kernel("independent", 1000, {}, {}, 3);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("consumer").start, watched.kernel("producer").end);
+  EXPECT_LT(watched.kernel("independent").end, watched.kernel("producer").end);
+}
+
+TEST(Streams, AnEventThatIsOverDoesNotHoldAnybodyUp) {
+  Program program;
+  program.kernel("producer", 1000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.sync();
+  program.wait_event(2, 7);
+  program.kernel("consumer", 1000, {}, {}, 2);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_LT((watched.kernel("consumer").start - watched.kernel("producer").end).value, 50000);
+}
+
+TEST(Streams, AnEventRecordedAgainIsWaitedForAgain) {
+  Program program;
+  program.kernel("first", 1000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.sync();
+  program.kernel("second", 900000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.wait_event(2, 7);
+  program.kernel("consumer", 1000, {}, {}, 2);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("consumer").start, watched.kernel("second").end);
+}
+
+TEST(Streams, SynchronisingAStreamLeavesTheOthersAlone) {
+  Program program;
+  program.kernel("long", 900000, {}, {}, 1);
+  program.kernel("short", 1000, {}, {}, 2);
+  program.sync_stream(2);
+  program.kernel("after short", 1000, {}, {}, 3);
+  program.sync_stream(1);
+  program.kernel("after long", 1000, {}, {}, 3);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("after short").start, watched.kernel("short").end);
+  EXPECT_LT(watched.kernel("after short").end, watched.kernel("long").end);
+  EXPECT_GE(watched.kernel("after long").start, watched.kernel("long").end);
+}
+
+TEST(Streams, TheHostWaitsForAnEvent) {
+  Program program;
+  program.kernel("a", 100000, {}, {}, 1);
+  program.record_event(1, 3);
+  program.kernel("b", 900000, {}, {}, 1);
+  program.add(trace::Sync{trace::SyncKind::kEventSynchronize, 1, 3, 0});
+  program.kernel("c", 1000, {}, {}, 2);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("c").start, watched.kernel("a").end);
+  EXPECT_LT(watched.kernel("c").end, watched.kernel("b").end);
+}
+
+TEST(Streams, FaultingKernelsShareTheServiceThread) {
+  const auto total = [](std::uint32_t second_stream) {
+    Program program;
+    const auto a = program.alloc(16 * kMiB);
+    const auto b = program.alloc(16 * kMiB);
+    program.host(a);
+    program.host(b);
+    program.kernel("a", 1000000, {a}, {}, 1);
+    program.kernel("b", 1000000, {b}, {}, second_stream);
+    program.sync();
+    Watched watched;
+    const RunResult result = program.run(options_with(0), &watched);
+    EXPECT_EQ(bytes_in(result.counters), 32 * kMiB);
+    return watched.kernels.back().end - std::min(watched.kernels[0].start, watched.kernels[1].start);
+  };
+  EXPECT_LT(total(2), total(1));  // one computes while the other waits
+}
+
+TEST(Streams, WaitingForAnEventThatNeverComesIsAnError) {
+  Program stream;
+  stream.wait_event(1, 42);
+  stream.kernel("k", 1000, {}, {}, 1);
+  EXPECT_THAT(message_of([&] { stream.run(options_with(0)); }), HasSubstr("event 42, which is never recorded"));
+  Program host;
+  host.add(trace::Sync{trace::SyncKind::kEventSynchronize, 0, 42, 0});
+  EXPECT_THAT(message_of([&] { host.run(options_with(0)); }), HasSubstr("event 42, which is never recorded"));
+}
+
+TEST(Streams, OutOfRangeIsAnErrorThatNamesTheRecord) {
+  Program program;
+  program.kernel("k", 1000, {}, {}, 4097);
+  EXPECT_THAT(message_of([&] { program.run(options_with(0)); }), HasSubstr("record 1: stream 4097 is out of range"));
+}
+
+}  // namespace
+}  // namespace uvmsim

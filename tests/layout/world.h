@@ -1,0 +1,57 @@
+// A layout on an empty address space.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/layout/layout.h"
+
+namespace uvmsim::layout {
+
+inline constexpr std::uint64_t kKiB = 1024;
+inline constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+struct World {
+  explicit World(const std::string& name) : layout(name, space) {}
+
+  const Placement& object(trace::ObjectId id, std::uint64_t bytes, std::uint64_t va = 0) {
+    trace::ObjectAlloc record;
+    record.id = id;
+    record.bytes = bytes;
+    record.va = va;
+    return layout.allocate(record);
+  }
+  const Placement& tensor(trace::ObjectId id, std::uint64_t bytes, trace::ObjectId inside = trace::kNoObject,
+                          std::uint64_t offset = 0) {
+    trace::TensorAlloc record;
+    record.id = id;
+    record.bytes = bytes;
+    record.object = inside;
+    record.offset = offset;
+    return layout.allocate(record);
+  }
+  // The blocks that were given back.
+  std::vector<std::uint64_t> free(trace::ObjectId id) {
+    std::vector<std::uint64_t> blocks;
+    layout.free(id, [&](BlockIndex b) { blocks.push_back(b.value); });
+    return blocks;
+  }
+  std::vector<std::uint64_t> free_tensor(trace::ObjectId id) {
+    std::vector<std::uint64_t> blocks;
+    layout.free_tensor(id, [&](BlockIndex b) { blocks.push_back(b.value); });
+    return blocks;
+  }
+
+  AddressSpace space{1};
+  Layout layout;
+};
+
+inline std::vector<std::uint64_t> blocks_of(const Placement& placement) {
+  std::vector<std::uint64_t> out;
+  for (const BlockIndex b : placement.blocks) out.push_back(b.value);
+  return out;
+}
+
+using Blocks = std::vector<std::uint64_t>;
+
+}  // namespace uvmsim::layout

@@ -1,0 +1,137 @@
+#include "sim/memory/address_space.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/common/check.h"
+#include "sim/common/random.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(AddressSpace, CutsARangeIntoBlocksAndKnowsItsRaggedEnd) {
+  AddressSpace space(1);
+  const BlockIndex first = space.allocate(0, 5 * kMiB + 1);
+  EXPECT_EQ(first.value, 0u);
+  EXPECT_EQ(space.block_count(), 3u);
+  EXPECT_TRUE(space.block(BlockIndex(0)).full_size());
+  EXPECT_TRUE(space.block(BlockIndex(1)).full_size());
+  // 1 MiB and one byte: 257 pages.
+  EXPECT_EQ(space.block(BlockIndex(2)).extent(), PageMask::range(0, 257));
+  EXPECT_FALSE(space.block(BlockIndex(2)).full_size());
+}
+
+TEST(AddressSpace, ARangeMayStartInsideABlock) {
+  AddressSpace space(1);
+  const BlockIndex first = space.allocate(kMiB, 2 * kMiB);
+  EXPECT_EQ(space.block(first).extent(), PageMask::range(256, 256));
+  EXPECT_EQ(space.block(BlockIndex(first.value + 1)).extent(), PageMask::range(0, 256));
+}
+
+TEST(AddressSpace, FreedRangesAreReusedLowestFirst) {
+  AddressSpace space(1);
+  const BlockIndex a = space.allocate(0, 4 * kMiB);  // blocks 0, 1
+  const BlockIndex b = space.allocate(0, 2 * kMiB);  // 2
+  const BlockIndex c = space.allocate(0, 4 * kMiB);  // 3, 4
+  space.allocate(0, 2 * kMiB);                       // 5
+  space.free(c, 2);
+  space.free(a, 2);
+  EXPECT_EQ(space.allocate(0, 2 * kMiB), a);                  // splits the lower hole
+  EXPECT_EQ(space.allocate(0, 4 * kMiB), c);                  // does not fit into what is left of it
+  EXPECT_EQ(space.allocate(0, 2 * kMiB).value, a.value + 1);  // that
+  EXPECT_EQ(space.block_count(), 6u);                         // nothing grew
+  space.free(b, 1);
+  EXPECT_EQ(space.allocate(0, 4 * kMiB).value, 6u);
+}
+
+TEST(AddressSpace, NeighbouringHolesJoinOnBothSides) {
+  AddressSpace space(1);
+  for (int i = 0; i < 4; ++i) space.allocate(0, 2 * kMiB);
+  space.free(BlockIndex(0), 1);
+  space.free(BlockIndex(2), 1);
+  space.free(BlockIndex(1), 1);  // closes the gap
+  EXPECT_EQ(space.allocate(0, 6 * kMiB).value, 0u);
+  EXPECT_EQ(space.block_count(), 4u);
+}
+
+TEST(AddressSpace, AFreedBlockForgetsEverything) {
+  AddressSpace space(2);
+  const BlockIndex b = space.allocate(0, 2 * kMiB);
+  space.block(b).hints.read_mostly = true;
+  space.block(b).evicted.set(3);
+  space.pages(b, gpu_processor(1)).mapped.set(7);
+  space.free(b, 1);
+  EXPECT_FALSE(space.block(b).live);
+  EXPECT_EQ(space.allocate(0, 2 * kMiB), b);
+  EXPECT_FALSE(space.block(b).hints.any());
+  EXPECT_TRUE(space.block(b).evicted.empty());
+  EXPECT_TRUE(space.pages(b, gpu_processor(1)).mapped.empty());
+}
+
+TEST(AddressSpace, PagesAreKeptPerProcessor) {
+  AddressSpace space(2);
+  space.allocate(0, 4 * kMiB);
+  const BlockIndex b(1);
+  space.pages(b, kHost).resident.set(1);
+  space.pages(b, gpu_processor(1)).resident.set(2);
+  EXPECT_EQ(space.processor_count(), 3u);
+  EXPECT_TRUE(space.pages(b, gpu_processor(0)).resident.empty());
+  EXPECT_EQ(space.resident_anywhere(b), PageMask::range(1, 2));
+  EXPECT_TRUE(space.resident_anywhere(BlockIndex(0)).empty());
+}
+
+TEST(AddressSpace, FreeingTwiceOrWithPagesIsAModelError) {
+  if (!kModelChecks) GTEST_SKIP() << "built without model checks";
+  AddressSpace space(1);
+  const BlockIndex b = space.allocate(0, 2 * kMiB);
+  space.pages(b, kHost).resident.set(0);
+  EXPECT_THROW(space.free(b, 1), ModelError);
+  space.pages(b, kHost).resident.clear();
+  space.free(b, 1);
+  EXPECT_THROW(space.free(b, 1), ModelError);
+}
+
+// Live ranges never overlap, and the space never grows beyond what first fit needs.
+TEST(AddressSpace, RandomLivesNeverOverlap) {
+  Random random(11);
+  AddressSpace space(1);
+  std::map<std::uint64_t, std::uint64_t> live;
+  for (int step = 0; step < 5000; ++step) {
+    if (live.empty() || random.below(5) < 3) {
+      const std::uint64_t blocks = 1 + random.below(6);
+      const std::uint64_t first = space.allocate(0, blocks * kBlockBytes).value;
+      const auto next = live.lower_bound(first);
+      if (next != live.end()) {
+        ASSERT_LE(first + blocks, next->first);
+      }
+      if (next != live.begin()) {
+        ASSERT_LE(std::prev(next)->first + std::prev(next)->second, first);
+      }
+      live.emplace(first, blocks);
+    } else {
+      auto victim = live.begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random.below(live.size())));
+      space.free(BlockIndex(victim->first), victim->second);
+      live.erase(victim);
+    }
+    if (live.size() > 40) {
+      for (const auto& [first, count] : live) space.free(BlockIndex(first), count);
+      live.clear();
+    }
+  }
+  std::uint64_t alive = 0;
+  for (std::uint64_t b = 0; b < space.block_count(); ++b) alive += space.block(BlockIndex(b)).live ? 1 : 0;
+  std::uint64_t expected = 0;
+  for (const auto& [first, count] : live) expected += count;
+  EXPECT_EQ(alive, expected);
+  for (const auto& [first, count] : live) space.free(BlockIndex(first), count);
+  const std::uint64_t size = space.block_count();
+  EXPECT_EQ(space.allocate(0, size * kBlockBytes).value, 0u);  // all holes joined into one
+  EXPECT_EQ(space.block_count(), size);
+}
+
+}  // namespace
+}  // namespace uvmsim
