@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "sim/cli/options.h"
+#include "sim/cli/trace_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/trace/generate.h"
@@ -26,74 +27,6 @@ namespace {
 
 namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
-
-constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [options]
-
-Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations.
-
-Examples:
-  uvmsim trace info workloads/gpt2_h200.uvmt
-  uvmsim trace info workloads/gpt2_h200.uvmt --json | jq .peak_managed_bytes
-)";
-constexpr const char* kDumpUsage = R"(usage: uvmsim trace dump TRACE [-o OUT.jsonl] [options]
-
-Writes a trace as JSON lines, one record per line: the form to read, to search and to edit. `pack` turns it back
-without loss. sim/trace/README.md lists the keys.
-
-Examples:
-  uvmsim trace dump workloads/gpt2_h200.uvmt | grep '"t":"kernel"' | head -3
-  uvmsim trace dump cut_off.uvmt --partial -o rest.jsonl
-)";
-constexpr const char* kPackUsage = R"(usage: uvmsim trace pack TRACE -o OUT.uvmt [options]
-
-Checks a trace (JSON lines, plain or zstd-compressed, or .uvmt) and writes it as .uvmt.
-
-Examples:
-  uvmsim trace pack mine.jsonl -o mine.uvmt
-  uvmsim trace dump a.uvmt | sed 's/"duration_ns":900/"duration_ns":1800/' | uvmsim trace pack - -o b.uvmt
-)";
-constexpr const char* kValidateUsage = R"(usage: uvmsim trace validate TRACE... [options]
-
-Checks that every record can be read and makes sense: nothing touched before it is allocated or after it is freed, no
-access beyond its object, no double free, no overlap, ranges and iterations nested. The first mistake is named and ends
-the command with exit code 2.
-
-Examples:
-  uvmsim trace validate mine.jsonl
-  uvmsim trace validate workloads/*.uvmt
-)";
-constexpr const char* kImportUsage = R"(usage: uvmsim trace import raw RECORDING -o OUT.uvmt [options]
-
-Converts a raw recording of 64 KB pages per kernel (JSON lines, plain or zstd-compressed) into a trace.
-workloads/README.md says what such a recording holds and what the conversion decides.
-
-Example:
-  uvmsim trace import raw workloads/raw/gpt2_h200_raw.jsonl.zst -o gpt2.uvmt
-)";
-constexpr const char* kGenerateUsage = R"(usage: uvmsim trace generate PATTERN -o OUT.uvmt [options]
-
-Writes a synthetic program whose behaviour has a known answer. The same options give the same trace.
-
-Examples:
-  uvmsim trace generate sequential --bytes 256MiB --repeats 3 -o scan.uvmt
-      reads 256 MiB three times; with less memory than that an LRU faults on every page, every time
-  uvmsim trace generate zipf --bytes 1GiB --kernels 100 --touches 20000 --zipf-exponent 0.9 --seed 7 -o zipf.uvmt
-  uvmsim trace generate tiled_matmul --bytes 768MiB --tile 256 -o matmul.uvmt
-  uvmsim trace generate pointer_chase --bytes 64MiB --stride-bytes 64KiB -o chase.jsonl
-)";
-constexpr const char* kUsage = R"(usage: uvmsim trace VERB ...
-
-Verbs:
-  info       what a trace holds
-  dump       write a trace as JSON lines
-  pack       write a trace as .uvmt
-  validate   check traces
-  import     convert recordings of other tools: raw
-  generate   write synthetic programs with known answers
-
-Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard
-input or output. `uvmsim trace VERB --help` explains a verb.
-)";
 
 po::value_semantic* text(const char* name) { return po::value<std::string>()->value_name(name); }
 

@@ -15,6 +15,24 @@ namespace uvmsim::trace {
 
 namespace {
 
+// Enums have the same numbers here and in the file.
+template <class Enum, class ProtoEnum, std::size_t N>
+constexpr bool match(Enum last, ProtoEnum last_in_file, int count_in_file, const std::array<std::string_view, N>&) {
+  return static_cast<int>(last) == static_cast<int>(last_in_file) && count_in_file == static_cast<int>(N) &&
+         static_cast<std::size_t>(last) == N - 1;
+}
+static_assert(match(ObjectKind::kHost, proto::OBJECT_KIND_HOST, proto::ObjectKind_ARRAYSIZE, kObjectKindNames));
+static_assert(match(Distribution::kTiled, proto::DISTRIBUTION_TILED, proto::Distribution_ARRAYSIZE,
+                    kDistributionNames));
+static_assert(match(Coverage::kNone, proto::COVERAGE_NONE, proto::Coverage_ARRAYSIZE, kCoverageNames));
+static_assert(match(CopyKind::kDefault, proto::COPY_KIND_DEFAULT, proto::CopyKind_ARRAYSIZE, kCopyKindNames));
+static_assert(match(Advice::kUnsetReadMostly, proto::ADVICE_UNSET_READ_MOSTLY, proto::Advice_ARRAYSIZE, kAdviceNames));
+static_assert(match(SyncKind::kEventSynchronize, proto::SYNC_KIND_EVENT_SYNCHRONIZE, proto::SyncKind_ARRAYSIZE,
+                    kSyncKindNames));
+static_assert(match(RangeKind::kIterationEnd, proto::RANGE_KIND_ITERATION_END, proto::RangeKind_ARRAYSIZE,
+                    kRangeKindNames));
+static_assert(static_cast<int>(Distribution::kThreadChunk) == proto::DISTRIBUTION_THREAD_CHUNK);
+
 constexpr std::size_t kArenaBytes = std::size_t{64} << 10;  // a few thousand bytes of messages
 
 // A varint at the front of `bytes`, removed from it; false when it is cut off or longer than 64 bits.
