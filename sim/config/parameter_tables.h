@@ -204,6 +204,7 @@ inline constexpr Field<DriverCosts> kCosts[] = {
     {"after_push_ns", &DriverCosts::after_push_ns, kCost, "CPU work of a block after its copies are pushed"},
     {"map_block_ns", &DriverCosts::map_block_ns, kCost, "page-table entries, per block"},
     {"map_page_ns", &DriverCosts::map_page_ns, kCost, "and per 4 KB page made resident"},
+    {"populate_page_ns", &DriverCosts::populate_page_ns, kCost, "per 4 KB page that was resident nowhere"},
     {"copies_done_ns", &DriverCosts::copies_done_ns, kCost, "last copy until the GPU is ready for the replay"},
     {"dma_map_chunk_ns", &DriverCosts::dma_map_chunk_ns, kCost, "first DMA mapping of a block's host chunk"},
     {"replay_ns", &DriverCosts::replay_ns, kCost, "end of the batch's work until the replay is issued"},

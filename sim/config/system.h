@@ -128,7 +128,7 @@ struct DriverCosts {
   std::uint64_t block_ns = 1600;              // per VA block with faults to serve
   std::uint64_t new_chunk_ns = 6000;          // first population of a block on the GPU: chunk and page tables
   std::uint64_t unmap_host_run_ns = 3000;     // per contiguous run of pages that the CPU has mapped
-  std::uint64_t unmap_host_page_ns = 60;         // and per page in it
+  std::uint64_t unmap_host_page_ns = 120;        // and per page in it
   std::uint64_t push_ns = 2500;               // a push of copies
   std::uint64_t push_run_ns = 150;            // per run in it
   std::uint64_t push_to_engine_ns = 1300;     // until the copy engine starts
@@ -136,7 +136,8 @@ struct DriverCosts {
   std::uint64_t after_push_ns = 3400;         // CPU work of a block after its copies are pushed
   std::uint64_t after_copies_ns = 6100;       // and of a batch in which something was copied
   std::uint64_t map_block_ns = 3500;          // page-table entries, per block
-  std::uint64_t map_page_ns = 100;            // and per 4 KB page made resident
+  std::uint64_t map_page_ns = 5;              // and per 4 KB page made resident
+  std::uint64_t populate_page_ns = 100;       // per 4 KB page that was resident nowhere
   std::uint64_t copies_done_ns = 2500;        // last copy until the GPU is ready for the replay
   std::uint64_t dma_map_chunk_ns = 0;         // first DMA mapping of a block's host chunk
   std::uint64_t replay_ns = 2000;             // end of the batch's work until the replay is issued

@@ -49,11 +49,9 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
 BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start) {
   sorted_.clear();
   for (const gmmu::FaultEntry& entry : entries) {
-    sorted_.push_back({entry.fault.page.value, static_cast<std::uint8_t>(entry.fault.access), entry.instances});
+    sorted_.emplace_back(entry.fault.page.value, entry.fault.access, entry.instances);
   }
-  std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) {
-    return a.page != b.page ? a.page < b.page : a.access > b.access;
-  });
+  std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) { return a.key < b.key; });
 
   const std::uint64_t copies_before =
       context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions;
@@ -65,25 +63,24 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              context_.costs().fault_entry_ns * sorted_.size());
   for (std::size_t i = 0; i < sorted_.size();) {
-    const BlockIndex block(sorted_[i].page / kPagesPerBlock);
+    const BlockIndex block(sorted_[i].page() / kPagesPerBlock);
     PageMask reads;
     PageMask writes;
     std::uint64_t previous = ~std::uint64_t{0};
-    for (; i < sorted_.size() && sorted_[i].page / kPagesPerBlock == block.value; ++i) {
+    for (; i < sorted_.size() && sorted_[i].page() / kPagesPerBlock == block.value; ++i) {
       const SortedFault& fault = sorted_[i];
-      summary.duplicates += fault.page == previous ? fault.instances : fault.instances - 1;
-      if (fault.page == previous) continue;  // the most intrusive access of the page came first
-      previous = fault.page;
-      const bool write = fault.access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
-      (write ? writes : reads).set(static_cast<unsigned>(fault.page % kPagesPerBlock));
+      summary.duplicates += fault.page() == previous ? fault.instances : fault.instances - 1;
+      if (fault.page() == previous) continue;  // the most intrusive access of the page came first
+      previous = fault.page();
+      (fault.write() ? writes : reads).set(static_cast<unsigned>(fault.page() % kPagesPerBlock));
     }
     const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
     summary.faulting_pages += serviced;
     ++summary.blocks;
   }
   if (!sorted_.empty()) {
-    summary.lowest_address = sorted_.front().page * kBasePageBytes;
-    summary.lowest_is_write = sorted_.front().access >= static_cast<std::uint8_t>(gmmu::FaultAccess::kWrite);
+    summary.lowest_address = sorted_.front().page() * kBasePageBytes;
+    summary.lowest_is_write = sorted_.front().write();
   }
   if (context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before) {
     work.spend(context_.costs().after_copies_ns);

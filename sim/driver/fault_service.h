@@ -38,9 +38,13 @@ class FaultService {
 
  private:
   struct SortedFault {
-    std::uint64_t page;
-    std::uint8_t access;
+    std::uint64_t key;  // page, then most intrusive first: one comparison sorts
     std::uint32_t instances;
+    static constexpr std::uint64_t kLeast = 7;
+    SortedFault(std::uint64_t page, gmmu::FaultAccess access, std::uint32_t count)
+        : key(page << 3 | (kLeast - static_cast<std::uint64_t>(access))), instances(count) {}
+    std::uint64_t page() const { return key >> 3; }
+    bool write() const { return (key & kLeast) <= kLeast - static_cast<std::uint64_t>(gmmu::FaultAccess::kWrite); }
   };
   // Pages of one block, by where they are to go.
   struct Destinations {

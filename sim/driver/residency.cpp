@@ -47,6 +47,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
+    work.spend(context_.costs().populate_page_ns * populated.count());
     work.await(ready);
   }
   if (!copied.empty()) {
