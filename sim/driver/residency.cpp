@@ -21,7 +21,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     const PageMask there = space.pages(b, gpu_processor(other)).resident & migration.pages();
     if (!there.empty()) {
       to_host(work, b,
-              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate});
+              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
     }
     if (!migration.duplicate) unmap_gpu(b, other, migration.pages());
   }
@@ -110,7 +110,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   host.resident |= absent;
   context_.host_resident_pages += absent.count();
-  if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
+  if (block.hints.accessed_by != 0 && !migration.staged) map_after_migration(context_, *this, work, b, absent);
 }
 
 void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {

@@ -14,6 +14,7 @@ struct Migration {
   PageMask prefetched;
   TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
   bool duplicate = false;                       // read duplication: sources keep their copies
+  bool staged = false;                          // to the host on the way to a GPU: nobody maps the pages there
 
   PageMask pages() const { return demanded | prefetched; }
 };

@@ -212,6 +212,17 @@ TEST(AccessedBy, RemoteMappingsEndWhenThePagesLeaveTheHost) {
   machine.check();
 }
 
+TEST(AccessedBy, NobodyMapsPagesThatOnlyPassThroughTheHost) {
+  Machine machine(1, tiny_system(3));
+  const BlockIndex a = machine.allocate();
+  machine.gpu_write(a, pages({0}), 2);
+  machine.advise(a, Advice::kSetAccessedBy, kGpu0);
+  machine.gpu_write(a, pages({0}), 1);
+  EXPECT_TRUE(machine.on_gpu(a, 0).mapped.empty());
+  EXPECT_TRUE(machine.events.remote_maps.empty());
+  machine.check();
+}
+
 TEST(ReadMostly, AReadMakesACopy) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
