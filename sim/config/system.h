@@ -133,8 +133,8 @@ struct DriverCosts {
   std::uint64_t push_run_ns = 150;            // per run in it
   std::uint64_t push_to_engine_ns = 1300;     // until the copy engine starts
   std::uint64_t push_gap_ns = 1250;           // between two pushes on one copy engine
-  std::uint64_t after_push_ns = 3400;         // CPU work of a block after its copies are pushed
-  std::uint64_t after_copies_ns = 6100;       // and of a batch in which something was copied
+  std::uint64_t after_push_ns = 1400;         // CPU work of a block after its copies are pushed
+  std::uint64_t after_copies_ns = 8100;       // and of a batch in which something was copied
   std::uint64_t map_block_ns = 3500;          // page-table entries, per block
   std::uint64_t map_page_ns = 5;              // and per 4 KB page made resident
   std::uint64_t populate_page_ns = 100;       // per 4 KB page that was resident nowhere
@@ -142,7 +142,7 @@ struct DriverCosts {
   std::uint64_t dma_map_chunk_ns = 0;         // first DMA mapping of a block's host chunk
   std::uint64_t replay_ns = 2000;             // end of the batch's work until the replay is issued
   std::uint64_t remote_map_ns = 2000;         // per block mapped remotely
-  std::uint64_t evict_chunk_ns = 12000;       // driver work of one eviction, without its copy
+  std::uint64_t evict_chunk_ns = 5100;        // driver work of one eviction, without its copy
   std::uint64_t host_populate_chunk_ns = 120000;  // allocate and zero a 2 MB host chunk
   std::uint64_t cpu_fault_ns = 20500;         // one CPU fault, without its copy
   std::uint64_t cpu_fault_page_ns = 195;      // per page made resident on the host
