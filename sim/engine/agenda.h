@@ -17,9 +17,9 @@ namespace uvmsim::engine {
 struct AgendaEvent {
   Nanoseconds time{};
   std::uint64_t sequence = 0;
-  std::uint64_t ticket = 0;
-  std::uint32_t subject = 0;
-  bool is_sm = false;
+  std::uint32_t ticket = 0;
+  std::uint32_t subject : 31 = 0;
+  std::uint32_t is_sm : 1 = 0;
   bool before(const AgendaEvent& o) const { return time != o.time ? time < o.time : sequence < o.sequence; }
 };
 
@@ -38,16 +38,34 @@ class Agenda {
     ++size_;
   }
   bool empty() const { return size_ == 0; }
-  Nanoseconds next_time() { return peek()->time; }
-  AgendaEvent pop() {
-    const AgendaEvent event = *peek();
-    if (best_ == kLanes) {
+  // Takes the first event unless it is later than `until`.
+  bool pop(AgendaEvent& event, Nanoseconds until) {
+    if (size_ == 0) return false;
+    const AgendaEvent* best = heap_.empty() ? nullptr : &heap_.top();
+    std::size_t source = kLanes;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if (rings_[lane].empty()) continue;
+      const AgendaEvent& front = rings_[lane].front();
+      if (best != nullptr && !front.before(*best)) continue;
+      best = &front;
+      source = lane;
+    }
+    if (best->time > until) return false;
+    event = *best;
+    if (source == kLanes) {
       heap_.pop();
     } else {
-      rings_[best_].pop();
+      rings_[source].pop();
     }
     --size_;
-    return event;
+    return true;
+  }
+  // Forgets everything; memory is kept.
+  void clear() {
+    for (Ring& ring : rings_) ring.clear();
+    while (!heap_.empty()) heap_.pop();
+    sequence_ = 0;
+    size_ = 0;
   }
 
  private:
@@ -67,6 +85,10 @@ class Agenda {
       events_.push_back(event);
     }
     void pop() { ++head_; }
+    void clear() {
+      events_.clear();
+      head_ = 0;
+    }
 
    private:
     std::vector<AgendaEvent> events_;
@@ -76,25 +98,10 @@ class Agenda {
     bool operator()(const AgendaEvent& a, const AgendaEvent& b) const { return b.before(a); }
   };
 
-  const AgendaEvent* peek() {
-    const AgendaEvent* best = nullptr;
-    best_ = kLanes;
-    if (!heap_.empty()) best = &heap_.top();
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if (rings_[lane].empty()) continue;
-      const AgendaEvent& front = rings_[lane].front();
-      if (best != nullptr && !front.before(*best)) continue;
-      best = &front;
-      best_ = lane;
-    }
-    return best;
-  }
-
   std::array<Ring, kLanes> rings_;
   std::priority_queue<AgendaEvent, std::vector<AgendaEvent>, Later> heap_;
   std::uint64_t sequence_ = 0;
   std::size_t size_ = 0;
-  std::size_t best_ = kLanes;
 };
 
 }  // namespace uvmsim::engine

@@ -17,6 +17,7 @@ class FaultLoop {
   FaultLoop(unsigned gpu, driver::DriverContext& context, driver::FaultService& service, EventQueue& events);
 
   gmmu::FaultBuffer& buffer() { return buffer_; }
+  KernelRun::Buffers& run_buffers() { return run_buffers_; }
   void attach(KernelRun& run) { runs_.push_back(&run); }
   void detach(KernelRun& run) { std::erase(runs_, &run); }
   bool has_runs() const { return !runs_.empty(); }
@@ -41,6 +42,7 @@ class FaultLoop {
   driver::FaultService& service_;
   EventQueue& events_;
   gmmu::FaultBuffer buffer_;
+  KernelRun::Buffers run_buffers_;
   std::vector<KernelRun*> runs_;
   State state_ = State::kIdle;
   std::uint32_t batches_this_service_ = 0;

@@ -330,17 +330,16 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
   const layout::Placement& placement = layout_.find(access.object);
   if (!placement.managed) return true;
   const std::uint64_t quantum = header_.quantum_bytes;
-  std::size_t position = 0;
   const auto touch = [&](std::uint64_t page, trace::AccessMode mode) {  // true: it faulted and time passed
-    if (position++ < host_access_position_) return false;
-    ++host_access_position_;
     const BlockIndex block = placement.blocks[page / kPagesPerBlock];
     const auto index = static_cast<unsigned>(page % kPagesPerBlock);
     const bool write = mode != trace::AccessMode::kRead;
     if (host_faults_->mapped(block, index, write)) return false;
     for (auto& loop : fault_loops_) loop->advance(events_.now());
     host_time_ = host_faults_->touch(block, index, write, host_time_);
-    if (!host_faults_->mapped(block, index, write)) --host_access_position_;  // it was throttled: once more
+    if (host_faults_->mapped(block, index, write)) ++host_access_page_;  // else it was throttled: once more
+    events_.schedule(host_time_, EventKind::kHost);
+    host_scheduled_ = true;
     return true;
   };
   const auto page_range = [&](std::uint64_t first, std::uint64_t count) {
@@ -352,28 +351,24 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
     return std::pair{(placement.offset + first * quantum) / kBasePageBytes,
                      (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes};
   };
-  for (const trace::Extent& extent : access.extents) {
+  // Goes on where the last fault interrupted it: item (extent or touch) and page within.
+  for (; host_access_item_ < access.extents.size() + access.touches.size(); ++host_access_item_, host_access_page_ = 0) {
+    trace::Extent extent;
+    if (host_access_item_ < access.extents.size()) {
+      extent = access.extents[host_access_item_];
+    } else {
+      const auto& [at, mode] = access.touches[host_access_item_ - access.extents.size()];
+      extent.first = at;
+      extent.count = 1;
+      extent.mode = mode;
+    }
     if (extent.count == 0) continue;
     const auto [first, end] = page_range(extent.first, extent.count);
-    for (std::uint64_t page = first; page < end; ++page) {
-      if (touch(page, extent.mode)) {
-        events_.schedule(host_time_, EventKind::kHost);
-        host_scheduled_ = true;
-        return false;
-      }
+    for (; first + host_access_page_ < end; ++host_access_page_) {
+      if (touch(first + host_access_page_, extent.mode)) return false;
     }
   }
-  for (const auto& [at, mode] : access.touches) {
-    const auto [first, end] = page_range(at, 1);
-    for (std::uint64_t page = first; page < end; ++page) {
-      if (touch(page, mode)) {
-        events_.schedule(host_time_, EventKind::kHost);
-        host_scheduled_ = true;
-        return false;
-      }
-    }
-  }
-  host_access_position_ = 0;
+  host_access_item_ = 0;
   return true;
 }
 

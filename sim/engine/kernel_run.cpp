@@ -1,6 +1,7 @@
 #include "sim/engine/kernel_run.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/common/check.h"
 #include "sim/engine/step_pages.h"
@@ -8,14 +9,21 @@
 namespace uvmsim::engine {
 
 KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
-                     gmmu::FaultBuffer& buffer, Counters& counters, std::uint64_t seed)
+                     gmmu::FaultBuffer& buffer, Counters& counters, Buffers& buffers, std::uint64_t seed)
     : work_(std::move(work)),
       gpu_(gpu),
       system_(system),
       space_(space),
       buffer_(buffer),
       counters_(counters),
+      buffers_(buffers),
       random_(seed) {}
+
+KernelRun::~KernelRun() {
+  if (lanes_.empty()) return;  // never started
+  agenda_.clear();
+  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(agenda_)});
+}
 
 bool KernelRun::operand_mapped(const Operand& operand) const {
   return std::all_of(operand.segments.begin(), operand.segments.end(), [&](const Segment& segment) {
@@ -37,10 +45,17 @@ bool KernelRun::all_mapped() const {
 
 void KernelRun::start(Nanoseconds now) {
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
+  if (!buffers_.kept.empty()) {
+    lanes_ = std::move(buffers_.kept.back().lanes);
+    sms_ = std::move(buffers_.kept.back().sms);
+    agenda_ = std::move(buffers_.kept.back().agenda);
+    buffers_.kept.pop_back();
+  }
+  for (Sm& sm : sms_) sm.reset();
   sms_.resize(sms);
   sm_order_.resize(sms);
   for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
-  lanes_.resize(work_.lanes);
+  lanes_.assign(work_.lanes, Lane{});
   end_ = now;
   fault_unit_free_ = now;
   unmap_epoch_ = space_.unmap_epoch();
@@ -70,9 +85,8 @@ bool KernelRun::take_unit(Lane& lane) {
   return true;
 }
 
-void KernelRun::step_once() {
-  const AgendaEvent event = agenda_.pop();
-  if (event.is_sm) {
+void KernelRun::step(const AgendaEvent& event) {
+  if (event.is_sm != 0) {
     Sm& sm = sms_[event.subject];
     if (sm.ticket != event.ticket) return;  // a replay overtook it
     sm.scheduled = false;
@@ -94,11 +108,14 @@ void KernelRun::step_once() {
 }
 
 void KernelRun::advance(Nanoseconds until) {
-  while (!agenda_.empty() && agenda_.next_time() <= until) step_once();
+  AgendaEvent event;
+  while (agenda_.pop(event, until)) step(event);
 }
 
 void KernelRun::advance_to_fault() {
-  while (!agenda_.empty() && buffer_.empty()) step_once();
+  constexpr Nanoseconds kEver(std::numeric_limits<std::int64_t>::max());
+  AgendaEvent event;
+  while (buffer_.empty() && agenda_.pop(event, kEver)) step(event);
 }
 
 void KernelRun::begin_part(Lane& lane) {
@@ -278,9 +295,7 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, Access& access, std::uint32
   const Nanoseconds arrival = fault_unit_free_;
   const gmmu::RawFault fault{arrival, PageIndex(access.index()), sm_index,
                              access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
-  for (std::uint32_t i = 0; i < raw; ++i) {
-    if (buffer_.put(fault) == gmmu::PutResult::kOverflow) ++counters_.overflowed_faults;
-  }
+  counters_.overflowed_faults += buffer_.put(fault, raw);
   if (warps > 1) fault_unit_free_ += ns(gmmu.fault_repeat_ns * (warps - 1));
   sm.raw += raw;
   return arrival;

@@ -21,26 +21,6 @@
 namespace uvmsim::engine {
 
 class KernelRun {
- public:
-  KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
-            gmmu::FaultBuffer& buffer, Counters& counters, std::uint64_t seed);
-
-  // True if every page is mapped, so that the kernel cannot fault as things are.
-  bool all_mapped() const;
-
-  void start(Nanoseconds now);
-  // The kernel computes up to and including `until`.
-  void advance(Nanoseconds until);
-  // The kernel computes until a fault is in the buffer or nothing is left to do.
-  void advance_to_fault();
-  // The driver issued a replay at `now`.
-  void replay(Nanoseconds now);
-
-  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
-  Nanoseconds end() const { return end_; }
-  const KernelWork& work() const { return work_; }
-
- private:
   // A unit at its place on an SM.
   struct Lane {
     std::uint64_t unit = 0;
@@ -82,14 +62,60 @@ class KernelRun {
     std::vector<Waiting> waiting;
     std::size_t next_waiting = 0;
     std::uint64_t last_page = ~std::uint64_t{0};
-    std::uint64_t ticket = 0;         // of its event on the agenda
+    std::uint32_t ticket = 0;         // of its event on the agenda
     std::uint32_t raw = 0;            // raw faults out
     std::uint32_t new_warps = 0;      // that raised faults since the last replay
     std::uint32_t new_lane = ~std::uint32_t{0};
     bool replayed = false;
     bool scheduled = false;
     bool blocked = false;
+
+    // As new, but with the memory of its queues.
+    void reset() {
+      Sm fresh;
+      fresh.outstanding.swap(outstanding);
+      fresh.retrying.swap(retrying);
+      fresh.waiting.swap(waiting);
+      fresh.outstanding.clear();
+      fresh.retrying.clear();
+      fresh.waiting.clear();
+      *this = std::move(fresh);
+    }
   };
+ public:
+  // Memory of finished kernels, for the next ones.
+  class Buffers {
+    friend class KernelRun;
+    struct Set {
+      std::vector<Lane> lanes;
+      std::vector<Sm> sms;
+      Agenda agenda;
+    };
+    std::vector<Set> kept;
+  };
+
+  KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
+            gmmu::FaultBuffer& buffer, Counters& counters, Buffers& buffers, std::uint64_t seed);
+  ~KernelRun();
+  KernelRun(const KernelRun&) = delete;
+  KernelRun& operator=(const KernelRun&) = delete;
+
+  // True if every page is mapped, so that the kernel cannot fault as things are.
+  bool all_mapped() const;
+
+  void start(Nanoseconds now);
+  // The kernel computes up to and including `until`.
+  void advance(Nanoseconds until);
+  // The kernel computes until a fault is in the buffer or nothing is left to do.
+  void advance_to_fault();
+  // The driver issued a replay at `now`.
+  void replay(Nanoseconds now);
+
+  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
+  Nanoseconds end() const { return end_; }
+  const KernelWork& work() const { return work_; }
+
+ private:
   // Delays with a queue of their own in the agenda.
   enum Delay : std::size_t { kLoads, kStep, kOther };
 
@@ -99,9 +125,9 @@ class KernelRun {
     return write ? mine.writable : mine.mapped;
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  void step_once();
-  void at(Nanoseconds time, Delay delay, std::uint32_t subject, bool is_sm, std::uint64_t ticket = 0) {
-    agenda_.add(delay, AgendaEvent{time, 0, ticket, subject, is_sm});
+  void step(const AgendaEvent& event);
+  void at(Nanoseconds time, Delay delay, std::uint32_t subject, bool is_sm, std::uint32_t ticket = 0) {
+    agenda_.add(delay, AgendaEvent{time, 0, ticket, subject & 0x7fffffffu, is_sm});
   }
   bool take_unit(Lane& lane);
   // The lane's next part: all its loads of a step, or all its stores.
@@ -127,6 +153,7 @@ class KernelRun {
   AddressSpace& space_;
   gmmu::FaultBuffer& buffer_;
   Counters& counters_;
+  Buffers& buffers_;
   Random random_;
   std::vector<Lane> lanes_;
   std::vector<Sm> sms_;

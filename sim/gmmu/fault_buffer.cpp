@@ -47,6 +47,21 @@ PutResult FaultBuffer::put(const RawFault& fault) {
   return PutResult::kAccepted;
 }
 
+std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
+  const bool in_order = put_ == cached_put_ || at(put_ - 1).arrival <= fault.arrival;
+  if (!in_order || depth_ - size() < count || !may_fault(fault.sm)) {  // one by one
+    std::uint32_t lost = 0;
+    for (; count != 0; --count) lost += put(fault) == PutResult::kOverflow ? 1 : 0;
+    return lost;
+  }
+  Outstanding& outstanding = outstanding_[fault.sm];
+  if (outstanding.replay != replay_) outstanding = {replay_, 0};
+  count = std::min(count, faults_per_sm_ - outstanding.faults);
+  outstanding.faults += count;
+  for (; count != 0; --count) at(put_++) = fault;
+  return 0;
+}
+
 void FaultBuffer::replayed() { ++replay_; }
 
 bool FaultBuffer::may_fault(std::uint32_t sm) const {

@@ -47,6 +47,8 @@ class FaultBuffer {
   // ring is sorted in before them, but never before what the driver has already seen. Equal times keep call order.
   // Occupancy is judged at the call: a fault put ahead of its time takes its place at once.
   PutResult put(const RawFault& fault);
+  // `count` equal faults. Returns how many were lost because the ring is full.
+  std::uint32_t put(const RawFault& fault, std::uint32_t count);
   // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
   void replayed();
   bool may_fault(std::uint32_t sm) const;

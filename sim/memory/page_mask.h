@@ -43,9 +43,16 @@ class PageMask {
   }
   constexpr bool full() const { return count() == kPagesPerBlock; }
   constexpr unsigned count() const {
-    unsigned n = 0;
-    for (const auto word : words_) n += static_cast<unsigned>(std::popcount(word));
-    return n;
+    // Counted in bytes side by side: without the popcount instruction, which not every machine has, it is faster.
+    std::uint64_t sum = 0;
+    for (std::uint64_t word : words_) {
+      word -= word >> 1 & 0x5555555555555555u;
+      word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+      sum += (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    }
+    // Up to 64 per byte: added in pairs, they need 16 bits.
+    sum = (sum & 0x00ff00ff00ff00ffu) + (sum >> 8 & 0x00ff00ff00ff00ffu);
+    return static_cast<unsigned>(sum * 0x0001000100010001u >> 48);
   }
   // Pages set in [first, first + count).
   constexpr unsigned count_range(unsigned first, unsigned count) const { return (*this & range(first, count)).count(); }
