@@ -137,8 +137,8 @@ class Engine {
   bool gap_paid_ = false;
   trace::Record record_;
   std::uint64_t record_number_ = 0;
-  std::size_t host_access_item_ = 0;      // of the HostAccess in progress: extent or touch
-  std::uint64_t host_access_page_ = 0;    // within it
+  std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
+  std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
   std::unordered_map<std::uint64_t, Nanoseconds> recorded_events_;  // completed cudaEventRecords
   std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;

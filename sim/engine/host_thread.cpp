@@ -352,7 +352,8 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
                      (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes};
   };
   // Goes on where the last fault interrupted it: item (extent or touch) and page within.
-  for (; host_access_item_ < access.extents.size() + access.touches.size(); ++host_access_item_, host_access_page_ = 0) {
+  for (; host_access_item_ < access.extents.size() + access.touches.size();
+       ++host_access_item_, host_access_page_ = 0) {
     trace::Extent extent;
     if (host_access_item_ < access.extents.size()) {
       extent = access.extents[host_access_item_];

@@ -38,9 +38,8 @@ bool KernelRun::all_mapped() const {
       if (!operand_mapped(operand)) return false;
     }
   }
-  return std::none_of(work_.touches.begin(), work_.touches.end(), [&](const PageRef& page) {
-    return !usable(page.block.value, page.write).test(page.page);
-  });
+  return std::none_of(work_.touches.begin(), work_.touches.end(),
+                      [&](const PageRef& page) { return !usable(page.block.value, page.write).test(page.page); });
 }
 
 void KernelRun::start(Nanoseconds now) {
@@ -256,8 +255,8 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   if (work_.explicit_touches && work_.lanes == 1) {
     time += std::max(work_.step, ns(lane.loaded ? costs.touch_ns : costs.touch_write_ns));
   } else {
-    const std::uint64_t turn = (lane.stored ? costs.store_ns : 0) +
-                               (lane.stored && lane.loaded ? costs.load_after_store_ns : 0);
+    const std::uint64_t turn =
+        (lane.stored ? costs.store_ns : 0) + (lane.stored && lane.loaded ? costs.load_after_store_ns : 0);
     time += std::max(work_.step, ns(turn));
   }
   lane.storing = lane.stored = lane.loaded = false;
@@ -322,7 +321,8 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
       lanes_[access.lane].raised += access.scattered ? 1 : 0;
       const Nanoseconds raised = raise(sm_index, access, access.raising, now);
       sm.outstanding.push_back(access);
-      const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
+      const std::uint64_t spacing =
+          access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
       continue_at(std::max(raised, now + ns(spacing)));
       return;
     }
@@ -374,9 +374,9 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
     ++lanes_[access.lane].raised;
     const Nanoseconds raised = raise(sm_index, access, 1, now);
     sm.outstanding.push_back(access);
-    const std::uint64_t spacing = access.scattered  ? gmmu.sm_page_spacing_ns
-                                  : sm.replayed     ? gmmu.sm_spacing_ns
-                                                    : gmmu.sm_first_spacing_ns;
+    const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns
+                                  : sm.replayed    ? gmmu.sm_spacing_ns
+                                                   : gmmu.sm_first_spacing_ns;
     continue_at(std::max(raised, now + ns(spacing)));
     return;
   }

@@ -1,11 +1,11 @@
 // A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
 //
-// Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and stays
-// outstanding; when the SM may raise no more, everything behind waits for the next replay. A replay makes the SMs, one
-// after another in an order that differs each time, try again what is outstanding and then what waits: after its first
-// replay an SM lets only one further warp raise new faults until the next one. README.md says what this was found from.
-// A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger than memory
-// makes progress.
+// Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and
+// stays outstanding; when the SM may raise no more, everything behind waits for the next replay. A replay makes the
+// SMs, one after another in an order that differs each time, try again what is outstanding and then what waits: after
+// its first replay an SM lets only one further warp raise new faults until the next one. README.md says what this was
+// found from. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
+// than memory makes progress.
 #pragma once
 
 #include <cstdint>
@@ -62,9 +62,9 @@ class KernelRun {
     std::vector<Waiting> waiting;
     std::size_t next_waiting = 0;
     std::uint64_t last_page = ~std::uint64_t{0};
-    std::uint32_t ticket = 0;         // of its event on the agenda
-    std::uint32_t raw = 0;            // raw faults out
-    std::uint32_t new_warps = 0;      // that raised faults since the last replay
+    std::uint32_t ticket = 0;     // of its event on the agenda
+    std::uint32_t raw = 0;        // raw faults out
+    std::uint32_t new_warps = 0;  // that raised faults since the last replay
     std::uint32_t new_lane = ~std::uint32_t{0};
     bool replayed = false;
     bool scheduled = false;
@@ -82,6 +82,7 @@ class KernelRun {
       *this = std::move(fresh);
     }
   };
+
  public:
   // Memory of finished kernels, for the next ones.
   class Buffers {

@@ -66,7 +66,7 @@ enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kThreads };
 // Units [first_unit, first_unit + units) share these operands: the whole kernel, or one phase.
 struct Section {
   std::uint64_t first_unit = 0, units = 0;
-  std::uint32_t steps = 1;  // of one unit
+  std::uint32_t steps = 1;    // of one unit
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
   bool loads = false, stores = false;
@@ -90,12 +90,12 @@ struct KernelWork {
   Pattern pattern = Pattern::kSlices;
   std::vector<Section> sections;
   std::uint64_t units = 0;
-  std::uint32_t lanes = 1;              // units resident at once
+  std::uint32_t lanes = 1;               // units resident at once
   std::uint32_t lanes_per_sm_group = 1;  // consecutive lanes on one SM (warps of a block)
   std::uint32_t warps = 1;               // of a unit
   bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
   TileShape tile;
-  Nanoseconds step{};                    // compute per step
+  Nanoseconds step{};  // compute per step
   // threads
   bool explicit_touches = false;
   std::vector<PageRef> touches;

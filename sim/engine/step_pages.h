@@ -10,7 +10,8 @@ namespace uvmsim::engine {
 inline constexpr std::uint32_t kWarpThreads = 32;
 inline constexpr std::uint64_t kTileMarchPages = 16;  // tile kernels march in steps of 64 KB
 
-// f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many pages.
+// f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
+// pages.
 template <class F>
 void slice_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
@@ -164,10 +165,14 @@ template <class F>
 void for_each_page(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                    F&& f) {
   switch (work.pattern) {
-    case Pattern::kSlices: return slice_pages(work, section, unit, step, stores, f);
-    case Pattern::kStride: return stride_pages(work, section, unit, step, stores, f);
-    case Pattern::kTiles: return tile_pages(work, section, unit, step, stores, f);
-    case Pattern::kThreads: return thread_pages(work, section, unit, step, stores, f);
+    case Pattern::kSlices:
+      return slice_pages(work, section, unit, step, stores, f);
+    case Pattern::kStride:
+      return stride_pages(work, section, unit, step, stores, f);
+    case Pattern::kTiles:
+      return tile_pages(work, section, unit, step, stores, f);
+    case Pattern::kThreads:
+      return thread_pages(work, section, unit, step, stores, f);
   }
 }
 
