@@ -171,9 +171,7 @@ inline constexpr Field<DriverConfig> kDriver[] = {
     {"thrashing_epoch_ns", &DriverConfig::thrashing_epoch_ns, kCost, "quiet time that resets a block"},
     {"thrashing_pin_ns", &DriverConfig::thrashing_pin_ns, kCost, "time that a page stays pinned; 0 = for ever"},
     {"thrashing_max_resets", &DriverConfig::thrashing_max_resets, {0, kMillion}, "resets of a block"},
-    {"thrashing_adaptive_lapse",
-     &DriverConfig::thrashing_adaptive_lapse,
-     kSwitch,
+    {"thrashing_adaptive_lapse", &DriverConfig::thrashing_adaptive_lapse, kSwitch,
      "the lapse grows with what is found thrashing (driver 590 and later)"},
     {"access_counter_migration", &DriverConfig::access_counter_migration, kSwitch, "migrate by access counters"},
     {"access_counter_threshold", &DriverConfig::access_counter_threshold, {1, 65535}, "accesses per notification"},
@@ -182,7 +180,8 @@ inline constexpr Field<DriverConfig> kDriver[] = {
 
 inline constexpr Field<DriverCosts> kCosts[] = {
     {"wakeup_ns", &DriverCosts::wakeup_ns, kCost, "a fault's arrival until the sleeping service thread reads PUT"},
-    {"late_interrupt_ns", &DriverCosts::late_interrupt_ns, kCost, "more, when a service period ended with faults waiting"},
+    {"late_interrupt_ns", &DriverCosts::late_interrupt_ns, kCost,
+     "more, when a service period ended with faults waiting"},
     {"first_fault_ns", &DriverCosts::first_fault_ns, kCost, "the same for the first fault of all, and the most"},
     {"sleep_after_ns", &DriverCosts::sleep_after_ns, kCost, "sleep of the service thread after which it wakes later"},
     {"sleep_doubling_ns", &DriverCosts::sleep_doubling_ns, kCost, "by this per doubling of its sleep"},

@@ -42,18 +42,18 @@ struct GmmuConfig {
   std::uint64_t walk_level_ns = 120;          // one memory read of a walk
   std::uint32_t fault_buffer_entries = 6144;  // raw faults the hardware buffer holds
   // How SMs raise faults. Found by replaying what each batch held in the ground truth; see sim/engine/README.md.
-  std::uint32_t faults_per_sm = 14;                // raw faults one SM may have outstanding
-  std::uint32_t faults_per_warp_access = 2;        // raw faults of one warp's contiguous access to one page
-  std::uint32_t fresh_pages_per_instruction = 7;   // pages a scattered access may have out before its first replay
-  std::uint32_t new_warps_per_replay = 1;          // warps of an SM whose first faults one replay lets through
-  std::uint64_t fault_page_ns = 28;                // the GPU's fault unit: a raw fault on another page than before
-  std::uint64_t fault_repeat_ns = 5;               // a raw fault on the SM's last page
-  std::uint64_t sm_first_spacing_ns = 3200;        // between faulting warps of one SM before its first replay
-  std::uint64_t sm_spacing_ns = 240;               // between new faults of one SM afterwards
-  std::uint64_t sm_retry_spacing_ns = 80;          // between retried faults of one SM
-  std::uint64_t sm_page_spacing_ns = 50;           // between pages of one scattered access
-  std::uint64_t replay_jitter_ns = 200;            // a replay reaches each SM within this
-  std::uint64_t replay_sm_ns = 3;                  // and one SM after another
+  std::uint32_t faults_per_sm = 14;               // raw faults one SM may have outstanding
+  std::uint32_t faults_per_warp_access = 2;       // raw faults of one warp's contiguous access to one page
+  std::uint32_t fresh_pages_per_instruction = 7;  // pages a scattered access may have out before its first replay
+  std::uint32_t new_warps_per_replay = 1;         // warps of an SM whose first faults one replay lets through
+  std::uint64_t fault_page_ns = 28;               // the GPU's fault unit: a raw fault on another page than before
+  std::uint64_t fault_repeat_ns = 5;              // a raw fault on the SM's last page
+  std::uint64_t sm_first_spacing_ns = 3200;       // between faulting warps of one SM before its first replay
+  std::uint64_t sm_spacing_ns = 240;              // between new faults of one SM afterwards
+  std::uint64_t sm_retry_spacing_ns = 80;         // between retried faults of one SM
+  std::uint64_t sm_page_spacing_ns = 50;          // between pages of one scattered access
+  std::uint64_t replay_jitter_ns = 200;           // a replay reaches each SM within this
+  std::uint64_t replay_sm_ns = 3;                 // and one SM after another
 };
 
 // One direction of a link, as measured: time of a transfer of n bytes = latency + n / bandwidth.
@@ -113,55 +113,55 @@ struct DriverConfig {
 
 // What the driver's steps cost. `configs/README.md` says how each was fitted.
 struct DriverCosts {
-  std::uint64_t wakeup_ns = 8000;             // a fault's arrival until the sleeping service thread reads PUT
-  std::uint64_t late_interrupt_ns = 180000;   // more, when a service period ended with faults waiting
-  std::uint64_t first_fault_ns = 265000;      // the same for the first fault of all, and the most
+  std::uint64_t wakeup_ns = 8000;            // a fault's arrival until the sleeping service thread reads PUT
+  std::uint64_t late_interrupt_ns = 180000;  // more, when a service period ended with faults waiting
+  std::uint64_t first_fault_ns = 265000;     // the same for the first fault of all, and the most
   // A thread that slept longer than sleep_after_ns wakes later, by sleep_doubling_ns per doubling of its sleep, up to
   // first_fault_ns.
   std::uint64_t sleep_after_ns = 50000;
   std::uint64_t sleep_doubling_ns = 21000;
-  std::uint64_t poll_read_ns = 2000;          // after a replay until the service thread reads PUT again
-  std::uint64_t batch_ns = 2300;              // fetch and preprocess a batch
-  std::uint64_t raw_fault_ns = 64;            // per raw entry fetched
-  std::uint64_t fault_entry_ns = 400;         // per entry left after coalescing
-  std::uint64_t stale_block_ns = 480;         // per VA block in the batch, all of it served before
-  std::uint64_t block_ns = 1600;              // per VA block with faults to serve
-  std::uint64_t new_chunk_ns = 6000;          // first population of a block on the GPU: chunk and page tables
-  std::uint64_t unmap_host_run_ns = 3000;     // per contiguous run of pages that the CPU has mapped
-  std::uint64_t unmap_host_page_ns = 120;        // and per page in it
-  std::uint64_t push_ns = 2500;               // a push of copies
-  std::uint64_t push_run_ns = 150;            // per run in it
-  std::uint64_t push_to_engine_ns = 1300;     // until the copy engine starts
-  std::uint64_t push_gap_ns = 1250;           // between two pushes on one copy engine
-  std::uint64_t after_push_ns = 1400;         // CPU work of a block after its copies are pushed
-  std::uint64_t after_copies_ns = 8100;       // and of a batch in which something was copied
-  std::uint64_t map_block_ns = 3500;          // page-table entries, per block
-  std::uint64_t map_page_ns = 5;              // and per 4 KB page made resident
-  std::uint64_t populate_page_ns = 100;       // per 4 KB page that was resident nowhere
-  std::uint64_t copies_done_ns = 2500;        // last copy until the GPU is ready for the replay
-  std::uint64_t dma_map_chunk_ns = 0;         // first DMA mapping of a block's host chunk
-  std::uint64_t replay_ns = 2000;             // end of the batch's work until the replay is issued
-  std::uint64_t remote_map_ns = 2000;         // per block mapped remotely
-  std::uint64_t evict_chunk_ns = 5100;        // driver work of one eviction, without its copy
+  std::uint64_t poll_read_ns = 2000;              // after a replay until the service thread reads PUT again
+  std::uint64_t batch_ns = 2300;                  // fetch and preprocess a batch
+  std::uint64_t raw_fault_ns = 64;                // per raw entry fetched
+  std::uint64_t fault_entry_ns = 400;             // per entry left after coalescing
+  std::uint64_t stale_block_ns = 480;             // per VA block in the batch, all of it served before
+  std::uint64_t block_ns = 1600;                  // per VA block with faults to serve
+  std::uint64_t new_chunk_ns = 6000;              // first population of a block on the GPU: chunk and page tables
+  std::uint64_t unmap_host_run_ns = 3000;         // per contiguous run of pages that the CPU has mapped
+  std::uint64_t unmap_host_page_ns = 120;         // and per page in it
+  std::uint64_t push_ns = 2500;                   // a push of copies
+  std::uint64_t push_run_ns = 150;                // per run in it
+  std::uint64_t push_to_engine_ns = 1300;         // until the copy engine starts
+  std::uint64_t push_gap_ns = 1250;               // between two pushes on one copy engine
+  std::uint64_t after_push_ns = 1400;             // CPU work of a block after its copies are pushed
+  std::uint64_t after_copies_ns = 8100;           // and of a batch in which something was copied
+  std::uint64_t map_block_ns = 3500;              // page-table entries, per block
+  std::uint64_t map_page_ns = 5;                  // and per 4 KB page made resident
+  std::uint64_t populate_page_ns = 100;           // per 4 KB page that was resident nowhere
+  std::uint64_t copies_done_ns = 2500;            // last copy until the GPU is ready for the replay
+  std::uint64_t dma_map_chunk_ns = 0;             // first DMA mapping of a block's host chunk
+  std::uint64_t replay_ns = 2000;                 // end of the batch's work until the replay is issued
+  std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
+  std::uint64_t evict_chunk_ns = 5100;            // driver work of one eviction, without its copy
   std::uint64_t host_populate_chunk_ns = 120000;  // allocate and zero a 2 MB host chunk
-  std::uint64_t cpu_fault_ns = 20500;         // one CPU fault, without its copy
-  std::uint64_t cpu_fault_page_ns = 195;      // per page made resident on the host
-  std::uint64_t prefetch_call_block_ns = 6000;  // cudaMemPrefetchAsync, per block
+  std::uint64_t cpu_fault_ns = 20500;             // one CPU fault, without its copy
+  std::uint64_t cpu_fault_page_ns = 195;          // per page made resident on the host
+  std::uint64_t prefetch_call_block_ns = 6000;    // cudaMemPrefetchAsync, per block
 };
 
 // What the GPU and the host program pay outside the driver.
 struct RuntimeCosts {
-  std::uint64_t launch_ns = 4000;        // host time of a kernel launch
-  std::uint64_t kernel_start_ns = 2000;  // launch until the first instruction
-  std::uint64_t synchronize_ns = 4000;   // return of a synchronising call
-  std::uint64_t touch_ns = 600;          // a lone thread's dependent load from another page
-  std::uint64_t touch_write_ns = 420;    // its store to one
-  std::uint64_t load_ns = 200;           // loads of a warp, many warps running
-  std::uint64_t store_ns = 25;           // its stores
+  std::uint64_t launch_ns = 4000;            // host time of a kernel launch
+  std::uint64_t kernel_start_ns = 2000;      // launch until the first instruction
+  std::uint64_t synchronize_ns = 4000;       // return of a synchronising call
+  std::uint64_t touch_ns = 600;              // a lone thread's dependent load from another page
+  std::uint64_t touch_write_ns = 420;        // its store to one
+  std::uint64_t load_ns = 200;               // loads of a warp, many warps running
+  std::uint64_t store_ns = 25;               // its stores
   std::uint64_t load_after_store_ns = 1410;  // before a load that follows a store
-  std::uint64_t block_start_ns = 1000;   // a finished thread block's place is taken by the next
-  std::uint64_t block_launch_ns = 4;     // between the first thread blocks of a kernel
-  std::uint64_t allocate_ns = 6800;      // cudaMallocManaged
+  std::uint64_t block_start_ns = 1000;       // a finished thread block's place is taken by the next
+  std::uint64_t block_launch_ns = 4;         // between the first thread blocks of a kernel
+  std::uint64_t allocate_ns = 6800;          // cudaMallocManaged
   std::uint64_t allocate_ns_per_gib = 8500;
   std::uint64_t free_ns = 6500;           // cudaFree of managed memory, untouched
   std::uint64_t free_touched_ns = 22000;  // cudaFree of managed memory that was populated

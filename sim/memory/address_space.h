@@ -22,7 +22,8 @@ struct ProcessorPages {
   PageMask writable;  // that entry allows writes; subset of mapped
 };
 
-// What cudaMemAdvise set. The driver keeps this per VA range and splits ranges at hint boundaries; here it is per block.
+// What cudaMemAdvise set. The driver keeps this per VA range and splits ranges at hint boundaries; here it is per
+// block.
 struct Hints {
   ProcessorId preferred = kNoProcessor;
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
@@ -33,11 +34,11 @@ struct Hints {
 struct VaBlock {
   PageMask read_duplicated;
   PageMask discarded;
-  PageMask evicted;       // left a GPU by eviction since they were last there
-  PageMask host_backed;   // pages with a host page allocated (kept until the block is freed)
+  PageMask evicted;                            // left a GPU by eviction since they were last there
+  PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
   Hints hints;
-  std::uint32_t dma_mapped = 0;  // ProcessorId::bit() of GPUs whose DMA engines know the host pages
+  std::uint32_t dma_mapped = 0;   // ProcessorId::bit() of GPUs whose DMA engines know the host pages
   std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block
   ProcessorId last_fault_destination = kNoProcessor;
   std::uint32_t fault_migrations = 0;  // to that destination, in pages
@@ -75,7 +76,7 @@ class AddressSpace {
   unsigned processors_;
   std::uint64_t unmap_epoch_ = 0;
   std::vector<VaBlock> blocks_;
-  std::vector<ProcessorPages> pages_;  // [block][processor]
+  std::vector<ProcessorPages> pages_;            // [block][processor]
   std::map<std::uint64_t, std::uint64_t> free_;  // first block -> count, coalesced
 };
 

@@ -1,7 +1,7 @@
 // The physical memory of one GPU that managed data may use: root chunks of 2 MB.
 //
-// A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations) share
-// root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
+// A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)
+// share root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
 // sub-chunks; the difference is at most 60 KB per allocation.)
 #pragma once
 
@@ -23,7 +23,7 @@ struct RootChunk {
   std::uint64_t block = kNoBlock;  // owner of a whole chunk
   ChunkState state = ChunkState::kFree;
   bool split = false;
-  bool zeroed = true;           // fresh from the physical allocator, no memset needed
+  bool zeroed = true;            // fresh from the physical allocator, no memset needed
   std::uint32_t used_slots = 0;  // of a split chunk, bit per 64 KB
   Nanoseconds ready{};           // when the copy that emptied it is done
   std::unique_ptr<std::array<std::uint64_t, kBigPagesPerBlock>> slot_owner;  // of a split chunk
@@ -91,8 +91,8 @@ class GpuMemory {
  private:
   using Slots = std::array<SlotId, kBigPagesPerBlock>;
   std::vector<RootChunk> chunks_;
-  std::vector<std::uint32_t> free_;    // stack
-  std::vector<ChunkId> whole_;         // by block
+  std::vector<std::uint32_t> free_;            // stack
+  std::vector<ChunkId> whole_;                 // by block
   std::vector<std::unique_ptr<Slots>> slots_;  // by block, only for short blocks
   std::vector<std::uint32_t> partly_used_;     // split chunks with a free slot, in order of splitting
 };
