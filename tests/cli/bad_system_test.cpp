@@ -59,13 +59,13 @@ TEST_F(BadSystem, UnknownKey) {
 
 TEST_F(BadSystem, WrongTypeOrUnit) {
   auto json = system();
-  json["costs"]["batch_ns"]["value"] = "6 MB";
+  json["costs"]["batch_ns"] = "6 MB";
   expect_error(json.dump(), {"batch_ns", "6 MB", "ns"});
-  json["costs"]["batch_ns"]["value"] = true;
+  json["costs"]["batch_ns"] = true;
   expect_error(json.dump(), {"batch_ns"});
-  json["costs"]["batch_ns"]["value"] = -5;
+  json["costs"]["batch_ns"] = -5;
   expect_error(json.dump(), {"batch_ns", "-5"});
-  json["costs"]["batch_ns"]["value"] = 1.5;
+  json["costs"]["batch_ns"] = 1.5;
   expect_error(json.dump(), {"batch_ns"});
 }
 

@@ -94,21 +94,5 @@ TEST_F(MeasuredH200, Calls) {
   }
 }
 
-TEST_F(MeasuredH200, Translation) {
-  constexpr double kNanosecondsPerCycle = 1 / 1.98;
-  const GmmuConfig& gmmu = config_.gmmu;
-  for (const auto& row : table("tlb_h200.txt", "pages ", 3)) {
-    const double extra_ns = (row[1] - row[2]) * kNanosecondsPerCycle;
-    double predicted = 0;
-    if (row[0] >= 2 * gmmu.l1_tlb_entries) {
-      const double misses = std::max(0.0, 1 - gmmu.l2_tlb_entries / row[0]);
-      predicted = static_cast<double>(gmmu.l2_tlb_hit_ns) + misses * static_cast<double>(gmmu.walk_level_ns);
-    }
-    if (row[0] >= 24) {  // the first rows differ by where the few lines lie in L2
-      EXPECT_NEAR(predicted, extra_ns, 5) << row[0] << " pages";
-    }
-  }
-}
-
 }  // namespace
 }  // namespace uvmsim::config
