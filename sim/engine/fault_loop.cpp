@@ -47,7 +47,8 @@ void FaultLoop::wake(bool faults_waiting) {
   } else if (faults_waiting) {
     delay += ns(costs.late_interrupt_ns);
   } else if (gap > ns(costs.sleep_after_ns) && costs.sleep_after_ns != 0) {
-    const std::uint64_t doublings = log2_1024(static_cast<std::uint64_t>(gap.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
+    const std::uint64_t doublings =
+        log2_1024(static_cast<std::uint64_t>(gap.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
     delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
   }
   state_ = State::kFetching;

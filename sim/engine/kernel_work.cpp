@@ -73,7 +73,8 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
     operand->whole_blocks = true;
     for (std::size_t i = 0; i < segments.size(); ++i) {
       if (i != 0 && segments[i].first != 0) operand->whole_blocks = false;
-      if (i + 1 != segments.size() && segments[i].first + segments[i].count != kPagesPerBlock) operand->whole_blocks = false;
+      if (i + 1 != segments.size() && segments[i].first + segments[i].count != kPagesPerBlock)
+        operand->whole_blocks = false;
     }
     operands.push_back(std::move(*operand));
   }
@@ -223,7 +224,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
       case Pattern::kStride: {
         const std::uint64_t width = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
         work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / (threads * width));
-        section.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(ceil_div(work.chunk, section.units), 1u << 30));
+        section.steps =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(ceil_div(work.chunk, section.units), 1u << 30));
         break;
       }
       case Pattern::kTiles:
@@ -243,8 +245,9 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
   }
   work.lanes = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
-  work.step = Nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) *
-                                                    work.lanes / std::max<std::uint64_t>(steps, 1)));
+  work.step =
+      Nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) *
+                                            work.lanes / std::max<std::uint64_t>(steps, 1)));
 }
 
 }  // namespace
@@ -288,11 +291,10 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
                        const config::SystemConfig& system) {
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
-  const std::uint32_t resident_blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      kernel.grid.count(), std::uint64_t{blocks_per_sm(gpu, kernel)} * gpu.sm_count));
+  const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(kernel.grid.count(), std::uint64_t{blocks_per_sm(gpu, kernel)} * gpu.sm_count));
   KernelWork work;
-  if (kernel.phases.empty() &&
-      (!kernel.touches.empty() || kernel.distribution == trace::Distribution::kThreadChunk)) {
+  if (kernel.phases.empty() && (!kernel.touches.empty() || kernel.distribution == trace::Distribution::kThreadChunk)) {
     plan_threads(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u));
     const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
