@@ -22,7 +22,7 @@ struct Program {
 Program load_program(const std::string& path);
 
 // `kernels` launches that read and write all of one object of `bytes`, the host having written it when `host_data`;
-// objects of thread blocks without data elsewhere are populated on first touch. `spread` says how the pages are spread
+`spread` says how the pages are spread
 // over threads.
 struct ScanOptions {
   std::uint64_t bytes = 0;
