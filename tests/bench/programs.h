@@ -21,9 +21,8 @@ struct Program {
 // Reads a whole trace file. Throws InputError.
 Program load_program(const std::string& path);
 
-// `kernels` launches that read and write all of one object of `bytes`, the host having written it when `host_data`;
-`spread` says how the pages are spread
-// over threads.
+// `kernels` launches that read and write all of one object of `bytes`, which the host wrote before when `host_data`.
+// `spread`: how the pages are spread over threads.
 struct ScanOptions {
   std::uint64_t bytes = 0;
   std::uint64_t kernels = 1;
