@@ -149,7 +149,9 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     // A read fault maps for writing too when that takes nothing from anybody; not under read duplication.
     PageMask writable = to.local;
     if (!duplicate_prefetch) writable |= prefetched;
-    residency_.map_local(work, b, gpu, to_gpu | prefetched, writable - block.read_duplicated);
+    // Where duplicated and written pages of a short block come in turn, the second may push the first out again.
+    const PageMask here = (to_gpu | prefetched) & mine.resident;
+    residency_.map_local(work, b, gpu, here, writable - block.read_duplicated);
   }
   if (!to.host.empty()) {
     PageMask prefetched;

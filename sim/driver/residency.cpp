@@ -23,7 +23,6 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       to_host(work, b,
               {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
     }
-    if (!migration.duplicate) unmap_gpu(b, other, migration.pages());
   }
 
   // First, because a short block may lose pages of its own to the evictions that this takes.
@@ -40,6 +39,9 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
     });
     host.mapped -= migration.pages();
+    for (unsigned other = 0; other < space.gpu_count(); ++other) {
+      if (other != gpu) unmap_gpu(b, other, migration.pages());
+    }
   }
   host.writable -= migration.pages();
   unmap_gpu(b, gpu, absent);  // remote mappings
@@ -64,7 +66,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   block.evicted -= absent;
 
   if (migration.duplicate) {
-    block.read_duplicated |= copied;
+    block.read_duplicated |= absent & host.resident;
   } else {
     context_.host_resident_pages -= (host.resident & migration.pages()).count();
     host.resident -= migration.pages();
@@ -94,16 +96,11 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
            migration.prefetched & copied, migration.cause);
     }
     if (migration.duplicate) {
-      block.read_duplicated |= copied;
+      block.read_duplicated |= absent & theirs.resident;
       theirs.writable -= migration.pages();
       space.note_unmap();
     } else {
-      const PageMask gone = theirs.resident & migration.pages();
-      if (gone.empty()) continue;
-      theirs.resident -= gone;
-      context_.gpus[gpu].resident_pages -= gone.count();
-      drop_backing_if_empty(b, gpu);
-      emit_residency(gpu, work.done());
+      drop_copies(work, b, gpu, migration.pages());
     }
   }
   if (!migration.duplicate) block.read_duplicated -= migration.pages();
@@ -111,6 +108,17 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   host.resident |= absent;
   context_.host_resident_pages += absent.count();
   if (block.hints.accessed_by != 0 && !migration.staged) map_after_migration(context_, *this, work, b, absent);
+}
+
+// The GPU's copies are void. Its mappings of them are gone already.
+void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
+  const PageMask gone = theirs.resident & pages;
+  if (gone.empty()) return;
+  theirs.resident -= gone;
+  context_.gpus[gpu].resident_pages -= gone.count();
+  drop_backing_if_empty(b, gpu);
+  emit_residency(gpu, work.done());
 }
 
 void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
@@ -186,6 +194,13 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
       host.resident |= copied;
       context_.host_resident_pages += copied.count();
       copied_bytes += copied.count() * kBasePageBytes;
+    }
+    // The host becomes the only holder, also of duplicated pages.
+    const PageMask duplicated = gone & block.read_duplicated;
+    for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
+      if (other == gpu) continue;
+      unmap_gpu(b, other, duplicated);
+      drop_copies(work, b, other, duplicated);
     }
     block.evicted |= gone;
     block.read_duplicated -= gone;

@@ -60,6 +60,7 @@ class Residency final : private policy::EvictionQueries {
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
   void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,
             const PageMask& demanded, const PageMask& prefetched, TransferCause cause);
+  void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes);
   void unpin(unsigned gpu);
   void drop_backing_if_empty(BlockIndex block, unsigned gpu);

@@ -36,11 +36,11 @@ TEST(PrefetchCall, PopulatesWhatNobodyTouched) {
 TEST(PrefetchCall, Vector12RefreshesEveryBlockOfTheRange) {
   Machine machine(4);
   std::vector<BlockIndex> block;
-  for (int i = 0; i < 8; ++i) block.push_back(machine.allocate());
-  for (int i = 0; i < 4; ++i) machine.gpu_read(block[3 - i], pages({0}));  // oldest: 3, 2, 1, 0
-  machine.prefetch({block[1], block[2], block[3]}, kGpu0);                 // oldest: 0, then 1, 2, 3
+  for (std::size_t i = 0; i < 8; ++i) block.push_back(machine.allocate());
+  for (std::size_t i = 0; i < 4; ++i) machine.gpu_read(block[3 - i], pages({0}));  // oldest: 3, 2, 1, 0
+  machine.prefetch({block[1], block[2], block[3]}, kGpu0);                         // oldest: 0, then 1, 2, 3
   machine.events.clear();
-  for (int i = 4; i < 8; ++i) machine.gpu_read(block[i], pages({0}));
+  for (std::size_t i = 4; i < 8; ++i) machine.gpu_read(block[i], pages({0}));
   ASSERT_EQ(machine.events.evictions.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(machine.events.evictions[i].address, virtual_address(block[i], 0));

@@ -1,0 +1,137 @@
+// Random programs on small machines: whatever happens, the books agree and every access is served in the end.
+#include <gtest/gtest.h>
+
+#include "sim/common/random.h"
+#include "tests/driver/driver_harness.h"
+
+namespace uvmsim::driver {
+namespace {
+
+struct Setting {
+  unsigned gpus;
+  std::uint32_t chunks;
+  bool access_counters;
+  bool large_host_pages;
+  std::uint64_t seed;
+};
+
+class RandomHistory : public testing::TestWithParam<Setting> {};
+
+config::SystemConfig system_of(const Setting& setting) {
+  config::SystemConfig system = tiny_system(setting.gpus);
+  system.driver.access_counter_migration = setting.access_counters;
+  system.host.large_pages = setting.large_host_pages;
+  return system;
+}
+
+PageMask random_pages(Random& random, const VaBlock& block) {
+  PageMask mask;
+  const auto size = static_cast<unsigned>(block.end_page - block.first_page);
+  for (std::uint64_t runs = 1 + random.below(3); runs > 0; --runs) {
+    const auto first = static_cast<unsigned>(random.below(size));
+    const auto count = static_cast<unsigned>(1 + random.below(std::min<std::uint64_t>(size - first, 40)));
+    mask.set_range(block.first_page + first, count);
+  }
+  return mask;
+}
+
+TEST_P(RandomHistory, TheBooksAgree) {
+  const Setting& setting = GetParam();
+  Machine machine(setting.chunks, system_of(setting));
+  Random random(setting.seed);
+  // Two full blocks each, a short one, one that begins within its block.
+  std::vector<BlockIndex> blocks;
+  const auto add = [&](std::uint64_t bytes, std::uint64_t offset) {
+    const BlockIndex first = machine.allocate(bytes, offset);
+    const std::uint64_t count = (offset + bytes + kBlockBytes - 1) / kBlockBytes;
+    for (std::uint64_t i = 0; i < count; ++i) blocks.emplace_back(first.value + i);
+  };
+  add(2 * kBlockBytes, 0);
+  add(kBlockBytes + 5 * kBasePageBytes, 0);
+  add(600 * 1024, 0);
+  add(1400 * 1024, 1024 * 1024);
+
+  constexpr int kSteps = 1500;
+  for (int step = 0; step < kSteps; ++step) {
+    const BlockIndex block = blocks[random.below(blocks.size())];
+    const auto gpu = static_cast<unsigned>(random.below(setting.gpus));
+    const PageMask some = random_pages(random, machine.space.block(block));
+    const ProcessorId processor = random.below(2) == 0 ? kHost : gpu_processor(gpu);
+    switch (random.below(13)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
+        const bool write = random.below(2) == 0;
+        for (int tries = 0;; ++tries) {
+          ASSERT_LT(tries, 10000) << "step " << step << ": the GPU never gets its pages";
+          machine.gpu_access(block, some, write, gpu);
+          const ProcessorPages& mine = machine.on_gpu(block, gpu);
+          if ((write ? mine.writable : mine.mapped).contains(some)) break;
+        }
+        break;
+      }
+      case 4:
+      case 5: {
+        const bool write = random.below(2) == 0;
+        some.for_each([&](unsigned page) { machine.cpu_access(block, page, write); });
+        break;
+      }
+      case 6:
+        machine.prefetch({block}, processor);
+        break;
+      case 7:
+        machine.prefetch({blocks[0], blocks[1], blocks[2]}, processor);
+        break;
+      case 8:
+        machine.advise(block, static_cast<trace::Advice>(random.below(6)), processor);
+        break;
+      case 9:
+        if (random.below(2) == 0) {
+          machine.discard(block, some);
+        } else {
+          machine.residency.discard(block, some, false);
+        }
+        break;
+      case 10:  // a quarrel
+        for (int i = 0; i < 10; ++i) {
+          const unsigned page = some.next_set(0);
+          machine.gpu_access(block, pages({page}), true, gpu);
+          machine.cpu_access(block, page, true);
+        }
+        break;
+      case 11: {
+        const PageMask remote = machine.on_gpu(block, gpu).mapped - machine.on_gpu(block, gpu).resident;
+        machine.access_counters.on_remote_access(gpu, block, remote, 1 + random.below(500));
+        machine.advance_to(machine.access_counters.service(gpu, machine.now));
+        break;
+      }
+      default:
+        machine.wait(microseconds(static_cast<std::int64_t>(random.below(200000))));
+        expire_pins(machine.context, machine.residency, machine.thrashing, machine.now);
+        break;
+    }
+    machine.check();
+    if (HasFailure()) FAIL() << "step " << step << " of seed " << setting.seed;
+  }
+  const Counters& counters = machine.counters;
+  EXPECT_GT(counters.evictions, 0u);
+  EXPECT_GT(counters.thrashing_pages, 0u);
+
+  for (const BlockIndex block : blocks) machine.residency.release(block);
+  for (const GpuState& state : machine.gpus) {
+    EXPECT_EQ(state.memory.free_chunks(), setting.chunks);
+    EXPECT_EQ(state.resident_pages, 0u);
+  }
+  EXPECT_EQ(machine.context.host_resident_pages, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, RandomHistory,
+                         testing::Values(Setting{1, 1, false, true, 1}, Setting{1, 2, false, true, 2},
+                                         Setting{1, 2, true, true, 3}, Setting{1, 3, true, false, 4},
+                                         Setting{2, 2, false, true, 5}, Setting{3, 2, true, true, 6},
+                                         Setting{2, 1, true, true, 7}, Setting{1, 1, true, false, 8}),
+                         [](const auto& setting) { return "Seed" + std::to_string(setting.param.seed); });
+
+}  // namespace
+}  // namespace uvmsim::driver
