@@ -1,0 +1,67 @@
+// The writer of an event log (README.md says what is in it). One per process, used by an injection library and, through
+// c_api.h, by the PyTorch helper. Never throws, never ends the program it lives in: when the log cannot be written (full
+// disk, missing folder) it says so once on standard error and drops everything from then on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "tracer/log/json_line.h"
+
+namespace uvmtrace {
+
+class EventLog {
+ public:
+  // The process's log. It is never destroyed: callbacks may come after static destructors.
+  static EventLog& instance();
+
+  // Opens `<UVMTRACE_LOG_DIR>/<pass>.<pid>.jsonl`, truncating it, and starts the writer thread. Idempotent. False when it
+  // could not; then every write is ignored. Events written before are kept and come first, after the header.
+  bool open(std::string_view pass);
+
+  // The place of a host event in the program, from 1 on.
+  std::uint64_t next_sequence() { return sequence_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  // A small number for the calling thread, from 0 on in order of first use.
+  static std::uint32_t thread_number();
+
+  // Starts a host event: type, seq, tid.
+  JsonLine host_event(std::string_view type) { return host_event(type, next_sequence()); }
+  JsonLine host_event(std::string_view type, std::uint64_t sequence);
+
+  // Takes a finished line. Lines are written in the order of these calls, about every 0.2 seconds or megabyte.
+  void write(JsonLine&& line);
+  // Everything so far reaches the file before this returns.
+  void flush();
+  // Writes `end` with the number of events and of records the profiler lost, and closes. Later writes are ignored.
+  void close(std::uint64_t dropped);
+  bool is_open() const { return state_.load(std::memory_order_acquire) == State::kOpen; }
+
+  // One line on standard error: "uvmtrace: <text>".
+  static void complain(std::string_view text);
+
+ private:
+  enum class State : std::uint8_t { kEarly, kOpen, kClosed };
+  EventLog() = default;
+  void run_writer();
+  void write_out(std::unique_lock<std::mutex>& lock);
+  static void forget_in_child();
+
+  std::atomic<State> state_{State::kEarly};
+  std::atomic<std::uint64_t> sequence_{0};
+  std::mutex mutex_;       // guards the members below
+  std::mutex file_mutex_;  // held while writing to the file, so that lines keep their order
+  std::condition_variable wake_;
+  std::string pending_;
+  std::string path_;
+  std::uint64_t events_ = 0;
+  int file_ = -1;
+  bool stop_ = false;
+  std::thread writer_;
+};
+
+}  // namespace uvmtrace

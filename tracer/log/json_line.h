@@ -1,0 +1,109 @@
+// Builds one line of an event log: {"t":"alloc","va":4096}. No dependencies, no floating point.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace uvmtrace {
+
+class JsonLine {
+ public:
+  explicit JsonLine(std::string_view type) { text("t", type); }
+
+  JsonLine& text(std::string_view key, std::string_view value) {
+    put_key(key);
+    put_text(value);
+    return *this;
+  }
+  template <typename Integer>
+  JsonLine& number(std::string_view key, Integer value) {
+    static_assert(std::is_integral_v<Integer>);
+    put_key(key);
+    put_number(value);
+    return *this;
+  }
+  JsonLine& boolean(std::string_view key, bool value) {
+    put_key(key);
+    line_ += value ? "true" : "false";
+    return *this;
+  }
+
+  // Lists, nested as deep as wanted: begin_list("grid").item(1).item(2).end_list(); inner lists: begin_list().
+  JsonLine& begin_list(std::string_view key) {
+    put_key(key);
+    line_ += '[';
+    return *this;
+  }
+  JsonLine& begin_list() {
+    put_comma();
+    line_ += '[';
+    return *this;
+  }
+  JsonLine& end_list() {
+    line_ += ']';
+    return *this;
+  }
+  template <typename Integer>
+  JsonLine& item(Integer value) {
+    static_assert(std::is_integral_v<Integer>);
+    put_comma();
+    put_number(value);
+    return *this;
+  }
+  JsonLine& text_item(std::string_view value) {
+    put_comma();
+    put_text(value);
+    return *this;
+  }
+
+  // The finished line with its newline; the builder is spent.
+  std::string finish() {
+    line_ += "}\n";
+    return std::move(line_);
+  }
+
+ private:
+  void put_comma() {
+    const char last = line_.back();
+    if (last != '[' && last != '{') line_ += ',';
+  }
+  void put_key(std::string_view key) {
+    put_comma();
+    line_ += '"';
+    line_ += key;
+    line_ += "\":";
+  }
+  template <typename Integer>
+  void put_number(Integer value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    line_.append(digits, end);
+  }
+  // Bytes above 0x7f pass: names are UTF-8 or at least whatever the program gave.
+  void put_text(std::string_view value) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    line_ += '"';
+    for (const char c : value) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        line_ += '\\';
+        line_ += c;
+      } else if (byte < 0x20) {
+        line_ += "\\u00";
+        line_ += kHex[byte >> 4];
+        line_ += kHex[byte & 15];
+      } else {
+        line_ += c;
+      }
+    }
+    line_ += '"';
+  }
+
+  std::string line_ = "{";
+};
+
+}  // namespace uvmtrace
