@@ -1,0 +1,99 @@
+"""One training run of a model of the paper: fp32 without TF32, SGD with momentum, random weights and inputs.
+
+Inputs are copied to the GPU inside every iteration. Iteration 0 contains warm-up, the others are settled.
+"""
+
+import torch
+
+import recipe
+
+
+def image_classifier(name, batch, pixels):
+    import torchvision
+
+    model = getattr(torchvision.models, name)(weights=None)
+    images = torch.randn(batch, 3, pixels, pixels)
+    labels = torch.randint(0, 1000, (batch,))
+    criterion = torch.nn.CrossEntropyLoss()
+    return model, [images, labels], lambda model, x, y: criterion(model(x), y)
+
+
+def alexnet(batch):
+    return image_classifier("alexnet", batch or 128, 496)
+
+
+def resnet50(batch):
+    return image_classifier("resnet50", batch or 32, 512)
+
+
+def resnet101(batch):
+    return image_classifier("resnet101", batch or 32, 512)
+
+
+def gpt2(batch):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(attn_implementation="eager")
+    tokens = torch.randint(0, config.vocab_size, (batch or 8, 512))
+    return GPT2LMHeadModel(config), [tokens], lambda model, ids: model(input_ids=ids, labels=ids).loss
+
+
+def bert(batch):
+    from transformers import BertConfig, BertForMaskedLM
+
+    config = BertConfig(attn_implementation="eager")
+    tokens = torch.randint(0, config.vocab_size, (batch or 16, 512))
+    return BertForMaskedLM(config), [tokens], lambda model, ids: model(input_ids=ids, labels=ids).loss
+
+
+def whisper(batch):
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+
+    config = WhisperConfig(
+        vocab_size=51865,
+        num_mel_bins=80,
+        d_model=768,
+        encoder_layers=12,
+        decoder_layers=12,
+        encoder_attention_heads=12,
+        decoder_attention_heads=12,
+        encoder_ffn_dim=3072,
+        decoder_ffn_dim=3072,
+        attn_implementation="sdpa",
+    )
+    features = torch.randn(batch or 8, 80, 3000)
+    labels = torch.randint(0, config.vocab_size - 1, (batch or 8, 128))
+    return (
+        WhisperForConditionalGeneration(config),
+        [features, labels],
+        lambda model, x, y: model(input_features=x, labels=y).loss,
+    )
+
+
+MODELS = {f.__name__: f for f in (alexnet, resnet50, resnet101, gpt2, bert, whisper)}
+
+
+def main():
+    parser = recipe.options(__doc__.splitlines()[0], iterations=3)
+    parser.add_argument("model", choices=sorted(MODELS))
+    parser.add_argument("--batch", type=int, default=0, help="0: the paper's")
+    arguments = parser.parse_args()
+    recipe.prepare(arguments.seed)
+
+    model, inputs, loss_of = MODELS[arguments.model](arguments.batch)
+    model = model.train().cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+    def iterate(_):
+        on_gpu = [tensor.cuda() for tensor in inputs]
+        optimizer.zero_grad()
+        loss = loss_of(model, *on_gpu)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    recipe.run_iterations(arguments.iterations, iterate)
+
+
+if __name__ == "__main__":
+    main()
