@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Do the experiments of uvm_experiments make sense? Counts by mode, and checks that hold on every GPU.
+
+    ./check_experiments.py EXPERIMENTS.jsonl
+
+Standard library only. Exit code 1 when a check fails.
+"""
+import json
+import sys
+
+PAGE, BLOCK = 4096, 2 << 20
+
+
+def failures(experiment):
+    events = experiment["events"]
+    size = (experiment["bytes"] + BLOCK - 1) // BLOCK * BLOCK
+    moved = {"htod": 0, "dtoh": 0}
+    for kind, start, end, offset, value, flags in events:
+        if kind in moved:
+            moved[kind] += value
+            if value % PAGE or offset % PAGE:
+                yield f"{kind} of {value} bytes at {offset}: no whole pages"
+        if kind == "gpu_fault" and flags not in (1, 2, 3, 4):
+            yield f"gpu_fault with access type {flags}"
+        if kind in ("htod", "dtoh", "gpu_fault") and end < start:
+            yield f"{kind} ends before it starts"
+    kernels = [event for event in events if event[0] == "kernel"]
+    if experiment["mode"] != "prefetch" and not kernels:
+        yield "no kernel"
+    whole_host = sum(length for _, length in experiment["host_populated"]) == experiment["bytes"]
+    if experiment["mode"] == "ordered":
+        touched = {page * PAGE for page, _ in experiment["touches"]}
+        stray = [e[3] for e in events if e[0] == "gpu_fault" and e[3] not in touched]
+        if stray:
+            yield f"{len(stray)} faults on pages that no touch names, first {stray[0]}"
+        if not experiment["host_populated"] and moved["htod"]:
+            yield f"{moved['htod']} bytes moved to the GPU, of memory that nobody had written"
+    if experiment["mode"] in ("stream_rd", "prefetch") and whole_host and moved["htod"] < experiment["bytes"]:
+        yield f"{moved['htod']} bytes moved to the GPU of {experiment['bytes']}"
+    if moved["htod"] > size * max(1, len(kernels)):
+        yield f"{moved['htod']} bytes moved to the GPU of {size}"
+    if kernels and experiment.get("native_ns", 0) == 0:
+        yield "native_ns was not measured"
+    if kernels and experiment.get("native_ns", 0) > kernels[0][2] - kernels[0][1]:
+        yield f"native_ns {experiment['native_ns']} exceeds the kernel with faults, {kernels[0][2] - kernels[0][1]}"
+
+
+def main(path):
+    modes, failed = {}, 0
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            experiment = json.loads(line)
+            events = experiment["events"]
+            row = modes.setdefault(experiment["mode"], [0, 0, 0, 0, 0])
+            row[0] += 1
+            row[1] += sum(event[0] == "gpu_fault" for event in events)
+            row[2] += sum(event[0] in ("htod", "dtoh") for event in events)
+            row[3] += sum(event[0] == "cpu_fault" for event in events)
+            row[4] += sum(event[2] - event[1] for event in events if event[0] == "kernel")
+            for failure in failures(experiment):
+                failed += 1
+                print(f"{experiment['name']}: {failure}")
+    print(f"{'mode':14} {'made':>5} {'batches':>8} {'copies':>8} {'cpu faults':>10} {'kernels us':>11}")
+    for mode, row in sorted(modes.items()):
+        print(f"{mode:14} {row[0]:5} {row[1]:8} {row[2]:8} {row[3]:10} {row[4] / 1000:11.1f}")
+    print(f"{sum(row[0] for row in modes.values())} experiments, {failed} checks failed")
+    return 1 if failed or not modes else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,13 @@
+// What calls and copies cost on this machine: the table that configs/measurements/fit_links.py reads.
+#pragma once
+
+#include <cstdio>
+
+#include "tracer/ground_truth/managed_budget.h"
+
+namespace uvmtrace::ground_truth {
+
+// Sizes beyond the budget are left out. Needs an open device and no recording (CUPTI would be in the times).
+void print_cost_tables(std::FILE* out, ManagedBudget& budget);
+
+}  // namespace uvmtrace::ground_truth

@@ -1,0 +1,21 @@
+// Kernel times and unified-memory events from CUPTI's activity API. One per process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tracer/ground_truth/measurement.h"
+
+namespace uvmtrace::ground_truth {
+
+// Call start() when a CUDA context exists and before managed memory is allocated. Returns why it does not work in one
+// line, or an empty text.
+std::string start_recording(std::uint32_t device);
+
+// Now, on the clock of the records.
+std::uint64_t recording_clock_ns();
+
+// What arrived since the last call. Waits until no more comes: the driver hands its events over late.
+Recording take_recording();
+
+}  // namespace uvmtrace::ground_truth

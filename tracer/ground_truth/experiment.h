@@ -1,0 +1,60 @@
+// What one experiment does to managed memory. Plain data, no CUDA: the list of them is made and tested anywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace uvmtrace::ground_truth {
+
+inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20;  // the driver's unit, a VA block
+
+enum class Mode : std::uint8_t {
+  kOrdered,          // one GPU thread makes `touches` one after the other
+  kParallel,         // one thread per touch, `threads` per block
+  kStreamRead,       // grid-stride loops of 16-byte accesses, 256 threads per block, over the whole allocation
+  kStreamWrite,      // the same
+  kVectorAdd,        // c = a + b over three equal parts
+  kCpuRead,          // the GPU writes everything (as kStreamWrite), then the CPU reads page after page
+  kCpuTouch,         // the same, then the CPU reads `touches` in their order
+  kPingPong,         // `rounds` times: the GPU writes everything, the CPU writes page after page
+  kPrefetch,         // cudaMemPrefetchAsync of everything to the GPU
+  kPrefetchAndBack,  // and then to the host
+};
+
+struct ByteRange {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+struct Touch {
+  std::uint64_t page = 0;  // of 4 KB, from the start of the allocation
+  bool write = false;
+};
+
+struct Experiment {
+  std::string name;
+  Mode mode = Mode::kOrdered;
+  std::uint64_t bytes = 0;
+  std::string advise = "none";            // preferred_host, preferred_gpu, accessed_by_gpu, read_mostly, joined by +
+  std::vector<ByteRange> host_populated;  // written by the CPU first, ascending
+  std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU, ascending
+  std::vector<Touch> touches;
+  std::uint32_t threads = 1;  // per block, kParallel
+  std::uint32_t grid = 0;     // blocks, of the modes with loops
+  std::uint32_t rounds = 1;   // kPingPong
+};
+
+// The `mode` of the file format (sim/validate/README.md): "ordered", "parallel32", "stream_rd", "cpu", "prefetch", ...
+std::string mode_text(const Experiment& experiment);
+
+struct ListOptions {
+  std::uint64_t seed = 1;  // of the random lists; the seeds in names count from it
+  bool quick = false;      // a tenth of them, none above 16 MB: is everything in order?
+  std::uint32_t sm_count = 132;
+};
+
+// The default set, about a hundred experiments. The same options give the same list.
+std::vector<Experiment> default_experiments(const ListOptions& options);
+
+}  // namespace uvmtrace::ground_truth

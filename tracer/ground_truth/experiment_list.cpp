@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "tracer/ground_truth/experiment.h"
+
+namespace uvmtrace::ground_truth {
+
+namespace {
+
+constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr std::uint64_t kPagesPer64KiB = 16;
+
+// splitmix64: the same lists everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+
+ private:
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t state_;
+};
+
+std::vector<std::uint64_t> permutation(std::uint64_t count, Random& random) {
+  std::vector<std::uint64_t> items(count);
+  std::iota(items.begin(), items.end(), 0);
+  for (std::uint64_t i = count; i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+  return items;
+}
+
+std::string text(std::uint64_t number) { return std::to_string(number); }
+
+class List {
+ public:
+  explicit List(const ListOptions& options) : options_(options) {}
+
+  std::vector<Experiment> make() {
+    strided();
+    random_lists();
+    sizes();
+    partly_resident();
+    advised();
+    parallel();
+    streams();
+    cpu();
+    prefetches();
+    if (options_.quick) keep_some();
+    return std::move(experiments_);
+  }
+
+ private:
+  enum class Data : std::uint8_t { kHost, kNowhere };
+
+  Experiment& add(std::string name, Mode mode, std::uint64_t bytes, Data data) {
+    Experiment& experiment = experiments_.emplace_back();
+    experiment.name = std::move(name);
+    experiment.mode = mode;
+    experiment.bytes = bytes;
+    if (data == Data::kHost) experiment.host_populated = {{0, bytes}};
+    return experiment;
+  }
+
+  static void touch_every(std::uint64_t stride, bool write, Experiment& out, std::uint64_t first = 0) {
+    for (std::uint64_t page = first; page < (out.bytes + kPageBytes - 1) / kPageBytes; page += stride) {
+      out.touches.push_back({page, write});
+    }
+  }
+
+  void strided() {
+    for (const std::uint64_t stride : {1, 3, 8, 16, 32, 33, 40, 48, 64, 96, 128, 200, 512}) {
+      touch_every(stride, false, add("seq_s" + text(stride) + "_r_host", Mode::kOrdered, 16 * kMiB, Data::kHost));
+    }
+    for (const std::uint64_t stride : {1, 16, 32, 64, 512}) {
+      touch_every(stride, true, add("seq_s" + text(stride) + "_w_unpop", Mode::kOrdered, 16 * kMiB, Data::kNowhere));
+    }
+    touch_every(16, true, add("seq_s16_w_host", Mode::kOrdered, 16 * kMiB, Data::kHost));
+    touch_every(16, false, add("seq_from100_s16_r_host", Mode::kOrdered, 16 * kMiB, Data::kHost), 100);
+  }
+
+  void random_lists() {
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      Random random(options_.seed + i);
+      Experiment& sparse = add("perm64k_in2m_seed" + text(options_.seed + i), Mode::kOrdered, 2 * kMiB, Data::kHost);
+      for (const std::uint64_t slot : permutation(sparse.bytes / (64 * kKiB), random)) {
+        sparse.touches.push_back({slot * kPagesPer64KiB + random.below(kPagesPer64KiB), false});
+      }
+    }
+    for (std::uint64_t i = 10; i < 13; ++i) {
+      Random random(options_.seed + i);
+      Experiment& dense = add("perm4k_in2m_seed" + text(options_.seed + i), Mode::kOrdered, 2 * kMiB, Data::kHost);
+      for (const std::uint64_t page : permutation(dense.bytes / kPageBytes, random)) {
+        dense.touches.push_back({page, false});
+      }
+    }
+    // 1024 of 4096 pages: read, read or written, written where nothing was.
+    const auto random_touches = [this](std::uint64_t seed, const char* suffix, Data data, bool reads, bool writes) {
+      Random random(options_.seed + seed);
+      Experiment& experiment =
+          add("rand4k_seed" + text(options_.seed + seed) + suffix, Mode::kOrdered, 16 * kMiB, data);
+      std::vector<std::uint64_t> pages = permutation(experiment.bytes / kPageBytes, random);
+      pages.resize(1024);
+      for (const std::uint64_t page : pages) {
+        experiment.touches.push_back({page, writes && (!reads || random.below(2) == 1)});
+      }
+    };
+    for (std::uint64_t i = 20; i < 23; ++i) random_touches(i, "_r_host", Data::kHost, true, false);
+    for (std::uint64_t i = 30; i < 32; ++i) random_touches(i, "_rw_host", Data::kHost, true, true);
+    for (std::uint64_t i = 40; i < 42; ++i) random_touches(i, "_w_unpop", Data::kNowhere, false, true);
+  }
+
+  void sizes() {
+    for (const std::uint64_t kib : {4, 8, 60, 64, 100, 512, 1000, 1024, 1200, 2044, 2048, 2052, 3500, 5000}) {
+      touch_every(1, false, add("size" + text(kib) + "k_seq1_r_host", Mode::kOrdered, kib * kKiB, Data::kHost));
+    }
+    for (const std::uint64_t kib : {64, 1200, 3500}) {
+      touch_every(1, true, add("size" + text(kib) + "k_seq1_w_unpop", Mode::kOrdered, kib * kKiB, Data::kNowhere));
+    }
+  }
+
+  void partly_resident() {
+    Experiment& gpu = add("gpu_first_half_each_block", Mode::kOrdered, 8 * kMiB, Data::kHost);
+    for (std::uint64_t block = 0; block < gpu.bytes; block += kBlockBytes) gpu.gpu_resident.push_back({block, kMiB});
+    touch_every(16, false, gpu);
+    Experiment& quarter = add("gpu_last_quarter_each_block", Mode::kOrdered, 8 * kMiB, Data::kHost);
+    for (std::uint64_t block = 0; block < quarter.bytes; block += kBlockBytes) {
+      quarter.gpu_resident.push_back({block + 3 * kBlockBytes / 4, kBlockBytes / 4});
+    }
+    touch_every(16, false, quarter);
+    Experiment& half = add("host_first_half_r", Mode::kOrdered, 8 * kMiB, Data::kNowhere);
+    half.host_populated = {{0, half.bytes / 2}};
+    touch_every(16, false, half);
+    Experiment& checker = add("host_checker64k_r", Mode::kOrdered, 4 * kMiB, Data::kNowhere);
+    for (std::uint64_t at = 0; at < checker.bytes; at += 128 * kKiB) checker.host_populated.push_back({at, 64 * kKiB});
+    touch_every(16, false, checker);
+  }
+
+  void advised() {
+    struct Case {
+      const char* suffix;
+      bool write;
+      Data data;
+    };
+    constexpr std::array<const char*, 4> kAdvice = {"preferred_host", "read_mostly", "preferred_host+accessed_by_gpu",
+                                                    "preferred_gpu"};
+    for (std::size_t i = 0; i < kAdvice.size(); ++i) {
+      const std::string name = "advise" + text(i + 1) + "_s16";
+      const std::array<Case, 3> cases = {
+          {{"_r_host", false, Data::kHost}, {"_w_host", true, Data::kHost}, {"_w_unpop", true, Data::kNowhere}}};
+      for (const auto& [suffix, write, data] : cases) {
+        Experiment& experiment = add(name + suffix, Mode::kOrdered, 4 * kMiB, data);
+        experiment.advise = kAdvice[i];
+        touch_every(16, write, experiment);
+      }
+    }
+  }
+
+  void parallel() {
+    for (const std::uint64_t seed : {80, 81}) {
+      for (const std::uint32_t threads : {1, 32, 256}) {
+        Random random(options_.seed + seed);
+        Experiment& experiment = add("par_rand4k_b" + text(threads) + "_seed" + text(options_.seed + seed),
+                                     Mode::kParallel, 16 * kMiB, Data::kHost);
+        experiment.threads = threads;
+        std::vector<std::uint64_t> pages = permutation(experiment.bytes / kPageBytes, random);
+        pages.resize(2048);
+        for (const std::uint64_t page : pages) experiment.touches.push_back({page, false});
+      }
+    }
+    for (const std::uint32_t threads : {32, 256}) {
+      Experiment& reads = add("par_seq4k_b" + text(threads), Mode::kParallel, 16 * kMiB, Data::kHost);
+      reads.threads = threads;
+      touch_every(1, false, reads);
+      Experiment& writes = add("par_seq4k_w_unpop_b" + text(threads), Mode::kParallel, 16 * kMiB, Data::kNowhere);
+      writes.threads = threads;
+      touch_every(1, true, writes);
+      Experiment& sparse = add("par_s16_64m_b" + text(threads), Mode::kParallel, 64 * kMiB, Data::kHost);
+      sparse.threads = threads;
+      touch_every(16, false, sparse);
+    }
+  }
+
+  void streams() {
+    // Few blocks, one per SM, eight per SM (those of the shipped file have 8, 132, 1056).
+    const std::array<std::uint32_t, 3> grids = {8, options_.sm_count, 8 * options_.sm_count};
+    for (const std::uint64_t mib : {8, 64, 256}) {
+      for (const std::uint32_t grid : grids) {
+        // A read of 256 MB by many blocks makes more records than CUPTI's queue holds.
+        if (mib < 256 || grid == 8) {
+          add("stream_rd_" + text(mib) + "m_g" + text(grid), Mode::kStreamRead, mib * kMiB, Data::kHost).grid = grid;
+        }
+        add("stream_wr_unpop_" + text(mib) + "m_g" + text(grid), Mode::kStreamWrite, mib * kMiB, Data::kNowhere).grid =
+            grid;
+      }
+    }
+    for (const std::uint64_t mib : {24, 96}) {
+      Experiment& sum =
+          add("vadd_" + text(mib) + "m_g" + text(options_.sm_count), Mode::kVectorAdd, mib * kMiB, Data::kNowhere);
+      sum.grid = options_.sm_count;
+      sum.host_populated = {{0, sum.bytes / 3 * 2}};
+    }
+  }
+
+  void cpu() {
+    const std::string grid = "_g" + text(options_.sm_count);
+    add("gpu_write_cpu_read_16m" + grid, Mode::kCpuRead, 16 * kMiB, Data::kNowhere).grid = options_.sm_count;
+    Experiment& random_read = add("cpu_random_read_after_gpu_16m" + grid, Mode::kCpuTouch, 16 * kMiB, Data::kNowhere);
+    random_read.grid = options_.sm_count;
+    Random random(options_.seed + 60);
+    std::vector<std::uint64_t> pages = permutation(random_read.bytes / kPageBytes, random);
+    pages.resize(512);
+    for (const std::uint64_t page : pages) random_read.touches.push_back({page, false});
+    Experiment& exchange = add("pingpong_2m_x6" + grid, Mode::kPingPong, 2 * kMiB, Data::kHost);
+    exchange.grid = options_.sm_count;
+    exchange.rounds = 6;
+  }
+
+  void prefetches() {
+    for (const std::uint64_t mib : {2, 16, 64}) {
+      add("prefetch_gpu_" + text(mib) + "m", Mode::kPrefetch, mib * kMiB, Data::kHost);
+      add("prefetch_back_" + text(mib) + "m", Mode::kPrefetchAndBack, mib * kMiB, Data::kHost);
+    }
+  }
+
+  void keep_some() {
+    std::vector<Experiment> kept;
+    for (std::size_t i = 0; i < experiments_.size(); ++i) {
+      if (experiments_[i].bytes <= 16 * kMiB && i % 10 == 0) kept.push_back(std::move(experiments_[i]));
+    }
+    experiments_ = std::move(kept);
+  }
+
+  ListOptions options_;
+  std::vector<Experiment> experiments_;
+};
+
+}  // namespace
+
+std::string mode_text(const Experiment& experiment) {
+  switch (experiment.mode) {
+    case Mode::kOrdered:
+      return "ordered";
+    case Mode::kParallel:
+      return "parallel" + text(experiment.threads);
+    case Mode::kStreamRead:
+      return "stream_rd";
+    case Mode::kStreamWrite:
+      return "stream_wr";
+    case Mode::kVectorAdd:
+      return "vadd";
+    case Mode::kCpuRead:
+    case Mode::kCpuTouch:
+    case Mode::kPingPong:
+      return "cpu";
+    case Mode::kPrefetch:
+    case Mode::kPrefetchAndBack:
+      return "prefetch";
+  }
+  return "ordered";
+}
+
+std::vector<Experiment> default_experiments(const ListOptions& options) { return List(options).make(); }
+
+}  // namespace uvmtrace::ground_truth

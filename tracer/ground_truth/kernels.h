@@ -1,0 +1,27 @@
+// The kernels of the experiments. Launches return at once; errors are CUDA's.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace uvmtrace::ground_truth {
+
+// A touch as the kernels read it, from ordinary device memory: page * 2 + (1 when it writes).
+using PackedTouch = std::uint32_t;
+
+// Touches are 4 bytes at the start of their 4 KB page. The data must be zero: one thread's next address depends on what
+// it loaded, so that it has one load in flight. `sink` takes what was read (any device memory of 4 bytes).
+cudaError_t launch_ordered(char* data, const PackedTouch* touches, std::uint32_t count, std::uint32_t* sink);
+cudaError_t launch_parallel(char* data, const PackedTouch* touches, std::uint32_t count, std::uint32_t threads,
+                            std::uint32_t* sink);
+
+// Grid-stride loops of 16-byte accesses, 256 threads per block. Writes zeros.
+cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, std::uint32_t grid, std::uint32_t* sink);
+cudaError_t launch_stream_write(void* data, std::uint64_t bytes, std::uint32_t grid);
+cudaError_t launch_vector_add(void* data, std::uint64_t bytes, std::uint32_t grid);
+
+// Does nothing.
+cudaError_t launch_nothing();
+
+}  // namespace uvmtrace::ground_truth

@@ -1,0 +1,31 @@
+// How much managed memory this program lets itself have. Managed memory beyond what the card has free would make the
+// driver evict, and on a shared machine hang other people's work: so never more than half of what is free.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace uvmtrace::ground_truth {
+
+inline constexpr std::uint32_t kDefaultSharePercent = 25;
+inline constexpr std::uint32_t kLargestSharePercent = 50;
+
+class ManagedBudget {
+ public:
+  // `share_percent` of the free device memory; from 1 to kLargestSharePercent, larger values count as that.
+  explicit ManagedBudget(std::uint32_t share_percent = kDefaultSharePercent);
+
+  // May `bytes` more be allocated, when the device has `free_device_bytes` free and the host `free_host_bytes` now?
+  // Empty: yes. Otherwise why not, in one line. Memory handed out before counts in full, resident or not.
+  std::string refusal(std::uint64_t bytes, std::uint64_t free_device_bytes, std::uint64_t free_host_bytes) const;
+
+  void allocated(std::uint64_t bytes) { live_bytes_ += bytes; }
+  void freed(std::uint64_t bytes) { live_bytes_ -= bytes < live_bytes_ ? bytes : live_bytes_; }
+  std::uint64_t live_bytes() const { return live_bytes_; }
+
+ private:
+  std::uint32_t share_percent_;
+  std::uint64_t live_bytes_ = 0;
+};
+
+}  // namespace uvmtrace::ground_truth

@@ -1,0 +1,55 @@
+// What CUPTI reported around one experiment, and its line in the file that `uvmsim validate` reads. No CUDA here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tracer/ground_truth/experiment.h"
+
+namespace uvmtrace::ground_truth {
+
+// Numbers as CUPTI has them (CUpti_ActivityUnifiedMemoryCounterKind).
+enum class CounterKind : std::uint32_t {
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kCpuFault = 3,
+  kGpuFault = 4,
+  kThrashing = 5,
+  kThrottling = 6,
+  kRemoteMap = 7,
+  kDeviceToDevice = 8,
+};
+
+struct CounterRecord {
+  CounterKind kind = CounterKind::kGpuFault;
+  std::uint64_t start_ns = 0, end_ns = 0;  // end is 0 for kinds that are points in time
+  std::uint64_t address = 0, value = 0;
+  std::uint32_t flags = 0;
+};
+
+struct KernelRecord {
+  std::uint64_t start_ns = 0, end_ns = 0;
+};
+
+// Everything that arrived between two looks.
+struct Recording {
+  std::vector<CounterRecord> counters;
+  std::vector<KernelRecord> kernels;
+  std::uint64_t dropped = 0;  // records that CUPTI says it lost
+};
+
+struct Measurement {
+  std::uint64_t base = 0;      // address of the allocation
+  std::uint64_t begin_ns = 0;  // on CUPTI's clock: what started earlier is preparation
+  Recording recording;
+  std::uint64_t native_ns = 0;  // of the same kernel with everything resident; 0: not measured
+};
+
+// Why the measurement cannot be used: records were dropped or are evidently missing. Empty: it can.
+std::string defect(const Experiment& experiment, const Measurement& measurement);
+
+// The line with its newline; times count from the first event. `repeat` from 1 on; later ones have _rep<n> in the name.
+std::string to_line(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat);
+
+}  // namespace uvmtrace::ground_truth

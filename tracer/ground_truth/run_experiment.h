@@ -1,0 +1,34 @@
+// Makes one experiment on the GPU.
+#pragma once
+
+#include "tracer/ground_truth/device.h"
+#include "tracer/ground_truth/measurement.h"
+
+namespace uvmtrace::ground_truth {
+
+class Runner {
+ public:
+  // Allocates what the kernels need beside managed memory, and loads all kernels, so that none is loaded while
+  // measured.
+  Runner(int device, ManagedBudget& budget);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Throws Refusal before anything is allocated, DeviceError when a CUDA call fails.
+  Measurement run(const Experiment& experiment);
+
+ private:
+  void prepare(const Experiment& experiment, char* data);
+  void launch(const Experiment& experiment, char* data);
+  void execute(const Experiment& experiment, char* data);
+  std::uint64_t native_ns(const Experiment& experiment, char* data);
+  void load_kernels();
+
+  int device_;
+  ManagedBudget& budget_;
+  std::uint32_t* touches_ = nullptr;
+  std::uint32_t* sink_ = nullptr;
+};
+
+}  // namespace uvmtrace::ground_truth
