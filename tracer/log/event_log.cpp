@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,8 @@ namespace uvmtrace {
 
 namespace {
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+// A helper that was loaded where nobody ever opens the log must not fill the memory.
+constexpr std::size_t kMostEarlyBytes = std::size_t{64} << 20;
 constexpr auto kFlushPeriod = std::chrono::milliseconds(200);
 
 // 0 or the error.
@@ -34,6 +37,10 @@ EventLog& EventLog::instance() {
   return *log;
 }
 
+EventLog::EventLog() {
+  ::pthread_atfork(&EventLog::before_fork, &EventLog::after_fork_in_parent, &EventLog::after_fork_in_child);
+}
+
 void EventLog::complain(std::string_view text) {
   std::string line = "uvmtrace: ";
   line += text;
@@ -47,33 +54,56 @@ std::uint32_t EventLog::thread_number() {
   return number;
 }
 
-bool EventLog::open(std::string_view pass) {
+bool EventLog::open(std::string_view pass, bool wait_for_header) {
   std::unique_lock lock(mutex_);
   if (state_ != State::kEarly) return state_ == State::kOpen;
   const char* const folder = std::getenv("UVMTRACE_LOG_DIR");
   if (folder == nullptr || *folder == '\0') {
     complain("UVMTRACE_LOG_DIR is not set; nothing is recorded");
-    state_ = State::kClosed;
+    drop_everything();
     return false;
   }
   path_ = std::string(folder) + '/' + std::string(pass) + '.' + std::to_string(::getpid()) + ".jsonl";
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) {
     complain("cannot write " + path_ + ": " + std::strerror(errno) + "; nothing is recorded");
-    state_ = State::kClosed;
+    drop_everything();
     return false;
   }
-  static std::once_flag once;
-  std::call_once(once, [] { ::pthread_atfork(nullptr, nullptr, &EventLog::forget_in_child); });
+  header_missing_ = wait_for_header;
   state_ = State::kOpen;
   writer_ = std::thread(&EventLog::run_writer, this);
   return true;
 }
 
-// A forked child shares the file but has no writer thread: it records nothing, unless it executes another program.
-void EventLog::forget_in_child() {
+void EventLog::write_header(JsonLine&& line) {
+  const std::string text = line.finish();
+  const std::lock_guard lock(mutex_);
+  if (!header_missing_) return;
+  pending_.insert(0, text);
+  ++events_;
+  header_missing_ = false;
+}
+
+void EventLog::abandon() {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::kEarly) drop_everything();
+}
+
+void EventLog::drop_everything() {
+  state_ = State::kClosed;
+  pending_ = {};
+}
+
+// A forked child shares the file but has no writer thread: it records nothing, unless it executes another program. The
+// lock is taken around the fork so that no child inherits it locked.
+void EventLog::before_fork() { instance().mutex_.lock(); }
+void EventLog::after_fork_in_parent() { instance().mutex_.unlock(); }
+void EventLog::after_fork_in_child() {
   EventLog& log = instance();
-  log.state_.store(State::kClosed, std::memory_order_release);
+  if (log.state_ == State::kOpen) log.state_ = State::kClosed;
+  log.pending_.clear();
+  log.mutex_.unlock();
 }
 
 JsonLine EventLog::host_event(std::string_view type, std::uint64_t sequence) {
@@ -88,6 +118,8 @@ void EventLog::write(JsonLine&& line) {
   bool full = false;
   {
     const std::lock_guard lock(mutex_);
+    if (state_ == State::kClosed) return;
+    if (state_ == State::kEarly && pending_.size() > kMostEarlyBytes) return;
     pending_ += text;
     ++events_;
     full = pending_.size() >= kFlushBytes;
@@ -96,31 +128,43 @@ void EventLog::write(JsonLine&& line) {
 }
 
 void EventLog::write_out(std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
-  const std::lock_guard file_lock(file_mutex_);
-  lock.lock();
-  const std::string text = std::exchange(pending_, {});
-  if (text.empty() || file_ < 0 || state_ == State::kClosed) return;
+  if (pending_.empty() || header_missing_ || state_ == State::kClosed) return;
+  std::string text = std::exchange(pending_, std::move(spare_));
   lock.unlock();
   const int error = write_all(file_, text);
+  text.clear();
   lock.lock();
+  spare_ = std::move(text);
   if (error == 0) return;
-  state_ = State::kClosed;
+  drop_everything();
   complain("cannot write " + path_ + ": " + std::strerror(error) + "; recording stops here, the program goes on");
 }
 
+// The only thread that writes. It takes no signals: the program's handlers must not run here, and a write beyond the
+// limit on file sizes raises SIGXFSZ, which ends a process that does not block it.
 void EventLog::run_writer() {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   std::unique_lock lock(mutex_);
-  while (!stop_) {
-    wake_.wait_for(lock, kFlushPeriod, [&] { return stop_ || pending_.size() >= kFlushBytes; });
+  while (!stop_ || flushes_done_ < flushes_wanted_) {
+    wake_.wait_for(lock, kFlushPeriod, [&] {
+      return stop_ || flushes_done_ < flushes_wanted_ || (pending_.size() >= kFlushBytes && !header_missing_);
+    });
+    const std::uint64_t flushes = flushes_wanted_;
     write_out(lock);
+    flushes_done_ = flushes;
+    written_out_.notify_all();
   }
 }
 
 void EventLog::flush() {
   if (!is_open()) return;
   std::unique_lock lock(mutex_);
-  write_out(lock);
+  if (state_ != State::kOpen || stop_) return;
+  const std::uint64_t wanted = ++flushes_wanted_;
+  wake_.notify_one();
+  written_out_.wait(lock, [&] { return flushes_done_ >= wanted; });
 }
 
 void EventLog::close(std::uint64_t dropped) {
@@ -129,6 +173,7 @@ void EventLog::close(std::uint64_t dropped) {
   {
     const std::lock_guard lock(mutex_);
     end.number("events", events_).number("dropped", dropped);
+    header_missing_ = false;
   }
   write(std::move(end));
   flush();

@@ -1,6 +1,6 @@
 // The writer of an event log (README.md says what is in it). One per process, used by an injection library and, through
-// c_api.h, by the PyTorch helper. Never throws, never ends the program it lives in: when the log cannot be written (full
-// disk, missing folder) it says so once on standard error and drops everything from then on.
+// c_api.h, by the PyTorch helper. Never throws, never ends the program it lives in: when the log cannot be written
+// (full disk, missing folder) it says so once on standard error and drops everything from then on.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,14 @@ class EventLog {
   // The process's log. It is never destroyed: callbacks may come after static destructors.
   static EventLog& instance();
 
-  // Opens `<UVMTRACE_LOG_DIR>/<pass>.<pid>.jsonl`, truncating it, and starts the writer thread. Idempotent. False when it
-  // could not; then every write is ignored. Events written before are kept and come first, after the header.
-  bool open(std::string_view pass);
+  // Opens `<UVMTRACE_LOG_DIR>/<pass>.<pid>.jsonl`, truncating it, and starts the writer thread. Idempotent. False when
+  // it could not; then every write is ignored. Events written before are kept. With `wait_for_header` nothing reaches
+  // the file before write_header(): the GPU's name is only known once a context exists.
+  bool open(std::string_view pass, bool wait_for_header = false);
+  // Puts this line before everything that has not reached the file yet. Only the first call counts.
+  void write_header(JsonLine&& line);
+  // Nothing will be recorded (another profiler is there): forgets what was written and ignores the rest.
+  void abandon();
 
   // The place of a host event in the program, from 1 on.
   std::uint64_t next_sequence() { return sequence_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -46,21 +51,28 @@ class EventLog {
 
  private:
   enum class State : std::uint8_t { kEarly, kOpen, kClosed };
-  EventLog() = default;
+  EventLog();
   void run_writer();
   void write_out(std::unique_lock<std::mutex>& lock);
-  static void forget_in_child();
+  void drop_everything();  // mutex_ is held
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
 
   std::atomic<State> state_{State::kEarly};
   std::atomic<std::uint64_t> sequence_{0};
-  std::mutex mutex_;       // guards the members below
-  std::mutex file_mutex_;  // held while writing to the file, so that lines keep their order
+  std::mutex mutex_;  // guards the members below; never held while writing to the file
   std::condition_variable wake_;
+  std::condition_variable written_out_;
   std::string pending_;
+  std::string spare_;  // the buffer last written, kept for its capacity
   std::string path_;
   std::uint64_t events_ = 0;
-  int file_ = -1;
+  std::uint64_t flushes_wanted_ = 0;
+  std::uint64_t flushes_done_ = 0;
+  bool header_missing_ = false;
   bool stop_ = false;
+  int file_ = -1;  // the writer thread's own after open()
   std::thread writer_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +13,11 @@ namespace uvmtrace {
 
 class JsonLine {
  public:
-  explicit JsonLine(std::string_view type) { text("t", type); }
+  explicit JsonLine(std::string_view type) {
+    line_.reserve(kTypicalBytes);
+    line_ += '{';
+    text("t", type);
+  }
 
   JsonLine& text(std::string_view key, std::string_view value) {
     put_key(key);
@@ -103,7 +108,8 @@ class JsonLine {
     line_ += '"';
   }
 
-  std::string line_ = "{";
+  static constexpr std::size_t kTypicalBytes = 384;  // one allocation for nearly every line
+  std::string line_;
 };
 
 }  // namespace uvmtrace
