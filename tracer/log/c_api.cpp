@@ -18,6 +18,14 @@ JsonLine event(const char* type) {
   return line;
 }
 
+void put_tensors(JsonLine& line, const uvmtrace_tensor* tensors, uint32_t count) {
+  line.begin_list("tensors");
+  for (uint32_t i = 0; i < count; ++i) {
+    line.begin_list().item(tensors[i].va).item(tensors[i].bytes).item(tensors[i].mode).end_list();
+  }
+  line.end_list();
+}
+
 }  // namespace
 
 extern "C" {
@@ -71,11 +79,14 @@ extern "C" {
 [[gnu::visibility("default")]] void uvmtrace_operator_begin(const char* name, const uvmtrace_tensor* tensors,
                                                             uint32_t count) {
   JsonLine line = event("operator");
-  line.text("name", name == nullptr ? "" : name).begin_list("tensors");
-  for (uint32_t i = 0; i < count; ++i) {
-    line.begin_list().item(tensors[i].va).item(tensors[i].bytes).item(tensors[i].mode).end_list();
-  }
-  line.end_list();
+  line.text("name", name == nullptr ? "" : name);
+  put_tensors(line, tensors, count);
+  write_event(std::move(line));
+}
+
+[[gnu::visibility("default")]] void uvmtrace_operator_outputs(const uvmtrace_tensor* tensors, uint32_t count) {
+  JsonLine line = event("operator_outputs");
+  put_tensors(line, tensors, count);
   write_event(std::move(line));
 }
 

@@ -24,6 +24,8 @@ void uvmtrace_range_push(const char* name);
 void uvmtrace_range_pop(void);
 void uvmtrace_iteration(uint64_t index, int begin);
 void uvmtrace_operator_begin(const char* name, const struct uvmtrace_tensor* tensors, uint32_t count);
+// What the running operator of this thread made: known only when it is done, so called just before its end.
+void uvmtrace_operator_outputs(const struct uvmtrace_tensor* tensors, uint32_t count);
 void uvmtrace_operator_end(void);
 // Everything recorded so far reaches the log.
 void uvmtrace_flush(void);
