@@ -1,0 +1,172 @@
+// The parts of uvm_experiments that need no GPU: the list, the budget, the lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/validate/experiment.h"
+#include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/managed_budget.h"
+#include "tracer/ground_truth/measurement.h"
+
+namespace uvmtrace::ground_truth {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr std::uint64_t kBase = 0x7f0000200000;
+
+// The records that a driver without prefetching would make: one batch and one copy per touch of host data.
+Measurement plausible(const Experiment& experiment) {
+  Measurement measurement;
+  measurement.base = kBase;
+  measurement.begin_ns = 1000;
+  std::uint64_t now = 2000;
+  const bool by_prefetch = mode_text(experiment) == "prefetch";
+  for (std::uint32_t round = 0; !by_prefetch && round < experiment.rounds; ++round) {
+    measurement.recording.kernels.push_back({now, now + 100});
+    now += 1000;
+  }
+  for (const ByteRange& range : experiment.host_populated) {
+    measurement.recording.counters.push_back(
+        {CounterKind::kHostToDevice, now, now + 10, kBase + range.offset, range.bytes, 2});
+    now += 20;
+  }
+  if (by_prefetch && measurement.recording.counters.empty()) {
+    measurement.recording.counters.push_back({CounterKind::kHostToDevice, now, now + 10, kBase, 4096, 1});
+  }
+  measurement.native_ns = by_prefetch ? 0 : 99;
+  return measurement;
+}
+
+TEST(ExperimentList, IsTheSameForTheSameOptionsAndHasItsKinds) {
+  const std::vector<Experiment> list = default_experiments({});
+  const std::vector<Experiment> again = default_experiments({});
+  ASSERT_EQ(list.size(), again.size());
+  EXPECT_GE(list.size(), 90u);
+  std::set<std::string> names, modes;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    EXPECT_TRUE(names.insert(list[i].name).second) << list[i].name;
+    modes.insert(mode_text(list[i]));
+    EXPECT_EQ(to_line(list[i], plausible(list[i]), 1), to_line(again[i], plausible(again[i]), 1));
+    EXPECT_LE(list[i].bytes, kGiB / 4) << list[i].name;
+  }
+  EXPECT_THAT(modes, ::testing::UnorderedElementsAre("ordered", "parallel1", "parallel32", "parallel256", "stream_rd",
+                                                     "stream_wr", "vadd", "cpu", "prefetch"));
+}
+
+TEST(ExperimentList, OtherSeedsGiveOtherTouchesUnderOtherNames) {
+  ListOptions other;
+  other.seed = 1000;
+  const std::vector<Experiment> first = default_experiments({}), second = default_experiments(other);
+  ASSERT_EQ(first.size(), second.size());
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) different += first[i].name != second[i].name ? 1 : 0;
+  EXPECT_EQ(different, 20u);  // 7 permutations, 7 random lists, 6 parallel ones
+}
+
+TEST(ExperimentList, QuickIsSmall) {
+  ListOptions quick;
+  quick.quick = true;
+  const std::vector<Experiment> list = default_experiments(quick);
+  EXPECT_GE(list.size(), 5u);
+  EXPECT_LE(list.size(), 15u);
+  for (const Experiment& experiment : list) EXPECT_LE(experiment.bytes, std::uint64_t{16} << 20);
+}
+
+// Every experiment's line is one that `uvmsim validate` reads, and says what was done.
+TEST(Lines, AreTheFormatOfValidate) {
+  std::string file;
+  const std::vector<Experiment> list = default_experiments({});
+  for (const Experiment& experiment : list) file += to_line(experiment, plausible(experiment), 1);
+  const uvmsim::validate::ExperimentFile read = uvmsim::validate::parse_experiments(file, "list");
+  EXPECT_THAT(read.warnings, ::testing::IsEmpty());
+  ASSERT_EQ(read.experiments.size(), list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const uvmsim::validate::Experiment& seen = read.experiments[i];
+    EXPECT_EQ(seen.name, list[i].name);
+    EXPECT_EQ(seen.allocations.at(0).bytes, list[i].bytes);
+    EXPECT_EQ(seen.host_populated.size(), list[i].host_populated.size());
+    EXPECT_EQ(seen.gpu_resident.size(), list[i].gpu_resident.size());
+    EXPECT_EQ(seen.advice.empty(), list[i].advise == "none");
+    EXPECT_EQ(seen.grid_blocks, list[i].grid) << seen.name;
+    if (list[i].mode == Mode::kOrdered || list[i].mode == Mode::kParallel) {
+      ASSERT_EQ(seen.touches.size(), list[i].touches.size());
+    }
+    for (const auto& kernel : seen.kernels) EXPECT_EQ(kernel.native_ns, 99);
+  }
+}
+
+TEST(Lines, TimesCountFromTheFirstEventAndPreparationIsLeftOut) {
+  Experiment experiment;
+  experiment.name = "x";
+  experiment.bytes = 8192;
+  experiment.host_populated = {{0, 8192}};
+  experiment.touches = {{0, false}, {1, true}};
+  Measurement measurement;
+  measurement.base = kBase + 4096;
+  measurement.begin_ns = 5000;
+  measurement.recording.kernels = {{4000, 4500}, {6000, 9000}};
+  measurement.recording.counters = {
+      {CounterKind::kCpuFault, 4900, 0, kBase + 4096, 77, 2},  // preparation
+      {CounterKind::kHostToDevice, 6500, 6600, kBase + 8192, 4096, 3},
+      {CounterKind::kGpuFault, 6100, 6700, kBase + 4096, 1, 1},
+      {CounterKind::kThrottling, 6150, 6700, kBase + 4096, 1, 1},  // not part of the format
+      {CounterKind::kRemoteMap, 6800, 0, kBase + 4096, 4096, 3},
+      {CounterKind::kGpuFault, 6100, 6700, kBase + 64 * kBlockBytes, 1, 1},  // of other memory
+  };
+  measurement.native_ns = 12;
+  EXPECT_EQ(to_line(experiment, measurement, 2),
+            "{\"name\":\"x_rep2\",\"mode\":\"ordered\",\"bytes\":8192,\"va_offset_in_2m\":4096,\"advise\":\"none\","
+            "\"host_populated\":[[0,8192]],\"gpu_resident\":[],\"touches\":[[0,\"r\"],[1,\"w\"]],\"native_ns\":12,"
+            "\"events\":[[\"kernel\",0,3000,-1,0,0],[\"gpu_fault\",100,700,0,1,1],[\"htod\",500,600,4096,4096,3],"
+            "[\"remote_map\",800,0,0,4096,3]]}\n");
+}
+
+TEST(Defects, DroppedOrMissingRecordsAreSeen) {
+  for (const Experiment& experiment : default_experiments({})) {
+    Measurement measurement = plausible(experiment);
+    EXPECT_EQ(defect(experiment, measurement), "") << experiment.name;
+    measurement.recording.dropped = 3;
+    EXPECT_EQ(defect(experiment, measurement), "CUPTI dropped 3 records");
+    measurement.recording.dropped = 0;
+    const bool by_prefetch = mode_text(experiment) == "prefetch";
+    if (!by_prefetch) {
+      measurement.recording.kernels.pop_back();
+      EXPECT_THAT(defect(experiment, measurement), ::testing::HasSubstr("kernels were recorded"));
+    }
+    if (experiment.mode == Mode::kStreamRead) {
+      measurement = plausible(experiment);
+      measurement.recording.counters.clear();
+      EXPECT_THAT(defect(experiment, measurement), ::testing::HasSubstr("only 0 of"));
+    }
+  }
+}
+
+TEST(Budget, AQuarterByDefaultNeverMoreThanHalf) {
+  const ManagedBudget quarter;
+  EXPECT_EQ(quarter.refusal(1 * kGiB, 8 * kGiB, 64 * kGiB), "");
+  EXPECT_THAT(quarter.refusal(3 * kGiB, 8 * kGiB, 64 * kGiB), ::testing::HasSubstr("more than 25 %"));
+  const ManagedBudget greedy(100);
+  EXPECT_EQ(greedy.refusal(4 * kGiB - 64, 8 * kGiB, 64 * kGiB), "");
+  EXPECT_THAT(greedy.refusal(4 * kGiB + 1, 8 * kGiB, 64 * kGiB), ::testing::HasSubstr("more than 50 %"));
+  EXPECT_THAT(greedy.refusal(UINT64_MAX, UINT64_MAX, UINT64_MAX), ::testing::HasSubstr("more than"));
+  EXPECT_THAT(ManagedBudget(0).refusal(1 * kGiB, 8 * kGiB, 64 * kGiB), ::testing::HasSubstr("more than 1 %"));
+}
+
+TEST(Budget, WhatIsInUseCounts) {
+  ManagedBudget budget;
+  budget.allocated(kGiB);
+  EXPECT_THAT(budget.refusal(kGiB + 1, 8 * kGiB, 64 * kGiB), ::testing::HasSubstr("are in use"));
+  EXPECT_NE(budget.refusal(1, 4 * kGiB, 64 * kGiB), "");
+  budget.freed(kGiB);
+  EXPECT_EQ(budget.refusal(1, 4 * kGiB, 64 * kGiB), "");
+  budget.freed(kGiB);
+  EXPECT_EQ(budget.live_bytes(), 0u);
+}
+
+TEST(Budget, TheHostsMemoryCountsToo) {
+  EXPECT_THAT(ManagedBudget().refusal(kGiB, 64 * kGiB, kGiB), ::testing::HasSubstr("the host has free"));
+}
+
+}  // namespace
+}  // namespace uvmtrace::ground_truth
