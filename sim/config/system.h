@@ -141,9 +141,13 @@ struct DriverCosts {
   std::uint64_t copies_done_ns = 2500;            // last copy until the GPU is ready for the replay
   std::uint64_t dma_map_chunk_ns = 0;             // first DMA mapping of a block's host chunk
   std::uint64_t replay_ns = 2000;                 // end of the batch's work until the replay is issued
+  std::uint64_t replay_lead_ns = 0;               // the GPU replays this long before the thread goes on, when nothing
+                                                  // was copied or populated
+  std::uint64_t protect_block_ns = 0;             // mappings of a block that stay get other rights
   std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
   std::uint64_t evict_chunk_ns = 5100;            // driver work of one eviction, without its copy
-  std::uint64_t host_populate_chunk_ns = 120000;  // allocate and zero a 2 MB host chunk
+  std::uint64_t host_allocate_chunk_ns = 120000;  // allocate a 2 MB host chunk
+  std::uint64_t host_zero_page_ns = 0;            // zero a host page that was resident nowhere
   std::uint64_t cpu_fault_ns = 20500;             // one CPU fault, without its copy
   std::uint64_t cpu_fault_page_ns = 195;          // per page made resident on the host
   std::uint64_t prefetch_call_block_ns = 6000;    // cudaMemPrefetchAsync, per block

@@ -55,6 +55,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
 
   const std::uint64_t copies_before =
       context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions;
+  const std::uint64_t populated_before = context_.counters.populated_pages;
   BatchSummary summary;
   if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
   Work work(start);
@@ -85,6 +86,9 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   if (context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before) {
     work.spend(context_.costs().after_copies_ns);
   }
+  summary.gpu_memory_changed =
+      context_.counters.populated_pages != populated_before ||
+      context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before;
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;
   context_.counters.faulting_pages += summary.faulting_pages;

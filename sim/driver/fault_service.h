@@ -22,6 +22,7 @@ struct BatchSummary {
   std::uint32_t blocks = 0;
   bool lowest_is_write = false;
   bool throttled = false;
+  bool gpu_memory_changed = false;  // pages were copied or populated: the replay waits for the GPU's work on them
 };
 
 class FaultService {

@@ -31,13 +31,15 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask copied = (absent & host.resident) - block.discarded;
   const PageMask populated = absent - copied;
 
+  // The host loses its mappings of what moves, and the right to write what is duplicated. What was evicted before is
+  // not mapped there: nothing to do.
+  const config::DriverCosts& costs = context_.costs();
+  ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
+    work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
+  });
+  if (migration.duplicate && host.writable.intersects(copied)) work.spend(costs.protect_block_ns);
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
-    // What was evicted before is not mapped on the host: nothing to remove there.
-    const config::DriverCosts& costs = context_.costs();
-    (host.mapped & copied).for_each_run([&](unsigned, unsigned count) {
-      work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
-    });
     host.mapped -= migration.pages();
     for (unsigned other = 0; other < space.gpu_count(); ++other) {
       if (other != gpu) unmap_gpu(b, other, migration.pages());
@@ -85,12 +87,14 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
   const PageMask absent = migration.pages() - host.resident;
+  PageMask zeroed = absent;
   back_on_host(work, b, absent);
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
     const PageMask copied = (absent & theirs.resident) - block.discarded;
     // Remote mappings of pages that the host holds already stay.
     if (!migration.duplicate) unmap_gpu(b, gpu, absent | (theirs.resident & migration.pages()));
+    zeroed -= theirs.resident;
     if (!copied.empty()) {
       copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, migration.demanded & copied,
            migration.prefetched & copied, migration.cause);
@@ -103,6 +107,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
       drop_copies(work, b, gpu, migration.pages());
     }
   }
+  work.spend(context_.costs().host_zero_page_ns * zeroed.count());
   if (!migration.duplicate) block.read_duplicated -= migration.pages();
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   host.resident |= absent;
@@ -125,6 +130,7 @@ void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   UVMSIM_CHECK(mine.resident.contains(pages), "block {}: mapping pages that are not resident", b.value);
   work.spend(context_.costs().map_block_ns + context_.costs().map_page_ns * (pages - mine.mapped).count());
+  if (!((writable & pages & mine.mapped) - mine.writable).empty()) work.spend(context_.costs().protect_block_ns);
   mine.mapped |= pages;
   mine.writable |= writable & pages;
 }
@@ -400,7 +406,7 @@ void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
   if (block.host_backed.contains(pages)) return;
   // The driver tries 2 MB first: one allocation backs the whole block (>= 530).
   block.host_backed = context_.system.host.large_pages ? block.extent() : block.host_backed | pages;
-  work.spend(context_.costs().host_populate_chunk_ns);
+  work.spend(context_.costs().host_allocate_chunk_ns);
   const std::uint64_t capacity = context_.system.host.memory_bytes;
   if (capacity != 0 && context_.host_resident_pages * kBasePageBytes > capacity) {
     throw_input_error("host memory is full: host.memory_bytes = {} of system '{}' holds less than the program needs",

@@ -52,10 +52,14 @@ void FaultLoop::wake(bool faults_waiting) {
     delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
   }
   state_ = State::kFetching;
+  begin_service();
+  events_.schedule(arrival + delay, EventKind::kFetch, gpu_);
+}
+
+void FaultLoop::begin_service() {
   ++context_.counters.wakeups;
   batches_this_service_ = 0;
   throttled_this_service_ = 0;
-  events_.schedule(arrival + delay, EventKind::kFetch, gpu_);
 }
 
 void FaultLoop::on_fetch() {
@@ -85,6 +89,7 @@ void FaultLoop::on_fetch() {
   }
   counters.flushed_faults += flushed;
   const Nanoseconds replayed = serviced + ns(context_.costs().replay_ns);
+  replay_lead_ = ns(summary.gpu_memory_changed ? 0 : context_.costs().replay_lead_ns);
   counters.fault_service_ns += static_cast<std::uint64_t>((replayed - now).value);
   if (summary.throttled) ++throttled_this_service_;
   ++batches_this_service_;
@@ -94,7 +99,7 @@ void FaultLoop::on_fetch() {
                                         summary.lowest_is_write});
   }
   state_ = State::kServicing;
-  events_.schedule(replayed, EventKind::kReplay, gpu_);
+  events_.schedule(replayed - std::min(replay_lead_, ns(context_.costs().replay_ns)), EventKind::kReplay, gpu_);
 }
 
 void FaultLoop::on_replay() {
@@ -105,15 +110,17 @@ void FaultLoop::on_replay() {
   advance(now);
   buffer_.replayed();
   for (KernelRun* run : runs_) run->replay(now);
-  last_end_ = now;
+  last_end_ = now + replay_lead_;
   served_before_ = true;
   state_ = State::kIdle;
-  const Nanoseconds read = now + ns(costs.poll_read_ns);
+  const Nanoseconds read = last_end_ + ns(costs.poll_read_ns);
   advance(read);
   const bool service_over = batches_this_service_ >= config.fault_max_batches_per_service ||
                             throttled_this_service_ >= config.fault_max_throttle_per_service;
-  if (!service_over && buffer_.pending(read)) {
-    // The thread looks at PUT again before it leaves its loop.
+  // The thread looks at PUT again before it leaves its loop. At its limit it does not; then only what is in the buffer
+  // already makes it start again at once.
+  if (buffer_.pending(service_over ? last_end_ : read)) {
+    if (service_over) begin_service();
     state_ = State::kFetching;
     events_.schedule(read, EventKind::kFetch, gpu_);
     return;

@@ -34,6 +34,7 @@ class FaultLoop {
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   void wake(bool faults_waiting);
+  void begin_service();
   // Runs the kernels until a fault is in the buffer; false when none comes.
   bool await_fault();
 
@@ -47,7 +48,8 @@ class FaultLoop {
   State state_ = State::kIdle;
   std::uint32_t batches_this_service_ = 0;
   std::uint32_t throttled_this_service_ = 0;
-  Nanoseconds last_end_{};
+  Nanoseconds last_end_{};     // the thread went on after the last replay
+  Nanoseconds replay_lead_{};  // how long before that the GPU replayed
   bool served_before_ = false;
 };
 

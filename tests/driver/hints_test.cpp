@@ -31,6 +31,19 @@ TEST(PreferredLocation, AnEmptyBlockComesAsAWholeToItsPreferredGpu) {
   EXPECT_TRUE(machine.events.transfers.empty());
 }
 
+TEST(PreferredLocation, PagesThatNobodyHoldsAreClearedOnTheHost) {
+  config::SystemConfig system = tiny_system();
+  const auto batch_ns = [&] {
+    Machine machine(1, system);
+    const BlockIndex a = machine.allocate();
+    machine.advise(a, Advice::kSetPreferredLocation, kHost);
+    return machine.gpu_read(a, pages({0})).end.value;
+  };
+  const std::int64_t before = batch_ns();
+  system.costs.host_zero_page_ns += 100;
+  EXPECT_EQ(batch_ns() - before, 100 * 512) << "the whole block comes at once";
+}
+
 TEST(PreferredLocation, ABlockWithDataFollowsTheTree) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();

@@ -132,6 +132,52 @@ TEST(DriverInEngine, AccessCountersBringRemoteDataOver) {
   EXPECT_EQ(counted.counters.fault_batches, 0u);
 }
 
+// One thread that faults once per 64 KB of host data which is mapped remotely: one batch each.
+RunResult remote_walk(std::uint64_t faults, bool read_mostly, const config::SystemConfig& system) {
+  ProgramOf program;
+  const std::uint64_t bytes = faults * kBigPageBytes;
+  program.allocate(1, bytes);
+  if (!read_mostly) program.host_access(1, bytes / kBasePageBytes, trace::AccessMode::kWrite);
+  trace::Advise advise;
+  advise.object = 1;
+  advise.bytes = bytes;
+  advise.advice = read_mostly ? trace::Advice::kSetReadMostly : trace::Advice::kSetPreferredLocation;
+  advise.device = -1;
+  program.records.emplace_back(advise);
+  trace::Kernel kernel;
+  kernel.name = "walk";
+  kernel.accesses.push_back({1, {{0, bytes / kQuantum, trace::AccessMode::kReadWrite}}});
+  const trace::AccessMode mode = read_mostly ? trace::AccessMode::kWrite : trace::AccessMode::kRead;
+  for (std::uint64_t i = 0; i < faults; ++i) kernel.touches.push_back({0, i * kBigPageBytes / kQuantum, mode});
+  program.records.emplace_back(kernel);
+  program.synchronize();
+  return program.run(system);
+}
+
+TEST(DriverInEngine, FaultsThatAnswerAReplayOfMappingsOnlyAreNeverLate) {
+  config::SystemConfig system = tiny_system();
+  system.costs.replay_lead_ns = 1000;
+  const RunResult punctual = remote_walk(64, false, system);
+  ASSERT_EQ(punctual.counters.fault_batches, 64u);
+  EXPECT_EQ(punctual.counters.wakeups, 4u) << "a new service after 20, 40 and 60 batches";
+  // Without the lead the fault after the 20th batch comes after the driver's last look.
+  system.costs.replay_lead_ns = 0;
+  const RunResult late = remote_walk(64, false, system);
+  const auto extra = static_cast<std::int64_t>(system.costs.late_interrupt_ns);
+  EXPECT_GE(late.counters.kernel_ns, punctual.counters.kernel_ns + static_cast<std::uint64_t>(3 * extra));
+}
+
+TEST(DriverInEngine, WritesToReadDuplicatedPagesPayForNewRights) {
+  config::SystemConfig system = tiny_system();
+  const RunResult before = remote_walk(64, true, system);
+  system.costs.protect_block_ns += 1000;
+  const RunResult after = remote_walk(64, true, system);
+  ASSERT_EQ(before.counters.fault_batches, 64u);
+  ASSERT_EQ(after.counters.fault_batches, 64u);
+  // The tree brings the blocks in 12 steps, which map fresh pages; every other write asks for new rights.
+  EXPECT_EQ(after.counters.fault_service_ns - before.counters.fault_service_ns, 1000 * 52u);
+}
+
 TEST(DriverInEngine, AFreedBlockLeavesNothingToItsSuccessor) {
   ProgramOf program = quarrel(200);
   program.free(1);
