@@ -1,0 +1,33 @@
+"""Loaded by Python itself when `uvmtrace record --torch` has put this folder first on PYTHONPATH.
+
+Waits for the program to import torch and then observes it. A program must never break because of this file.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+
+if os.environ.get("UVMTRACE_LOG_DIR"):
+    try:
+        from uvmtrace import _import_hook
+
+        _import_hook.watch_for_torch()
+    except Exception as error:  # whatever it is, the program goes on
+        print(f"uvmtrace: PyTorch is not observed: {error}", file=sys.stderr)
+
+
+def _run_the_next_sitecustomize():
+    """The one that Python would have loaded without us; its errors are reported by Python, as ever."""
+    path = [entry for entry in sys.path if os.path.abspath(entry or os.getcwd()) != _here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+_run_the_next_sitecustomize()

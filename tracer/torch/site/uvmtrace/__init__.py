@@ -1,0 +1,36 @@
+"""What a program may tell the tracer about itself. Without the tracer every call does nothing.
+
+A program that also runs without the tracer writes
+
+    try:
+        import uvmtrace
+    except ImportError:
+        uvmtrace = None
+"""
+
+from contextlib import contextmanager
+
+from uvmtrace import _iterations, _library
+
+__all__ = ["flush", "iteration", "range"]
+
+
+def iteration():
+    """A new iteration begins, the one before ends. From the first call on, optimizer steps no longer mark any."""
+    _iterations.begin_explicitly()
+
+
+@contextmanager
+def range(name):
+    """What is launched inside belongs to `name`; ranges nest."""
+    calls = _library.calls()
+    calls.range_push(name)
+    try:
+        yield
+    finally:
+        calls.range_pop()
+
+
+def flush():
+    """Everything recorded so far reaches the log, for programs that end without running exit handlers."""
+    _library.calls().flush()
