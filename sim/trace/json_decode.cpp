@@ -146,6 +146,21 @@ void read_phases(const JsonValue& value, Kernel& kernel) {
   }
 }
 
+void read_order(const JsonValue& value, Kernel& kernel) {
+  for (const JsonValue& item : json_array(value, "'order'")) {
+    const auto& parts = json_array(item, "a first touch [slot, unit]", 2);
+    kernel.order.push_back({parse_u32(parts[0], "slot of a first touch"), json_integer(parts[1], "unit of an order")});
+  }
+}
+
+void read_counts(const JsonValue& value, Kernel& kernel) {
+  for (const JsonValue& item : json_array(value, "'counts'")) {
+    const auto& parts = json_array(item, "a count [slot, unit, count]", 3);
+    kernel.counts.push_back({parse_u32(parts[0], "slot of a count"), json_integer(parts[1], "unit of a count"),
+                             parse_u32(parts[2], "a count of accesses")});
+  }
+}
+
 void read(JsonFields& fields, Kernel& kernel) {
   kernel.name = json_text(fields.require("name"), "kernel: 'name'");
   kernel.stream = u32(fields, "stream");
@@ -165,6 +180,13 @@ void read(JsonFields& fields, Kernel& kernel) {
   }
   if (const JsonValue* phases = fields.find("phases")) {
     read_phases(*phases, kernel);
+  }
+  kernel.unknown_accesses = fields.integer("unknown_accesses", 0);
+  if (const JsonValue* order = fields.find("order")) {
+    read_order(*order, kernel);
+  }
+  if (const JsonValue* counts = fields.find("counts")) {
+    read_counts(*counts, kernel);
   }
 }
 

@@ -109,6 +109,20 @@ void append_touches(ObjectWriter& json, const Kernel& kernel) {
   });
 }
 
+void append_order(ObjectWriter& json, const Kernel& kernel) {
+  json.begin("order");
+  json.list(kernel.order, [&json](const FirstTouch& touch) {
+    fmt::format_to(std::back_inserter(json.out()), "[{},{}]", touch.slot, touch.unit);
+  });
+}
+
+void append_counts(ObjectWriter& json, const Kernel& kernel) {
+  json.begin("counts");
+  json.list(kernel.counts, [&json](const UnitCount& item) {
+    fmt::format_to(std::back_inserter(json.out()), "[{},{},{}]", item.slot, item.unit, item.count);
+  });
+}
+
 void append_phases(ObjectWriter& json, const Kernel& kernel) {
   json.begin("phases");
   json.list(kernel.phases, [&json](const Phase& phase) {
@@ -164,6 +178,13 @@ void write(ObjectWriter& json, const Kernel& kernel) {
   }
   if (!kernel.phases.empty()) {
     append_phases(json, kernel);
+  }
+  json.unless(std::uint64_t{0}, "unknown_accesses", kernel.unknown_accesses);
+  if (!kernel.order.empty()) {
+    append_order(json, kernel);
+  }
+  if (!kernel.counts.empty()) {
+    append_counts(json, kernel);
   }
 }
 

@@ -92,6 +92,38 @@ struct ProtobufEncoder::State {
       }
     }
   }
+  void put_order(const Kernel& kernel, proto::Kernel& out) {
+    last_touch.assign(kernel.accesses.size(), 0);
+    bool one_slot = true;
+    for (const FirstTouch& touch : kernel.order) {
+      std::uint64_t& last = last_touch[touch.slot];
+      out.add_order(zigzag(static_cast<std::int64_t>(touch.unit) - static_cast<std::int64_t>(last)));
+      last = touch.unit;
+      one_slot = one_slot && touch.slot == 0;
+    }
+    if (!one_slot) {
+      for (const FirstTouch& touch : kernel.order) {
+        out.add_order_slots(touch.slot);
+      }
+    }
+  }
+  // They ascend (shape.h).
+  static void put_counts(const Kernel& kernel, proto::Kernel& out) {
+    if (kernel.counts.empty()) {
+      return;
+    }
+    out.mutable_unit_counts()->Resize(static_cast<int>(kernel.accesses.size()), 0);
+    std::uint64_t next = 0;
+    std::uint32_t slot = 0;
+    for (const UnitCount& item : kernel.counts) {
+      next = item.slot == slot ? next : 0;
+      slot = item.slot;
+      out.add_unit_gaps(item.unit - next);
+      out.add_unit_values(item.count);
+      out.set_unit_counts(static_cast<int>(slot), out.unit_counts(static_cast<int>(slot)) + 1);
+      next = item.unit + 1;
+    }
+  }
   void put(const Kernel& kernel) {
     auto& out = *entry->mutable_kernel();
     out.set_name(string_number(kernel.name));
@@ -122,6 +154,9 @@ struct ProtobufEncoder::State {
         pack_extents(access.extents, *item.mutable_extents());
       }
     }
+    out.set_unknown_accesses(kernel.unknown_accesses);
+    put_order(kernel, out);
+    put_counts(kernel, out);
   }
 
   void put(const Memcpy& copy) {

@@ -17,7 +17,7 @@
 namespace uvmsim::trace {
 
 inline constexpr std::uint32_t kSchemaMajor = 1;
-inline constexpr std::uint32_t kSchemaMinor = 0;
+inline constexpr std::uint32_t kSchemaMinor = 1;
 
 // Identity of an object or a tensor. Objects and tensors share one number space; ids are never reused.
 using ObjectId = std::uint64_t;
@@ -52,7 +52,8 @@ struct ObjectFree {
   ObjectId id = kNoObject;
 };
 
-// A framework tensor inside an object (object may be kNoObject when the placement was not recorded).
+// A framework tensor inside an object (object may be kNoObject when the placement was not recorded). `bytes` is what the
+// program asked for; the framework's allocator may have rounded it up.
 struct TensorAlloc {
   ObjectId id = kNoObject;
   std::uint64_t bytes = 0;
@@ -97,6 +98,18 @@ struct Phase {
   std::vector<PhaseAccess> accesses;
 };
 
+// Order and counts as the tracer took them, never replayed: units of kUnitBytes from the start of accesses[slot].
+inline constexpr std::uint64_t kUnitBytes = 65536;
+struct FirstTouch {
+  std::uint32_t slot = 0;
+  std::uint64_t unit = 0;
+};
+struct UnitCount {
+  std::uint32_t slot = 0;
+  std::uint64_t unit = 0;
+  std::uint32_t count = 0;  // of accesses; UINT32_MAX means that many or more
+};
+
 // How the touched set is spread over the kernel's threads when no phases say so.
 enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
@@ -128,6 +141,10 @@ struct Kernel {
   std::vector<ObjectAccess> accesses;
   std::vector<Touch> touches;  // explicit order; empty = by distribution
   std::vector<Phase> phases;   // empty = one pass
+  // Since minor version 1.
+  std::uint64_t unknown_accesses = 0;  // met no known allocation; in no list above
+  std::vector<FirstTouch> order;       // each unit once, by first touch, as far as the instrumentation kept it
+  std::vector<UnitCount> counts;       // ascending by (slot, unit)
 };
 
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost, kDefault };

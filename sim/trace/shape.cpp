@@ -81,6 +81,11 @@ struct ShapeCheck {
         check(access.extents, "phase", i);
       }
     }
+    for (std::size_t i = 0; i < kernel.order.size(); ++i) {
+      check_slot(kernel, kernel.order[i].slot, "order", i);
+      check_unit(kernel.order[i].unit, "order", i);
+    }
+    check_counts(kernel);
   }
   void operator()(const Memcpy& copy) const { check_time(copy.host_gap_ns, "host_gap_ns"); }
   void operator()(const Memset& set) const { check_time(set.host_gap_ns, "host_gap_ns"); }
@@ -112,6 +117,22 @@ struct ShapeCheck {
       check_extents(extents, "");
     } catch (const InputError&) {
       check_extents(extents, fmt::format("{}[{}]", what, index));
+    }
+  }
+  static void check_unit(std::uint64_t unit, std::string_view what, std::size_t index) {
+    if (unit > kMaxObjectBytes / kUnitBytes) {
+      throw_input_error("{} {} at unit {}; allowed: up to {}", what, index, unit, kMaxObjectBytes / kUnitBytes);
+    }
+  }
+  static void check_counts(const Kernel& kernel) {
+    for (std::size_t i = 0; i < kernel.counts.size(); ++i) {
+      const UnitCount& item = kernel.counts[i];
+      check_slot(kernel, item.slot, "count", i);
+      check_unit(item.unit, "count", i);
+      if (i != 0 && std::pair(item.slot, item.unit) <= std::pair(kernel.counts[i - 1].slot, kernel.counts[i - 1].unit)) {
+        throw_input_error("count {} (slot {}, unit {}) does not lie above the one before; counts ascend", i, item.slot,
+                          item.unit);
+      }
     }
   }
   static void check_slot(const Kernel& kernel, std::uint32_t slot, std::string_view what, std::size_t index) {

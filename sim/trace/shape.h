@@ -12,6 +12,7 @@ namespace uvmsim::trace {
 // Throws InputError (without file or record number; the caller adds them) when
 //  - extents are not ascending, overlap, are empty or end beyond kMaxQuantum; a mode is none of r, w, rw,
 //  - a touch or a phase names a slot that the kernel does not have,
+//  - units of an order or of counts lie beyond any object, or counts do not ascend,
 //  - a grid or block dimension is 0,
 //  - a time is negative or beyond kMaxTimeNs (times of UvmCounter: beyond it in either direction),
 //  - a name is longer than kMaxNameBytes.

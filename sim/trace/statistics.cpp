@@ -13,6 +13,8 @@ namespace {
 // The sum of two times, stopping at the largest: an unchecked trace may hold any.
 std::int64_t add_times(std::int64_t a, std::int64_t b) { return b > INT64_MAX - a ? INT64_MAX : a + b; }
 
+std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+
 class Summary {
  public:
   explicit Summary(const Header& header) : quantum_(header.quantum_bytes) { out_.header = header; }
@@ -83,8 +85,11 @@ class Summary {
     }
     out_.largest_kernel_bytes = std::max(out_.largest_kernel_bytes, one.touched_bytes);
     out_.kernels_with_phases += kernel.phases.empty() ? 0 : 1;
-    out_.kernels_with_order += kernel.touches.empty() ? 0 : 1;
+    out_.kernels_with_order += kernel.touches.empty() && kernel.order.empty() ? 0 : 1;
     ++out_.kernels_by_coverage.at(static_cast<std::size_t>(kernel.coverage));
+    out_.bytes_by_coverage.at(static_cast<std::size_t>(kernel.coverage)) += one.touched_bytes;
+    out_.unknown_accesses = add_counts(out_.unknown_accesses, kernel.unknown_accesses);
+    out_.kernels_with_unknown += kernel.unknown_accesses == 0 ? 0 : 1;
     add_gap(kernel.host_gap_ns);
     names_.insert(kernel.name);
     streams_.insert(kernel.stream);

@@ -102,6 +102,10 @@ std::string statistics_text(const TraceStatistics& s) {
   line("", fmt::format("{} with phases, {} with a touch order; accesses: {}", s.kernels_with_phases,
                        s.kernels_with_order, counts_text(s.kernels_by_coverage, kCoverageNames)));
   line("", fmt::format("the largest touches {}", size_text(s.largest_kernel_bytes)));
+  if (s.unknown_accesses != 0) {
+    line("", fmt::format("{} accesses of {} kernels met no known allocation", s.unknown_accesses,
+                         s.kernels_with_unknown));
+  }
   line("memory", fmt::format("peak of live objects {}, of managed ones {} ({} bytes){}", size_text(s.peak_live_bytes),
                              size_text(s.peak_managed_bytes), s.peak_managed_bytes,
                              s.tensors == 0 ? "" : fmt::format(", of tensors {}", size_text(s.peak_tensor_bytes))));
@@ -150,6 +154,9 @@ std::string statistics_json(const TraceStatistics& s) {
                                 {"kernels_with_phases", s.kernels_with_phases},
                                 {"kernels_with_order", s.kernels_with_order},
                                 {"kernels_by_coverage", counts_json(s.kernels_by_coverage, kCoverageNames)},
+                                {"bytes_by_coverage", counts_json(s.bytes_by_coverage, kCoverageNames)},
+                                {"unknown_accesses", s.unknown_accesses},
+                                {"kernels_with_unknown_accesses", s.kernels_with_unknown},
                                 {"largest_kernel_bytes", s.largest_kernel_bytes},
                                 {"streams", s.streams},
                                 {"host_gap_ns", s.host_gap_ns},

@@ -80,6 +80,12 @@ class Validator::State {
     }
     check_touches(kernel);
     check_phases(kernel);
+    for (const FirstTouch& touch : kernel.order) {
+      check_unit(kernel, touch.slot, touch.unit, "order");
+    }
+    for (const UnitCount& item : kernel.counts) {
+      check_unit(kernel, item.slot, item.unit, "counts");
+    }
   }
   void operator()(const Memcpy& copy) {
     add_time(copy.host_gap_ns);
@@ -218,6 +224,14 @@ class Validator::State {
         throw_input_error("touch {} (quantum {}, {}) is not among the accesses of object {}", i, touch.quantum,
                           kAccessModeNames.at(static_cast<std::size_t>(touch.mode)), access.object);
       }
+    }
+  }
+  void check_unit(const Kernel& kernel, std::uint32_t slot, std::uint64_t unit, std::string_view what) {
+    const ObjectId id = kernel.accesses[slot].object;
+    const LiveObject& object = live_.require(id);
+    if (unit * kUnitBytes >= object.bytes) {
+      throw_input_error("{}: unit {} of {} bytes lies beyond object {} of {} bytes", what, unit, kUnitBytes, id,
+                        object.bytes);
     }
   }
   void check_phases(const Kernel& kernel) {

@@ -12,6 +12,8 @@ namespace {
 
 auto fields(const Extent& e) { return std::tie(e.first, e.count, e.mode); }
 auto fields(const Touch& t) { return std::tie(t.slot, t.quantum, t.mode); }
+auto fields(const FirstTouch& t) { return std::tie(t.slot, t.unit); }
+auto fields(const UnitCount& c) { return std::tie(c.slot, c.unit, c.count); }
 auto fields(const Dim3& d) { return std::tie(d.x, d.y, d.z); }
 
 template <class Item>
@@ -43,9 +45,10 @@ struct Same {
   bool operator()(const Kernel& a, const Kernel& b) const {
     const auto plain = [](const Kernel& k) {
       return std::tie(k.name, k.stream, k.device, k.registers_per_thread, k.shared_bytes_per_block, k.host_gap_ns,
-                      k.duration_ns, k.distribution, k.bytes_per_thread_access, k.coverage);
+                      k.duration_ns, k.distribution, k.bytes_per_thread_access, k.coverage, k.unknown_accesses);
     };
     return plain(a) == plain(b) && equal(a.grid, b.grid) && equal(a.block, b.block) && equal(a.touches, b.touches) &&
+           equal(a.order, b.order) && equal(a.counts, b.counts) &&
            std::equal(a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
                       [](const ObjectAccess& x, const ObjectAccess& y) { return equal(x, y); }) &&
            std::equal(a.phases.begin(), a.phases.end(), b.phases.begin(), b.phases.end(),
@@ -158,6 +161,17 @@ Kernel random_kernel(Random& random) {
       phase.accesses.push_back({slot(), random_extents(random)});
     }
   }
+  kernel.unknown_accesses = random_number(random, UINT64_MAX - 1);
+  for (std::uint64_t n = slots == 0 ? 0 : random.below(8); n > 0; --n) {
+    kernel.order.push_back({slot(), random_number(random, std::uint64_t{1} << 30)});
+  }
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    std::uint64_t unit = 0;
+    for (std::uint64_t n = random.below(4); n > 0; --n) {
+      unit += random_number(random, 1000) + 1;
+      kernel.counts.push_back({i, unit - 1, random_u32(random)});
+    }
+  }
   return kernel;
 }
 
@@ -200,6 +214,9 @@ std::vector<Record> sample_records() {
   kernel.accesses = {{2, {{0, 4, kR}, {4, 4, kRw}, {100, 1, kW}}}, {9, {{5, 3, kW}}}};
   kernel.touches = {{0, 3, kR}, {1, 7, kW}, {0, 100, kW}, {0, 4, kRw}, {1, 5, kW}};
   kernel.phases = {{0, 35, {{0, {{0, 4, kR}}}, {1, {{5, 1, kW}, {7, 1, kW}}}}}, {35, 35, {{1, {{6, 1, kW}}}}}};
+  kernel.unknown_accesses = 12;
+  kernel.order = {{0, 3}, {1, 1}, {0, 0}};
+  kernel.counts = {{0, 0, 9}, {0, 3, 4294967295}, {1, 1, 7}};
 
   std::vector<Record> records = {ObjectAlloc{1, ObjectKind::kManaged, 8192, 0x7f0000000000, 0},
                                  ObjectAlloc{2, ObjectKind::kDevice, 1, 0, 3},

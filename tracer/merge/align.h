@@ -1,0 +1,20 @@
+// Which elements of two sequences belong together: the longest common subsequence by E. W. Myers' O(ND) algorithm in
+// linear space ("An O(ND) difference algorithm and its variations", Algorithmica 1, 1986).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace uvmtrace {
+
+struct Alignment {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // positions in a and b, both ascending
+  // False when the sequences differ so much that the search was given up: then only what is equal from the front and
+  // from the back is matched.
+  bool whole = true;
+};
+
+Alignment align(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b);
+
+}  // namespace uvmtrace

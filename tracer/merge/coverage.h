@@ -1,0 +1,27 @@
+// Where a launch's accesses come from: the instrumentation, the framework's operator around it, or its parameters.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tracer/merge/resolve.h"
+
+namespace uvmtrace {
+
+// Kernels of cuBLAS, cuDNN, CUTLASS and others that may load operands by tensor copies (TMA), for which the
+// instrumentation has no hook (Compute Sanitizer 2025.4 documentation).
+bool may_use_tensor_copies(std::string_view kernel_name);
+
+// True when the instrumentation must have missed operands: of the things of at least a page that the launch was given
+// (`given`: the operator's tensors, else what its parameters point to) one got no mark at all; or nothing was given and
+// the launch touched no more than two pages (its workspace).
+bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& given, const World& world);
+
+// `touched` and of the things in `given` those that are not in it. By thing, ascending.
+std::vector<Slot> with_missing(std::vector<Slot> touched, const std::vector<Slot>& given);
+
+// The whole of every thing that a parameter points into, read and written. Memory that a framework cuts into tensors
+// counts only where a tensor is. By thing, ascending.
+std::vector<Slot> of_parameters(const std::vector<std::uint64_t>& addresses, const World& world);
+
+}  // namespace uvmtrace

@@ -1,0 +1,172 @@
+// The events of a pass's log as plain structs: what log_reader.h makes of the lines that ../log/README.md describes.
+//
+// Addresses are absolute and belong to one pass; quanta are address / 512, pages address / 65536. Every number has been
+// checked against limits.h of sim/trace, so that sums of an address and a size do not overflow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/trace/record.h"
+
+namespace uvmtrace {
+
+namespace trace = uvmsim::trace;
+
+inline constexpr std::uint64_t kQuantumBytes = 512;
+inline constexpr std::uint64_t kPageBytes = 65536;
+
+enum class Pass : std::uint8_t { kTiming, kAccess };
+enum class MemoryKind : std::uint8_t { kDevice, kManaged, kPinned, kPool, kVmm, kModule };
+
+// Bytes of memory with how they are used.
+struct AddressRange {
+  std::uint64_t va = 0, bytes = 0;
+  trace::AccessMode mode = trace::AccessMode::kReadWrite;
+};
+
+struct PhaseRuns {
+  std::uint64_t first_block = 0, block_count = 0;
+  std::vector<trace::Extent> pages;  // absolute, ascending
+};
+
+struct Launch {
+  std::uint64_t corr = 0, node = 0;
+  std::uint32_t name = 0;  // index into PassLog::names
+  trace::Dim3 grid, block;
+  std::uint32_t stream = 0;
+  std::int32_t device = 0;
+  std::vector<std::uint64_t> params;  // addresses; timing pass
+  // Access pass.
+  bool patched = false;                // whether it ran instrumented
+  std::vector<trace::Extent> accesses;  // absolute quanta, ascending
+  std::vector<PhaseRuns> phases;
+  std::vector<std::uint64_t> order;                            // absolute pages
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> counts;  // absolute page, accesses
+  std::uint64_t unknown = 0;
+};
+
+struct AllocEvent {
+  MemoryKind kind = MemoryKind::kDevice;
+  std::uint64_t va = 0, bytes = 0;
+  std::int32_t device = 0;
+  bool segment = false;  // the caching allocator's view of it
+};
+struct FreeEvent {
+  std::uint64_t va = 0;
+  bool segment = false;
+};
+struct TensorAllocEvent {
+  std::uint64_t va = 0, bytes = 0;
+  std::uint32_t stream = 0;
+};
+struct TensorFreeEvent {
+  std::uint64_t va = 0;
+  bool done = false;  // the allocator may reuse it
+};
+struct LaunchEvent {
+  std::size_t launch = 0;  // index into PassLog::launches
+};
+struct CopyEvent {
+  std::uint64_t dst = 0, src = 0;
+  std::uint64_t rows = 1, row_bytes = 0;  // one row: all of it
+  std::uint64_t dst_pitch = 0, src_pitch = 0;
+  trace::CopyKind kind = trace::CopyKind::kDefault;
+  bool async = false;
+  std::uint32_t stream = 0;
+};
+struct SetEvent {
+  std::uint64_t va = 0;
+  std::uint64_t rows = 1, row_bytes = 0, pitch = 0;
+  std::uint32_t stream = 0;
+};
+struct PrefetchEvent {
+  std::uint64_t va = 0, bytes = 0;
+  std::int32_t to = 0;
+  std::uint32_t stream = 0;
+};
+struct AdviseEvent {
+  std::uint64_t va = 0, bytes = 0;
+  trace::Advice advice = trace::Advice::kSetPreferredLocation;
+  std::int32_t to = 0;
+};
+struct DiscardEvent {
+  std::uint64_t va = 0, bytes = 0;
+  std::uint32_t stream = 0;
+  bool prefetch = false;
+  std::int32_t to = 0;
+};
+struct SyncEvent {
+  trace::SyncKind kind = trace::SyncKind::kDevice;
+  std::uint32_t stream = 0;
+  std::uint64_t event = 0;
+};
+struct RangeEvent {
+  trace::RangeKind kind = trace::RangeKind::kPush;
+  std::uint32_t name = 0;
+  std::uint64_t index = 0;
+};
+struct OperatorEvent {
+  bool begin = true;
+  std::vector<AddressRange> tensors;
+};
+struct WindowEvent {
+  bool open = true;
+};
+
+struct Event {
+  std::uint64_t seq = 0;
+  std::uint32_t tid = 0;
+  std::int64_t begin_ns = 0, end_ns = 0;  // 0 in the access pass
+  std::uint64_t line = 0;                 // of the log
+  std::variant<AllocEvent, FreeEvent, TensorAllocEvent, TensorFreeEvent, LaunchEvent, CopyEvent, SetEvent, PrefetchEvent,
+               AdviseEvent, DiscardEvent, SyncEvent, RangeEvent, OperatorEvent, WindowEvent>
+      what;
+};
+
+// The GPU's side of a launch.
+struct KernelTime {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t registers = 0, shared_bytes = 0;
+};
+
+struct UvmEvent {
+  std::string counter;
+  std::uint64_t va = 0, value = 0;
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t flags = 0;
+};
+
+struct LogHeader {
+  Pass pass = Pass::kTiming;
+  std::string tool, gpu, driver, cuda;
+  std::vector<std::string> program;
+  std::uint64_t pid = 0;
+  std::uint32_t sm_count = 0;
+  std::array<std::uint32_t, 2> compute_capability{};
+  std::uint64_t phases = 0;
+};
+
+struct PassLog {
+  std::string path;
+  LogHeader header;
+  std::vector<std::string> names{std::string()};  // of kernels and ranges; 0 is the empty one
+  std::vector<Launch> launches;
+  std::vector<Event> events;  // ascending by seq
+  std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
+  std::vector<UvmEvent> uvm;                                                   // ascending by start
+  std::vector<std::string> notes;
+  std::map<std::string, std::uint64_t> lines_by_type;
+  std::map<std::string, std::uint64_t> unknown_types;  // skipped
+  std::uint64_t lines = 0;
+  std::uint64_t dropped = 0;  // records that the profiler lost
+  bool complete = false;      // has its last line
+  bool cut_line = false;      // the last line was incomplete and is left out
+};
+
+}  // namespace uvmtrace

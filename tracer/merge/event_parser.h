@@ -1,0 +1,38 @@
+// One line of an event log after the other into a PassLog.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "sim/trace/json_value.h"
+#include "tracer/merge/event.h"
+
+namespace uvmtrace {
+
+class EventParser {
+ public:
+  explicit EventParser(PassLog& log) : log_(log) {}
+
+  // The first line, and any other. Both throw uvmsim::InputError without the place.
+  void header(const trace::JsonValue& value, std::optional<Pass> expected);
+  void line(const trace::JsonValue& value, std::uint64_t number);
+
+ private:
+  using Fields = trace::JsonFields;
+
+  bool host_event(const std::string& type, Fields& fields, Event& event);
+  bool gpu_event(const std::string& type, Fields& fields);
+  void launch(Fields& fields, LaunchEvent& out);
+  void instrumented(Fields& fields, Launch& out);
+  void copy(Fields& fields, CopyEvent& out);
+  void set(Fields& fields, SetEvent& out);
+  void sync(Fields& fields, SyncEvent& out);
+  void operator_begin(Fields& fields, OperatorEvent& out);
+  std::uint32_t name_number(const std::string& name);
+
+  PassLog& log_;
+  std::unordered_map<std::string, std::uint32_t> names_;  // only looked up
+};
+
+}  // namespace uvmtrace

@@ -1,0 +1,39 @@
+// Which launch and which memory of the access pass is which of the timing pass. Addresses never take part: the two runs
+// of the program have different ones.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tracer/merge/event.h"
+#include "tracer/merge/world.h"
+
+namespace uvmtrace {
+
+inline constexpr std::size_t kUnmatched = std::numeric_limits<std::size_t>::max();
+
+struct LaunchMatch {
+  std::vector<std::size_t> access_of;  // by launch of the timing log: launch of the access log, or kUnmatched
+  std::uint64_t matched = 0;
+  // Launches that could have been matched: of the pass with more. What lies behind the last match on a stream does not
+  // count when the other log was cut off.
+  std::uint64_t compared = 0;
+  std::string divergence;  // the first: one line with both sides; empty when there is none
+
+  bool at_least(std::uint32_t thousandths) const;
+};
+
+// Per stream, by name, grid and block.
+LaunchMatch match_launches(const PassLog& timing, const PassLog& access);
+
+// By order and size, separately for tensors, pinned and other memory, held in place by the matched launches. Returns by
+// thing of the access pass the thing of the timing pass, or kNothing. `made` holds by event which thing it made.
+std::vector<ThingIndex> match_things(const PassLog& timing, const World& timing_world,
+                                     const std::vector<ThingIndex>& timing_made, const PassLog& access,
+                                     const World& access_world, const std::vector<ThingIndex>& access_made,
+                                     const LaunchMatch& launches);
+
+}  // namespace uvmtrace

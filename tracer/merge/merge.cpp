@@ -1,0 +1,304 @@
+#include "tracer/merge/merge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "sim/common/error.h"
+#include "sim/common/version.h"
+#include "sim/trace/kernel_names.h"
+#include "sim/trace/limits.h"
+#include "tracer/merge/coverage.h"
+#include "tracer/merge/match.h"
+#include "tracer/merge/timing_pass.h"
+
+namespace uvmtrace {
+
+namespace {
+
+using uvmsim::throw_input_error;
+
+// Number of memory events by kind, as the program made them: "12 device, 1 pinned".
+std::string recorded_kinds(const PassLog& log) {
+  static constexpr std::array<std::string_view, 6> kNames = {"device", "managed", "pinned", "pool", "vmm", "module"};
+  std::array<std::uint64_t, 6> counts{};
+  for (const Event& event : log.events) {
+    if (const auto* alloc = std::get_if<AllocEvent>(&event.what); alloc != nullptr && !alloc->segment) {
+      ++counts[static_cast<std::size_t>(alloc->kind)];
+    }
+  }
+  std::string out;
+  for (std::size_t kind = 0; kind < kNames.size(); ++kind) {
+    if (counts[kind] != 0) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[kind], kNames[kind]);
+    }
+  }
+  return out.empty() ? "none" : out;
+}
+
+}  // namespace
+
+class Merger::State {
+ public:
+  State(const PassLog& timing, const PassLog* access, const MergeOptions& options)
+      : timing_(timing), access_(access), options_(options) {
+    if (access != nullptr) {
+      match();
+    }
+    make_header();
+  }
+
+  void run(const std::function<void(const trace::Record&)>& take) {
+    const auto checked = [&](trace::Record&& record) { take(record); };
+    TimingPass pass(timing_, options_, summary);
+    pass.run([&](const Event& event, std::size_t launch,
+                 trace::Kernel& kernel) { fill(pass, event, launch, kernel, checked); },
+             [&](trace::Record&& record) {
+               add_time(record);
+               take(record);
+             });
+  }
+
+  trace::Header header;
+  MergeSummary summary;
+
+ private:
+  void match() {
+    match_ = match_launches(timing_, *access_);
+    summary.matched = match_.matched;
+    summary.divergence = match_.divergence;
+    if (!match_.at_least(options_.match_thousandths)) {
+      throw_input_error("{} and {}: {} of {} launches match, fewer than {}.{} %; {}", timing_.path, access_->path,
+                        match_.matched, match_.compared, options_.match_thousandths / 10,
+                        options_.match_thousandths % 10, match_.divergence);
+    }
+    pass_.emplace(*access_, match_);
+    World timing_world(timing_);
+    std::vector<ThingIndex> made(timing_.events.size(), kNothing);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = timing_world.apply(i).made;
+    }
+    partner_ = match_things(timing_, timing_world, made, *access_, pass_->world, pass_->made, match_);
+    extra_.assign(partner_.size(), trace::kNoObject);
+    summary.repairs += pass_->world.repairs();
+    for (std::size_t i = 0; i < partner_.size(); ++i) {
+      const bool module = pass_->world.things()[i].kind == MemoryKind::kModule;
+      summary.unmatched_memory += partner_[i] == kNothing && !module ? 1 : 0;
+    }
+  }
+
+  void make_header() {
+    const LogHeader& log = timing_.header;
+    header.tool = fmt::format("uvmtrace {}", uvmsim::version());
+    header.gpu = log.gpu;
+    header.driver = log.driver;
+    header.program = fmt::format("{}", fmt::join(log.program, " "));
+    header.provenance = options_.provenance;
+    const auto add = [this](std::string key, std::string value) {
+      if (!value.empty()) {
+        header.attributes.emplace_back(std::move(key), std::move(value));
+      }
+    };
+    add("cuda", log.cuda);
+    add("sm_count", log.sm_count == 0 ? "" : std::to_string(log.sm_count));
+    add("compute_capability", log.compute_capability[0] == 0
+                                  ? ""
+                                  : fmt::format("{}.{}", log.compute_capability[0], log.compute_capability[1]));
+    add("recorded_allocations", recorded_kinds(timing_));
+    add("device_memory_as", options_.as_managed ? "managed" : "recorded");
+    add("access_pass", access_ == nullptr ? "none"
+                                          : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
+    const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
+    add("incomplete", cut ? "the program ended before its log did" : "");
+    const std::uint64_t dropped = timing_.dropped + (access_ != nullptr ? access_->dropped : 0);
+    add("dropped_records", dropped == 0 ? "" : std::to_string(dropped));
+  }
+
+  void add_time(const trace::Record& record) {
+    const std::int64_t time = std::visit(
+        [](const auto& r) -> std::int64_t {
+          std::int64_t sum = 0;
+          if constexpr (requires { r.host_gap_ns; }) {
+            sum += r.host_gap_ns;
+          }
+          if constexpr (requires { r.duration_ns; }) {
+            sum += r.duration_ns;
+          }
+          return sum;
+        },
+        record);
+    if (time > trace::kMaxTimeNs - total_ns_) {
+      throw_input_error("{}: its times add up to more than 2^62 nanoseconds", timing_.path);
+    }
+    total_ns_ += time;
+  }
+
+  // A slot of the access pass in terms of the timing pass: a live thing there, or an object that only the access pass
+  // saw, or lost.
+  struct Target {
+    trace::ObjectId id = trace::kNoObject;
+    ThingIndex thing = kNothing;
+  };
+  Target target(TimingPass& pass, ThingIndex thing, const TimingPass::Take& take) {
+    if (partner_[thing] != kNothing) {
+      const ThingIndex partner = partner_[thing];
+      const bool live = partner < pass.world().things().size() && pass.world().things()[partner].live;
+      return live ? Target{pass.id_of(partner), partner} : Target{};
+    }
+    if (pass_->world.things()[thing].kind != MemoryKind::kModule) {
+      return {};
+    }
+    if (extra_[thing] == trace::kNoObject) {
+      extra_[thing] = pass.add_object(pass_->world.things()[thing], take);
+    }
+    return {extra_[thing], kNothing};
+  }
+
+  void fill(TimingPass& pass, const Event& event, std::size_t number, trace::Kernel& kernel,
+            const TimingPass::Take& take) {
+    const std::size_t partner = access_ == nullptr ? kUnmatched : match_.access_of[number];
+    const ResolvedLaunch* seen = partner == kUnmatched ? nullptr : &pass_->launches[partner];
+    if (seen == nullptr || !seen->patched) {
+      kernel.distribution = trace::distribution_by_name(kernel.name);
+      kernel.coverage = trace::Coverage::kNone;
+      add_given(pass, event, number, seen, {}, kernel, take);
+      return;
+    }
+    kernel.coverage = trace::Coverage::kInstrumented;
+    std::vector<Slot> touched = add_seen(pass, *seen, kernel, take);
+    if (may_use_tensor_copies(kernel.name)) {
+      add_given(pass, event, number, seen, std::move(touched), kernel, take);
+    }
+    const bool by_name = kernel.phases.empty() && !(seen->linear && kernel.coverage == trace::Coverage::kInstrumented);
+    kernel.distribution = by_name ? trace::distribution_by_name(kernel.name) : trace::Distribution::kBlockLinear;
+  }
+
+  // What the instrumentation saw. Returns the same by thing of the timing pass.
+  std::vector<Slot> add_seen(TimingPass& pass, const ResolvedLaunch& seen, trace::Kernel& kernel,
+                             const TimingPass::Take& take) {
+    constexpr std::uint32_t kLost = UINT32_MAX;
+    struct Found {
+      Target target;
+      std::uint32_t slot;
+    };
+    std::vector<Found> found;
+    kernel.unknown_accesses = seen.unknown;
+    for (std::uint32_t slot = 0; slot < seen.slots.size(); ++slot) {
+      const Target place = target(pass, seen.slots[slot].thing, take);
+      if (place.id != trace::kNoObject) {
+        found.push_back({place, slot});
+        continue;
+      }
+      for (const trace::Extent& extent : seen.slots[slot].extents) {
+        kernel.unknown_accesses += extent.count;
+        summary.lost_quanta += extent.count;
+      }
+    }
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.target.id < b.target.id; });
+    std::vector<std::uint32_t> slot_of(seen.slots.size(), kLost);
+    std::vector<Slot> touched;
+    for (const Found& item : found) {
+      slot_of[item.slot] = static_cast<std::uint32_t>(kernel.accesses.size());
+      kernel.accesses.push_back({item.target.id, seen.slots[item.slot].extents});
+      if (item.target.thing != kNothing) {
+        touched.push_back({item.target.thing, seen.slots[item.slot].extents});
+      }
+    }
+    for (const SlotPhase& phase : seen.phases) {
+      trace::Phase& out = kernel.phases.emplace_back();
+      out.first_block = phase.first_block;
+      out.block_count = phase.block_count;
+      for (const trace::PhaseAccess& access : phase.accesses) {
+        if (slot_of[access.slot] != kLost) {
+          out.accesses.push_back({slot_of[access.slot], access.extents});
+        }
+      }
+      std::sort(out.accesses.begin(), out.accesses.end(),
+                [](const trace::PhaseAccess& a, const trace::PhaseAccess& b) { return a.slot < b.slot; });
+    }
+    for (const trace::FirstTouch& touch : seen.order) {
+      if (slot_of[touch.slot] != kLost) {
+        kernel.order.push_back({slot_of[touch.slot], touch.unit});
+      }
+    }
+    for (const trace::UnitCount& item : seen.counts) {
+      if (slot_of[item.slot] != kLost) {
+        kernel.counts.push_back({slot_of[item.slot], item.unit, item.count});
+      }
+    }
+    std::sort(kernel.counts.begin(), kernel.counts.end(), [](const trace::UnitCount& a, const trace::UnitCount& b) {
+      return std::pair(a.slot, a.unit) < std::pair(b.slot, b.unit);
+    });
+    return touched;
+  }
+
+  // What operator or parameters say, where the instrumentation saw nothing or missed operands.
+  void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
+                 std::vector<Slot>&& touched, trace::Kernel& kernel, const TimingPass::Take& take) {
+    const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
+    trace::Coverage coverage = trace::Coverage::kOperatorSchema;
+    std::vector<Slot> given;
+    if (const std::vector<Slot>* operands = pass.operators().operands(event.tid)) {
+      given = *operands;
+    } else if (seen != nullptr) {
+      for (const Slot& slot : seen->operands) {
+        if (const Target place = target(pass, slot.thing, take); place.thing != kNothing) {
+          given.push_back({place.thing, slot.extents});
+        }
+      }
+    }
+    if (given.empty()) {
+      coverage = trace::Coverage::kParameters;
+      given = of_parameters(timing_.launches[number].params, pass.world());
+    }
+    if (instrumented) {
+      if (!misses_operands(touched, given, pass.world())) {
+        return;
+      }
+      ++summary.tensor_copies;
+    }
+    kernel.coverage = given.empty() ? trace::Coverage::kNone : coverage;
+    // Phases, order and counts are of the part that was seen.
+    kernel.phases.clear();
+    kernel.order.clear();
+    kernel.counts.clear();
+    std::vector<trace::ObjectAccess> others;  // of objects that only the access pass saw
+    for (trace::ObjectAccess& access : kernel.accesses) {
+      const bool known = std::any_of(touched.begin(), touched.end(), [&](const Slot& slot) {
+        return pass.id_of(slot.thing) == access.object;
+      });
+      if (!known) {
+        others.push_back(std::move(access));
+      }
+    }
+    kernel.accesses = std::move(others);
+    for (Slot& slot : with_missing(std::move(touched), given)) {
+      kernel.accesses.push_back({pass.id_of(slot.thing), std::move(slot.extents)});
+    }
+    std::sort(kernel.accesses.begin(), kernel.accesses.end(),
+              [](const trace::ObjectAccess& a, const trace::ObjectAccess& b) { return a.object < b.object; });
+  }
+
+  const PassLog& timing_;
+  const PassLog* access_;
+  MergeOptions options_;
+  LaunchMatch match_;
+  std::optional<AccessPass> pass_;
+  std::vector<ThingIndex> partner_;     // by thing of the access pass: thing of the timing pass
+  std::vector<trace::ObjectId> extra_;  // by thing of the access pass: object made for it
+  std::int64_t total_ns_ = 0;
+};
+
+Merger::Merger(const PassLog& timing, const PassLog* access, const MergeOptions& options)
+    : state_(std::make_unique<State>(timing, access, options)) {}
+Merger::~Merger() = default;
+Merger::Merger(Merger&&) noexcept = default;
+
+const trace::Header& Merger::header() const { return state_->header; }
+void Merger::run(const std::function<void(const trace::Record&)>& take) { state_->run(take); }
+const MergeSummary& Merger::summary() const { return state_->summary; }
+
+}  // namespace uvmtrace

@@ -1,0 +1,40 @@
+// Ranges of all threads and iterations as one properly nested list, as a trace needs them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/trace/record.h"
+#include "tracer/merge/event.h"
+
+namespace uvmtrace {
+
+// A trace has one stack of ranges and iterations that do not overlap. A pop closes the innermost range that its thread
+// opened; ranges of other threads above it are closed and opened again. An iteration closes what was opened in it when
+// it ends; what was open when it began can only be closed after it.
+class RangeNesting {
+ public:
+  using Emit = std::function<void(trace::Range)>;
+
+  void apply(const RangeEvent& event, const std::string& name, std::uint32_t tid, const Emit& emit);
+  void finish(const Emit& emit);  // closes everything
+
+ private:
+  struct Open {
+    std::string name;
+    std::uint32_t tid;
+    bool closed = false;  // by its thread, but an iteration that began later is still open
+  };
+  void pop(std::uint32_t tid, const Emit& emit);
+  void end_iteration(const Emit& emit);
+  void close_above(std::size_t height, const Emit& emit);
+
+  std::vector<Open> stack_;
+  std::size_t before_iteration_ = 0;  // height of the stack when the iteration began
+  std::optional<std::uint64_t> iteration_;
+};
+
+}  // namespace uvmtrace
