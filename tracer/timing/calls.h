@@ -1,0 +1,86 @@
+// Driver calls of the program: which are observed, and what is known when one has returned. Each area (memory, copies,
+// launches, ...) adds its handlers to the table once, before callbacks are enabled.
+#pragma once
+
+#include <cupti.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "tracer/log/event_log.h"
+
+namespace uvmtrace {
+
+struct Call {
+  const void* parameters = nullptr;  // CUPTI's <name>_params struct
+  const char* symbol = nullptr;      // mangled kernel name of a launch
+  std::uint32_t correlation = 0;
+  std::uint32_t device = 0;
+  std::uint64_t sequence = 0;  // place in the program
+  std::int64_t begin_ns = 0;
+  std::uint64_t state = 0;         // what on_enter returned
+  bool per_thread_stream = false;  // a _ptds or _ptsz twin: the null stream is the thread's own
+
+  template <typename Parameters>
+  const Parameters& as() const {
+    return *static_cast<const Parameters*>(parameters);
+  }
+};
+
+struct CallHandler {
+  void (*on_success)(const Call&) = nullptr;
+  std::uint64_t (*on_enter)(const Call&) = nullptr;
+  void (*on_failure)(const Call&) = nullptr;  // only where on_enter did something
+  bool sequence_at_return = false;            // calls that give an address have their place when they return
+};
+
+class CallTable {
+ public:
+  static CallTable& instance();
+
+  void add(CUpti_CallbackId id, const CallHandler& handler);
+  // For the twin that a program compiled for per-thread default streams calls.
+  void add_per_thread(CUpti_CallbackId id, const CallHandler& handler);
+
+  // Calls `enable(id)` for every observed call.
+  template <typename Enable>
+  void for_each(Enable enable) const {
+    for (std::uint32_t id = 0; id < entries_.size(); ++id) {
+      if (entries_[id].handler.on_success != nullptr) enable(static_cast<CUpti_CallbackId>(id));
+    }
+  }
+
+  // From CUPTI's callback: both sites of every observed call.
+  void dispatch(CUpti_CallbackId id, const CUpti_CallbackData& data);
+
+ private:
+  struct Entry {
+    CallHandler handler;
+    bool per_thread = false;
+  };
+  std::array<Entry, 2048> entries_{};
+};
+
+// The calls of each area, in the file of that name.
+void add_memory_calls(CallTable& table);
+void add_copy_calls(CallTable& table);
+void add_hint_calls(CallTable& table);
+void add_order_calls(CallTable& table);
+void add_launch_calls(CallTable& table);
+void add_graph_calls(CallTable& table);
+
+// Starts the event of a call. The first event of a call takes the call's place; what follows in the same call (batches,
+// the nodes of a graph) takes the next places.
+JsonLine call_event(std::string_view type, const Call& call, bool first = true);
+// Adds the call's times and writes it.
+void finish_event(JsonLine&& line, const Call& call);
+
+// A plain call and its _ptds or _ptsz twin.
+#define UVMTRACE_ADD_PAIR(table, name, twin, ...)                        \
+  do {                                                                   \
+    (table).add(CUPTI_DRIVER_TRACE_CBID_##name, __VA_ARGS__);            \
+    (table).add_per_thread(CUPTI_DRIVER_TRACE_CBID_##twin, __VA_ARGS__); \
+  } while (false)
+
+}  // namespace uvmtrace

@@ -1,0 +1,67 @@
+#include "tracer/timing/cupti_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <mutex>
+
+namespace uvmtrace {
+
+namespace {
+
+#if CUPTI_API_VERSION >= 130000
+constexpr std::uint32_t kMajor = CUPTI_API_VERSION / 10000;
+constexpr std::uint32_t kOldestVersion = kMajor * 10000;
+#else
+constexpr std::uint32_t kMajor = 12;
+constexpr std::uint32_t kOldestVersion = 19;  // CUDA 12.0, the first with CUpti_ActivityKernel9
+#endif
+
+std::string load_now() {
+  const std::string file = "libcupti.so." + std::to_string(kMajor);
+  // By its SONAME, so that a program that brings its own copy (PyTorch does) and this library share one.
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const error = ::dlerror();
+    return "cannot load CUPTI: " + std::string(error == nullptr ? file : error);
+  }
+  CuptiLibrary& table = cupti();
+  const char* missing = nullptr;
+#define UVMTRACE_LOOK_UP(name)                                                  \
+  table.name = reinterpret_cast<decltype(table.name)>(::dlsym(library, #name)); \
+  if (table.name == nullptr) missing = #name;
+  UVMTRACE_CUPTI_FUNCTIONS(UVMTRACE_LOOK_UP)
+#undef UVMTRACE_LOOK_UP
+  if (missing != nullptr) return file + " has no " + missing + "; a newer CUPTI is needed";
+#ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
+  table.cuptiSubscribe_v2 = reinterpret_cast<decltype(table.cuptiSubscribe_v2)>(::dlsym(library, "cuptiSubscribe_v2"));
+#endif
+  std::uint32_t version = 0;
+  if (table.cuptiGetVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion) {
+    return file + " has version " + std::to_string(version) + ", but " + std::to_string(kOldestVersion) +
+           " is the oldest whose records can be read";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CuptiLibrary::load() {
+  static std::once_flag once;
+  static std::string& problem = *new std::string;
+  std::call_once(once, [] { problem = load_now(); });
+  return problem;
+}
+
+CuptiLibrary& cupti() {
+  static CuptiLibrary table;
+  return table;
+}
+
+std::string describe(CUptiResult result) {
+  const char* name = nullptr;
+  if (cupti().cuptiGetResultString(result, &name) != CUPTI_SUCCESS || name == nullptr) name = "CUPTI error";
+  return std::string(name) + " (" + std::to_string(static_cast<int>(result)) + ')';
+}
+
+}  // namespace uvmtrace

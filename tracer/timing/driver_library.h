@@ -1,0 +1,37 @@
+// The few driver functions that this library calls, looked up in the driver that loaded it. None of them synchronises.
+// Each may be null: an older driver lacks it, and then what it would have told is left out of the log.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+#include "tracer/log/process_header.h"
+
+namespace uvmtrace {
+
+struct DriverLibrary {
+  CUresult (*cuDriverGetVersion)(int*) = nullptr;
+  CUresult (*cuDeviceGetName)(char*, int, CUdevice) = nullptr;
+  CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
+  CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
+  CUresult (*cuKernelGetParamInfo)(CUkernel, std::size_t, std::size_t*, std::size_t*) = nullptr;
+  CUresult (*cuFuncGetName)(const char**, CUfunction) = nullptr;
+  CUresult (*cuKernelGetName)(const char**, CUkernel) = nullptr;
+  CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  CUresult (*cuGraphGetNodes)(CUgraph, CUgraphNode*, std::size_t*) = nullptr;
+  CUresult (*cuGraphNodeGetType)(CUgraphNode, CUgraphNodeType*) = nullptr;
+  CUresult (*cuGraphKernelNodeGetParams_v2)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) = nullptr;
+  CUresult (*cuGraphMemcpyNodeGetParams)(CUgraphNode, CUDA_MEMCPY3D*) = nullptr;
+  CUresult (*cuGraphMemsetNodeGetParams)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) = nullptr;
+  CUresult (*cuGraphChildGraphNodeGetGraph)(CUgraphNode, CUgraph*) = nullptr;
+  CUresult (*cuGraphMemAllocNodeGetParams)(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS*) = nullptr;
+  CUresult (*cuGraphMemFreeNodeGetParams)(CUgraphNode, CUdeviceptr*) = nullptr;
+};
+
+const DriverLibrary& driver();
+
+// As far as the driver tells it.
+GpuDescription describe_gpu(CUdevice device);
+
+}  // namespace uvmtrace

@@ -1,0 +1,201 @@
+// Start and end of the timing pass. The CUDA driver loads this library when the program initialises CUDA
+// (CUDA_INJECTION64_PATH) and calls InitializeInjection.
+//
+// It always returns 1: the documentation gives 1 for success and does not say what the driver does on anything else,
+// and whatever is wrong here must not keep the program from using CUDA. Without a subscription the library does
+// nothing.
+#include <cupti.h>
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "tracer/log/event_log.h"
+#include "tracer/log/process_header.h"
+#include "tracer/timing/activity.h"
+#include "tracer/timing/calls.h"
+#include "tracer/timing/capture.h"
+#include "tracer/timing/cupti_library.h"
+#include "tracer/timing/devices.h"
+#include "tracer/timing/driver_library.h"
+#include "tracer/timing/graphs.h"
+#include "tracer/timing/parameters.h"
+
+namespace uvmtrace {
+
+namespace {
+
+void write_note(std::string_view text) {
+  JsonLine line("note");
+  line.text("text", text);
+  EventLog::instance().write(std::move(line));
+}
+
+// The first context tells the GPU, and only now can CUPTI count what managed memory does.
+void context_created(const CUpti_ResourceData& data) {
+  std::uint32_t context = 0;
+  std::uint32_t device = 0;
+  if (cupti().cuptiGetContextId(data.context, &context) == CUPTI_SUCCESS &&
+      cupti().cuptiGetDeviceId(data.context, &device) == CUPTI_SUCCESS) {
+    set_device_of_context(context, device);
+  }
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    EventLog::instance().write_header(header_line("timing", describe_gpu(static_cast<CUdevice>(device))));
+    Activity::instance().start_periodic_flush();
+  });
+  static std::mutex mutex;
+  static std::bitset<256> counted;
+  {
+    const std::lock_guard lock(mutex);
+    if (device >= counted.size() || counted[device]) return;
+    counted[device] = true;
+  }
+  const std::string problem = Activity::instance().start_uvm_counters(device);
+  if (!problem.empty()) write_note("no counters of managed memory on GPU " + std::to_string(device) + ": " + problem);
+}
+
+void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
+  // For graphs the descriptor is CUpti_GraphData.
+  const auto* const graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      context_created(data);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      forget_parameter_layouts();
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+      note_node_created();
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+      if (graph != nullptr) Graphs::note_node_cloned(node_number(graph->originalNode), node_number(graph->node));
+      break;
+    default:
+      break;
+  }
+}
+constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+                                   CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+
+void on_state(CUpti_CallbackId id, const CUpti_StateData& data) {
+  if (id != CUPTI_CBID_STATE_FATAL_ERROR) return;
+  const std::string text = "CUPTI gave up: " + describe(data.notification.result) + "; no GPU times from here on";
+  EventLog::complain(text);
+  write_note(text);
+}
+
+void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (data == nullptr || !EventLog::instance().is_open()) return;
+  try {
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+      CallTable::instance().dispatch(id, *static_cast<const CUpti_CallbackData*>(data));
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+      on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+    } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+      on_state(id, *static_cast<const CUpti_StateData*>(data));
+    }
+  } catch (...) {
+    static std::atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!said.test_and_set()) EventLog::complain("out of memory; some events are not recorded");
+  }
+}
+
+CUpti_SubscriberHandle subscriber = nullptr;
+
+// Empty on success, else what is wrong: naming the tool that holds CUPTI.
+std::string subscribe() {
+  std::string holder;
+  CUptiResult result = CUPTI_SUCCESS;
+#ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
+  if (cupti().cuptiSubscribe_v2 != nullptr) {
+    std::array<char, 256> name{};
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "uvmtrace";
+    parameters.oldSubscriberName = name.data();
+    parameters.oldSubscriberSize = name.size() - 1;
+    result = cupti().cuptiSubscribe_v2(&subscriber, &on_callback, nullptr, &parameters);
+    holder = name.data();
+  } else {
+    result = cupti().cuptiSubscribe(&subscriber, &on_callback, nullptr);
+  }
+#else
+  result = cupti().cuptiSubscribe(&subscriber, &on_callback, nullptr);
+#endif
+  if (result == CUPTI_SUCCESS) return {};
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return "another profiler already uses CUPTI: " + (holder.empty() ? "it gives no name" : holder);
+  }
+  return "CUPTI cannot start (no supported GPU or driver?): " + describe(result);
+}
+
+void enable_callbacks() {
+  CallTable& table = CallTable::instance();
+  add_memory_calls(table);
+  add_copy_calls(table);
+  add_hint_calls(table);
+  add_order_calls(table);
+  add_launch_calls(table);
+  add_graph_calls(table);
+  // A library that is older than these headers refuses calls that it does not know, and no program there makes them.
+  table.for_each(
+      [](CUpti_CallbackId id) { (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id); });
+  for (const CUpti_CallbackIdResource id : kResources) {
+    (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, static_cast<CUpti_CallbackId>(id));
+  }
+  (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+}
+
+// Forked children that did not execute another program come here too: there the log is closed already.
+void at_exit() {
+  if (!EventLog::instance().is_open()) return;
+  const std::uint64_t lost = Activity::instance().finish();
+  EventLog::instance().write_header(header_line("timing", {}));  // where no context was ever made
+  EventLog::instance().close(lost);
+}
+
+std::string start() {
+  std::string problem = CuptiLibrary::load();
+  if (problem.empty()) problem = subscribe();
+  if (!problem.empty()) return problem;
+  // Says itself what is wrong.
+  if (!EventLog::instance().open("timing", true)) {
+    (void)cupti().cuptiUnsubscribe(subscriber);
+    return {};
+  }
+  problem = Activity::instance().start();
+  if (!problem.empty()) {
+    (void)cupti().cuptiUnsubscribe(subscriber);
+    write_note(problem);
+    EventLog::instance().write_header(header_line("timing", {}));
+    EventLog::instance().close(0);
+    return problem;
+  }
+  enable_callbacks();
+  if (std::atexit(&at_exit) != 0) return "cannot register an exit handler; the end of the log may be missing";
+  return {};
+}
+
+}  // namespace
+
+}  // namespace uvmtrace
+
+extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
+  static std::atomic_flag started = ATOMIC_FLAG_INIT;
+  if (started.test_and_set()) return 1;
+  try {
+    const std::string problem = uvmtrace::start();
+    if (!problem.empty()) {
+      uvmtrace::EventLog::complain(problem + "; nothing is recorded, the program goes on");
+      uvmtrace::EventLog::instance().abandon();
+    }
+  } catch (...) {
+    uvmtrace::EventLog::complain("out of memory; nothing is recorded, the program goes on");
+    uvmtrace::EventLog::instance().abandon();
+  }
+  return 1;
+}

@@ -1,0 +1,52 @@
+// What the program has allocated right now, by address: tells whether a word in a kernel's parameters is a pointer, and
+// what kind of memory a free or a copy is about. Safe from any thread; calls nothing outside.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <string_view>
+#include <vector>
+
+namespace uvmtrace {
+
+enum class MemoryKind : std::uint8_t { kDevice, kManaged, kPinned, kPool, kVmm };
+std::string_view name(MemoryKind kind);  // as in the log
+
+struct Allocation {
+  std::uint64_t va = 0;
+  std::uint64_t bytes = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+};
+
+class LiveAllocations {
+ public:
+  static LiveAllocations& instance();
+
+  // False when exactly this allocation was there before.
+  bool insert(const Allocation& allocation);
+  std::optional<Allocation> remove(std::uint64_t va);
+  // Removes those that begin in the range, in order.
+  std::vector<Allocation> remove_range(std::uint64_t va, std::uint64_t bytes);
+  std::optional<Allocation> find(std::uint64_t address) const;
+  // Appends those of `words` that lie in an allocation and are not in `found` yet.
+  void keep_pointers(const std::vector<std::uint64_t>& words, std::vector<std::uint64_t>& found) const;
+  // Quick test without a lock: false means certainly no pointer.
+  bool may_be_pointer(std::uint64_t word) const {
+    return word >= lowest_.load(std::memory_order_relaxed) && word < highest_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  const Allocation* find_locked(std::uint64_t address) const;
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::uint64_t, Allocation> by_address_;
+  // Bounds of everything that ever was allocated: most words in parameters are small numbers or floats.
+  std::atomic<std::uint64_t> lowest_{UINT64_MAX};
+  std::atomic<std::uint64_t> highest_{0};
+};
+
+}  // namespace uvmtrace

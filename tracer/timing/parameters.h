@@ -1,0 +1,24 @@
+// The pointers among a launch's parameters: every aligned 8-byte word of every parameter that lies in a live
+// allocation. Frameworks pass pointers inside structs by value, so whole parameters are scanned, not only those of 8
+// bytes.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace uvmtrace {
+
+// In order of appearance, each address once. `function` may be a CUkernel in disguise. Asks the driver for the layout
+// of the function's parameters the first time, so that the function must be loaded: call it after the launch.
+std::vector<std::uint64_t> pointer_parameters(CUfunction function, void** parameters, void** extra);
+
+// Function handles may be reused from now on.
+void forget_parameter_layouts();
+
+// The kernel's mangled name as the driver gives it, "" when it does not.
+std::string kernel_name(CUfunction function, CUkernel kernel);
+
+}  // namespace uvmtrace
