@@ -33,6 +33,9 @@ def failures(experiment):
         stray = [e[3] for e in events if e[0] == "gpu_fault" and e[3] not in touched]
         if stray:
             yield f"{len(stray)} faults on pages that no touch names, first {stray[0]}"
+        lone = [e for e in events if e[0] == "gpu_fault" and e[4] != 1]
+        if lone:
+            yield f"{len(lone)} batches with more than one fault, where one thread makes one touch at a time"
         if not experiment["host_populated"] and moved["htod"]:
             yield f"{moved['htod']} bytes moved to the GPU, of memory that nobody had written"
     if experiment["mode"] in ("stream_rd", "prefetch") and whole_host and moved["htod"] < experiment["bytes"]:

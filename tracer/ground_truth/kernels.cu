@@ -14,6 +14,7 @@ __global__ void touch_in_order(char* data, const PackedTouch* touches, std::uint
     volatile std::uint32_t* word = reinterpret_cast<std::uint32_t*>(data + (touch >> 1) * kPage + sum);
     if (touch & 1) {
       *word = 0;
+      __threadfence_system();  // stores are not waited for: without it many would fault at once
     } else {
       sum += *word;
     }

@@ -10,8 +10,9 @@ namespace uvmtrace::ground_truth {
 // A touch as the kernels read it, from ordinary device memory: page * 2 + (1 when it writes).
 using PackedTouch = std::uint32_t;
 
-// Touches are 4 bytes at the start of their 4 KB page. The data must be zero: one thread's next address depends on what
-// it loaded, so that it has one load in flight. `sink` takes what was read (any device memory of 4 bytes).
+// Touches are 4 bytes at the start of their 4 KB page. The data must be zero. The one thread of launch_ordered has one
+// touch in flight: its next address depends on what it loaded, and it fences what it stored. `sink` takes what was read
+// (any device memory of 4 bytes).
 cudaError_t launch_ordered(char* data, const PackedTouch* touches, std::uint32_t count, std::uint32_t* sink);
 cudaError_t launch_parallel(char* data, const PackedTouch* touches, std::uint32_t count, std::uint32_t threads,
                             std::uint32_t* sink);
