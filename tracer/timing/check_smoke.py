@@ -20,8 +20,8 @@ def check(name, ok, detail=""):
     print("%s %s%s" % ("PASS" if ok else "FAIL", name, "" if ok and not detail else "  [%s]" % (detail,)))
 
 
-def some(kind, **fields):
-    return [e for e in by_type[kind] if all(e.get(k) == v for k, v in fields.items())]
+def some(type_of_event, **fields):
+    return [e for e in by_type[type_of_event] if all(e.get(k) == v for k, v in fields.items())]
 
 
 header = events[0]
