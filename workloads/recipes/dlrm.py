@@ -22,6 +22,8 @@ class Dlrm(torch.nn.Module):
         self.tables = torch.nn.ModuleList(
             torch.nn.EmbeddingBag(rows, width, mode="sum", sparse=True) for _ in range(tables)
         )
+        for table in self.tables:
+            torch.nn.init.uniform_(table.weight, -(rows**-0.5), rows**-0.5)
         pairs = (tables + 1) * tables // 2
         self.top = perceptron([width + pairs, 512, 256, 1])
         self.register_buffer("pair_index", torch.tril_indices(tables + 1, tables + 1, -1), persistent=False)

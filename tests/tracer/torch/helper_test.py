@@ -216,7 +216,7 @@ class HelperTest(unittest.TestCase):
             entry(SEGMENT, 0x10000, 2097152, 7)
             entry(ALLOC, 0x10000, 1000, 7)
             entry(FREE, 0x10000, 1000, 7)
-            entry(DONE, 0x10000, 1000, 7)   # at once: not worth a line
+            entry(DONE, 0x10000, 1000, 7)
             entry(ALLOC, 0x10200, 20, 0)
             entry(FREE, 0x10200, 20, 0)
             entry(ALLOC, 0x10400, 30, 0)
@@ -234,6 +234,7 @@ class HelperTest(unittest.TestCase):
                 {"t": "segment_alloc", "va": 0x10000, "bytes": 2097152, "stream": 7},
                 {"t": "tensor_alloc", "va": 0x10000, "bytes": 1000, "stream": 7},
                 {"t": "tensor_free", "va": 0x10000},
+                {"t": "tensor_free_done", "va": 0x10000},
                 {"t": "tensor_alloc", "va": 0x10200, "bytes": 20, "stream": 0},
                 {"t": "tensor_free", "va": 0x10200},
                 {"t": "tensor_alloc", "va": 0x10400, "bytes": 30, "stream": 0},

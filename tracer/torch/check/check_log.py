@@ -21,9 +21,9 @@ def of(kind):
     return [event for event in events if event["t"] == kind]
 
 
-live, waiting, twice, unknown, ever = {}, set(), 0, 0, {}
+live, waiting, twice, unknown, ever, deferred = {}, set(), 0, 0, {}, set()
 segments = {}
-for event in events:
+for event, before in zip(events, [{}, *events]):
     kind, va = event["t"], event.get("va")
     if kind == "tensor_alloc":
         twice += va in live or va in waiting
@@ -31,14 +31,16 @@ for event in events:
         ever[va, event["bytes"]] = True
     elif kind == "tensor_free":
         unknown += live.pop(va, None) is None
-    elif kind == "tensor_free_done":
         waiting.add(va)
+    elif kind == "tensor_free_done":
+        unknown += va not in waiting
+        waiting.discard(va)
+        if (before.get("t"), before.get("va")) != ("tensor_free", va):
+            deferred.add(va)
     elif kind == "segment_alloc":
         segments[va] = event["bytes"]
     elif kind == "segment_free":
         unknown += segments.pop(va, None) is None
-    if kind == "tensor_free_done":
-        waiting.discard(va)
 
 check("tensor allocations were recorded", len(of("tensor_alloc")) > 50, f"{len(of('tensor_alloc'))}")
 check("no address is allocated twice, no unknown one freed", twice == 0 and unknown == 0, f"{twice}, {unknown}")
@@ -46,8 +48,8 @@ check("sizes are the requested ones", all((va, size) in ever for va, size in fac
 check("segments add up to what the allocator reserved", sum(segments.values()) == facts["reserved"])
 contained = all(any(s <= va and va + b <= s + n for s, n in segments.items()) for va, b in live.items())
 check("every living tensor lies in a segment", contained)
-at_end = sum(live.values())
-check("the shared tensor's free completed later", any(e["va"] == facts["shared"] for e in of("tensor_free_done")))
+check("the shared tensor's free completed later", facts["shared"] in deferred)
+check("every free completes", not waiting, f"{len(waiting)} do not")
 # At the program's end its tensors die too; what was alive when it asked is what it had asked for.
 peak = collections.Counter()
 total = count = 0
@@ -69,7 +71,7 @@ check("backward and steps are named", pushed.count("backward") == 3 and pushed.c
 check("ranges are closed", len(pushed) == len(of("pop")))
 marks = [(event["index"], event["begin"]) for event in of("iteration")]
 check("iterations follow the optimizer's steps", marks[:6] == [(i, b) for i in range(3) for b in (True, False)], f"{marks}")
-check("flushed at the end", bool(events) and any(e["t"] == "flush" for e in events[-3:]))
+check("flushed", len(of("flush")) == 1)
 if "--operators" in sys.argv:
     names = collections.Counter(event["name"] for event in of("operator"))
     wanted = ["aten::convolution", "aten::convolution_backward", "aten::native_layer_norm", "aten::_foreach_add_"]

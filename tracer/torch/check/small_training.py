@@ -45,6 +45,7 @@ with torch.cuda.stream(side):
     torch.cuda._sleep(100_000_000)
     shared.record_stream(side)
 del shared
+between = torch.empty(4_000_000, dtype=torch.uint8, device="cuda")  # the free does not complete before this
 torch.cuda.synchronize()
 last = torch.empty(777, dtype=torch.uint8, device="cuda")  # the allocator looks at finished streams now
 if "UVMTRACE_SMOKE_FACTS" in os.environ:

@@ -87,7 +87,7 @@ def _plan_of(func):
         return None
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     views = bool(schema.returns) and all(r.alias_info is not None for r in schema.returns)
-    if (views and not writes) or schema.name.startswith(("aten::empty", "aten::new_empty")):
+    if (views and not writes) or schema.name.startswith(("aten::empty", "aten::new_empty", "profiler::")):
         return None
     return _Plan(schema)
 

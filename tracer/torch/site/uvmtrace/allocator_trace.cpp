@@ -26,9 +26,6 @@ Calls calls;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 std::atomic<std::uint64_t> iteration_to_begin{kNone};
 
-// The free of a tensor that other streams use completes later. Otherwise both entries come together, and one is enough.
-thread_local std::uint64_t just_freed = 0;
-
 template <typename Handle>
 std::uint64_t number_of(Handle handle) {
   return reinterpret_cast<std::uint64_t>(handle);
@@ -38,8 +35,6 @@ void on_entry(const allocator::TraceEntry& entry) {
   using Entry = allocator::TraceEntry;
   const auto va = static_cast<std::uint64_t>(entry.addr_);
   const auto bytes = static_cast<std::uint64_t>(entry.size_);  // of tensors: as requested, not as rounded
-  const std::uint64_t freed = just_freed;
-  just_freed = 0;
   switch (entry.action_) {
     case Entry::ALLOC:
       if (const std::uint64_t index = iteration_to_begin.exchange(kNone); index != kNone) calls.iteration(index, 1);
@@ -47,10 +42,9 @@ void on_entry(const allocator::TraceEntry& entry) {
       break;
     case Entry::FREE_REQUESTED:
       calls.tensor_free(va);
-      just_freed = va;
       break;
     case Entry::FREE_COMPLETED:
-      if (va != freed) calls.tensor_free_done(va);
+      calls.tensor_free_done(va);  // at once, or when other streams have done with the tensor
       break;
     case Entry::SEGMENT_ALLOC:
       calls.segment_alloc(va, bytes, number_of(entry.stream_));
