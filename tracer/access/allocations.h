@@ -1,0 +1,50 @@
+// What the program has allocated, and the changes that each context's table still has to learn.
+// Thread-safe: allocations happen while another thread's launch is under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace uvmtrace::access {
+
+struct Allocation {
+  std::uint64_t va = 0;
+  std::uint64_t bytes = 0;
+  const char* kind = "";  // as in the event log; static
+};
+
+// A range that came or went.
+struct Change {
+  std::uint64_t va = 0;
+  std::uint64_t bytes = 0;
+  bool added = false;
+};
+
+class Allocations {
+ public:
+  // A range that overlaps a live one replaces it: the program freed that without our seeing it.
+  void add(const Allocation& allocation);
+  // What was at exactly this address.
+  std::optional<Allocation> remove(std::uint64_t va);
+  // The live allocation that contains the address.
+  std::optional<Allocation> find(std::uint64_t address) const;
+
+  // A reader of changes; a new one first gets everything that is live. Readers live as long as the process.
+  std::size_t add_reader();
+  std::vector<Change> take_changes(std::size_t reader);
+
+ private:
+  void tell(const Change& change);
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Allocation> live_;
+  std::vector<std::vector<Change>> readers_;
+};
+
+}  // namespace uvmtrace::access

@@ -1,0 +1,45 @@
+// Which 2 MB chunks the program's allocations lie in, and the open-addressing table the device finds them by.
+// Pure bookkeeping of the host. Not thread-safe.
+//
+// A chunk gets a record's index when an allocation first needs it and keeps it when the allocation goes: programs that
+// allocate and free all the time would else change the table before every launch. When the chunks that are needed no
+// more are the majority, all are numbered anew, which is allowed because records are all zero between launches.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace uvmtrace::access {
+
+class ChunkTable {
+ public:
+  // `va + bytes` must not overflow; 0 bytes are ignored. Every add is matched by at most one remove of the same range.
+  void add(std::uint64_t va, std::uint64_t bytes);
+  void remove(std::uint64_t va, std::uint64_t bytes);
+
+  // Numbers the chunks anew if that is worth it, and rebuilds the entries if anything changed. True when the entries
+  // differ from those of the last call.
+  bool refresh();
+
+  // Valid after refresh(): entries as layout.h describes them, a power of two of them, at most half in use.
+  const std::vector<std::uint64_t>& entries() const { return entries_; }
+  std::uint32_t shift() const { return shift_; }
+  // Records in use: indices are below this.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(chunks_.size()); }
+  // The chunk number (address >> 21) of each index.
+  const std::vector<std::uint64_t>& chunks() const { return chunks_; }
+
+ private:
+  void renumber();
+
+  std::unordered_map<std::uint64_t, std::uint32_t> users_;  // chunk -> allocations that lie in it
+  std::vector<std::uint64_t> chunks_;                       // index -> chunk
+  std::vector<std::uint64_t> entries_;
+  std::uint64_t unused_ = 0;
+  std::uint32_t built_ = 0;  // chunks_ of these are in entries_
+  std::uint32_t shift_ = 64;
+  bool renumbered_ = true;
+};
+
+}  // namespace uvmtrace::access

@@ -1,0 +1,230 @@
+#include "tracer/access/launches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tracer/access/driver_calls.h"
+#include "tracer/access/launch_line.h"
+#include "tracer/access/sanitizer_api.h"
+#include "tracer/log/event_log.h"
+#include "tracer/log/streams.h"
+
+namespace uvmtrace::access {
+
+namespace {
+
+// Marks of a graph's kernels may take this much device memory; the kernels beyond it run unrecorded.
+constexpr std::uint64_t kMostGraphBytes = std::uint64_t{4} << 30;
+
+// The context whose turn this thread has.
+void*& current_turn() {
+  thread_local void* turn = nullptr;
+  return turn;
+}
+
+}  // namespace
+
+// A thread that begins a launch while it still has the turn lost the end of its last one.
+void Launches::Turn::take() {
+  std::unique_lock lock(mutex_);
+  free_.wait(lock, [&] { return !owner_ || *owner_ == std::this_thread::get_id(); });
+  owner_ = std::this_thread::get_id();
+}
+
+void Launches::Turn::give_back() {
+  {
+    const std::lock_guard lock(mutex_);
+    owner_.reset();
+  }
+  free_.notify_one();
+}
+
+bool Launches::Turn::mine() const {
+  const std::lock_guard lock(mutex_);
+  return owner_ && *owner_ == std::this_thread::get_id();
+}
+
+Launches::Context& Launches::context_of(CUcontext handle) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Context>& context = contexts_[handle];
+  if (!context) context = std::make_unique<Context>(handle, allocations_.add_reader());
+  return *context;
+}
+
+void Launches::context_gone(CUcontext handle) {
+  const std::lock_guard lock(mutex_);
+  const auto place = contexts_.find(handle);
+  // Its device memory went with it. Other threads may still look at the object, which is small: it is kept.
+  if (place != contexts_.end()) {
+    (void)place->second.release();
+    contexts_.erase(place);
+  }
+}
+
+LaunchFacts Launches::facts_of(const Sanitizer_LaunchData& launch) {
+  const PendingLaunch& pending = pending_launch();
+  LaunchFacts facts;
+  facts.sequence = pending.sequence != 0 ? pending.sequence : EventLog::instance().next_sequence();
+  facts.correlation = next_correlation();
+  facts.name = launch.functionName != nullptr ? launch.functionName : "";
+  facts.grid[0] = launch.gridDim_x;
+  facts.grid[1] = launch.gridDim_y;
+  facts.grid[2] = launch.gridDim_z;
+  facts.block[0] = launch.blockDim_x;
+  facts.block[1] = launch.blockDim_y;
+  facts.block[2] = launch.blockDim_z;
+  facts.shared_bytes = pending.shared_bytes;
+  const std::uint64_t stream = pending.sequence != 0 ? pending.stream : reinterpret_cast<std::uint64_t>(launch.stream);
+  facts.stream = StreamNumbers::instance().number(stream);
+  facts.device = static_cast<int>(launch.device);
+  return facts;
+}
+
+void Launches::fail(Context& context, const std::string& why) {
+  if (context.broken) return;
+  context.broken = true;
+  const std::string text = why + "; accesses are not recorded from here on, the program goes on";
+  EventLog::complain(text);
+  JsonLine line("note");
+  line.text("text", text);
+  EventLog::instance().write(std::move(line));
+}
+
+bool Launches::prepare(Context& context, Sanitizer_StreamHandle stream) {
+  for (const Change& change : allocations_.take_changes(context.reader)) {
+    change.added ? context.chunks.add(change.va, change.bytes) : context.chunks.remove(change.va, change.bytes);
+  }
+  std::string why;
+  if (context.chunks.refresh() && !context.table.upload(context.chunks, stream, why)) {
+    fail(context, why);
+    return false;
+  }
+  return true;
+}
+
+bool Launches::give_marks(Context& context, MarkSet& set, const Sanitizer_LaunchData& launch,
+                          const LaunchFacts& facts) {
+  const std::uint64_t blocks = std::uint64_t{facts.grid[0]} * facts.grid[1] * facts.grid[2];
+  std::string why;
+  if (!set.begin(context.table, context.chunks.size(), Slices(blocks, options_.phases), launch.hStream, why)) {
+    fail(context, why);
+    return false;
+  }
+  const SanitizerResult result =
+      sanitizer().sanitizerSetLaunchCallbackData(launch.hLaunch, launch.function, launch.hStream, set.device_address());
+  if (result != SANITIZER_SUCCESS) {
+    fail(context, "a launch cannot be recorded: " + describe(result));
+    return false;
+  }
+  return true;
+}
+
+void Launches::learn_heap(const LaunchAccesses& accesses) {
+  if (accesses.heap_low >= accesses.heap_high) return;
+  if (allocations_.find(accesses.heap_low) && allocations_.find(accesses.heap_high - 1)) return;
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;
+  const std::uint64_t first = accesses.heap_low / kChunk * kChunk;
+  const std::uint64_t end = (accesses.heap_high + kChunk - 1) / kChunk * kChunk;
+  allocations_.add({first, end - first, "module"});
+  JsonLine line = EventLog::instance().host_event("alloc");
+  line.number("va", first).number("bytes", end - first).text("kind", "module");
+  EventLog::instance().write(std::move(line));
+}
+
+void Launches::finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream) {
+  LaunchAccesses accesses;
+  std::string why;
+  if (set != nullptr && !set->collect(context.chunks, stream, accesses, why)) {
+    fail(context, why);
+    set = nullptr;
+  }
+  EventLog::instance().write(launch_line(facts, set != nullptr ? &accesses : nullptr, options_));
+  if (set != nullptr) learn_heap(accesses);
+}
+
+void Launches::begin(const Sanitizer_LaunchData& launch) {
+  const OwnCall own;
+  Context& context = context_of(launch.context);
+  context.turn.take();
+  current_turn() = &context;
+  context.facts = facts_of(launch);
+  context.marked = false;
+  if (context.broken || !modules_.patched(launch.module) || !prepare(context, launch.hStream)) return;
+  if (context.sets.empty()) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
+  context.marked = give_marks(context, *context.sets.front(), launch, context.facts);
+}
+
+void Launches::end(const Sanitizer_LaunchData& launch) {
+  const OwnCall own;
+  Context& context = context_of(launch.context);
+  if (!context.turn.mine()) return;
+  bool marked = context.marked;
+  if (marked) {
+    const SanitizerResult result = sanitizer().sanitizerStreamSynchronize(launch.hStream);
+    if (result != SANITIZER_SUCCESS) {
+      fail(context, "a kernel did not end well: " + describe(result));
+      marked = false;
+    }
+  }
+  finish(context, marked ? context.sets.front().get() : nullptr, context.facts, launch.hStream);
+  current_turn() = nullptr;
+  context.turn.give_back();
+}
+
+void Launches::call_returned() {
+  auto* const context = static_cast<Context*>(std::exchange(current_turn(), nullptr));
+  if (context == nullptr || !context->turn.mine()) return;
+  context->in_graph = false;
+  context->turn.give_back();
+}
+
+void Launches::graph_begin(const Sanitizer_GraphLaunchData& launch) {
+  if (launch.isGraphUpload != 0) return;
+  const OwnCall own;
+  Context& context = context_of(launch.context);
+  context.turn.take();
+  current_turn() = &context;
+  context.in_graph = true;
+  context.nodes.clear();
+  if (!context.broken) (void)prepare(context, launch.hStream);
+}
+
+void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
+  if (node.isGraphUpload != 0) return;
+  if (node.nodeType != CU_GRAPH_NODE_TYPE_KERNEL) return;
+  const OwnCall own;
+  Context& context = context_of(node.launchData.context);
+  if (!context.turn.mine() || !context.in_graph) return;
+  GraphNode entry;
+  entry.facts = facts_of(node.launchData);
+  entry.facts.sequence = EventLog::instance().next_sequence();  // not the one of the graph's launch
+  entry.facts.node = reinterpret_cast<std::uint64_t>(node.node);
+  entry.set = context.nodes.size() + 1;
+  const std::uint64_t bytes = MarkSet::device_bytes(std::max(context.chunks.size(), 2048U), options_) * entry.set;
+  if (!context.broken && bytes <= kMostGraphBytes && modules_.patched(node.launchData.module)) {
+    while (context.sets.size() <= entry.set) {
+      context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
+    }
+    entry.marked = give_marks(context, *context.sets[entry.set], node.launchData, entry.facts);
+  }
+  context.nodes.push_back(std::move(entry));
+}
+
+void Launches::graph_end(const Sanitizer_GraphLaunchData& launch) {
+  if (launch.isGraphUpload != 0) return;
+  const OwnCall own;
+  Context& context = context_of(launch.context);
+  if (!context.turn.mine() || !context.in_graph) return;
+  const SanitizerResult result = sanitizer().sanitizerStreamSynchronize(launch.hStream);
+  if (result != SANITIZER_SUCCESS) fail(context, "a graph did not end well: " + describe(result));
+  for (const GraphNode& node : context.nodes) {
+    MarkSet* const set = node.marked && !context.broken ? context.sets[node.set].get() : nullptr;
+    finish(context, set, node.facts, launch.hStream);
+  }
+  context.nodes.clear();
+  context.in_graph = false;
+  current_turn() = nullptr;
+  context.turn.give_back();
+}
+
+}  // namespace uvmtrace::access

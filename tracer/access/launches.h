@@ -1,0 +1,104 @@
+// Kernel launches: gives each a set of marks when it begins, reads it back when it ended, and writes the line.
+#pragma once
+
+#include <cuda.h>
+#include <sanitizer.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tracer/access/allocations.h"
+#include "tracer/access/mark_set.h"
+#include "tracer/access/modules.h"
+#include "tracer/access/options.h"
+
+namespace uvmtrace::access {
+
+// What a line says of a launch besides its accesses.
+struct LaunchFacts {
+  std::uint64_t sequence = 0;
+  std::uint64_t correlation = 0;
+  std::uint64_t node = 0;  // 0: not of a graph
+  std::string name;
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t stream = 0;
+  int device = 0;
+};
+
+class Launches {
+ public:
+  Launches(const Options& options, Allocations& allocations, const Modules& modules)
+      : options_(options), allocations_(allocations), modules_(modules) {}
+
+  void begin(const Sanitizer_LaunchData& launch);
+  void end(const Sanitizer_LaunchData& launch);
+  // The driver call of a launch returned: it ended, or failed without a word from the API.
+  void call_returned();
+
+  void graph_begin(const Sanitizer_GraphLaunchData& launch);
+  void graph_node(const Sanitizer_GraphNodeLaunchData& node);
+  void graph_end(const Sanitizer_GraphLaunchData& launch);
+
+  void context_gone(CUcontext context);
+
+ private:
+  // From a launch's begin to its end one thread has the context.
+  class Turn {
+   public:
+    void take();
+    void give_back();
+    bool mine() const;
+
+   private:
+    mutable std::mutex mutex_;
+    std::condition_variable free_;
+    std::optional<std::thread::id> owner_;
+  };
+
+  struct GraphNode {
+    LaunchFacts facts;
+    std::size_t set = 0;
+    bool marked = false;
+  };
+
+  struct Context {
+    Context(CUcontext context, std::size_t change_reader) : handle(context), reader(change_reader), table(context) {}
+    CUcontext handle;
+    std::size_t reader;
+    Turn turn;
+    ChunkTable chunks;
+    DeviceTable table;
+    std::vector<std::unique_ptr<MarkSet>> sets;  // the first is for single launches
+    LaunchFacts facts;                           // of the launch under way
+    bool marked = false;
+    bool broken = false;  // device memory or the API failed: launches go on unrecorded
+    bool in_graph = false;
+    std::vector<GraphNode> nodes;
+  };
+
+  Context& context_of(CUcontext handle);
+  bool prepare(Context& context, Sanitizer_StreamHandle stream);
+  bool give_marks(Context& context, MarkSet& set, const Sanitizer_LaunchData& launch, const LaunchFacts& facts);
+  void finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
+  void learn_heap(const LaunchAccesses& accesses);
+  void fail(Context& context, const std::string& why);
+  static LaunchFacts facts_of(const Sanitizer_LaunchData& launch);
+
+  const Options options_;
+  Allocations& allocations_;
+  const Modules& modules_;
+  std::mutex mutex_;  // guards contexts_
+  std::map<CUcontext, std::unique_ptr<Context>> contexts_;
+};
+
+}  // namespace uvmtrace::access

@@ -1,0 +1,19 @@
+// What the user asked for, from the environment (tracer/log/README.md).
+#pragma once
+
+#include <cstdint>
+
+namespace uvmtrace::access {
+
+struct Options {
+  std::uint32_t phases = 16;  // 0 is off, at most kMaxPhases
+  std::uint64_t phase_bytes = std::uint64_t{32} << 20;
+  bool order = false;
+  bool counts = false;
+  bool window = false;  // accesses are taken only between cuProfilerStart and Stop
+
+  // Values that make no sense are complained about once and left at their defaults.
+  static Options from_environment();
+};
+
+}  // namespace uvmtrace::access

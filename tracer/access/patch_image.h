@@ -1,0 +1,9 @@
+// The device code of the patches, built into the library.
+#pragma once
+
+namespace uvmtrace::access {
+
+// A fatbin, as cuModuleLoadData takes it.
+const void* patch_image();
+
+}  // namespace uvmtrace::access

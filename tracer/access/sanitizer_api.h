@@ -1,0 +1,52 @@
+// The Compute Sanitizer API's functions, looked up when the program starts CUDA: the library is NVIDIA's, comes with
+// the CUDA toolkit, and a machine without it gets one clear line instead of a program that does not start.
+#pragma once
+
+#include <sanitizer.h>
+
+#include <string>
+
+namespace uvmtrace::access {
+
+// clang-format off
+#define UVMTRACE_SANITIZER_FUNCTIONS(X) \
+  X(sanitizerSubscribe) X(sanitizerUnsubscribe) X(sanitizerEnableDomain) X(sanitizerEnableCallback) \
+  X(sanitizerGetResultString) X(sanitizerAddPatches) X(sanitizerPatchInstructions) X(sanitizerPatchModule) \
+  X(sanitizerUnpatchModule) X(sanitizerSetLaunchCallbackData) X(sanitizerAlloc) X(sanitizerFree) \
+  X(sanitizerAllocHost) X(sanitizerFreeHost) X(sanitizerMemcpyHostToDeviceAsync) X(sanitizerMemcpyDeviceToHost) \
+  X(sanitizerMemset) X(sanitizerStreamSynchronize)
+// clang-format on
+
+struct SanitizerApi {
+#define UVMTRACE_DECLARE(name) decltype(&::name) name = nullptr;
+  UVMTRACE_SANITIZER_FUNCTIONS(UVMTRACE_DECLARE)
+#undef UVMTRACE_DECLARE
+
+  // Opens $UVMTRACE_SANITIZER_LIBRARY, else the library of the toolkit this was built with, else whichever the dynamic
+  // linker finds. Empty on success, else what is wrong.
+  std::string load();
+};
+
+// Valid after load() succeeded.
+SanitizerApi& sanitizer();
+
+// The API's own words for a result, with its number.
+std::string describe(SanitizerResult result);
+
+// Set while this thread is inside a function of the API: allocations that the API reports then are our own.
+class OwnCall {
+ public:
+  OwnCall() { ++depth(); }
+  ~OwnCall() { --depth(); }
+  OwnCall(const OwnCall&) = delete;
+  OwnCall& operator=(const OwnCall&) = delete;
+  static bool active() { return depth() != 0; }
+
+ private:
+  static int& depth() {
+    thread_local int value = 0;
+    return value;
+  }
+};
+
+}  // namespace uvmtrace::access
