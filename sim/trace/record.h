@@ -52,8 +52,8 @@ struct ObjectFree {
   ObjectId id = kNoObject;
 };
 
-// A framework tensor inside an object (object may be kNoObject when the placement was not recorded). `bytes` is what the
-// program asked for; the framework's allocator may have rounded it up.
+// A framework tensor inside an object (object may be kNoObject when the placement was not recorded). `bytes` is what
+// the program asked for; the framework's allocator may have rounded it up.
 struct TensorAlloc {
   ObjectId id = kNoObject;
   std::uint64_t bytes = 0;

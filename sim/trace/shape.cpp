@@ -129,7 +129,8 @@ struct ShapeCheck {
       const UnitCount& item = kernel.counts[i];
       check_slot(kernel, item.slot, "count", i);
       check_unit(item.unit, "count", i);
-      if (i != 0 && std::pair(item.slot, item.unit) <= std::pair(kernel.counts[i - 1].slot, kernel.counts[i - 1].unit)) {
+      if (i != 0 &&
+          std::pair(item.slot, item.unit) <= std::pair(kernel.counts[i - 1].slot, kernel.counts[i - 1].unit)) {
         throw_input_error("count {} (slot {}, unit {}) does not lie above the one before; counts ascend", i, item.slot,
                           item.unit);
       }

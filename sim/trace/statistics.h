@@ -36,7 +36,7 @@ struct TraceStatistics {
   std::array<std::uint64_t, 5> bytes_by_coverage{};    // touched_bytes of these kernels
   std::uint64_t unknown_accesses = 0;                  // sum over kernels
   std::uint64_t kernels_with_unknown = 0;
-  std::int64_t host_gap_ns = 0;                        // sum over all records
+  std::int64_t host_gap_ns = 0;  // sum over all records
   std::uint64_t objects = 0, tensors = 0;
   std::uint64_t touched_objects = 0;     // objects and tensors that some kernel names
   std::uint64_t peak_live_bytes = 0;     // of objects of every kind

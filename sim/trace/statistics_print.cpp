@@ -103,8 +103,8 @@ std::string statistics_text(const TraceStatistics& s) {
                        s.kernels_with_order, counts_text(s.kernels_by_coverage, kCoverageNames)));
   line("", fmt::format("the largest touches {}", size_text(s.largest_kernel_bytes)));
   if (s.unknown_accesses != 0) {
-    line("", fmt::format("{} accesses of {} kernels met no known allocation", s.unknown_accesses,
-                         s.kernels_with_unknown));
+    line("",
+         fmt::format("{} accesses of {} kernels met no known allocation", s.unknown_accesses, s.kernels_with_unknown));
   }
   line("memory", fmt::format("peak of live objects {}, of managed ones {} ({} bytes){}", size_text(s.peak_live_bytes),
                              size_text(s.peak_managed_bytes), s.peak_managed_bytes,

@@ -43,7 +43,9 @@ class Search {
   }
 
  private:
-  bool equal(Position i, Position j) const { return a_[static_cast<std::size_t>(i)] == b_[static_cast<std::size_t>(j)]; }
+  bool equal(Position i, Position j) const {
+    return a_[static_cast<std::size_t>(i)] == b_[static_cast<std::size_t>(j)];
+  }
   static void add(Position i, Position j, Alignment& out) {
     out.pairs.emplace_back(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
   }

@@ -9,7 +9,8 @@ namespace uvmtrace {
 namespace {
 
 const Slot* find(const std::vector<Slot>& slots, ThingIndex thing) {
-  const auto found = std::find_if(slots.begin(), slots.end(), [thing](const Slot& slot) { return slot.thing == thing; });
+  const auto found =
+      std::find_if(slots.begin(), slots.end(), [thing](const Slot& slot) { return slot.thing == thing; });
   return found == slots.end() ? nullptr : &*found;
 }
 
@@ -17,11 +18,10 @@ const Slot* find(const std::vector<Slot>& slots, ThingIndex thing) {
 
 bool may_use_tensor_copies(std::string_view kernel_name) {
   // Architecture names stand in the names of all kernels that NVIDIA's libraries generate for Hopper and later.
-  constexpr std::array<std::string_view, 10> kParts = {"sm90", "sm100", "sm103", "sm120", "Sm90",
+  constexpr std::array<std::string_view, 10> kParts = {"sm90",  "sm100", "sm103", "sm120", "Sm90",
                                                        "Sm100", "nvjet", "_tma",  "Tma",   "TMA"};
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    return kernel_name.find(part) != std::string_view::npos;
-  });
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return kernel_name.find(part) != std::string_view::npos; });
 }
 
 bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& given, const World& world) {

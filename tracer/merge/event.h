@@ -43,10 +43,10 @@ struct Launch {
   std::int32_t device = 0;
   std::vector<std::uint64_t> params;  // addresses; timing pass
   // Access pass.
-  bool patched = false;                // whether it ran instrumented
+  bool patched = false;                 // whether it ran instrumented
   std::vector<trace::Extent> accesses;  // absolute quanta, ascending
   std::vector<PhaseRuns> phases;
-  std::vector<std::uint64_t> order;                            // absolute pages
+  std::vector<std::uint64_t> order;                             // absolute pages
   std::vector<std::pair<std::uint64_t, std::uint32_t>> counts;  // absolute page, accesses
   std::uint64_t unknown = 0;
 };
@@ -124,8 +124,8 @@ struct Event {
   std::uint32_t tid = 0;
   std::int64_t begin_ns = 0, end_ns = 0;  // 0 in the access pass
   std::uint64_t line = 0;                 // of the log
-  std::variant<AllocEvent, FreeEvent, TensorAllocEvent, TensorFreeEvent, LaunchEvent, CopyEvent, SetEvent, PrefetchEvent,
-               AdviseEvent, DiscardEvent, SyncEvent, RangeEvent, OperatorEvent, WindowEvent>
+  std::variant<AllocEvent, FreeEvent, TensorAllocEvent, TensorFreeEvent, LaunchEvent, CopyEvent, SetEvent,
+               PrefetchEvent, AdviseEvent, DiscardEvent, SyncEvent, RangeEvent, OperatorEvent, WindowEvent>
       what;
 };
 
@@ -157,7 +157,7 @@ struct PassLog {
   LogHeader header;
   std::vector<std::string> names{std::string()};  // of kernels and ranges; 0 is the empty one
   std::vector<Launch> launches;
-  std::vector<Event> events;  // ascending by seq
+  std::vector<Event> events;                                                   // ascending by seq
   std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
   std::vector<UvmEvent> uvm;                                                   // ascending by start
   std::vector<std::string> notes;

@@ -235,7 +235,8 @@ bool EventParser::host_event(const std::string& type, Fields& fields, Event& eve
   } else if (type == "pop") {
     event.what = RangeEvent{trace::RangeKind::kPop, 0, 0};
   } else if (type == "iteration") {
-    const auto kind = fields.boolean("begin", true) ? trace::RangeKind::kIterationBegin : trace::RangeKind::kIterationEnd;
+    const auto kind =
+        fields.boolean("begin", true) ? trace::RangeKind::kIterationBegin : trace::RangeKind::kIterationEnd;
     event.what = RangeEvent{kind, 0, fields.required_integer("index")};
   } else if (type == "operator") {
     operator_begin(fields, event.what.emplace<OperatorEvent>());
@@ -269,8 +270,8 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
   const bool sides_fit = std::max({launch.block.x, launch.block.y, launch.block.z}) <= kMaxBlockThreads;
   if (!grid_fits || !sides_fit || launch.block.count() > kMaxBlockThreads) {
     throw_input_error("launch: grid {}x{}x{} block {}x{}x{}; CUDA allows {}x{}x{} and {} threads", launch.grid.x,
-                      launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, kMaxGridX, kMaxGridYZ,
-                      kMaxGridYZ, kMaxBlockThreads);
+                      launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, kMaxGridX,
+                      kMaxGridYZ, kMaxGridYZ, kMaxBlockThreads);
   }
   launch.stream = stream(fields);
   launch.device = device(fields);

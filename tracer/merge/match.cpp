@@ -57,9 +57,8 @@ std::string describe(const PassLog& log, const Stream& stream, std::size_t index
     return "nothing";
   }
   const Launch& launch = log.launches[stream.launches[index]];
-  return fmt::format("launch {} is '{}' grid {}x{}x{} block {}x{}x{}", index,
-                     trace::printable(log.names[launch.name]), launch.grid.x, launch.grid.y, launch.grid.z,
-                     launch.block.x, launch.block.y, launch.block.z);
+  return fmt::format("launch {} is '{}' grid {}x{}x{} block {}x{}x{}", index, trace::printable(log.names[launch.name]),
+                     launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z);
 }
 
 const Stream kNoLaunches;
@@ -86,8 +85,8 @@ class Matcher {
       add(number, stream, found == partner.end() ? kNoLaunches : find(access_streams_, found->second));
     }
     for (const auto& [number, stream] : access_streams_) {
-      const bool paired = std::any_of(partner.begin(), partner.end(),
-                                      [n = number](const auto& pair) { return pair.second == n; });
+      const bool paired =
+          std::any_of(partner.begin(), partner.end(), [n = number](const auto& pair) { return pair.second == n; });
       if (!paired) {
         add(number, kNoLaunches, stream);
       }
@@ -129,7 +128,8 @@ class Matcher {
   static bool begin_alike(const Stream& a, const Stream& b) {
     constexpr std::size_t kLook = 8;
     const std::size_t common = std::min({kLook, a.keys.size(), b.keys.size()});
-    return common > 0 && std::equal(a.keys.begin(), a.keys.begin() + static_cast<std::ptrdiff_t>(common), b.keys.begin());
+    return common > 0 &&
+           std::equal(a.keys.begin(), a.keys.begin() + static_cast<std::ptrdiff_t>(common), b.keys.begin());
   }
 
   void add(std::uint32_t number, const Stream& timing, const Stream& access) {
@@ -154,8 +154,8 @@ class Matcher {
       ++front;
     }
     if (front < timing_end || front < access_end) {
-      out_.divergence = fmt::format("first difference on stream {}: in the timing pass {}, in the access pass {}", number,
-                                    describe(timing_, timing, front), describe(access_, access, front));
+      out_.divergence = fmt::format("first difference on stream {}: in the timing pass {}, in the access pass {}",
+                                    number, describe(timing_, timing, front), describe(access_, access, front));
     }
   }
 

@@ -109,8 +109,8 @@ class Merger::State {
                                   : fmt::format("{}.{}", log.compute_capability[0], log.compute_capability[1]));
     add("recorded_allocations", recorded_kinds(timing_));
     add("device_memory_as", options_.as_managed ? "managed" : "recorded");
-    add("access_pass", access_ == nullptr ? "none"
-                                          : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
+    add("access_pass",
+        access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
     const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
     add("incomplete", cut ? "the program ended before its log did" : "");
     const std::uint64_t dropped = timing_.dropped + (access_ != nullptr ? access_->dropped : 0);
@@ -267,9 +267,8 @@ class Merger::State {
     kernel.counts.clear();
     std::vector<trace::ObjectAccess> others;  // of objects that only the access pass saw
     for (trace::ObjectAccess& access : kernel.accesses) {
-      const bool known = std::any_of(touched.begin(), touched.end(), [&](const Slot& slot) {
-        return pass.id_of(slot.thing) == access.object;
-      });
+      const bool known = std::any_of(touched.begin(), touched.end(),
+                                     [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
       if (!known) {
         others.push_back(std::move(access));
       }

@@ -90,8 +90,9 @@ void cover_accesses(ResolvedLaunch& launch) {
     if (missing.empty()) {
       continue;
     }
-    const auto place = std::lower_bound(first.begin(), first.end(), slot,
-                                        [](const trace::PhaseAccess& a, std::uint32_t wanted) { return a.slot < wanted; });
+    const auto place =
+        std::lower_bound(first.begin(), first.end(), slot,
+                         [](const trace::PhaseAccess& a, std::uint32_t wanted) { return a.slot < wanted; });
     auto& access = place != first.end() && place->slot == slot ? *place : *first.insert(place, {slot, {}});
     access.extents.insert(access.extents.end(), missing.begin(), missing.end());
     std::sort(access.extents.begin(), access.extents.end(),

@@ -18,11 +18,10 @@ class SlotBuilder {
 
   // Returns the quanta that belong to nothing.
   std::uint64_t add(std::uint64_t begin, std::uint64_t end, trace::AccessMode mode) {
-    const std::uint64_t missed =
-        world_.cut(begin, end, [&](ThingIndex thing, std::uint64_t from, std::uint64_t to) {
-          const std::uint64_t first = from / kQuantumBytes;
-          append(slots_[thing], {first, (to + kQuantumBytes - 1) / kQuantumBytes - first, mode});
-        });
+    const std::uint64_t missed = world_.cut(begin, end, [&](ThingIndex thing, std::uint64_t from, std::uint64_t to) {
+      const std::uint64_t first = from / kQuantumBytes;
+      append(slots_[thing], {first, (to + kQuantumBytes - 1) / kQuantumBytes - first, mode});
+    });
     return missed / kQuantumBytes;
   }
 
@@ -53,7 +52,6 @@ class SlotBuilder {
   std::map<ThingIndex, std::vector<trace::Extent>> slots_;
 };
 
-
 std::vector<Slot> resolve_quanta(const std::vector<trace::Extent>& quanta, const World& world, std::uint64_t* unknown) {
   SlotBuilder builder(world);
   for (const trace::Extent& run : quanta) {
@@ -67,7 +65,8 @@ std::vector<Slot> resolve_quanta(const std::vector<trace::Extent>& quanta, const
 }
 
 // The part of the launch's quanta that lies in the pages, in a mode that both have.
-std::vector<trace::Extent> intersect(const std::vector<trace::Extent>& pages, const std::vector<trace::Extent>& quanta) {
+std::vector<trace::Extent> intersect(const std::vector<trace::Extent>& pages,
+                                     const std::vector<trace::Extent>& quanta) {
   std::vector<trace::Extent> out;
   auto next = quanta.begin();
   for (const trace::Extent& run : pages) {

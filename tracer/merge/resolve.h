@@ -20,13 +20,13 @@ struct SlotPhase {
 
 struct ResolvedLaunch {
   bool patched = false;
-  std::vector<Slot> slots;       // by thing, ascending
+  std::vector<Slot> slots;        // by thing, ascending
   std::vector<SlotPhase> phases;  // ascending, together the whole grid; empty when they say nothing
-  bool linear = false;           // there were phases, which said no more than an even split of the grid
+  bool linear = false;            // there were phases, which said no more than an even split of the grid
   std::vector<trace::FirstTouch> order;
   std::vector<trace::UnitCount> counts;
-  std::uint64_t unknown = 0;     // accesses, and quanta beyond every live thing
-  std::vector<Slot> operands;    // what the framework's operator around it says, when it says so
+  std::uint64_t unknown = 0;   // accesses, and quanta beyond every live thing
+  std::vector<Slot> operands;  // what the framework's operator around it says, when it says so
 };
 
 // Sorts, joins and where they overlap unites the modes.

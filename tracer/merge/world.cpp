@@ -8,9 +8,7 @@ namespace uvmtrace {
 
 namespace {
 
-std::uint64_t reach(const Thing& thing) {
-  return (thing.end() + kQuantumBytes - 1) / kQuantumBytes * kQuantumBytes;
-}
+std::uint64_t reach(const Thing& thing) { return (thing.end() + kQuantumBytes - 1) / kQuantumBytes * kQuantumBytes; }
 
 // Of each tensor_free whether the allocator takes the memory back with it: the next word about its address is no
 // tensor_free_done.

@@ -1,0 +1,94 @@
+#include "tracer/cli/write_trace.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "sim/common/random.h"
+#include "sim/trace/names.h"
+#include "sim/trace/validate.h"
+#include "sim/trace/writer.h"
+
+namespace uvmtrace {
+
+WrittenTrace write_trace(const PassLog& timing, const PassLog* access, const MergeOptions& options,
+                         const std::string& path, int compression_level) {
+  WrittenTrace out;
+  Merger merger(timing, access, options);
+  trace::TraceWriter writer(path, merger.header(), {compression_level});
+  trace::Validator validator(path, merger.header());
+  merger.run([&](const trace::Record& record) {
+    validator.check(record);
+    writer.write(record);
+    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
+      ++out.kernels;
+      ++out.kernels_by_coverage.at(static_cast<std::size_t>(kernel->coverage));
+    } else if (std::holds_alternative<trace::ObjectAlloc>(record)) {
+      ++out.objects;
+    } else if (std::holds_alternative<trace::TensorAlloc>(record)) {
+      ++out.tensors;
+    } else if (const auto* range = std::get_if<trace::Range>(&record)) {
+      out.iterations += range->kind == trace::RangeKind::kIterationBegin ? 1 : 0;
+    }
+  });
+  validator.finish();
+  writer.finish();
+  out.merge = merger.summary();
+  return out;
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  const auto tenths =
+      whole == 0 ? 0 : static_cast<std::uint64_t>(static_cast<uvmsim::WideUnsigned>(part) * 1000 / whole);
+  return fmt::format("{}.{}", tenths / 10, tenths % 10);
+}
+
+std::string describe(const WrittenTrace& written, const PassLog& timing, const PassLog* access,
+                     const std::string& path) {
+  const MergeSummary& merge = written.merge;
+  std::error_code ignored;
+  const auto bytes = std::filesystem::file_size(path, ignored);
+  std::string coverage;
+  for (std::size_t i = 0; i < written.kernels_by_coverage.size(); ++i) {
+    if (written.kernels_by_coverage[i] != 0) {
+      coverage += fmt::format("{}{} % {}", coverage.empty() ? "" : ", ",
+                              percent(written.kernels_by_coverage[i], written.kernels), trace::kCoverageNames[i]);
+    }
+  }
+  std::string out = fmt::format("{}: {} kernels ({}), {} objects, {} tensors, {} iterations{}\n", path, written.kernels,
+                                coverage.empty() ? "none" : coverage, written.objects, written.tensors,
+                                written.iterations, ignored ? "" : fmt::format(", {} KiB", (bytes + 1023) / 1024));
+  const auto line = [&out](std::uint64_t count, std::string_view text) {
+    if (count != 0) {
+      out += fmt::format("{} {}\n", count, text);
+    }
+  };
+  if (access != nullptr && merge.matched != merge.launches) {
+    line(merge.launches - merge.matched, "launches were not found in the access pass: " + merge.divergence);
+  }
+  line(merge.tensor_copies,
+       "launches load operands in a way that cannot be instrumented; they take them from elsewhere");
+  line(merge.untimed, "launches have no times: the profiler lost their records");
+  line(merge.lost_quanta, "touched quanta belong to memory that the timing pass does not have: counted as unknown");
+  line(merge.unplaced_calls, "sets and hints name unknown memory: left out");
+  line(merge.unmatched_memory, "allocations of the access pass have no partner in the timing pass");
+  line(merge.repairs, "allocations or frees contradict earlier ones: the later ones were believed");
+  for (const PassLog* log : {&timing, access}) {
+    if (log == nullptr) {
+      continue;
+    }
+    line(log->dropped, fmt::format("records lost by the profiler ({})", log->path));
+    if (!log->complete) {
+      out += fmt::format("{} has no end: the program was killed, or is still running\n", log->path);
+    }
+    for (const auto& [type, count] : log->unknown_types) {
+      out += fmt::format("{}: {} events of unknown type '{}' left out\n", log->path, count, trace::printable(type));
+    }
+    for (const std::string& note : log->notes) {
+      out += fmt::format("note: {}\n", trace::printable(note));
+    }
+  }
+  return out;
+}
+
+}  // namespace uvmtrace

@@ -1,0 +1,28 @@
+// Merges two logs into a trace file.
+#pragma once
+
+#include <string>
+
+#include "sim/trace/statistics.h"
+#include "tracer/merge/merge.h"
+
+namespace uvmtrace {
+
+struct WrittenTrace {
+  MergeSummary merge;
+  std::uint64_t kernels = 0, objects = 0, tensors = 0, iterations = 0;
+  std::array<std::uint64_t, 5> kernels_by_coverage{};
+};
+
+// The file appears whole or not at all. Throws uvmsim::InputError for what Merger and the file refuse.
+WrittenTrace write_trace(const PassLog& timing, const PassLog* access, const MergeOptions& options,
+                         const std::string& path, int compression_level);
+
+// One or more lines for people, each ended by a newline, none empty: what was written and what the user should know.
+std::string describe(const WrittenTrace& written, const PassLog& timing, const PassLog* access,
+                     const std::string& path);
+
+// "100.0" for 3 of 3, "99.9" for 2999 of 3000; "0.0" for 0 of 0.
+std::string percent(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace uvmtrace
