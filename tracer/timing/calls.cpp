@@ -47,8 +47,9 @@ void CallTable::add(CUpti_CallbackId id, const CallHandler& handler) {
   if (id < entries_.size()) entries_[id] = {handler, false};
 }
 
-void CallTable::add_per_thread(CUpti_CallbackId id, const CallHandler& handler) {
-  if (id < entries_.size()) entries_[id] = {handler, true};
+void CallTable::add_pair(CUpti_CallbackId id, CUpti_CallbackId twin, const CallHandler& handler) {
+  add(id, handler);
+  if (twin < entries_.size()) entries_[twin] = {handler, true};
 }
 
 void CallTable::dispatch(CUpti_CallbackId id, const CUpti_CallbackData& data) {

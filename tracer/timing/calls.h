@@ -40,8 +40,8 @@ class CallTable {
   static CallTable& instance();
 
   void add(CUpti_CallbackId id, const CallHandler& handler);
-  // For the twin that a program compiled for per-thread default streams calls.
-  void add_per_thread(CUpti_CallbackId id, const CallHandler& handler);
+  // With the twin that a program compiled for per-thread default streams calls.
+  void add_pair(CUpti_CallbackId id, CUpti_CallbackId twin, const CallHandler& handler);
 
   // Calls `enable(id)` for every observed call.
   template <typename Enable>
@@ -76,11 +76,8 @@ JsonLine call_event(std::string_view type, const Call& call, bool first = true);
 // Adds the call's times and writes it.
 void finish_event(JsonLine&& line, const Call& call);
 
-// A plain call and its _ptds or _ptsz twin.
-#define UVMTRACE_ADD_PAIR(table, name, twin, ...)                        \
-  do {                                                                   \
-    (table).add(CUPTI_DRIVER_TRACE_CBID_##name, __VA_ARGS__);            \
-    (table).add_per_thread(CUPTI_DRIVER_TRACE_CBID_##twin, __VA_ARGS__); \
-  } while (false)
+// A plain call and its _ptds or _ptsz twin, by name. Names are pasted at once: cuda.h has macros of some of them.
+#define UVMTRACE_ADD_PAIR(table, name, twin, ...) \
+  (table).add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, __VA_ARGS__)
 
 }  // namespace uvmtrace

@@ -87,9 +87,12 @@ constexpr auto kAtoA = [](const auto&, CopyShape& s) {
   s.source = array();
 };
 
-#define UVMTRACE_LINEAR(name, twin, sides) \
-  UVMTRACE_ADD_PAIR(table, name, twin, {.on_success = &linear<name##_params, sides>})
-#define UVMTRACE_PITCHED(name, twin) UVMTRACE_ADD_PAIR(table, name, twin, {.on_success = &pitched<name##_params>})
+#define UVMTRACE_LINEAR(name, twin, sides)                                       \
+  table.add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, \
+                 {.on_success = &linear<name##_params, sides>})
+#define UVMTRACE_PITCHED(name, twin)                                             \
+  table.add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, \
+                 {.on_success = &pitched<name##_params>})
 
 void add_linear_copies(CallTable& table) {
   UVMTRACE_LINEAR(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, kHtoD);
@@ -169,9 +172,11 @@ void volume_batch(const Call& call) {
   copied<Parameters>(call, all);
 }
 
-#define UVMTRACE_BATCH(name, twin) UVMTRACE_ADD_PAIR(table, name, twin, {.on_success = &batch<name##_params>})
-#define UVMTRACE_VOLUME_BATCH(name, twin) \
-  UVMTRACE_ADD_PAIR(table, name, twin, {.on_success = &volume_batch<name##_params>})
+#define UVMTRACE_BATCH(name, twin) \
+  table.add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, {.on_success = &batch<name##_params>})
+#define UVMTRACE_VOLUME_BATCH(name, twin)                                        \
+  table.add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, \
+                 {.on_success = &volume_batch<name##_params>})
 
 void add_batches(CallTable& table) {
   UVMTRACE_BATCH(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz);
@@ -201,7 +206,9 @@ void set(const Call& call) {
   write_set(call, shape, stream, kAsync<Parameters>, true);
 }
 
-#define UVMTRACE_SET(name, twin, bytes) UVMTRACE_ADD_PAIR(table, name, twin, {.on_success = &set<name##_params, bytes>})
+#define UVMTRACE_SET(name, twin, bytes)                                          \
+  table.add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, \
+                 {.on_success = &set<name##_params, bytes>})
 
 void add_sets(CallTable& table) {
   UVMTRACE_SET(cuMemsetD8_v2, cuMemsetD8_v2_ptds, 1);

@@ -1,0 +1,39 @@
+// A libcuda that answers only what the timing pass asks: layouts of kernel parameters, graphs, and the GPU's name.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fake {
+
+struct Function {
+  std::string name;
+  std::vector<std::pair<std::size_t, std::size_t>> parameters;  // offset and bytes
+  bool is_kernel = false;                                       // a CUkernel: cuFuncGetParamInfo refuses it
+};
+
+struct Node {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
+  CUDA_MEMCPY3D copy{};
+  CUDA_MEMSET_NODE_PARAMS set{};
+  CUdeviceptr va = 0;
+  std::size_t bytes = 0;
+  std::uint64_t child = 0;  // graph
+};
+
+struct Cuda {
+  std::map<std::uint64_t, Function> functions;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> graphs;  // to their nodes
+  std::map<std::uint64_t, Node> nodes;
+  std::uint64_t capturing_stream = ~0ull;
+};
+
+[[gnu::visibility("default")]] Cuda& cuda();
+
+}  // namespace fake

@@ -1,0 +1,45 @@
+// A libcupti that has no GPU: the player plays driver calls and records into whoever subscribed. What it answers comes
+// from the environment, so that tests choose it:
+//   FAKE_CUPTI_HOLDER   subscribing fails, this tool holds CUPTI      FAKE_CUPTI_SUBSCRIBE  result of subscribing
+//   FAKE_CUPTI_ENABLE   result of enabling activity kinds             FAKE_CUPTI_UVM        result of configuring
+//   counters FAKE_CUPTI_DROPPED  records lost, told once                       FAKE_CUPTI_VERSION    what
+//   cuptiGetVersion says
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fake {
+
+struct Cupti {
+  CUpti_CallbackFunc callback = nullptr;
+  void* user = nullptr;
+  std::set<std::pair<int, std::uint32_t>> enabled;  // domain and id
+  std::set<int> kinds;
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  std::mutex mutex;  // guards what follows
+  std::vector<std::vector<std::uint8_t>> records;
+  bool dropped_told = false;
+  // Set when CUPTI was asked for counters before a context existed: real CUPTI refuses that.
+  bool context_exists = false;
+
+  // Calls the subscriber if it enabled this.
+  void call(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) const;
+  template <typename Record>
+  void add_record(const Record& record) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&record);
+    const std::lock_guard lock(mutex);
+    if (kinds.count(record.kind) != 0) records.emplace_back(bytes, bytes + sizeof record);
+  }
+};
+
+[[gnu::visibility("default")]] Cupti& cupti();
+
+}  // namespace fake
