@@ -48,7 +48,8 @@ po::options_description run_options() {
   add("osf", texts("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
   add("capacity-bytes", text("SIZE"), "GPU memory for managed data, instead of --osf");
   add("footprint-bytes", text("SIZE"), "footprint that --osf divides, instead of the measured one");
-  add("layout", text("LAYOUT"), "where allocations lie: recorded (default) or none (each tensor its own)");
+  add("layout", text("LAYOUT"),
+      "where memory lies: recorded (default), none (each tensor by itself) or pytorch_caching");
   add("prefetch", text("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
   add("evict", text("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
   add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");

@@ -147,16 +147,23 @@ namespace uvmsim {
 std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name) {
   AddressSpace space(1);
   layout::Layout layout(layout_name, space);
+  layout::SegmentFinder records(source);
   trace::Record record;
   const auto nothing = [](BlockIndex) {};
   std::uint64_t number = 0;
-  while (source(record)) {
+  while (records.next(record)) {
     ++number;
     try {
-      if (const auto* a = std::get_if<trace::ObjectAlloc>(&record)) layout.allocate(*a);
+      if (layout.has_empty_segments()) {
+        layout::for_each_touched(record, [&](trace::ObjectId id) { layout.touch(id); });
+      }
+      if (const auto* a = std::get_if<trace::ObjectAlloc>(&record)) layout.allocate(*a, records.is_segment());
       if (const auto* t = std::get_if<trace::TensorAlloc>(&record)) layout.allocate(*t);
       if (const auto* f = std::get_if<trace::ObjectFree>(&record)) layout.free(f->id, nothing);
-      if (const auto* f = std::get_if<trace::TensorFree>(&record)) layout.free_tensor(f->id, nothing);
+      if (const auto* f = std::get_if<trace::TensorFree>(&record)) {
+        layout.free_tensor(f->id, nothing);
+        layout.forget(f->id);
+      }
     } catch (const InputError& error) {
       throw_input_error("record {}: {}", number, error.what());
     }

@@ -17,6 +17,7 @@
 #include "sim/engine/ideal_clock.h"
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
+#include "sim/layout/segments.h"
 
 namespace uvmsim::engine {
 
@@ -89,6 +90,7 @@ class Engine {
   void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
   void host_gap(std::int64_t ns);
   bool issue_free(trace::ObjectId id, bool tensor);
+  void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
   std::vector<driver::BlockSpan> spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const;
@@ -109,7 +111,7 @@ class Engine {
   void audit();
 
   const trace::Header& header_;
-  const RecordSource& source_;
+  layout::SegmentFinder source_;
   const RunOptions& options_;
   const RunObserver& observer_;
   RunResult result_;
@@ -127,6 +129,7 @@ class Engine {
   std::unique_ptr<driver::UserCalls> user_calls_;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
   layout::Layout layout_;
+  std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;
 
   Nanoseconds host_time_{};

@@ -46,7 +46,7 @@ void Engine::host_step() {
   }
   for (unsigned i = 0; i < kRecordsPerEvent; ++i) {
     if (!have_record_) {
-      if (!source_(record_)) {
+      if (!source_.next(record_)) {
         source_done_ = true;
         return;
       }
@@ -133,7 +133,9 @@ std::vector<driver::BlockSpan> Engine::spans_of(trace::ObjectId id, std::uint64_
 
 bool Engine::issue(trace::Record& record) {
   const config::RuntimeCosts& runtime = options_.system.runtime;
-  const auto allocation_cost = [&](std::uint64_t bytes) {
+  const auto allocation_cost = [&] {  // of what the layout took from the driver
+    const std::uint64_t bytes = layout_.taken_bytes();
+    if (bytes == 0) return;
     const std::uint64_t ns = runtime.allocate_ns + (bytes >> 20) * runtime.allocate_ns_per_gib / 1024;
     host_pays(ns);
     result_.counters.host_allocation_ns += ns;
@@ -149,14 +151,20 @@ bool Engine::issue(trace::Record& record) {
     return true;
   };
 
+  if (layout_.has_empty_segments()) {
+    layout::for_each_touched(record, [&](trace::ObjectId id) {
+      layout_.touch(id);
+      allocation_cost();
+    });
+  }
   if (auto* r = std::get_if<trace::ObjectAlloc>(&record)) {
-    layout_.allocate(*r);
-    if (r->kind == trace::ObjectKind::kManaged) allocation_cost(r->bytes);
+    layout_.allocate(*r, source_.is_segment());
+    allocation_cost();
     return true;
   }
   if (auto* r = std::get_if<trace::TensorAlloc>(&record)) {
     layout_.allocate(*r);
-    if (r->object == trace::kNoObject) allocation_cost(r->bytes);
+    allocation_cost();
     return true;
   }
   if (auto* r = std::get_if<trace::ObjectFree>(&record)) return issue_free(r->id, false);
@@ -246,13 +254,8 @@ bool Engine::issue(trace::Record& record) {
 // cudaFree synchronises the device and drops the pages without write-back.
 bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
-  if (!placement.managed) {
-    tensor ? layout_.free_tensor(id, {}) : layout_.free(id, {});
-    return true;
-  }
-  const bool owns = !tensor || placement.blocks.empty() || layout_.owns_memory(id);
-  if (!owns) {
-    layout_.free_tensor(id, {});
+  if (!placement.managed || !placement.owns) {
+    tensor ? retire_tensor(id) : layout_.free(id, {});
     return true;
   }
   ideal_.wait_all();
@@ -274,6 +277,20 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   host_pays(ns);
   result_.counters.host_allocation_ns += ns;
   return true;
+}
+
+// The framework may reuse a freed tensor's memory at once, but kernels that were launched before still name it.
+void Engine::retire_tensor(trace::ObjectId id) {
+  layout_.free_tensor(id, {});
+  retired_tensors_.emplace_back(record_number_, id);
+  std::uint64_t oldest = record_number_ + 1;  // record of the oldest work that is not done
+  for (const Stream& stream : streams_) {
+    if (!stream.queue.empty()) oldest = std::min(oldest, stream.queue.front().record);
+  }
+  while (!retired_tensors_.empty() && retired_tensors_.front().first < oldest) {
+    layout_.forget(retired_tensors_.front().second);
+    retired_tensors_.pop_front();
+  }
 }
 
 bool Engine::issue_copy(const trace::Memcpy& copy) {

@@ -24,7 +24,7 @@ struct RunOptions {
   config::SystemConfig system;
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
-  std::string layout = "recorded";  // recorded | none
+  std::string layout = "recorded";  // one of layout::layout_names()
   // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else
   // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).
   std::uint64_t capacity_bytes = 0;

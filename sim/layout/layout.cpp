@@ -17,35 +17,44 @@ constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 }  // namespace
 
 const std::vector<std::string>& layout_names() {
-  static const std::vector<std::string> names{"none", "recorded"};
+  static const std::vector<std::string> names{"none", "pytorch_caching", "recorded"};
   return names;
 }
 
 Layout::Layout(const std::string& name, AddressSpace& space) : kind_(Kind::kNone), space_(space) {
   if (name == "recorded") {
     kind_ = Kind::kRecorded;
+  } else if (name == "pytorch_caching") {
+    kind_ = Kind::kPytorchCaching;
   } else if (name != "none") {
     throw_input_error("unknown layout '{}'; allowed: {}", name, fmt::join(layout_names(), ", "));
   }
 }
 
+void Layout::take(std::uint64_t bytes) {
+  taken_bytes_ += bytes;
+  live_bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+}
+
 const Placement& Layout::insert(trace::ObjectId id, Placement placement) {
-  if (placement.managed) {
-    live_bytes_ += placement.bytes;
-    peak_bytes_ = std::max(peak_bytes_, live_bytes_);
-  }
+  if (placement.managed && placement.owns) take(placement.bytes);
   return placements_.emplace(id, std::move(placement)).first->second;
 }
 
-const Placement& Layout::allocate(const trace::ObjectAlloc& object) {
+const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segment) {
+  taken_bytes_ = 0;
   if (object.bytes == 0 || object.bytes > kMaxObjectBytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", object.id, object.bytes, kMaxObjectBytes);
   }
-  if (placements_.contains(object.id) || tensor_owner_.contains(object.id)) {
-    throw_input_error("object {} is allocated twice", object.id);
-  }
+  if (placements_.contains(object.id)) throw_input_error("object {} is allocated twice", object.id);
   if (object.kind != trace::ObjectKind::kManaged) {
-    return insert(object.id, Placement{{}, 0, object.bytes, false});
+    return insert(object.id, Placement{{}, 0, object.bytes, false, true});
+  }
+  if (is_segment && kind_ != Kind::kRecorded) {
+    ++empty_segments_;
+    if (object.va != 0) unused_vas_.emplace(object.id, object.va);
+    return insert(object.id, Placement{{}, 0, object.bytes, true, false});
   }
   if (kind_ == Kind::kRecorded && object.va != 0) {
     Placement placement = place_recorded(object.va, object.bytes);
@@ -56,30 +65,70 @@ const Placement& Layout::allocate(const trace::ObjectAlloc& object) {
 }
 
 const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
-  if (tensor.object == trace::kNoObject) {
+  taken_bytes_ = 0;
+  if (tensor.object == trace::kNoObject && kind_ != Kind::kPytorchCaching) {
     trace::ObjectAlloc object;
     object.id = tensor.id;
     object.bytes = tensor.bytes;
     return allocate(object);
   }
-  const Placement& owner = find(tensor.object);
-  if (tensor.offset > owner.bytes || tensor.bytes > owner.bytes - tensor.offset) {
-    throw_input_error("tensor {} ends past object {} ({} bytes)", tensor.id, tensor.object, owner.bytes);
+  if (placements_.contains(tensor.id)) throw_input_error("tensor {} is allocated twice", tensor.id);
+  if (tensor.bytes > kMaxObjectBytes) {
+    throw_input_error("tensor {} has {} bytes; allowed: at most {}", tensor.id, tensor.bytes, kMaxObjectBytes);
   }
-  if (placements_.contains(tensor.id) || tensor_owner_.contains(tensor.id)) {
-    throw_input_error("tensor {} is allocated twice", tensor.id);
+  bool managed = true;
+  if (tensor.object != trace::kNoObject) {
+    const Placement& object = find(tensor.object);
+    if (tensor.offset > object.bytes || tensor.bytes > object.bytes - tensor.offset) {
+      throw_input_error("tensor {} ends past object {} ({} bytes)", tensor.id, tensor.object, object.bytes);
+    }
+    managed = object.managed;
+    tensor_owner_.emplace(tensor.id, tensor.object);
+    ++tensors_in_[tensor.object];
   }
-  Placement inside{{}, 0, tensor.bytes, owner.managed};
-  if (owner.managed) {
-    const std::uint64_t start = owner.offset + tensor.offset;
-    inside.offset = start % kBlockBytes;
-    const std::uint64_t last = (start + std::max<std::uint64_t>(tensor.bytes, 1) - 1) / kBlockBytes;
-    inside.blocks.assign(owner.blocks.begin() + static_cast<std::ptrdiff_t>(start / kBlockBytes),
-                         owner.blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
+  if (kind_ == Kind::kRecorded || !managed) {
+    return insert(tensor.id, place_inside(find(tensor.object), tensor.offset, tensor.bytes));
   }
-  tensor_owner_.emplace(tensor.id, tensor.object);
-  ++tensors_in_[tensor.object];
-  return placements_.emplace(tensor.id, std::move(inside)).first->second;
+  // A tensor of no bytes has a place too.
+  if (kind_ == Kind::kNone) return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
+  return insert(tensor.id, place_cached(tensor));
+}
+
+Placement Layout::place_inside(const Placement& object, std::uint64_t offset, std::uint64_t bytes) const {
+  Placement inside{{}, 0, bytes, object.managed, false};
+  if (!object.managed) return inside;
+  const std::uint64_t start = object.offset + offset;
+  inside.offset = start % kBlockBytes;
+  const std::uint64_t last = (start + std::max<std::uint64_t>(bytes, 1) - 1) / kBlockBytes;
+  inside.blocks.assign(object.blocks.begin() + static_cast<std::ptrdiff_t>(start / kBlockBytes),
+                       object.blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
+  return inside;
+}
+
+Placement Layout::place_cached(const trace::TensorAlloc& tensor) {
+  // The model decides between equally large free blocks by address. Where the recording opened a segment too, it gets
+  // that one's address, and so its place among the others.
+  const auto va = unused_vas_.find(tensor.object);
+  const std::uint64_t bytes = std::max<std::uint64_t>(tensor.bytes, 1);
+  const auto placed = caching_.allocate(bytes, tensor.stream, va == unused_vas_.end() ? 0 : va->second);
+  caching_ids_.emplace(tensor.id, placed.id);
+  if (placed.new_segment) {
+    if (va != unused_vas_.end()) unused_vas_.erase(va);
+    caching_segments_.push_back(place_none(placed.segment_bytes));
+    take(placed.segment_bytes);
+  }
+  return place_inside(caching_segments_[placed.segment], placed.offset, tensor.bytes);
+}
+
+void Layout::touch(trace::ObjectId id) {
+  taken_bytes_ = 0;
+  const auto it = placements_.find(id);
+  if (it == placements_.end()) return;  // whoever uses it next will say so
+  Placement& placement = it->second;
+  if (!placement.managed || !placement.blocks.empty()) return;
+  placement = place_none(placement.bytes);
+  take(placement.bytes);
+  --empty_segments_;
 }
 
 const Placement& Layout::find(trace::ObjectId id) const {
@@ -90,7 +139,9 @@ const Placement& Layout::find(trace::ObjectId id) const {
 
 void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
   const auto it = placements_.find(id);
-  if (it == placements_.end() || tensor_owner_.contains(id)) {
+  const auto is_freed_tensor = [](const Placement& p) { return !p.owns && (!p.managed || !p.blocks.empty()); };
+  if (it == placements_.end() || tensor_owner_.contains(id) || caching_ids_.contains(id) ||
+      is_freed_tensor(it->second)) {
     throw_input_error("free of object {}, which was never allocated or is already freed", id);
   }
   if (const auto inside = tensors_in_.find(id); inside != tensors_in_.end()) {
@@ -99,6 +150,11 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
   const Placement placement = std::move(it->second);
   placements_.erase(it);
   if (!placement.managed) return;
+  if (!placement.owns) {  // a segment of the recording that was never placed
+    --empty_segments_;
+    unused_vas_.erase(id);
+    return;
+  }
   live_bytes_ -= placement.bytes;
   const auto va = recorded_va_.find(id);
   if (va != recorded_va_.end()) {
@@ -119,14 +175,24 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
 
 void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
   const auto owner = tensor_owner_.find(id);
-  if (owner == tensor_owner_.end()) return free(id, release);
-  if (--tensors_in_.at(owner->second) == 0) tensors_in_.erase(owner->second);
-  tensor_owner_.erase(owner);
-  placements_.erase(id);
+  const auto cached = caching_ids_.find(id);
+  if (owner == tensor_owner_.end() && cached == caching_ids_.end()) return free(id, release);
+  if (owner != tensor_owner_.end()) {
+    if (--tensors_in_.at(owner->second) == 0) tensors_in_.erase(owner->second);
+    tensor_owner_.erase(owner);
+  }
+  if (cached != caching_ids_.end()) {
+    caching_.free(cached->second);
+    caching_ids_.erase(cached);
+  } else if (find(id).owns) {
+    free(id, release);
+  }
 }
 
+void Layout::forget(trace::ObjectId tensor) { placements_.erase(tensor); }
+
 Placement Layout::place_none(std::uint64_t bytes) {
-  Placement placement{{}, 0, bytes, true};
+  Placement placement{{}, 0, bytes, true, true};
   if (bytes >= kBlockBytes) {
     const BlockIndex first = space_.allocate(0, bytes);
     const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
@@ -166,7 +232,7 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
   }
   recorded_ranges_.emplace(va, bytes);
   if (owns_range(va, bytes)) return place_none(bytes);
-  Placement placement{{}, va % kBlockBytes, bytes, true};
+  Placement placement{{}, va % kBlockBytes, bytes, true, true};
   const std::uint64_t first = va / kBlockBytes;
   const std::uint64_t last = (va + bytes - 1) / kBlockBytes;
   for (std::uint64_t w = first; w <= last; ++w) {

@@ -1,11 +1,15 @@
 // Gives the trace's objects simulated addresses: which VA blocks hold them.
 //
-//   none      every object is one cudaMallocManaged: 2 MB and more get a range of their own, 2 MB aligned; smaller
-//             ones share 2 MB ranges, first fit (measured on driver 580: faults in a small allocation grow past its
-//             end)
-//   recorded  as none, but what does not own its range keeps its recorded address modulo 2 MB and shares blocks with
-//             what it shared them with when it was recorded
-// Tensors live where their object is, at their recorded offset; a tensor without an object is an object of its own.
+//   none             every object and every tensor is one cudaMallocManaged: 2 MB and more get a range of their own,
+//                    2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in a small
+//                    allocation grow past its end)
+//   recorded         objects as under none, but what does not own its range keeps its recorded address modulo 2 MB and
+//                    shares blocks with what it shared them with when it was recorded; tensors lie in their objects, at
+//                    their recorded offset
+//   pytorch_caching  tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in segments
+//                    that are managed allocations of their own and stay until the end; other objects as under none
+// Under none and pytorch_caching the segments of the recording hold nothing and get no memory, unless a record touches
+// one itself (not a tensor in it): then it is placed as any object, from that moment on.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +20,7 @@
 #include <vector>
 
 #include "sim/common/units.h"
+#include "sim/layout/caching_allocator.h"
 #include "sim/memory/address_space.h"
 #include "sim/trace/record.h"
 
@@ -27,6 +32,7 @@ struct Placement {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   bool managed = true;  // false: plain device, pinned or host memory, outside the model
+  bool owns = true;     // freeing it is a call of the driver; false: it lies in the memory of something else
 };
 
 class Layout {
@@ -35,20 +41,28 @@ class Layout {
   Layout(const std::string& name, AddressSpace& space);
 
   // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
-  // live tensor.
-  const Placement& allocate(const trace::ObjectAlloc& object);
+  // live tensor. `is_segment` is SegmentFinder's word.
+  const Placement& allocate(const trace::ObjectAlloc& object, bool is_segment = false);
   const Placement& allocate(const trace::TensorAlloc& tensor);
+  // A record touches the object itself. Needed only while there are empty segments.
+  void touch(trace::ObjectId id);
+  bool has_empty_segments() const { return empty_segments_ != 0; }
+  // Bytes of the managed memory that the last allocate() or touch() took from the driver.
+  std::uint64_t taken_bytes() const { return taken_bytes_; }
+
   const Placement& find(trace::ObjectId id) const;
-  // False for a tensor inside another object.
-  bool owns_memory(trace::ObjectId id) const { return !tensor_owner_.contains(id); }
+  // Whether freeing it is a call of the driver.
+  bool owns_memory(trace::ObjectId id) const { return find(id).owns; }
   void free(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
+  // A tensor that owns no memory can still be found, as kernels launched before may not have run; until forget().
   void free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
+  void forget(trace::ObjectId tensor);
 
   std::uint64_t live_bytes() const { return live_bytes_; }  // managed only
   std::uint64_t peak_bytes() const { return peak_bytes_; }
 
  private:
-  enum class Kind : std::uint8_t { kNone, kRecorded };
+  enum class Kind : std::uint8_t { kNone, kRecorded, kPytorchCaching };
   struct Slab {  // a shared 2 MB range: free byte ranges by offset
     BlockIndex block;
     std::map<std::uint64_t, std::uint64_t> free;
@@ -57,13 +71,16 @@ class Layout {
 
   Placement place_none(std::uint64_t bytes);
   Placement place_recorded(std::uint64_t va, std::uint64_t bytes);
+  Placement place_inside(const Placement& object, std::uint64_t offset, std::uint64_t bytes) const;
+  Placement place_cached(const trace::TensorAlloc& tensor);
   void remove(const Placement& placement, const std::function<void(BlockIndex)>& release);
   const Placement& insert(trace::ObjectId id, Placement placement);
+  void take(std::uint64_t bytes);
 
   Kind kind_;
   AddressSpace& space_;
   std::unordered_map<trace::ObjectId, Placement> placements_;
-  std::unordered_map<trace::ObjectId, trace::ObjectId> tensor_owner_;  // tensors that own no memory
+  std::unordered_map<trace::ObjectId, trace::ObjectId> tensor_owner_;  // live tensors with an object, by tensor
   std::unordered_map<trace::ObjectId, std::uint64_t> tensors_in_;      // live ones, by object
   std::map<std::uint64_t, Slab> slabs_;                                // by block, for `none`
   struct Window {
@@ -73,7 +90,12 @@ class Layout {
   std::map<std::uint64_t, Window> windows_;                 // recorded address >> 21, for `recorded`
   std::map<std::uint64_t, std::uint64_t> recorded_ranges_;  // live recorded [va, va + bytes)
   std::unordered_map<trace::ObjectId, std::uint64_t> recorded_va_;
-  std::uint64_t live_bytes_ = 0, peak_bytes_ = 0;
+  CachingAllocator caching_;
+  std::vector<Placement> caching_segments_;                         // by its number in the model
+  std::unordered_map<trace::ObjectId, std::uint64_t> caching_ids_;  // live tensors
+  std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;   // of recorded segments that no model segment took
+  std::uint64_t live_bytes_ = 0, peak_bytes_ = 0, taken_bytes_ = 0;
+  std::uint64_t empty_segments_ = 0;
 };
 
 // The names, for help and errors.

@@ -1,6 +1,7 @@
 // Tensors, footprints.
 #include <gtest/gtest.h>
 
+#include "sim/common/error.h"
 #include "tests/layout/world.h"
 
 namespace uvmsim::layout {
@@ -15,12 +16,15 @@ TEST(LayoutTensors, LieInsideTheirObject) {
   EXPECT_EQ(blocks_of(tensor), (Blocks{object[1], object[2]}));
   EXPECT_FALSE(world.layout.owns_memory(2));
   EXPECT_TRUE(world.layout.owns_memory(1));
-  EXPECT_EQ(world.free_tensor(2), Blocks{});  // frees nothing
+  EXPECT_EQ(world.free_tensor(2), Blocks{});          // frees nothing
+  EXPECT_EQ(world.layout.find(2).blocks.size(), 2u);  // for kernels that were launched before
+  world.layout.forget(2);
+  EXPECT_THROW(world.layout.find(2), InputError);
   EXPECT_EQ(world.free(1).size(), 5u);
 }
 
 TEST(LayoutTensors, AnEmptyOneHasAPlaceToo) {
-  World world("none");
+  World world("recorded");
   world.object(1, 2 * kMiB);
   EXPECT_EQ(blocks_of(world.tensor(2, 0, 1, 4 * kKiB)), (Blocks{0}));
 }
@@ -55,8 +59,71 @@ TEST(LayoutFootprint, IsThePeakOfLiveManagedBytes) {
   world.object(3, 4 * kMiB + 1);
   EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB + 1);
   EXPECT_EQ(world.layout.peak_bytes(), 16 * kMiB);  // neither the sum of all nor what lives now
-  world.tensor(4, kMiB, 3);
-  EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB + 1);  // tensors inside objects add nothing
+}
+
+TEST(LayoutFootprint, TensorsInsideRecordedObjectsAddNothing) {
+  World world("recorded");
+  world.object(1, 10 * kMiB);
+  world.tensor(2, kMiB, 1);
+  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB);
+}
+
+TEST(LayoutTensors, AreFreedOnce) {
+  for (const std::string& name : layout_names()) {
+    World world(name);
+    world.object(1, 4 * kMiB);
+    world.tensor(2, kMiB, 1);
+    EXPECT_THROW(world.tensor(2, kMiB, 1), InputError) << name;
+    EXPECT_THROW(world.free(2), InputError) << name;  // not an object
+    EXPECT_THROW(world.free(1), InputError) << name;  // a tensor lives in it
+    world.free_tensor(2);
+    EXPECT_THROW(world.free_tensor(2), InputError) << name;
+    EXPECT_THROW(world.free(2), InputError) << name;
+    EXPECT_THROW(world.tensor(3, 4 * kMiB, 1, 1), InputError) << name;  // ends past its object
+    EXPECT_EQ(world.free(1), (Blocks{0, 1})) << name;
+  }
+}
+
+// --- none: every tensor is an allocation of its own ---
+
+TEST(LayoutNoneTensors, LieByThemselvesAndTheirSegmentHasNoMemory) {
+  World world("none");
+  EXPECT_TRUE(world.segment(1, 20 * kMiB, 0x7f0000000000).blocks.empty());
+  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_TRUE(world.layout.has_empty_segments());
+  const Placement& tensor = world.tensor(2, 3 * kMiB, 1, 4 * kMiB);
+  EXPECT_EQ(blocks_of(tensor), (Blocks{0, 1}));
+  EXPECT_EQ(tensor.offset, 0u);
+  EXPECT_TRUE(world.layout.owns_memory(2));
+  EXPECT_EQ(world.layout.taken_bytes(), 3 * kMiB);
+  EXPECT_EQ(world.tensor(3, 1000, 1, 8 * kMiB).offset, 0u);
+  EXPECT_EQ(world.layout.live_bytes(), 3 * kMiB + 1000);
+  EXPECT_EQ(world.free_tensor(2), (Blocks{0, 1}));
+  EXPECT_THROW(world.layout.find(2), InputError);
+  world.free_tensor(3);
+  EXPECT_FALSE(world.layout.owns_memory(1));
+  EXPECT_EQ(world.free(1), Blocks{});
+  EXPECT_FALSE(world.layout.has_empty_segments());
+  EXPECT_EQ(world.layout.live_bytes(), 0u);
+}
+
+TEST(LayoutNoneTensors, ATouchedSegmentGetsMemory) {
+  World world("none");
+  world.segment(1, 6 * kMiB);
+  world.tensor(2, 2 * kMiB, 1);
+  world.layout.touch(2);
+  EXPECT_EQ(world.layout.taken_bytes(), 0u);  // has its own
+  world.layout.touch(1);
+  EXPECT_EQ(world.layout.taken_bytes(), 6 * kMiB);
+  EXPECT_EQ(blocks_of(world.layout.find(1)), (Blocks{1, 2, 3}));
+  EXPECT_TRUE(world.layout.owns_memory(1));
+  EXPECT_FALSE(world.layout.has_empty_segments());
+  world.layout.touch(1);
+  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.layout.peak_bytes(), 8 * kMiB);
+  world.free_tensor(2);
+  EXPECT_EQ(world.free(1), (Blocks{1, 2, 3}));
 }
 
 }  // namespace

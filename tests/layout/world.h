@@ -21,11 +21,19 @@ struct World {
     record.va = va;
     return layout.allocate(record);
   }
+  const Placement& segment(trace::ObjectId id, std::uint64_t bytes, std::uint64_t va = 0) {
+    trace::ObjectAlloc record;
+    record.id = id;
+    record.bytes = bytes;
+    record.va = va;
+    return layout.allocate(record, true);
+  }
   const Placement& tensor(trace::ObjectId id, std::uint64_t bytes, trace::ObjectId inside = trace::kNoObject,
-                          std::uint64_t offset = 0) {
+                          std::uint64_t offset = 0, std::uint32_t stream = 0) {
     trace::TensorAlloc record;
     record.id = id;
     record.bytes = bytes;
+    record.stream = stream;
     record.object = inside;
     record.offset = offset;
     return layout.allocate(record);
