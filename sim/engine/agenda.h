@@ -1,107 +1,159 @@
-// The events of one kernel in order of time, equal times in order of scheduling.
+// The events of one kernel in order of time, equal times in order of scheduling. A subject (a lane, an SM) has at most
+// one event.
 //
-// Most events lie one of a few fixed delays ahead of the present, so those of one delay come in order by themselves and
-// need a queue only; what comes out of order goes to a heap.
+// A hierarchical timing wheel (Varghese and Lauck, SOSP 1987): a slot per nanosecond for the 4096 ns around the
+// present, then levels of 64 slots, each 64 times as wide as those below. A slot of a higher level is spread over the
+// lower ones when the present enters it. Every list is first in first out, and nothing joins a lower slot before the
+// higher one that covers it was spread; so equal times stay in the order of add().
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <queue>
 #include <vector>
 
+#include "sim/common/check.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::engine {
 
-struct AgendaEvent {
-  Nanoseconds time{};
-  std::uint64_t sequence = 0;
-  std::uint32_t ticket = 0;
-  std::uint32_t subject : 31 = 0;
-  std::uint32_t is_sm : 1 = 0;
-  bool before(const AgendaEvent& o) const { return time != o.time ? time < o.time : sequence < o.sequence; }
-};
-
 class Agenda {
  public:
-  static constexpr std::size_t kLanes = 3;  // delays with a queue of their own
+  struct Event {
+    Nanoseconds time{};
+    std::uint32_t subject = 0;
+  };
 
-  void add(std::size_t lane, AgendaEvent event) {
-    event.sequence = sequence_++;
-    Ring& ring = rings_[lane];
-    if (!ring.empty() && event.before(ring.back())) {
-      heap_.push(event);
-    } else {
-      ring.push(event);
-    }
-    ++size_;
+  // Forgets everything. Subjects are 0 to `subjects` - 1; no event will be earlier than `now`.
+  void reset(std::uint32_t subjects, Nanoseconds now) {
+    nodes_.resize(subjects);
+    near_bits_ = {};
+    near_words_ = 0;
+    far_bits_ = {};
+    now_ = static_cast<std::uint64_t>(now.value);
   }
-  bool empty() const { return size_ == 0; }
+
+  // `time` must not be before the last event taken, nor before the last `until`.
+  void add(Nanoseconds time, std::uint32_t subject) {
+    nodes_[subject].time = static_cast<std::uint64_t>(time.value);
+    insert(subject);
+  }
+
+  // Takes back the subject's event; it must have one.
+  void remove(std::uint32_t subject) {
+    const std::uint64_t time = nodes_[subject].time;
+    const unsigned level = level_of(time);
+    const std::size_t slot = slot_of(time, level);
+    std::uint32_t& tail = level == 0 ? near_[slot] : far_[level - 1][slot];
+    std::uint32_t before = tail;
+    while (nodes_[before].next != subject) before = nodes_[before].next;
+    if (before == subject) return level == 0 ? clear_near(slot) : clear_far(level, slot);
+    nodes_[before].next = nodes_[subject].next;
+    if (tail == subject) tail = before;
+  }
+
   // Takes the first event unless it is later than `until`.
-  bool pop(AgendaEvent& event, Nanoseconds until) {
-    if (size_ == 0) return false;
-    const AgendaEvent* best = heap_.empty() ? nullptr : &heap_.top();
-    std::size_t source = kLanes;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if (rings_[lane].empty()) continue;
-      const AgendaEvent& front = rings_[lane].front();
-      if (best != nullptr && !front.before(*best)) continue;
-      best = &front;
-      source = lane;
+  bool pop(Event& event, Nanoseconds until) {
+    const auto limit = static_cast<std::uint64_t>(until.value);
+    while (near_words_ == 0) {
+      if (!spread(limit)) return false;
     }
-    if (best->time > until) return false;
-    event = *best;
-    if (source == kLanes) {
-      heap_.pop();
+    const auto word = static_cast<std::size_t>(std::countr_zero(near_words_));
+    const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(near_bits_[word]));
+    const std::uint64_t time = (now_ & ~(kNearSlots - 1)) | slot;
+    if (time > limit) return false;
+    now_ = time;
+    Node& tail = nodes_[near_[slot]];
+    const std::uint32_t first = tail.next;
+    if (first == near_[slot]) {
+      clear_near(slot);
     } else {
-      rings_[source].pop();
+      tail.next = nodes_[first].next;
     }
-    --size_;
+    event = {Nanoseconds(static_cast<std::int64_t>(time)), first};
     return true;
-  }
-  // Forgets everything; memory is kept.
-  void clear() {
-    for (Ring& ring : rings_) ring.clear();
-    while (!heap_.empty()) heap_.pop();
-    sequence_ = 0;
-    size_ = 0;
   }
 
  private:
-  class Ring {
-   public:
-    bool empty() const { return head_ == events_.size(); }
-    const AgendaEvent& front() const { return events_[head_]; }
-    const AgendaEvent& back() const { return events_.back(); }
-    void push(const AgendaEvent& event) {
-      if (head_ == events_.size()) {
-        events_.clear();
-        head_ = 0;
-      } else if (head_ > 4096 && head_ * 2 > events_.size()) {
-        events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(head_));
-        head_ = 0;
-      }
-      events_.push_back(event);
-    }
-    void pop() { ++head_; }
-    void clear() {
-      events_.clear();
-      head_ = 0;
-    }
+  static constexpr unsigned kNearBits = 12, kFarBits = 6;
+  static constexpr std::uint64_t kNearSlots = std::uint64_t{1} << kNearBits;
+  static constexpr std::uint64_t kFarSlots = std::uint64_t{1} << kFarBits;
+  static constexpr unsigned kFarLevels = (64 - kNearBits + kFarBits - 1) / kFarBits;
 
-   private:
-    std::vector<AgendaEvent> events_;
-    std::size_t head_ = 0;
-  };
-  struct Later {
-    bool operator()(const AgendaEvent& a, const AgendaEvent& b) const { return b.before(a); }
+  // The lists are rings; a slot knows its last node.
+  struct Node {
+    std::uint64_t time = 0;
+    std::uint32_t next = 0;
   };
 
-  std::array<Ring, kLanes> rings_;
-  std::priority_queue<AgendaEvent, std::vector<AgendaEvent>, Later> heap_;
-  std::uint64_t sequence_ = 0;
-  std::size_t size_ = 0;
+  static unsigned shift_of(unsigned level) { return kNearBits + kFarBits * (level - 1); }
+  unsigned level_of(std::uint64_t time) const {
+    const auto width = static_cast<unsigned>(std::bit_width(time ^ now_));
+    return width <= kNearBits ? 0 : (width - kNearBits - 1) / kFarBits + 1;
+  }
+  static std::size_t slot_of(std::uint64_t time, unsigned level) {
+    return static_cast<std::size_t>(level == 0 ? time & (kNearSlots - 1) : time >> shift_of(level) & (kFarSlots - 1));
+  }
+
+  void clear_near(std::size_t slot) {
+    near_bits_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
+    if (near_bits_[slot / 64] == 0) near_words_ &= ~(std::uint64_t{1} << slot / 64);
+  }
+  void clear_far(unsigned level, std::size_t slot) { far_bits_[level - 1] &= ~(std::uint64_t{1} << slot); }
+
+  void insert(std::uint32_t subject) {
+    const std::uint64_t time = nodes_[subject].time;
+    UVMSIM_CHECK(time >= now_, "an event at {} ns, but it is {} ns", time, now_);
+    const unsigned level = level_of(time);
+    const std::size_t slot = slot_of(time, level);
+    if (level == 0) {
+      append(near_[slot], subject, (near_bits_[slot / 64] >> slot % 64 & 1) == 0);
+      near_bits_[slot / 64] |= std::uint64_t{1} << slot % 64;
+      near_words_ |= std::uint64_t{1} << slot / 64;
+    } else {
+      append(far_[level - 1][slot], subject, (far_bits_[level - 1] >> slot & 1) == 0);
+      far_bits_[level - 1] |= std::uint64_t{1} << slot;
+    }
+  }
+  void append(std::uint32_t& tail, std::uint32_t subject, bool empty) {
+    if (empty) {
+      nodes_[subject].next = subject;
+    } else {
+      nodes_[subject].next = nodes_[tail].next;
+      nodes_[tail].next = subject;
+    }
+    tail = subject;
+  }
+
+  // Enters the first slot that holds anything, unless it begins after `limit`; the near ones are empty.
+  bool spread(std::uint64_t limit) {
+    unsigned level = 1;
+    while (level <= kFarLevels && far_bits_[level - 1] == 0) ++level;
+    if (level > kFarLevels) return false;
+    const auto slot = static_cast<std::size_t>(std::countr_zero(far_bits_[level - 1]));
+    const unsigned shift = shift_of(level);
+    const unsigned above = shift + kFarBits;
+    const std::uint64_t begin = (above < 64 ? now_ >> above << above : 0) | std::uint64_t{slot} << shift;
+    if (begin > limit) return false;
+    now_ = begin;
+    clear_far(level, slot);
+    const std::uint32_t last = far_[level - 1][slot];
+    for (std::uint32_t subject = nodes_[last].next;;) {
+      const std::uint32_t next = nodes_[subject].next;
+      insert(subject);
+      if (subject == last) return true;
+      subject = next;
+    }
+  }
+
+  std::vector<Node> nodes_;
+  std::uint64_t now_ = 0;
+  std::uint64_t near_words_ = 0;  // bit per word of near_bits_ that is not 0
+  std::array<std::uint64_t, kNearSlots / 64> near_bits_{};
+  std::array<std::uint64_t, kFarLevels> far_bits_{};
+  std::array<std::uint32_t, kNearSlots> near_{};
+  std::array<std::array<std::uint32_t, kFarSlots>, kFarLevels> far_{};
 };
 
 }  // namespace uvmsim::engine

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <vector>
 
 #include "sim/common/random.h"
@@ -16,6 +18,7 @@
 #include "sim/engine/agenda.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/slice_cursor.h"
+#include "sim/engine/sm_queue.h"
 #include "sim/gmmu/fault_buffer.h"
 
 namespace uvmsim::engine {
@@ -26,61 +29,14 @@ class KernelRun {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
-    std::uint32_t sm = 0;
-    std::uint32_t pending = 0;  // accesses of this part that have not passed
-    std::uint32_t raised = 0;   // pages out since the last replay
-    bool fresh = true;          // takes its unit when it issues
-    bool storing = false;       // part of the step: loads, then stores
-    bool replayed = false;      // a replay retried accesses of this part
-    bool stored = false;        // its previous part was a store
+    std::uint32_t pending = 0;      // accesses of this part that have not passed
+    std::uint32_t raise_epoch = 0;  // its SM's, when this part first raised a fault; 0: it did not
+    std::uint16_t sm = 0;
+    std::uint16_t raised = 0;  // pages out in that epoch
+    bool fresh = true;         // takes its unit when it issues
+    bool storing = false;      // part of the step: loads, then stores
+    bool stored = false;       // its previous part was a store
     bool loaded = false;
-  };
-  // Accesses of some warps of a lane to one page whose faults are out. (Blocks in 32 bits: half the size.)
-  struct Access {
-    std::uint32_t block = 0;
-    std::uint32_t lane = 0;
-    std::uint16_t page = 0;
-    std::uint16_t warps = 1;
-    std::uint16_t raising = 0;  // warps whose faults are out
-    bool write = false;
-    bool scattered = false;
-    std::uint64_t index() const { return std::uint64_t{block} * kPagesPerBlock + page; }
-  };
-  // Accesses of a lane to pages in a row that stand in the queue.
-  struct Waiting {
-    std::uint32_t block = 0;
-    std::uint32_t lane = 0;
-    std::uint16_t first = 0, count = 0;
-    std::uint16_t warps = 1;
-    bool write = false;
-    bool scattered = false;
-  };
-  struct Sm {
-    std::vector<Access> outstanding;  // missed, faults out
-    std::vector<Access> retrying;     // missed before the replay in progress
-    std::size_t next_retry = 0;
-    std::vector<Waiting> waiting;
-    std::size_t next_waiting = 0;
-    std::uint64_t last_page = ~std::uint64_t{0};
-    std::uint32_t ticket = 0;     // of its event on the agenda
-    std::uint32_t raw = 0;        // raw faults out
-    std::uint32_t new_warps = 0;  // that raised faults since the last replay
-    std::uint32_t new_lane = ~std::uint32_t{0};
-    bool replayed = false;
-    bool scheduled = false;
-    bool blocked = false;
-
-    // As new, but with the memory of its queues.
-    void reset() {
-      Sm fresh;
-      fresh.outstanding.swap(outstanding);
-      fresh.retrying.swap(retrying);
-      fresh.waiting.swap(waiting);
-      fresh.outstanding.clear();
-      fresh.retrying.clear();
-      fresh.waiting.clear();
-      *this = std::move(fresh);
-    }
   };
 
  public:
@@ -89,8 +45,9 @@ class KernelRun {
     friend class KernelRun;
     struct Set {
       std::vector<Lane> lanes;
-      std::vector<Sm> sms;
-      Agenda agenda;
+      std::vector<SmQueue> sms;
+      std::vector<PageRange> shares;
+      std::unique_ptr<Agenda> agenda;
     };
     std::vector<Set> kept;
   };
@@ -117,8 +74,7 @@ class KernelRun {
   const KernelWork& work() const { return work_; }
 
  private:
-  // Delays with a queue of their own in the agenda.
-  enum Delay : std::size_t { kLoads, kStep, kOther };
+  static constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   const PageMask& usable(std::uint64_t block, bool write) const {
@@ -126,16 +82,17 @@ class KernelRun {
     return write ? mine.writable : mine.mapped;
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  void step(const AgendaEvent& event);
-  void at(Nanoseconds time, Delay delay, std::uint32_t subject, bool is_sm, std::uint32_t ticket = 0) {
-    agenda_.add(delay, AgendaEvent{time, 0, ticket, subject & 0x7fffffffu, is_sm});
-  }
+  void step(const Agenda::Event& event);
+  void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count() + lane); }
+  void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
+  std::uint32_t sm_count() const { return static_cast<std::uint32_t>(sms_.size()); }
   bool take_unit(Lane& lane);
   // The lane's next part: all its loads of a step, or all its stores.
   void issue(std::uint32_t index, Nanoseconds now);
   // The same for both parts of a one-step unit that the lane is just taking.
   void issue_fresh(std::uint32_t index, Nanoseconds now);
   void want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered);
+  PageRange* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void begin_part(Lane& lane);
   void end_part(std::uint32_t index, Nanoseconds now);
   void prepare_cursors(std::uint64_t unit);
@@ -145,8 +102,11 @@ class KernelRun {
   void pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds now);
   void finish_part(std::uint32_t index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
-  bool may_raise(const Sm& sm, const Waiting& next) const;
-  Nanoseconds raise(std::uint32_t sm_index, Access& access, std::uint32_t warps, Nanoseconds now);
+  bool may_raise(const SmQueue& sm, const Waiting& next) const;
+  Nanoseconds retry(std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds raise_next_warp(std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds take_waiting(std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   unsigned gpu_;
@@ -157,9 +117,11 @@ class KernelRun {
   Buffers& buffers_;
   Random random_;
   std::vector<Lane> lanes_;
-  std::vector<Sm> sms_;
+  std::vector<SmQueue> sms_;
   std::vector<std::uint32_t> sm_order_;
-  Agenda agenda_;
+  std::unique_ptr<Agenda> agenda_;  // of SMs, then of lanes
+  std::vector<PageRange> shares_;   // by lane and operand: plan_shares()
+  std::size_t most_operands_ = 0;   // of a section
   // One-step sections: where the next unit's slices begin, of operands that are not mapped as a whole.
   std::vector<SliceCursor> load_cursors_, store_cursors_;
   bool cursors_valid_ = false;

@@ -1,6 +1,7 @@
 #include "sim/engine/kernel_work.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
@@ -252,26 +253,12 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
 
 }  // namespace
 
-PageRun Operand::run(std::uint64_t ordinal, std::uint64_t end) const {
-  UVMSIM_CHECK(ordinal < end && end <= pages, "ordinals {} to {} of {}", ordinal, end, pages);
-  std::size_t i;
-  if (whole_blocks) {
-    i = static_cast<std::size_t>((ordinal + segments.front().first) / kPagesPerBlock);
-  } else {
-    i = static_cast<std::size_t>(ordinal * segments.size() / pages);
-    while (segments[i].ordinal > ordinal) --i;
-    while (segments[i].ordinal + segments[i].count <= ordinal) ++i;
-  }
-  const Segment& segment = segments[i];
-  const std::uint64_t into = ordinal - segment.ordinal;
-  return {segment.block, static_cast<std::uint16_t>(segment.first + into),
-          static_cast<std::uint16_t>(std::min<std::uint64_t>(segment.count - into, end - ordinal)), write};
-}
-
 std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
-  std::uint64_t side = 1;
-  while ((side + 1) * (side + 1) * 4 <= tile_bytes) ++side;
-  return side;
+  // The square root as the processor has it, put right: the same on every machine.
+  auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(tile_bytes / 4)));
+  while (side * side > tile_bytes / 4) --side;
+  while ((side + 1) * (side + 1) <= tile_bytes / 4) ++side;
+  return std::max<std::uint64_t>(1, side);
 }
 
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel) {

@@ -10,9 +10,11 @@
 // free, so that the resident ones form a front that moves through the operands.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/check.h"
 #include "sim/config/system.h"
 #include "sim/layout/layout.h"
 #include "sim/trace/record.h"
@@ -41,6 +43,11 @@ struct PageRun {
   bool write = false;
 };
 
+// Positions [begin, end) in the sequence of an operand's pages.
+struct PageRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
 struct Operand {
   bool write = false;
   std::uint64_t pages = 0;
@@ -49,7 +56,13 @@ struct Operand {
   bool whole_blocks = false;  // every segment but the first starts, and but the last ends, at a block boundary
 
   // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
-  PageRun run(std::uint64_t first, std::uint64_t end) const;
+  PageRun run(std::uint64_t first, std::uint64_t end) const {
+    UVMSIM_CHECK(first < end && end <= pages, "positions {} to {} of {}", first, end, pages);
+    const Segment& segment = segments[segment_of(first)];
+    const std::uint64_t into = first - segment.ordinal;
+    return {segment.block, static_cast<std::uint16_t>(segment.first + into),
+            static_cast<std::uint16_t>(std::min<std::uint64_t>(segment.count - into, end - first)), write};
+  }
   // The pages [first, end), run by run, ascending.
   template <class F>
   void for_each_run(std::uint64_t first, std::uint64_t end, F&& f) const {
@@ -58,6 +71,15 @@ struct Operand {
       f(part);
       first += part.count;
     }
+  }
+
+ private:
+  std::size_t segment_of(std::uint64_t page) const {
+    if (whole_blocks) return static_cast<std::size_t>((page + segments.front().first) / kPagesPerBlock);
+    auto i = static_cast<std::size_t>(page * segments.size() / pages);
+    while (segments[i].ordinal > page) --i;
+    while (segments[i].ordinal + segments[i].count <= page) ++i;
+    return i;
   }
 };
 

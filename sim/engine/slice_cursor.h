@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
 
 namespace uvmsim::engine {
@@ -11,24 +12,15 @@ class SliceCursor {
  public:
   // The first call of next() is for `unit`.
   SliceCursor(const Operand& operand, std::uint64_t units, std::uint64_t unit)
-      : operand_(&operand),
-        units_(units),
-        whole_(operand.pages / units),
-        rest_(operand.pages % units),
-        begin_(operand.pages * unit / units),
-        sum_(rest_ * unit % units) {}
+      : operand_(&operand), boundary_(operand.pages * unit, operand.pages, units) {}
 
   // Calls f(run) for the pages of the present unit's slice, then moves on to the next unit.
   template <class F>
   void next(F&& f) {
-    std::uint64_t page = begin_;
-    begin_ += whole_;
-    sum_ += rest_;
-    if (sum_ >= units_) {
-      sum_ -= units_;
-      ++begin_;
-    }
-    const std::uint64_t end = begin_ + (sum_ != 0 ? 1 : 0);  // a page that two slices share belongs to both
+    std::uint64_t page = boundary_.value();
+    boundary_.advance();
+    const std::uint64_t end =
+        boundary_.value() + (boundary_.exact() ? 0 : 1);  // a page that two slices share is both's
     while (page < end) {
       while (segment_ + 1 < operand_->segments.size() && operand_->segments[segment_ + 1].ordinal <= page) ++segment_;
       const Segment& segment = operand_->segments[segment_];
@@ -48,8 +40,7 @@ class SliceCursor {
 
  private:
   const Operand* operand_;
-  std::uint64_t units_, whole_, rest_;
-  std::uint64_t begin_, sum_;
+  EvenSteps boundary_;  // where a slice begins
   std::size_t segment_ = 0;
 };
 

@@ -1,0 +1,146 @@
+// Which pages a unit of a tile kernel touches in a step: a panel, the march, a tile of the output (kernel_work.h).
+#pragma once
+
+#include <algorithm>
+
+#include "sim/engine/even_steps.h"
+#include "sim/engine/kernel_work.h"
+
+namespace uvmsim::engine {
+
+inline constexpr std::uint64_t kTileMarchPages = 16;  // in steps of 64 KB
+
+// The part of one operand that belongs to the unit's batch, and its parts.
+class BatchPages {
+ public:
+  BatchPages(const Operand& operand, const TileShape& tile, std::uint64_t batch)
+      : base_(operand.pages * batch / tile.batches),
+        pages_(std::max<std::uint64_t>(1, operand.pages * (batch + 1) / tile.batches - base_)) {}
+
+  std::uint64_t base() const { return base_; }
+  std::uint64_t pages() const { return pages_; }
+  // Part k of n: at least one page.
+  PageRange part(std::uint64_t k, std::uint64_t n) const {
+    const std::uint64_t begin = base_ + std::min(pages_ - 1, pages_ * k / n);
+    return {begin, std::max(begin + 1, base_ + std::min(pages_, pages_ * (k + 1) / n))};
+  }
+
+ private:
+  std::uint64_t base_, pages_;
+};
+
+// A unit's place in the shape.
+struct TilePlace {
+  TilePlace(const KernelWork& work, const Section& section, std::uint64_t unit)
+      : blocks(std::max<std::uint64_t>(1, section.units / work.tile.batches)),
+        batch(std::min(unit / blocks, work.tile.batches - 1)),
+        block(unit % blocks),
+        group(std::min(work.tile.group, blocks)) {}
+
+  std::uint64_t blocks;  // of a batch
+  std::uint64_t batch, block;
+  std::uint64_t group;
+};
+
+inline bool is_large(const Section& section, const Operand& operand) {
+  return operand.pages * 4 >= section.longest_input;
+}
+
+// Calls f(operand, index, is_panel) for the inputs.
+template <class F>
+void for_each_tile_input(const KernelWork& work, const Section& section, F&& f) {
+  bool first_large = !work.tile.one_input;
+  for (std::size_t i = 0; i < section.operands.size(); ++i) {
+    const Operand& operand = section.operands[i];
+    if (operand.write) continue;
+    const bool panel = first_large && is_large(section, operand);
+    if (panel) first_large = false;
+    f(operand, i, panel);
+  }
+}
+
+// shares[i]: the pages of operand i that `unit` marches through.
+inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, PageRange* shares) {
+  const TileShape& tile = work.tile;
+  const TilePlace place(work, section, unit);
+  const std::uint64_t part = tile.one_input ? place.block / place.group : place.block / tile.columns % tile.rows;
+  const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, place.blocks / place.group) : tile.rows;
+  for_each_tile_input(work, section, [&](const Operand& operand, std::size_t i, bool panel) {
+    if (!panel && is_large(section, operand)) shares[i] = BatchPages(operand, tile, place.batch).part(part, parts);
+  });
+}
+
+template <class F>
+void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
+                const PageRange* shares, F&& f) {
+  const TileShape& tile = work.tile;
+  const bool last = step + 1 == section.steps;
+  const auto whole = [&](const Operand& operand, const PageRange& pages, bool scattered) {
+    operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, scattered); });
+  };
+  for_each_tile_input(work, section, [&](const Operand& operand, std::size_t i, bool panel) {
+    if (operand.skip) return;
+    if (!is_large(section, operand)) {
+      if (step != std::min(1u, section.steps - 1)) return;
+      const BatchPages pages(operand, tile, TilePlace(work, section, unit).batch);
+      whole(operand, {pages.base(), pages.base() + pages.pages()}, false);
+    } else if (panel) {
+      if (step != 0) return;
+      const TilePlace place(work, section, unit);
+      whole(operand, BatchPages(operand, tile, place.batch).part(place.block % tile.columns, tile.columns), true);
+    } else if (step != 0 && !last) {
+      const std::uint64_t from = shares[i].begin + (step - 1) * kTileMarchPages;
+      whole(operand, {from, std::min(shares[i].end, from + kTileMarchPages)}, false);
+    }
+  });
+}
+
+template <class F>
+void tile_stores(const KernelWork& work, const Section& section, std::uint64_t unit, F&& f) {
+  const TileShape& tile = work.tile;
+  const TilePlace place(work, section, unit);
+  for (const Operand& operand : section.operands) {
+    if (!operand.write || operand.skip) continue;
+    const BatchPages all(operand, tile, place.batch);
+    const std::uint64_t tile_bytes = std::max<std::uint64_t>(4, all.pages() * kBasePageBytes / place.blocks);
+    PageRange region;
+    std::uint64_t pieces, turn, turns;
+    if (tile.one_input) {
+      // A convolution's block writes 1 KB pieces of every plane of its group's output.
+      region = all.part(place.block / place.group, std::max<std::uint64_t>(1, place.blocks / place.group));
+      pieces = std::max<std::uint64_t>(1, tile_bytes / 1024);
+      turn = place.block % place.group;
+      turns = place.group;
+    } else {
+      region = all.part(place.block % tile.columns, tile.columns);
+      pieces = tile.side(tile_bytes);
+      turn = place.block / tile.columns;
+      turns = std::max<std::uint64_t>(1, place.blocks / tile.columns);
+    }
+    const std::uint64_t length = region.end - region.begin;
+    EvenSteps piece(length * turn / turns, length, pieces);
+    PageRange stretch;
+    const auto store_stretch = [&] {  // a warp's store covers several rows of the tile
+      operand.for_each_run(stretch.begin, stretch.end, [&](const PageRun& run) { f(run, 1, !tile.one_input); });
+    };
+    for (std::uint64_t k = 0; k < pieces; ++k, piece.advance()) {
+      const std::uint64_t page = region.begin + std::min(length - 1, piece.value());
+      if (page == stretch.end) {
+        ++stretch.end;
+      } else if (page > stretch.end) {
+        store_stretch();
+        stretch = {page, page + 1};
+      }
+    }
+    store_stretch();
+  }
+}
+
+template <class F>
+void tile_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                const PageRange* shares, F&& f) {
+  if (!stores) return tile_loads(work, section, unit, step, shares, f);
+  if (step + 1 == section.steps) tile_stores(work, section, unit, f);
+}
+
+}  // namespace uvmsim::engine
