@@ -70,7 +70,8 @@ check("modules are named", all(name in pushed for name in ["Sequential", "0:Conv
 check("backward and steps are named", pushed.count("backward") == 3 and pushed.count("step:SGD") == 3)
 check("ranges are closed", len(pushed) == len(of("pop")))
 marks = [(event["index"], event["begin"]) for event in of("iteration")]
-check("iterations follow the optimizer's steps", marks[:6] == [(i, b) for i in range(3) for b in (True, False)], f"{marks}")
+expected = [(i, begins) for i in range(3) for begins in (True, False)]
+check("iterations follow the optimizer's steps", marks[:6] == expected, f"{marks}")
 check("flushed", len(of("flush")) == 1)
 if "--operators" in sys.argv:
     names = collections.Counter(event["name"] for event in of("operator"))
