@@ -7,10 +7,10 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr CopySide host(const void* pointer) { return {reinterpret_cast<std::uint64_t>(pointer), 0, Place::kHost}; }
-constexpr CopySide device(CUdeviceptr address) { return {address, 0, Place::kDevice}; }
-constexpr CopySide anywhere(CUdeviceptr address) { return {address, 0, Place::kUnknown}; }
-constexpr CopySide array() { return {0, 0, Place::kDevice}; }
+CopySide host(const void* pointer) { return {reinterpret_cast<std::uint64_t>(pointer), 0, Place::kHost}; }
+CopySide device(CUdeviceptr address) { return {address, 0, Place::kDevice}; }
+CopySide anywhere(CUdeviceptr address) { return {address, 0, Place::kUnknown}; }
+CopySide array() { return {0, 0, Place::kDevice}; }
 
 template <typename Parameters>
 CUstream stream_of(const Parameters& p) {
