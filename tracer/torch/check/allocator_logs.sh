@@ -9,12 +9,13 @@ trap 'rm -rf "$work"' EXIT
 g++ -std=c++20 -O2 -fPIC -shared -I. tracer/torch/check/stub_injection.cpp -o "$work/libstub.so" || exit 1
 export CUDA_INJECTION64_PATH="$work/libstub.so" XDG_CACHE_HOME="$work/cache" UVMTRACE_TORCH_MODULES=0
 export PYTHONPATH="$PWD/tracer/torch/site" work out
+export pack="import lzma, sys; sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read()))"  # xz may be missing
 one() {  # name, script and options as one line
   local words
   read -ra words <<<"$2"
   mkdir -p "$work/$1"
   UVMTRACE_LOG_DIR="$work/$1" timeout 120 python3 "workloads/recipes/${words[0]}" "${words[@]:1}" >"$work/$1.txt" 2>&1 &&
-    python3 tracer/torch/check/allocator_log.py "$work/$1/stub.jsonl" 2>>"$work/$1.txt" | xz -9 >"$out/$1.txt.xz" ||
+    python3 tracer/torch/check/allocator_log.py "$work/$1/stub.jsonl" 2>>"$work/$1.txt" | python3 -c "$pack" >"$out/$1.txt.xz" ||
     { echo "FAIL: $1"; tail -20 "$work/$1.txt"; return 1; }
   echo "PASS: $1"
   tail -1 "$work/$1.txt"
