@@ -10,12 +10,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "sim/cli/options.h"
 #include "sim/cli/trace_usage.h"
-#include "sim/cli/values.h"
+#include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
 #include "sim/trace/generate.h"
-#include "sim/trace/import_raw.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
@@ -24,77 +22,6 @@
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
-using Arguments = std::vector<std::string>;
-
-po::value_semantic* text(const char* name) { return po::value<std::string>()->value_name(name); }
-
-// The options of one verb, parsed.
-class Values {
- public:
-  Values(const std::string& verb, const char* usage, const po::options_description& options, const Arguments& arguments,
-         std::size_t positional_limit)
-      : verb_(verb), values_(parse_options("trace " + verb, arguments, options, positional_limit)) {
-    if (values_["help"].as<bool>()) {
-      std::ostringstream listing;
-      listing << options;
-      fmt::print("{}\n{}", usage, listing.str());
-      help_ = true;
-    }
-  }
-
-  bool help() const { return help_; }
-  bool flag(const char* name) const { return values_[name].as<bool>(); }
-  bool given(const char* name) const { return values_.count(name) != 0; }
-  std::string string(const char* name) const { return values_[name].as<std::string>(); }
-  Arguments positional() const { return positional_arguments(values_); }
-  std::string trace() const {
-    const Arguments found = positional();
-    if (found.empty()) {
-      throw_input_error("no trace given; `uvmsim trace {} --help` shows examples", verb_);
-    }
-    return found.front();
-  }
-  std::string output() const {
-    if (!given("output")) {
-      throw_input_error("no output given: add -o FILE; `uvmsim trace {} --help` shows examples", verb_);
-    }
-    return string("output");
-  }
-
- private:
-  std::string verb_;
-  po::variables_map values_;
-  bool help_ = false;
-};
-
-po::options_description common_options() {
-  po::options_description options("Options", 110, 70);
-  options.add_options()("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-void add_partial(po::options_description& options) {
-  options.add_options()("partial", po::bool_switch(), "of a file that is cut off or damaged, take what is whole");
-}
-void add_output(po::options_description& options, const char* meaning) {
-  options.add_options()("output,o", text("FILE"), meaning);
-}
-void add_level(po::options_description& options) {
-  options.add_options()("level", text("N"), "zstd compression level of .uvmt, 1 to 19, default 3");
-}
-
-trace::WriterOptions writer_options(const Values& values) {
-  trace::WriterOptions options;
-  if (values.given("level")) {
-    const std::uint64_t level = parse_unsigned("--level", values.string("level"));
-    if (level < 1 || level > 19) {
-      throw_input_error("--level: {} is no level; allowed: 1 to 19", level);
-    }
-    options.compression_level = static_cast<int>(level);
-  }
-  return options;
-}
 
 void warn_truncated(const trace::TraceReader& reader) {
   if (reader.truncated()) {
@@ -187,50 +114,6 @@ int validate(const Arguments& arguments) {
     fmt::print("{}: {} records, valid\n", reader.name(), reader.position().record);
     warn_truncated(reader);
   }
-  return 0;
-}
-
-int import(const Arguments& arguments) {
-  auto options = common_options();
-  add_output(options, "where to, ends in .uvmt or .jsonl");
-  add_level(options);
-  options.add_options()("kind", text("KIND"), "what the recorded allocations become: managed (default) or device");
-  options.add_options()("quantum-bytes", text("SIZE"), "unit of the accesses, default 512; must divide every address");
-  options.add_options()("provenance", text("TEXT"), "where the recording comes from, for the trace's header");
-  const Values values("import", kImportUsage, options, arguments, 2);
-  if (values.help()) {
-    return 0;
-  }
-  const Arguments positional = values.positional();
-  if (positional.size() != 2 || positional.front() != "raw") {
-    throw_input_error("import takes a kind of recording and a file: `uvmsim trace import raw RECORDING -o OUT.uvmt`");
-  }
-  trace::ImportOptions import_options;
-  if (values.given("kind")) {
-    const std::string kind = parse_choice("--kind", values.string("kind"), {"managed", "device"});
-    import_options.kind = kind == "managed" ? trace::ObjectKind::kManaged : trace::ObjectKind::kDevice;
-  }
-  if (values.given("quantum-bytes")) {
-    const std::uint64_t bytes = parse_size("--quantum-bytes", values.string("quantum-bytes"));
-    import_options.quantum_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX));
-  }
-  if (values.given("provenance")) {
-    import_options.provenance = values.string("provenance");
-  }
-
-  trace::RawImporter importer(positional[1], import_options);
-  trace::TraceWriter writer(values.output(), importer.header(), writer_options(values));
-  trace::Validator validator(positional[1], importer.header());
-  trace::Record record;
-  while (importer.next(record)) {
-    validator.check(record);
-    writer.write(record);
-  }
-  validator.finish();
-  writer.finish();
-  const trace::ImportSummary& summary = importer.summary();
-  fmt::print(stderr, "{}: {} kernels, {} objects; {} touched pages outside of every object were left out\n",
-             positional[1], summary.kernels, summary.objects, summary.pages_outside);
   return 0;
 }
 
@@ -344,8 +227,9 @@ struct Verb {
   std::string_view name;
   int (*run)(const Arguments& arguments);
 };
-constexpr std::array kVerbs = {Verb{"info", info},         Verb{"dump", dump},     Verb{"pack", pack},
-                               Verb{"validate", validate}, Verb{"import", import}, Verb{"generate", generate}};
+constexpr std::array kVerbs = {Verb{"info", info},         Verb{"dump", dump},           Verb{"pack", pack},
+                               Verb{"validate", validate}, Verb{"import", trace_import}, Verb{"export", trace_export},
+                               Verb{"generate", generate}};
 
 }  // namespace
 

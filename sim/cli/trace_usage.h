@@ -38,13 +38,33 @@ Examples:
   uvmsim trace validate mine.jsonl
   uvmsim trace validate workloads/*.uvmt
 )";
-inline constexpr const char* kImportUsage = R"(usage: uvmsim trace import raw RECORDING -o OUT.uvmt [options]
+inline constexpr const char* kImportUsage = R"(usage: uvmsim trace import KIND RECORDING -o OUT.uvmt [options]
 
-Converts a raw recording of 64 KB pages per kernel (JSON lines, plain or zstd-compressed) into a trace.
-workloads/README.md says what such a recording holds and what the conversion decides.
+Converts what another tool recorded into a trace. Kinds:
+  raw             recordings of 64 KB pages per kernel (JSON lines, plain or zstd-compressed); workloads/README.md says
+                  what they hold
+  nsys            Nsight Systems, exported with `nsys export --type sqlite`: kernels, allocations, faults, migrations.
+                  Accesses are the pages that faulted, a lower bound
+  accelprof       AccelProf (PASTA): uvm_advisor_opt.log, or a folder of kernel_N.txt of mem_trace or hot_analysis
+  oracle-general  a request stream of libCacheSim (24 bytes per request, plain or zstd-compressed): one GPU thread
+                  touches its pages in order
 
-Example:
+Examples:
   uvmsim trace import raw workloads/raw/gpt2_h200_raw.jsonl.zst -o gpt2.uvmt
+  uvmsim trace import nsys report.sqlite -o report.uvmt
+  uvmsim trace import accelprof traces_bert/ -o bert.uvmt
+  uvmsim trace import oracle-general twitter.oracleGeneral.zst --page-size 4KiB -o twitter.uvmt
+)";
+inline constexpr const char* kExportUsage = R"(usage: uvmsim trace export oracle-general TRACE -o OUT [options]
+
+Writes the pages that a trace's kernels touch, in order, as a request stream that libCacheSim reads (oracleGeneral: time,
+id, size, next access; 24 bytes each, no header). The time is the number of the kernel, ids are page numbers; a page
+that is freed and allocated anew gets a new one. sim/pagestream/README.md says what counts and in which order.
+
+Examples:
+  uvmsim trace export oracle-general gpt2.uvmt -o gpt2.oracleGeneral --page-size 2MiB
+  uvmsim trace export oracle-general gpt2.uvmt -o gpt2_64k.oracleGeneral --page-size 64KiB --layout none
+  cachesim gpt2.oracleGeneral oracleGeneral lru,belady 0.5
 )";
 inline constexpr const char* kGenerateUsage = R"(usage: uvmsim trace generate PATTERN -o OUT.uvmt [options]
 
@@ -64,7 +84,8 @@ Verbs:
   dump       write a trace as JSON lines
   pack       write a trace as .uvmt
   validate   check traces
-  import     convert recordings of other tools: raw
+  import     convert recordings of other tools: raw, nsys, accelprof, oracle-general
+  export     write a trace in another simulator's format: oracle-general
   generate   write synthetic programs with known answers
 
 Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard

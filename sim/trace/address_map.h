@@ -1,0 +1,39 @@
+// The live allocations of a recording by their addresses: importers turn addresses into objects with it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/trace/access_set.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+class AddressMap {
+ public:
+  struct Entry {
+    ObjectId id = kNoObject;
+    std::uint64_t address = 0, bytes = 0;
+  };
+
+  // `address + bytes` must not exceed kMaxAddress. Throws InputError when it overlaps a live one or is empty.
+  void insert(ObjectId id, std::uint64_t address, std::uint64_t bytes);
+  // What begins at `address`, taken out; id is kNoObject when nothing does.
+  Entry remove(std::uint64_t address);
+  // Those that overlap [address, address + bytes), ascending.
+  std::vector<Entry> overlapping(std::uint64_t address, std::uint64_t bytes) const;
+  // The one that holds the address; id is kNoObject when none does.
+  Entry find(std::uint64_t address) const;
+
+  // Adds the part of [address, address + bytes) that lies in live allocations, in quanta. Returns the bytes outside.
+  std::uint64_t add_accesses(std::uint64_t address, std::uint64_t bytes, AccessMode mode, std::uint32_t quantum_bytes,
+                             AccessSet& set) const;
+
+  const std::map<std::uint64_t, Entry>& entries() const { return entries_; }
+
+ private:
+  std::map<std::uint64_t, Entry> entries_;  // by address
+};
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,47 @@
+// The oracleGeneral format of libCacheSim: requests of 24 bytes, little-endian, one after the other, no header. Plain
+// or zstd-compressed when read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim::trace {
+
+inline constexpr std::size_t kOracleRecordBytes = 24;
+
+struct OracleRecord {
+  std::uint32_t time = 0;  // seconds in libCacheSim's traces
+  std::uint64_t id = 0;
+  std::uint32_t bytes = 0;  // size of the object
+  // When the same id comes next, counted in requests from 1 (so the second request of a trace is 2); -1: never.
+  std::int64_t next_access = -1;
+  bool operator==(const OracleRecord&) const = default;
+};
+
+void append_oracle_record(const OracleRecord& record, std::string& out);
+
+// Reads records one by one. Throws InputError naming file and record when it ends within one.
+class OracleReader {
+ public:
+  explicit OracleReader(const std::string& path);  // "-" = standard input
+  OracleReader(std::string_view bytes, std::string name);
+  ~OracleReader();
+  OracleReader(OracleReader&&) noexcept;
+
+  bool next(OracleRecord& record);  // false at the end
+  std::uint64_t records() const;    // read so far
+  const std::string& name() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// For each request, when the same id comes next (OracleRecord::next_access).
+std::vector<std::int64_t> next_accesses(std::span<const std::uint64_t> ids);
+
+}  // namespace uvmsim::trace
