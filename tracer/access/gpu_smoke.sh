@@ -1,25 +1,18 @@
 #!/usr/bin/env bash
 # Builds the access pass against the real Sanitizer API, runs the kernels with known answers under it, compares, and
-# measures what a small training step costs. For a machine with a GPU and the CUDA toolkit; about two minutes.
-# usage: tracer/access/gpu_smoke.sh [output folder]
+# measures what recording costs the named models of workloads/recipes. For a machine with a GPU and the CUDA toolkit;
+# two minutes with two models.
+# usage: tracer/access/gpu_smoke.sh [OUTPUT_FOLDER [MODEL...]]   for instance: gpu_smoke.sh /tmp/smoke gpt2 resnet50
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out="${1:-$(mktemp -d)}"
 build=build/tracer-gpu
 mkdir -p "$out"
-api=/usr/local/cuda/compute-sanitizer/include
 
 echo "== machine"
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader
 nvcc --version | tail -2 | head -1
 g++ --version | head -1
-
-echo "== what the headers say (declarations only)"
-ls "$api" 2>/dev/null | tr '\n' ' '; echo
-grep -hE "^#define SANITIZER.*VERSION|TMA_(LOAD|STORE) *=|BULK_[A-Z_]+ *=|MEMCPY_ASYNC *=|DEVICE_SIDE_MALLOC *=|GLOBAL_MEMORY_ACCESS *=" \
-  "$api"/*.h 2>/dev/null | head -30
-grep -hE -A6 "\*SanitizerCallback(BulkCopy|BulkReduction|MemcpyAsync\)|DeviceSideMalloc)" "$api"/sanitizer_patching.h \
-  2>/dev/null | grep -vE "^ ?\*|^/\*" | tr -s ' \n' ' ' | head -c 2500; echo
 
 echo "== build"
 cmake -S tracer -B "$build" >"$out/cmake.txt" 2>&1 || { cat "$out/cmake.txt"; echo "FAIL: cmake"; exit 1; }
@@ -46,9 +39,7 @@ known_answers() {  # name, then the environment
   local recorded; recorded="$(ls "$log"/access.*.jsonl 2>/dev/null | head -1)"
   if [[ -z "$recorded" ]]; then echo "no log"; failed=1; return; fi
   python3 tracer/check/check_answers.py "$log/expected.jsonl" "$recorded" || failed=1
-  head -c 1500 "$recorded" | cut -c 1-400
   grep -o '"t":"[a-z_]*"' "$recorded" | sort | uniq -c | tr '\n' ' '; echo
-  grep '"kind":"module"' "$recorded" | head -5
 }
 
 "$program" "$out/native.jsonl" && echo "native run: fine"
@@ -63,23 +54,31 @@ for environment in UVMTRACE_SANITIZER_LIBRARY=/nowhere.so UVMTRACE_LOG_DIR=/nowh
   echo "$environment: exit status $?"
 done
 
-echo "== cost of a training step"
-if python3 -c "import torch, transformers" 2>/dev/null; then
-  for pass in native access window; do
-    log="$out/torch_$pass"; rm -rf "$log"; mkdir -p "$log"
-    environment=(UVMTRACE_LOG_DIR="$log")
-    [[ $pass != native ]] && environment+=(CUDA_INJECTION64_PATH="$library")
-    [[ $pass == window ]] && environment+=(UVMTRACE_WINDOW=profiler)
-    env "${environment[@]}" timeout 90 python3 tracer/access/gpu_smoke_step.py "$pass"
-    echo "$pass: exit status $?"
-    for recorded in "$log"/access.*.jsonl; do
-      [[ -f "$recorded" ]] || continue
+echo "== cost of training iterations (the third one)"
+if python3 -c "import torch, torchvision, transformers" 2>/dev/null; then
+  for model in "${@:2}"; do
+    for pass in native access; do
+      log="$out/${model}_$pass"; rm -rf "$log"; mkdir -p "$log"
+      environment=(UVMTRACE_LOG_DIR="$log")
+      [[ $pass == access ]] && environment+=(CUDA_INJECTION64_PATH="$library")
+      begin=$SECONDS
+      env "${environment[@]}" timeout 200 python3 workloads/recipes/paper_models.py "$model" >"$log/out" 2>"$log/err"
+      echo "$model $pass: exit status $?, $((SECONDS - begin)) s, $(grep -h took "$log/err" | tail -1)"
+      grep -h uvmtrace: "$log/err" | head -5
+    done
+    cmp "$out/${model}_native/out" "$out/${model}_access/out" && echo "$model: the same output"
+    recorded="$(ls "$out/${model}_access"/access.*.jsonl 2>/dev/null | head -1)"
+    if [[ -n "$recorded" ]]; then
       ls -l "$recorded" | awk '{print "log bytes", $5}'
       python3 tracer/access/log_summary.py "$recorded"
-    done
+      gzip -1 <"$recorded" >"$out/${model}_access.jsonl.gz"
+      rm "$recorded"
+    else
+      failed=1
+    fi
   done
 else
-  echo "no torch with transformers here"
+  echo "no torch with torchvision and transformers here"
 fi
 [[ $failed == 0 ]] && echo "PASS" || echo "FAIL"
 exit $failed

@@ -34,13 +34,17 @@ UVMTRACE_DEVICE std::uint32_t find_chunk(const Marks* marks, std::uint64_t chunk
   }
 }
 
-// True when this call set it. Most accesses find the bit set: they only load.
+// For a bit that was clear when this thread looked: one thread of the warp sets it. True when this call did.
+template <typename Machine>
+UVMTRACE_DEVICE bool claim_bit(std::uint64_t word, std::uint32_t number) {
+  if (!Machine::elect(word << 5 | number)) return false;
+  const std::uint32_t bit = 1U << number;
+  return (Machine::set(word, bit) & bit) == 0;
+}
+
 template <typename Machine>
 UVMTRACE_DEVICE bool set_bit(std::uint64_t word, std::uint32_t number) {
-  const std::uint32_t bit = 1U << number;
-  if ((Machine::load(word) & bit) != 0) return false;
-  if (!Machine::elect(word << 5 | number)) return false;
-  return (Machine::set(word, bit) & bit) == 0;
+  return (Machine::load(word) >> number & 1) == 0 && claim_bit<Machine>(word, number);
 }
 
 template <typename Machine>
@@ -69,6 +73,19 @@ UVMTRACE_DEVICE void note_order(Marks* marks, std::uint64_t record, std::uint64_
     *reinterpret_cast<std::uint64_t*>(marks->order_log + 8 * std::uint64_t{place}) = page;
 }
 
+// Reads or writes of one quantum; `phase_word` 0 when phases are not wanted. The usual case, that both bits are set,
+// costs two loads that do not wait for each other.
+template <typename Machine>
+UVMTRACE_DEVICE void mark_bits(const Marks* marks, std::uint32_t index, std::uint64_t word, std::uint32_t place,
+                               std::uint64_t phase_word, std::uint32_t page) {
+  const std::uint32_t bits = Machine::load(word);
+  const std::uint32_t phase_bits = phase_word != 0 ? Machine::load(phase_word) : ~0U;
+  if ((bits >> place & 1) == 0 && claim_bit<Machine>(word, place)) {
+    set_bit<Machine>(marks->dirty + index / 32 * 4, index % 32);
+  }
+  if ((phase_bits >> page & 1) == 0) claim_bit<Machine>(phase_word, page);
+}
+
 // One quantum, accessed by a thread of block `block` (linear number).
 template <typename Machine>
 UVMTRACE_DEVICE void mark_quantum(Marks* marks, std::uint64_t quantum, std::uint32_t mode, std::uint64_t block) {
@@ -79,25 +96,25 @@ UVMTRACE_DEVICE void mark_quantum(Marks* marks, std::uint64_t quantum, std::uint
     return;
   }
   const std::uint64_t record = marks->records + std::uint64_t{index} * marks->record_bytes;
-  const auto place = static_cast<std::uint32_t>(quantum) % kQuantaPerChunk;
   const std::uint64_t page = quantum >> (kPageShift - kQuantumShift);
   if (marks->counts_offset != 0) count_access<Machine>(marks, record, page);
   if (marks->order_offset != 0) note_order<Machine>(marks, record, page);
 
+  const std::uint32_t phases = marks->phases;
+  std::uint64_t phase_word = 0;
+  if (phases != 0) {
+    const std::uint64_t factor = marks->slice_factor;
+    const auto slice = static_cast<std::uint32_t>(factor == 0 ? block : Machine::high_product(block, factor));
+    phase_word = record + kPhaseOffset + slice * 4;
+  }
+  const auto place = static_cast<std::uint32_t>(quantum) % kQuantaPerChunk;
   const std::uint64_t word = record + place / 32 * 4;
-  const std::uint32_t bit = place % 32;
-  bool first = false;
-  if ((mode & kRead) != 0) first |= set_bit<Machine>(word, bit);
-  if ((mode & kWrite) != 0) first |= set_bit<Machine>(word + kReadBytes, bit);
-  if (first) set_bit<Machine>(marks->dirty + index / 32 * 4, index % 32);
-
-  if (marks->phases == 0) return;
-  const std::uint64_t factor = marks->slice_factor;
-  const auto slice = static_cast<std::uint32_t>(factor == 0 ? block : Machine::high_product(block, factor));
-  const std::uint64_t phase_word = record + kPhaseOffset + slice * 4;
   const auto page_bit = static_cast<std::uint32_t>(page % kPagesPerChunk);
-  if ((mode & kRead) != 0) set_bit<Machine>(phase_word, page_bit);
-  if ((mode & kWrite) != 0) set_bit<Machine>(phase_word + marks->phases * 4, page_bit);
+  if ((mode & kRead) != 0) mark_bits<Machine>(marks, index, word, place % 32, phase_word, page_bit);
+  if ((mode & kWrite) != 0) {
+    mark_bits<Machine>(marks, index, word + kReadBytes, place % 32, phases != 0 ? phase_word + phases * 4 : 0,
+                       page_bit);
+  }
 }
 
 template <typename Machine>

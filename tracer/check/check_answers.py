@@ -94,6 +94,21 @@ def check_phases(want, got, header, threshold):
     return ""
 
 
+def check_extras(want, got):
+    """First-touch order and counters, where they were recorded."""
+    pages = {page for first, count, _ in want["accesses"]
+             for page in range(first * QUANTUM >> 16, ((first + count) * QUANTUM - 1 >> 16) + 1)}
+    if "order" in got and (len(got["order"]) != len(pages) or set(got["order"]) != pages):
+        return "the order has other pages"
+    if "counts" in got:
+        if {page for page, _ in got["counts"]} != pages:
+            return "counts of other pages"
+        total = sum(count for _, count in got["counts"])
+        if total != want.get("counted", total):
+            return f"{total} counted, not {want['counted']}"
+    return ""
+
+
 def same_launch(want, got):
     return all(want[key] == got[key] for key in ("name", "grid", "block")) and want["graph"] == ("node" in got)
 
@@ -120,11 +135,9 @@ def check_launches(wanted, recorded, header, threshold):
                 problems.append("reads" if mode == READ else "writes")
         if not got.get("patched", False):
             problems.append("not patched")
-        if got.get("unknown", 0):
+        if got.get("unknown", 0) != want["unknown"]:
             problems.append("unknown at " + ", ".join(hex(a) for a in got.get("unknown_at", [])[:3]))
-        phases = check_phases(want, got, header, threshold)
-        if phases:
-            problems.append(phases)
+        problems += [text for text in (check_phases(want, got, header, threshold), check_extras(want, got)) if text]
         result = "ok" + (f", {len(got['phases'])} phases" if "phases" in got else "")
         print(f"{number:<6} {want['name']:<16} {columns[0]:>9} {columns[1]:>8} {columns[2]:>6} {columns[3]:>9}"
               f" {columns[4]:>8} {columns[5]:>6} {got.get('unknown', 0):>8}  {'WRONG: ' + '; '.join(problems) if problems else result}")

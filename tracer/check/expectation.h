@@ -32,6 +32,10 @@ class Expectation {
       pages_[block_number][unit] |= mode;
     }
   }
+  // So many accesses, by threads, to memory that nobody told the tracer of; they are in no other number.
+  void unknown(std::uint64_t accesses) { unknown_ = accesses; }
+  // The sum of all pages' counters: one for each page that an instruction of a warp touches.
+  void counted(std::uint64_t accesses) { counted_ = accesses; }
   // The launch comes out of a graph.
   void from_graph() { graph_ = true; }
 
@@ -39,6 +43,8 @@ class Expectation {
   void write(std::FILE* out) const {
     std::fprintf(out, "{\"t\":\"launch\",\"name\":\"%s\",\"grid\":[%u,%u,1],\"block\":[%u,1,1],\"graph\":%s,",
                  kernel_.c_str(), grid_[0], grid_[1], block_, graph_ ? "true" : "false");
+    std::fprintf(out, "\"unknown\":%llu,", static_cast<unsigned long long>(unknown_));
+    if (counted_ != 0) std::fprintf(out, "\"counted\":%llu,", static_cast<unsigned long long>(counted_));
     std::fprintf(out, "\"accesses\":");
     write_runs(out, quanta_);
     std::fprintf(out, ",\"blocks\":[");
@@ -77,6 +83,8 @@ class Expectation {
   unsigned grid_[2] = {1, 1};
   unsigned block_ = 1;
   bool graph_ = false;
+  std::uint64_t unknown_ = 0;
+  std::uint64_t counted_ = 0;
   Units quanta_;
   std::map<std::uint64_t, Units> pages_;
 };

@@ -1,0 +1,19 @@
+// A Sanitizer API without a GPU: device memory is the host's, and "kernels" are the player's calls of the marking code.
+#pragma once
+
+#include <sanitizer.h>
+
+#include <cstdint>
+
+struct FakeSanitizer {
+  Sanitizer_CallbackFunc callback = nullptr;
+  void* userdata = nullptr;
+  std::uint64_t patched_modules = 0;  // now
+  std::uint64_t bytes_read_back = 0;
+  std::uint64_t calls_enabled = 0;
+  std::int64_t allocations_left = -1;  // then memory is short; negative: never
+};
+
+extern "C" FakeSanitizer* fake_sanitizer();
+// Of this thread's last sanitizerSetLaunchCallbackData; null once it was taken.
+extern "C" const void* fake_take_launch_data();

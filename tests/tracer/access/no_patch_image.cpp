@@ -1,0 +1,7 @@
+#include "tracer/access/patch_image.h"
+
+namespace uvmtrace::access {
+
+const void* patch_image() { return "no code"; }
+
+}  // namespace uvmtrace::access
