@@ -37,7 +37,7 @@ class Agenda {
   // `time` must not be before the last event taken, nor before the last `until`.
   void add(Nanoseconds time, std::uint32_t subject) {
     nodes_[subject].time = static_cast<std::uint64_t>(time.value);
-    insert(subject);
+    insert(subject, static_cast<std::uint64_t>(time.value));
   }
 
   // Takes back the subject's event; it must have one.
@@ -59,19 +59,23 @@ class Agenda {
     while (near_words_ == 0) {
       if (!spread(limit)) return false;
     }
-    const auto word = static_cast<std::size_t>(std::countr_zero(near_words_));
-    const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(near_bits_[word]));
+    const unsigned word = lowest_bit(near_words_);
+    const std::uint64_t bits = near_bits_[word];
+    const unsigned slot = word * 64 + lowest_bit(bits);
     const std::uint64_t time = (now_ & ~(kNearSlots - 1)) | slot;
     if (time > limit) return false;
     now_ = time;
-    Node& tail = nodes_[near_[slot]];
-    const std::uint32_t first = tail.next;
-    if (first == near_[slot]) {
-      clear_near(slot);
+    Node* const nodes = nodes_.data();
+    const std::uint32_t last = near_[slot];
+    const std::uint32_t first = nodes[last].next;
+    if (first != last) {
+      nodes[last].next = nodes[first].next;
     } else {
-      tail.next = nodes_[first].next;
+      near_bits_[word] = bits & (bits - 1);
+      if ((bits & (bits - 1)) == 0) near_words_ &= near_words_ - 1;
     }
-    event = {Nanoseconds(static_cast<std::int64_t>(time)), first};
+    event.time = Nanoseconds(static_cast<std::int64_t>(time));
+    event.subject = first;
     return true;
   }
 
@@ -87,6 +91,8 @@ class Agenda {
     std::uint32_t next = 0;
   };
 
+  // Of a number that is not 0 (std::countr_zero also answers for 0, at a price).
+  static unsigned lowest_bit(std::uint64_t bits) { return static_cast<unsigned>(__builtin_ctzll(bits)); }
   static unsigned shift_of(unsigned level) { return kNearBits + kFarBits * (level - 1); }
   unsigned level_of(std::uint64_t time) const {
     const auto width = static_cast<unsigned>(std::bit_width(time ^ now_));
@@ -102,28 +108,31 @@ class Agenda {
   }
   void clear_far(unsigned level, std::size_t slot) { far_bits_[level - 1] &= ~(std::uint64_t{1} << slot); }
 
-  void insert(std::uint32_t subject) {
-    const std::uint64_t time = nodes_[subject].time;
+  void insert(std::uint32_t subject, std::uint64_t time) {
     UVMSIM_CHECK(time >= now_, "an event at {} ns, but it is {} ns", time, now_);
-    const unsigned level = level_of(time);
-    const std::size_t slot = slot_of(time, level);
-    if (level == 0) {
-      append(near_[slot], subject, (near_bits_[slot / 64] >> slot % 64 & 1) == 0);
-      near_bits_[slot / 64] |= std::uint64_t{1} << slot % 64;
+    if ((time ^ now_) < kNearSlots) {
+      const auto slot = static_cast<unsigned>(time & (kNearSlots - 1));
+      std::uint64_t& bits = near_bits_[slot / 64];
+      append(near_[slot], subject, (bits >> slot % 64 & 1) == 0);
+      bits |= std::uint64_t{1} << slot % 64;
       near_words_ |= std::uint64_t{1} << slot / 64;
     } else {
+      const unsigned level = level_of(time);
+      const std::size_t slot = slot_of(time, level);
       append(far_[level - 1][slot], subject, (far_bits_[level - 1] >> slot & 1) == 0);
       far_bits_[level - 1] |= std::uint64_t{1} << slot;
     }
   }
   void append(std::uint32_t& tail, std::uint32_t subject, bool empty) {
-    if (empty) {
-      nodes_[subject].next = subject;
-    } else {
-      nodes_[subject].next = nodes_[tail].next;
-      nodes_[tail].next = subject;
-    }
+    Node* const nodes = nodes_.data();
+    const std::uint32_t last = tail;
     tail = subject;
+    if (empty) {
+      nodes[subject].next = subject;
+    } else {
+      nodes[subject].next = nodes[last].next;
+      nodes[last].next = subject;
+    }
   }
 
   // Enters the first slot that holds anything, unless it begins after `limit`; the near ones are empty.
@@ -131,7 +140,7 @@ class Agenda {
     unsigned level = 1;
     while (level <= kFarLevels && far_bits_[level - 1] == 0) ++level;
     if (level > kFarLevels) return false;
-    const auto slot = static_cast<std::size_t>(std::countr_zero(far_bits_[level - 1]));
+    const auto slot = std::size_t{lowest_bit(far_bits_[level - 1])};
     const unsigned shift = shift_of(level);
     const unsigned above = shift + kFarBits;
     const std::uint64_t begin = (above < 64 ? now_ >> above << above : 0) | std::uint64_t{slot} << shift;
@@ -141,7 +150,7 @@ class Agenda {
     const std::uint32_t last = far_[level - 1][slot];
     for (std::uint32_t subject = nodes_[last].next;;) {
       const std::uint32_t next = nodes_[subject].next;
-      insert(subject);
+      insert(subject, nodes_[subject].time);
       if (subject == last) return true;
       subject = next;
     }

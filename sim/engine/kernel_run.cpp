@@ -54,6 +54,7 @@ void KernelRun::start(Nanoseconds now) {
   agenda_->reset(sms + work_.lanes, now);
   for (SmQueue& sm : sms_) sm.reset();
   sms_.resize(sms);
+  sm_count_ = sms;
   sm_order_.resize(sms);
   for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
   lanes_.assign(work_.lanes, Lane{});
@@ -66,6 +67,7 @@ void KernelRun::start(Nanoseconds now) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
   look_at_operands();
+  plan_turns();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
     lanes_[i].sm = static_cast<std::uint16_t>(i / work_.lanes_per_sm_group % sms);
     lane_at(now + ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns), i);
@@ -89,11 +91,11 @@ bool KernelRun::take_unit(Lane& lane) {
 }
 
 void KernelRun::step(const Agenda::Event& event) {
-  if (event.subject < sm_count()) {
+  if (event.subject < sm_count_) {
     sms_[event.subject].scheduled = false;
     return serve(event.subject, event.time);
   }
-  const std::uint32_t index = event.subject - sm_count();
+  const std::uint32_t index = event.subject - sm_count_;
   Lane& lane = lanes_[index];
   if (!lane.fresh) return issue(index, event.time);
   if (!take_unit(lane)) {
@@ -241,27 +243,33 @@ void KernelRun::pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds no
   if (lane.pending == 0) finish_part(index, now);
 }
 
+// A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
+void KernelRun::plan_turns() {
+  const config::RuntimeCosts& costs = system_.runtime;
+  const bool lone = work_.explicit_touches && work_.lanes == 1;
+  load_time_ = lone ? Nanoseconds{} : ns(costs.load_ns);
+  for (const bool stored : {false, true}) {
+    for (const bool loaded : {false, true}) {
+      const std::uint64_t turn =
+          lone ? (loaded ? costs.touch_ns : costs.touch_write_ns)
+               : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
+      turn_times_[stored][loaded] = std::max(work_.step, ns(turn));
+    }
+  }
+}
+
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  const config::RuntimeCosts& costs = system_.runtime;
   if (!lane.storing) {
     lane.storing = true;
-    const Nanoseconds loads = work_.explicit_touches && work_.lanes == 1 ? Nanoseconds{} : ns(costs.load_ns);
-    if (lane.loaded && loads.value != 0) {
-      lane_at(now + loads, index);
+    if (lane.loaded && load_time_.value != 0) {
+      lane_at(now + load_time_, index);
     } else {
       issue(index, now);
     }
     return;
   }
-  Nanoseconds time = now;
-  if (work_.explicit_touches && work_.lanes == 1) {
-    time += std::max(work_.step, ns(lane.loaded ? costs.touch_ns : costs.touch_write_ns));
-  } else {
-    const std::uint64_t turn =
-        (lane.stored ? costs.store_ns : 0) + (lane.stored && lane.loaded ? costs.load_after_store_ns : 0);
-    time += std::max(work_.step, ns(turn));
-  }
+  Nanoseconds time = now + turn_times_[lane.stored][lane.loaded];
   lane.storing = lane.stored = lane.loaded = false;
   if (++lane.step == work_.sections[lane.section].steps) {
     end_ = std::max(end_, time);
@@ -270,7 +278,7 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
       ++idle_lanes_;
       return;
     }
-    time = std::max(time, now + ns(costs.block_start_ns));
+    time = std::max(time, now + ns(system_.runtime.block_start_ns));
   }
   lane_at(time, index);
 }

@@ -83,9 +83,8 @@ class KernelRun {
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
   void step(const Agenda::Event& event);
-  void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count() + lane); }
+  void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
   void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
-  std::uint32_t sm_count() const { return static_cast<std::uint32_t>(sms_.size()); }
   bool take_unit(Lane& lane);
   // The lane's next part: all its loads of a step, or all its stores.
   void issue(std::uint32_t index, Nanoseconds now);
@@ -93,6 +92,7 @@ class KernelRun {
   void issue_fresh(std::uint32_t index, Nanoseconds now);
   void want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered);
   PageRange* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
+  void plan_turns();
   void begin_part(Lane& lane);
   void end_part(std::uint32_t index, Nanoseconds now);
   void prepare_cursors(std::uint64_t unit);
@@ -118,6 +118,7 @@ class KernelRun {
   Random random_;
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
+  std::uint32_t sm_count_ = 0;
   std::vector<std::uint32_t> sm_order_;
   std::unique_ptr<Agenda> agenda_;  // of SMs, then of lanes
   std::vector<PageRange> shares_;   // by lane and operand: plan_shares()
@@ -131,6 +132,8 @@ class KernelRun {
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
+  Nanoseconds load_time_{};       // of a step's loads
+  Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
   Nanoseconds fault_unit_free_{};
   Nanoseconds end_{};
 };

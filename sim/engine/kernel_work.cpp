@@ -160,7 +160,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, std::uint32_t quantum_by
 }
 
 // Steps of a tile kernel: panel, march, outputs.
-std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, const Section& section) {
+std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section& section) {
   std::uint64_t large = 0;
   for (const Operand& operand : section.operands) {
     if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
@@ -178,11 +178,12 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, const Se
     while (tile.columns * tile.columns < blocks) ++tile.columns;
   }
   std::uint64_t march = 1;
-  bool first_input = true;
-  for (const Operand& operand : section.operands) {
+  bool panel = !tile.one_input;  // is to come
+  for (Operand& operand : section.operands) {
     if (operand.write || operand.pages * 4 < section.longest_input) continue;
-    if (first_input && !tile.one_input) {
-      first_input = false;
+    operand.role = panel ? TileRole::kPanel : TileRole::kMarch;
+    if (panel) {
+      panel = false;
       continue;
     }
     const std::uint64_t pages = ceil_div(operand.pages, tile.batches);

@@ -48,8 +48,12 @@ struct PageRange {
   std::uint64_t begin = 0, end = 0;
 };
 
+// What a tile kernel does with an operand: reads a panel of it at once, marches through it, reads all of it.
+enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall };
+
 struct Operand {
   bool write = false;
+  TileRole role = TileRole::kSmall;  // of an input
   std::uint64_t pages = 0;
   std::vector<Segment> segments;
   bool skip = false;          // nothing of it needs a look: KernelRun found it mapped as a whole

@@ -17,7 +17,7 @@ class BatchPages {
       : base_(operand.pages * batch / tile.batches),
         pages_(std::max<std::uint64_t>(1, operand.pages * (batch + 1) / tile.batches - base_)) {}
 
-  std::uint64_t base() const { return base_; }
+  PageRange all() const { return {base_, base_ + pages_}; }
   std::uint64_t pages() const { return pages_; }
   // Part k of n: at least one page.
   PageRange part(std::uint64_t k, std::uint64_t n) const {
@@ -42,57 +42,50 @@ struct TilePlace {
   std::uint64_t group;
 };
 
-inline bool is_large(const Section& section, const Operand& operand) {
-  return operand.pages * 4 >= section.longest_input;
-}
-
-// Calls f(operand, index, is_panel) for the inputs.
-template <class F>
-void for_each_tile_input(const KernelWork& work, const Section& section, F&& f) {
-  bool first_large = !work.tile.one_input;
-  for (std::size_t i = 0; i < section.operands.size(); ++i) {
-    const Operand& operand = section.operands[i];
-    if (operand.write) continue;
-    const bool panel = first_large && is_large(section, operand);
-    if (panel) first_large = false;
-    f(operand, i, panel);
-  }
-}
-
 // shares[i]: the pages of operand i that `unit` marches through.
 inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, PageRange* shares) {
   const TileShape& tile = work.tile;
   const TilePlace place(work, section, unit);
   const std::uint64_t part = tile.one_input ? place.block / place.group : place.block / tile.columns % tile.rows;
   const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, place.blocks / place.group) : tile.rows;
-  for_each_tile_input(work, section, [&](const Operand& operand, std::size_t i, bool panel) {
-    if (!panel && is_large(section, operand)) shares[i] = BatchPages(operand, tile, place.batch).part(part, parts);
-  });
+  for (const Operand& operand : section.operands) {
+    PageRange& share = *shares++;
+    if (!operand.write && operand.role == TileRole::kMarch) {
+      share = BatchPages(operand, tile, place.batch).part(part, parts);
+    }
+  }
 }
 
+// The panel at once; what is small with the first step of the march; nothing in the last step.
 template <class F>
 void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
                 const PageRange* shares, F&& f) {
   const TileShape& tile = work.tile;
-  const bool last = step + 1 == section.steps;
-  const auto whole = [&](const Operand& operand, const PageRange& pages, bool scattered) {
-    operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, scattered); });
-  };
-  for_each_tile_input(work, section, [&](const Operand& operand, std::size_t i, bool panel) {
-    if (operand.skip) return;
-    if (!is_large(section, operand)) {
-      if (step != std::min(1u, section.steps - 1)) return;
-      const BatchPages pages(operand, tile, TilePlace(work, section, unit).batch);
-      whole(operand, {pages.base(), pages.base() + pages.pages()}, false);
-    } else if (panel) {
-      if (step != 0) return;
-      const TilePlace place(work, section, unit);
-      whole(operand, BatchPages(operand, tile, place.batch).part(place.block % tile.columns, tile.columns), true);
-    } else if (step != 0 && !last) {
-      const std::uint64_t from = shares[i].begin + (step - 1) * kTileMarchPages;
-      whole(operand, {from, std::min(shares[i].end, from + kTileMarchPages)}, false);
+  for (const Operand& operand : section.operands) {
+    if (operand.write) return;  // inputs come first
+    const PageRange share = *shares++;
+    if (operand.skip) continue;
+    PageRange pages;
+    switch (operand.role) {
+      case TileRole::kMarch:
+        if (step == 0 || step + 1 == section.steps) continue;
+        pages.begin = share.begin + (step - 1) * kTileMarchPages;
+        pages.end = std::min(share.end, pages.begin + kTileMarchPages);
+        break;
+      case TileRole::kPanel: {
+        if (step != 0) continue;
+        const TilePlace place(work, section, unit);
+        pages = BatchPages(operand, tile, place.batch).part(place.block % tile.columns, tile.columns);
+        break;
+      }
+      case TileRole::kSmall:
+        if (step != 1) continue;
+        pages = BatchPages(operand, tile, TilePlace(work, section, unit).batch).all();
+        break;
     }
-  });
+    operand.for_each_run(pages.begin, pages.end,
+                         [&](const PageRun& run) { f(run, 1, operand.role == TileRole::kPanel); });
+  }
 }
 
 template <class F>
