@@ -1,26 +1,58 @@
 #include "tracer/merge/access_pass.h"
 
+#include "tracer/merge/coverage.h"
+
 namespace uvmtrace {
 
-void OpenOperators::apply(const Event& event, const World& world) {
-  const auto* change = std::get_if<OperatorEvent>(&event.what);
-  if (change == nullptr) {
-    return;
-  }
-  auto& stack = stacks_[event.tid];
-  if (change->begin) {
-    stack.push_back(resolve_ranges(change->tensors, world));
-  } else if (!stack.empty()) {
-    stack.pop_back();
+namespace {
+
+using Kind = OperatorEvent::Kind;
+
+// Keeps the operators that run on each thread up to date.
+void follow(const Event& event, std::size_t position, std::map<std::uint32_t, std::vector<std::size_t>>& running) {
+  if (const auto* change = std::get_if<OperatorEvent>(&event.what)) {
+    auto& stack = running[event.tid];
+    if (change->kind == Kind::kBegin) {
+      stack.push_back(position);
+    } else if (change->kind == Kind::kEnd && !stack.empty()) {
+      stack.pop_back();
+    }
   }
 }
 
-const std::vector<Slot>* OpenOperators::operands(std::uint32_t tid) const {
-  const auto found = stacks_.find(tid);
-  if (found == stacks_.end() || found->second.empty() || found->second.back().empty()) {
-    return nullptr;
+}  // namespace
+
+OpenOperators::OpenOperators(const PassLog& log) : log_(log) {
+  std::map<std::uint32_t, std::vector<std::size_t>> running;
+  for (std::size_t i = 0; i < log.events.size(); ++i) {
+    const Event& event = log.events[i];
+    const auto* change = std::get_if<OperatorEvent>(&event.what);
+    if (change != nullptr && change->kind == Kind::kOutputs && !running[event.tid].empty()) {
+      outputs_of_[running[event.tid].back()] = i;
+    }
+    follow(event, i, running);
   }
-  return &found->second.back();
+}
+
+void OpenOperators::apply(std::size_t position) { follow(log_.events[position], position, running_); }
+
+std::vector<Slot> OpenOperators::operands(std::uint32_t tid, const World& world) const {
+  const auto found = running_.find(tid);
+  if (found == running_.end()) {
+    return {};
+  }
+  for (auto position = found->second.rbegin(); position != found->second.rend(); ++position) {
+    std::vector<AddressRange> ranges = std::get<OperatorEvent>(log_.events[*position].what).tensors;
+    if (const auto outputs = outputs_of_.find(*position); outputs != outputs_of_.end()) {
+      const auto& made = std::get<OperatorEvent>(log_.events[outputs->second].what).tensors;
+      ranges.insert(ranges.end(), made.begin(), made.end());
+    }
+    std::vector<Slot> slots = resolve_ranges(ranges, world);
+    if (!slots.empty()) {
+      return slots;
+    }
+  }
+  return {};
 }
 
 AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
@@ -31,15 +63,16 @@ AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
       wanted[launch] = true;
     }
   }
-  OpenOperators operators;
+  OpenOperators operators(log);
   for (std::size_t i = 0; i < log.events.size(); ++i) {
     const Event& event = log.events[i];
     made[i] = world.apply(i).made;
-    operators.apply(event, world);
+    operators.apply(i);
     if (const auto* at = std::get_if<LaunchEvent>(&event.what); at != nullptr && wanted[at->launch]) {
-      launches[at->launch] = resolve(log.launches[at->launch], world);
-      if (const auto* operands = operators.operands(event.tid)) {
-        launches[at->launch].operands = *operands;
+      const Launch& launch = log.launches[at->launch];
+      launches[at->launch] = resolve(launch, world);
+      if (!launch.patched || may_use_tensor_copies(log.names[launch.name])) {
+        launches[at->launch].operands = operators.operands(event.tid, world);
       }
     }
   }

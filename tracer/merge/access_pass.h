@@ -10,15 +10,21 @@
 
 namespace uvmtrace {
 
-// The operators that are open on each thread.
+// The framework's operators that are running on each thread.
 class OpenOperators {
  public:
-  void apply(const Event& event, const World& world);
-  // What the innermost one of the thread touches; null when none is open or it names no tensor.
-  const std::vector<Slot>* operands(std::uint32_t tid) const;
+  explicit OpenOperators(const PassLog& log);
+
+  // Events in the log's order, by position.
+  void apply(std::size_t position);
+  // What the thread's innermost operator that names tensors takes and makes, where these lie now. Its outputs are
+  // logged when it is done, so they are looked up ahead. Empty when there is none.
+  std::vector<Slot> operands(std::uint32_t tid, const World& world) const;
 
  private:
-  std::map<std::uint32_t, std::vector<std::vector<Slot>>> stacks_;
+  const PassLog& log_;
+  std::map<std::size_t, std::size_t> outputs_of_;              // position of an operator -> of its outputs
+  std::map<std::uint32_t, std::vector<std::size_t>> running_;  // by thread: positions, innermost last
 };
 
 struct AccessPass {

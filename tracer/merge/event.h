@@ -112,7 +112,7 @@ struct RangeEvent {
   std::uint64_t index = 0;
 };
 struct OperatorEvent {
-  bool begin = true;
+  enum class Kind : std::uint8_t { kBegin, kOutputs, kEnd } kind = Kind::kBegin;
   std::vector<AddressRange> tensors;
 };
 struct WindowEvent {

@@ -239,9 +239,12 @@ bool EventParser::host_event(const std::string& type, Fields& fields, Event& eve
         fields.boolean("begin", true) ? trace::RangeKind::kIterationBegin : trace::RangeKind::kIterationEnd;
     event.what = RangeEvent{kind, 0, fields.required_integer("index")};
   } else if (type == "operator") {
-    operator_begin(fields, event.what.emplace<OperatorEvent>());
+    name_number(fields.text("name"));
+    operator_tensors(fields, event.what.emplace<OperatorEvent>());
+  } else if (type == "operator_outputs") {
+    operator_tensors(fields, event.what.emplace<OperatorEvent>(OperatorEvent::Kind::kOutputs));
   } else if (type == "operator_end") {
-    event.what = OperatorEvent{false, {}};
+    event.what = OperatorEvent{OperatorEvent::Kind::kEnd, {}};
   } else if (type == "prefetch") {
     event.what = PrefetchEvent{address(fields, "va"), size(fields, "bytes"), location(fields), stream(fields)};
   } else if (type == "advise") {
@@ -352,8 +355,7 @@ void EventParser::sync(Fields& fields, SyncEvent& out) {
   out.event = fields.integer("event", 0);
 }
 
-void EventParser::operator_begin(Fields& fields, OperatorEvent& out) {
-  name_number(fields.text("name"));
+void EventParser::operator_tensors(Fields& fields, OperatorEvent& out) {
   if (const JsonValue* tensors = fields.find("tensors")) {
     for (const JsonValue& item : json_array(*tensors, "'tensors'")) {
       const auto& parts = json_array(item, "a tensor [va, bytes, mode]", 3);

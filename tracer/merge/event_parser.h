@@ -28,7 +28,7 @@ class EventParser {
   void copy(Fields& fields, CopyEvent& out);
   void set(Fields& fields, SetEvent& out);
   void sync(Fields& fields, SyncEvent& out);
-  void operator_begin(Fields& fields, OperatorEvent& out);
+  void operator_tensors(Fields& fields, OperatorEvent& out);
   std::uint32_t name_number(const std::string& name);
 
   PassLog& log_;

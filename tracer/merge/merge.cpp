@@ -240,10 +240,8 @@ class Merger::State {
                  std::vector<Slot>&& touched, trace::Kernel& kernel, const TimingPass::Take& take) {
     const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
     trace::Coverage coverage = trace::Coverage::kOperatorSchema;
-    std::vector<Slot> given;
-    if (const std::vector<Slot>* operands = pass.operators().operands(event.tid)) {
-      given = *operands;
-    } else if (seen != nullptr) {
+    std::vector<Slot> given = pass.operators().operands(event.tid, pass.world());
+    if (given.empty() && seen != nullptr) {
       for (const Slot& slot : seen->operands) {
         if (const Target place = target(pass, slot.thing, take); place.thing != kNothing) {
           given.push_back({place.thing, slot.extents});

@@ -25,7 +25,7 @@ void for_each_piece(std::uint64_t rows, std::uint64_t row_bytes, bool contiguous
 }  // namespace
 
 TimingPass::TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary)
-    : log_(log), options_(options), summary_(summary), world_(log) {}
+    : log_(log), options_(options), summary_(summary), world_(log), operators_(log) {}
 
 trace::ObjectKind TimingPass::kind_of(const Thing& thing) const {
   switch (thing.kind) {
@@ -210,7 +210,7 @@ void TimingPass::step(std::size_t position, const FillAccesses& fill, const Take
   emit_uvm_until(event.begin_ns, take);
   gaps_.call(event);
   change_memory(position, take);
-  operators_.apply(event, world_);
+  operators_.apply(position);
   if (const auto* at = std::get_if<LaunchEvent>(&event.what)) {
     kernel(event, at->launch, fill, take);
   } else if (const auto* copied = std::get_if<CopyEvent>(&event.what)) {
