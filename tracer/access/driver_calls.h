@@ -6,14 +6,10 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <span>
 
 #include "tracer/access/allocations.h"
 
 namespace uvmtrace::access {
-
-// The calls to ask callbacks for, by their numbers.
-std::span<const std::uint32_t> recorded_calls();
 
 // One callback of the API's driver domain. `result` is meaningful on the exit.
 struct DriverCall {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracer/access/call_events.h"
 #include "tracer/access/driver_calls.h"
 #include "tracer/access/launch_line.h"
 #include "tracer/access/sanitizer_api.h"
@@ -191,6 +192,12 @@ void Launches::graph_begin(const Sanitizer_GraphLaunchData& launch) {
 
 void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
   if (node.isGraphUpload != 0) return;
+  const auto stream = reinterpret_cast<CUstream>(pending_launch().stream);
+  // Kernels of the same launch do not know this memory yet: the table of chunks went up with the first of them.
+  if (node.nodeType == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+    write_allocation(allocations_, {node.memAllocData.address, node.memAllocData.size, "pool"}, &stream);
+  }
+  if (node.nodeType == CU_GRAPH_NODE_TYPE_MEM_FREE) write_free(allocations_, node.memFreeAddress, &stream);
   if (node.nodeType != CU_GRAPH_NODE_TYPE_KERNEL) return;
   const OwnCall own;
   Context& context = context_of(node.launchData.context);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tracer/access/call_list.h"
 #include "tracer/access/driver_calls.h"
 #include "tracer/access/gpu.h"
 #include "tracer/access/layout.h"
@@ -73,8 +74,8 @@ std::string Session::subscribe() {
     return "the Compute Sanitizer gives no callbacks: " + describe(result);
   }
   // A driver that does not know one of the newest calls does not make it either.
-  for (const std::uint32_t call : recorded_calls()) {
-    (void)api.sanitizerEnableCallback(1, subscriber_, SANITIZER_CB_DOMAIN_DRIVER_API, call);
+  for (const CallEntry& call : recorded_calls()) {
+    (void)api.sanitizerEnableCallback(1, subscriber_, SANITIZER_CB_DOMAIN_DRIVER_API, call.number);
   }
   return {};
 }

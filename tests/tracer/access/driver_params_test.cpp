@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "tracer/access/driver_calls.h"
+#include "tracer/access/call_list.h"
 
 namespace uvmtrace::access {
 namespace {
@@ -66,12 +66,6 @@ static_assert(offsetof(CUmemLocation, id) == offsetof(MemoryLocation, id));
 #endif
 
 TEST(DriverCalls, NumbersAreThoseOfCupti) {
-  const auto recorded = [](std::uint32_t number) {
-    for (const std::uint32_t call : recorded_calls()) {
-      if (call == number) return true;
-    }
-    return false;
-  };
   for (const auto number : {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
                             CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged,
                             CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz,
@@ -107,9 +101,27 @@ TEST(DriverCalls, NumbersAreThoseOfCupti) {
                             CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
                             CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent,
                             CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
-                            CUPTI_DRIVER_TRACE_CBID_cuProfilerStop}) {
-    EXPECT_TRUE(recorded(static_cast<std::uint32_t>(number))) << number;
+                            CUPTI_DRIVER_TRACE_CBID_cuProfilerStop,
+                            CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+                            CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture}) {
+    EXPECT_NE(find_call(static_cast<std::uint32_t>(number)), nullptr) << number;
   }
+}
+
+TEST(DriverCalls, WhatEachNumberIs) {
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2)->call, Call::kAlloc);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2)->call, Call::kAllocPitch);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2)->call, Call::kFree);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2)->call, Call::kCopyHtoD);
+  EXPECT_TRUE(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2)->async);
+  EXPECT_FALSE(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds)->async);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2)->call, Call::kSet16);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async)->call, Call::kSet2D8);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz)->call, Call::kLaunchEx);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister)->call, Call::kFreeHost);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent)->call, Call::kStreamWait);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuInit), nullptr);
+  EXPECT_EQ(find_call(0xffffffff), nullptr);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ struct Sanitizer_GraphNodeLaunchData {
   CUgraphNodeType nodeType;
   union {
     Sanitizer_LaunchData launchData;
+    Sanitizer_ResourceMemoryData memAllocData;
     std::uint64_t memFreeAddress;
   };
   std::uint32_t isGraphUpload;

@@ -1,0 +1,47 @@
+// The events of each group of driver calls, each in the file of its name. `parameters` is what the callback points to
+// (driver_params.h); each returns false for a call that is not of its group.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "tracer/access/allocations.h"
+#include "tracer/access/call_list.h"
+#include "tracer/log/event_log.h"
+#include "tracer/log/streams.h"
+
+namespace uvmtrace::access {
+
+// memory_events.cpp. Allocations when the call has returned, frees when it begins.
+void on_allocated(Call call, const void* parameters, Allocations& allocations);
+bool on_free(Call call, const void* parameters, Allocations& allocations);
+// Writes `alloc` and `free` of memory that came some other way too; `stream` null: not of a pool.
+void write_allocation(Allocations& allocations, const Allocation& allocation, const CUstream* stream = nullptr);
+void write_free(Allocations& allocations, std::uint64_t va, const CUstream* stream = nullptr);
+
+// copy_events.cpp
+bool on_copy(const CallEntry& entry, const void* parameters, const Allocations& allocations);
+bool on_set(const CallEntry& entry, const void* parameters);
+
+// hint_events.cpp
+bool on_hint(Call call, const void* parameters);
+
+// order_events.cpp
+bool on_synchronisation(Call call, const void* parameters);
+
+// Whether the call is only put into a graph, now or as part of a capture of other streams.
+bool is_captured(const CallEntry& entry, const void* parameters);
+void count_captures(int change);
+
+template <typename Pointer>
+std::uint64_t number_of(Pointer pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+inline std::uint32_t stream_number(CUstream stream) { return StreamNumbers::instance().number(number_of(stream)); }
+inline JsonLine start_event(std::string_view type) { return EventLog::instance().host_event(type); }
+inline void finish_event(JsonLine&& line) { EventLog::instance().write(std::move(line)); }
+
+}  // namespace uvmtrace::access
