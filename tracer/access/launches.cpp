@@ -62,6 +62,13 @@ void Launches::context_gone(CUcontext handle) {
   }
 }
 
+// Kernels of collective communication wait for each other: with several GPUs in this process, waiting here for one of
+// them would keep the host from launching the others.
+bool Launches::needs_partners(std::string_view kernel) {
+  const std::lock_guard lock(mutex_);
+  return contexts_.size() > 1 && kernel.find("nccl") == 0;
+}
+
 LaunchFacts Launches::facts_of(const Sanitizer_LaunchData& launch) {
   const PendingLaunch& pending = pending_launch();
   LaunchFacts facts;
@@ -150,7 +157,8 @@ void Launches::begin(const Sanitizer_LaunchData& launch) {
   current_turn() = &context;
   context.facts = facts_of(launch);
   context.marked = false;
-  if (context.broken || !modules_.patched(launch.module) || !prepare(context, launch.hStream)) return;
+  if (context.broken || needs_partners(context.facts.name) || !modules_.patched(launch.module)) return;
+  if (!prepare(context, launch.hStream)) return;
   if (context.sets.empty()) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
   context.marked = give_marks(context, *context.sets.front(), launch, context.facts);
 }

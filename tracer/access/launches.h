@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -87,6 +88,7 @@ class Launches {
   };
 
   Context& context_of(CUcontext handle);
+  bool needs_partners(std::string_view kernel);
   bool prepare(Context& context, Sanitizer_StreamHandle stream);
   bool give_marks(Context& context, MarkSet& set, const Sanitizer_LaunchData& launch, const LaunchFacts& facts);
   void finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
