@@ -70,6 +70,10 @@ bool EventLog::open(std::string_view pass, bool wait_for_header) {
     drop_everything();
     return false;
   }
+  if (early_events_lost_) {
+    pending_ += JsonLine("note").text("text", "too many events before CUDA was used; some are lost").finish();
+    ++events_;
+  }
   header_missing_ = wait_for_header;
   state_ = State::kOpen;
   writer_ = std::thread(&EventLog::run_writer, this);
@@ -119,7 +123,10 @@ void EventLog::write(JsonLine&& line) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kClosed) return;
-    if (state_ == State::kEarly && pending_.size() > kMostEarlyBytes) return;
+    if (state_ == State::kEarly && pending_.size() > kMostEarlyBytes) {
+      early_events_lost_ = true;
+      return;
+    }
     pending_ += text;
     ++events_;
     full = pending_.size() >= kFlushBytes;

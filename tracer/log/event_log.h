@@ -71,6 +71,7 @@ class EventLog {
   std::uint64_t flushes_wanted_ = 0;
   std::uint64_t flushes_done_ = 0;
   bool header_missing_ = false;
+  bool early_events_lost_ = false;
   bool stop_ = false;
   int file_ = -1;  // the writer thread's own after open()
   std::thread writer_;

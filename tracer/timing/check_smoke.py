@@ -1,10 +1,19 @@
 #!/usr/bin/env python3
-"""Checks the log that smoke.cu leaves: PASS or FAIL for every kind of event. Usage: check_smoke.py LOG"""
+"""Checks the log that smoke.cu leaves: PASS or FAIL for every kind of event.
+
+Usage: check_smoke.py LOG            everything that smoke.cu does
+       check_smoke.py LOG --pairs    any program: every launch and copy has its time
+       check_smoke.py LOG --killed   a program that was killed: whole lines, most launches with their time
+"""
 import collections
 import json
 import sys
 
-lines = open(sys.argv[1], encoding="utf-8", errors="replace").read().splitlines()
+mode = sys.argv[2] if len(sys.argv) > 2 else ""
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+lines = text.splitlines()
+if mode == "--killed" and not text.endswith("\n"):
+    lines.pop()  # cut off: readers drop it too
 events = [json.loads(line) for line in lines]
 by_type = collections.defaultdict(list)
 for event in events:
@@ -24,6 +33,39 @@ def some(type_of_event, **fields):
     return [e for e in by_type[type_of_event] if all(e.get(k) == v for k, v in fields.items())]
 
 
+launches, kernels = by_type["launch"], by_type["kernel"]
+key = lambda e: (e["corr"], e.get("node", 0))
+
+
+def check_pairs():
+    launched, ran = set(map(key, launches)), set(map(key, kernels))
+    check("a kernel record for every launch", launched == ran and len(ran) == len(kernels),
+          "%d launches, %d kernels, without kernel %s, without launch %s" %
+          (len(launches), len(kernels), sorted(launched - ran)[:9], sorted(ran - launched)[:9]))
+    for kind in ("memcpy", "memset"):
+        wanted = {key(e) for e in by_type[kind]}
+        got = {key(e) for e in by_type[kind + "_time"]}
+        check("%s_time for every %s" % (kind, kind), wanted == got,
+              "%d, no time: %s, no call: %s" % (len(wanted), sorted(wanted - got)[:9], sorted(got - wanted)[:9]))
+
+
+if mode == "--killed":
+    check("header comes first", events[0]["t"] == "header")
+    check("no end", not by_type["end"])
+    timed = {key(e) for e in kernels}
+    share = sum(key(e) in timed for e in launches) / max(len(launches), 1)
+    check("most launches have their time", len(launches) > 1000 and share > 0.5,
+          "%d launches, %.1f %% with time" % (len(launches), 100 * share))
+    sys.exit(1 if failures else 0)
+if mode == "--pairs":
+    check_pairs()
+    nodes = [e for e in launches if "node" in e]
+    print("     %d launches, %d of graph nodes, %d without a pointer" %
+          (len(launches), len(nodes), sum(not e["params"] for e in launches)))
+    for note in by_type["note"]:
+        print("     note: " + note["text"])
+    sys.exit(1 if failures else 0)
+
 header = events[0]
 check("header comes first", header["t"] == "header", json.dumps(header)[:400])
 for field in ("gpu", "sm_count", "compute_capability", "driver", "cuda", "program"):
@@ -38,7 +80,6 @@ for kind, least in (("device", 4), ("managed", 1), ("pinned", 2), ("pool", 1), (
     check("alloc %s" % kind, len(allocs) >= least, "%d" % len(allocs))
     check("free %s" % kind, len(frees) >= 1, "%d" % len(frees))
 
-launches = by_type["launch"]
 plain = [e for e in launches if "node" not in e]
 nodes = [e for e in launches if "node" in e]
 names = collections.Counter(e["name"] for e in launches)
@@ -51,10 +92,7 @@ check("two pointers inside a struct", len(scales) == 1 and len(scales[0]["params
 check("pointers of graph nodes", all(e["params"] for e in nodes) and len(nodes) > 0, [len(e["params"]) for e in nodes])
 check("names of graph nodes", all(e["name"] for e in nodes) and len(nodes) > 0)
 
-kernels = by_type["kernel"]
-key = lambda e: (e["corr"], e.get("node", 0))
-check("a kernel record for every launch", sorted(map(key, kernels)) == sorted(map(key, launches)),
-      "launches %s, kernels %s" % (sorted(map(key, launches)), sorted(map(key, kernels))))
+check_pairs()
 times = {key(e): e for e in kernels}
 late = [times[key(e)]["start_ns"] - e["begin_ns"] for e in launches if key(e) in times]
 check("kernels start after their launch begins, within 1 s", bool(late) and all(0 <= d < 10**9 for d in late),
@@ -69,12 +107,6 @@ check("memcpy 2-D", any(e.get("rows") == 64 and e.get("row_bytes") == 1000 for e
 check("memset 2-D", any(e.get("rows") == 64 and e.get("row_bytes") == 1000 for e in by_type["memset"]))
 check("memset of a graph node", any("node" in e for e in by_type["memset"]))
 check("memcpy of a graph node", any("node" in e for e in by_type["memcpy"]))
-for kind in ("memcpy", "memset"):
-    wanted = {key(e) for e in by_type[kind]}
-    got = {key(e) for e in by_type[kind + "_time"]}
-    check("%s_time for every %s" % (kind, kind), wanted == got and bool(got),
-          "no time: %s, no call: %s" % (sorted(wanted - got), sorted(got - wanted)))
-
 check("prefetch to the GPU and back", {e["to"] for e in by_type["prefetch"]} >= {0, -1},
       [(e["bytes"], e["to"]) for e in by_type["prefetch"]])
 check("advise", len(some("advise", advice="set_preferred_location", to=0)) == 1)

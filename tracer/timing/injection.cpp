@@ -81,12 +81,18 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
 constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
+// CUPTI 12.3 and later say so before they stop.
+#if CUPTI_API_VERSION >= 21
+#define UVMTRACE_HAS_STATE_CALLBACKS 1
 void on_state(CUpti_CallbackId id, const CUpti_StateData& data) {
   if (id != CUPTI_CBID_STATE_FATAL_ERROR) return;
   const std::string text = "CUPTI gave up: " + describe(data.notification.result) + "; no GPU times from here on";
   EventLog::complain(text);
   write_note(text);
 }
+#else
+#define UVMTRACE_HAS_STATE_CALLBACKS 0
+#endif
 
 void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   if (data == nullptr || !EventLog::instance().is_open()) return;
@@ -95,8 +101,10 @@ void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Cal
       CallTable::instance().dispatch(id, *static_cast<const CUpti_CallbackData*>(data));
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
       on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+#if UVMTRACE_HAS_STATE_CALLBACKS
     } else if (domain == CUPTI_CB_DOMAIN_STATE) {
       on_state(id, *static_cast<const CUpti_StateData*>(data));
+#endif
     }
   } catch (...) {
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
@@ -147,7 +155,9 @@ void enable_callbacks() {
   for (const CUpti_CallbackIdResource id : kResources) {
     (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, static_cast<CUpti_CallbackId>(id));
   }
+#if UVMTRACE_HAS_STATE_CALLBACKS
   (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+#endif
 }
 
 // Forked children that did not execute another program come here too: there the log is closed already.

@@ -1,12 +1,16 @@
 // A tiny program that makes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks the
-// log. Managed memory stays at a few MB.
+// log. Managed memory stays at a few MB. With arguments it does one thing only:
+//   smoke launches N     prints the host's time per launch, for the cost of recording
+//   smoke repeat N       launches for N seconds, to be killed
 #include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #define CHECK(call)                                                                          \
@@ -114,7 +118,33 @@ void use_managed_memory() {
   if (seen != 2.0f) std::exit(2);
 }
 
-int main() {
+// 20 launches, then a wait, as a framework's iteration has many launches and few waits.
+void launch_batches(float* out, const float* in, int batches) {
+  for (int batch = 0; batch < batches; ++batch) {
+    for (int i = 0; i < 20; ++i) add<<<4, 256>>>(out, in, in, 1024);
+    CHECK(cudaDeviceSynchronize());
+  }
+}
+
+int launch_only(const char* mode, int amount) {
+  float* memory = nullptr;
+  CHECK(cudaMalloc(&memory, 2 * 4096));
+  launch_batches(memory, memory + 1024, 50);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  if (std::strcmp(mode, "launches") == 0) {
+    launch_batches(memory, memory + 1024, amount / 20);
+    std::printf("smoke: %.2f us per launch\n", 1e6 * seconds() / amount);
+  } else {
+    std::puts("smoke: launching");
+    std::fflush(stdout);
+    while (seconds() < amount) launch_batches(memory, memory + 1024, 100);
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3) return launch_only(argv[1], std::atoi(argv[2]));
   const int count = 1 << 18;
   const std::size_t bytes = count * sizeof(float);
   float *left = nullptr, *right = nullptr, *out = nullptr;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <list>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,9 +44,11 @@ void make_node(const json& line) {
   fake::Node node;
   if (type == "kernel") {
     node.type = CU_GRAPH_NODE_TYPE_KERNEL;
-    // Kept for ever, as a graph keeps its nodes' parameters.
-    auto* const words = new std::vector<std::uint64_t>(line.at("params").get<std::vector<std::uint64_t>>());
-    auto* const pointers = new std::vector<void*>;
+    // A graph keeps its nodes' parameters.
+    static std::list<std::vector<std::uint64_t>> all_words;
+    static std::list<std::vector<void*>> all_pointers;
+    auto* const words = &all_words.emplace_back(line.at("params").get<std::vector<std::uint64_t>>());
+    auto* const pointers = &all_pointers.emplace_back();
     fake::Function& function = fake::cuda().functions[line.at("function")];
     function = {line.at("name"), {}, line.value("is_kernel", false)};
     for (std::size_t i = 0; i < words->size(); ++i) {

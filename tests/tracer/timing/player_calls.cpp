@@ -72,7 +72,7 @@ void kernel_parameters(const json& line, Storage& s) {
   if (function.name.empty()) {
     function.name = line.value("name", "");
     function.is_kernel = line.value("is_kernel", false);
-    std::size_t offset = line.value("offset", 0);
+    std::size_t offset = line.value("offset", std::size_t{0});
     for (const json& words : line.at("params")) {
       function.parameters.emplace_back(offset, words.size() * 8);
       offset += words.size() * 8;
