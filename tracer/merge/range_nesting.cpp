@@ -7,42 +7,55 @@ namespace uvmtrace {
 using trace::Range;
 using trace::RangeKind;
 
-void RangeNesting::close_above(std::size_t height, const Emit& emit) {
-  while (stack_.size() > height) {
-    emit({RangeKind::kPop, "", 0});
-    stack_.pop_back();
+// Takes one range out of the trace's stack; those above it are closed for it and opened again.
+void RangeNesting::remove(std::size_t position, const Emit& emit) {
+  for (std::size_t i = stack_.size(); i-- > position;) {
+    if (stack_[i].written) {
+      emit({RangeKind::kPop, "", 0});
+    }
+  }
+  stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(position));
+  for (std::size_t i = position; i < stack_.size(); ++i) {
+    if (stack_[i].written) {
+      emit({RangeKind::kPush, stack_[i].name, 0});
+    }
   }
 }
 
 void RangeNesting::end_iteration(const Emit& emit) {
-  close_above(before_iteration_, emit);
+  for (std::size_t i = stack_.size(); i-- > before_iteration_;) {
+    if (std::exchange(stack_[i].written, false)) {
+      emit({RangeKind::kPop, "", 0});
+    }
+  }
   emit({RangeKind::kIterationEnd, "", *iteration_});
   iteration_.reset();
-  while (!stack_.empty() && stack_.back().closed) {
-    emit({RangeKind::kPop, "", 0});
-    stack_.pop_back();
+  for (std::size_t i = stack_.size(); i-- > 0;) {
+    if (stack_[i].popped) {
+      remove(i, emit);
+    }
   }
 }
 
 void RangeNesting::pop(std::uint32_t tid, const Emit& emit) {
-  std::size_t at = stack_.size();
-  while (at > 0 && (stack_[at - 1].tid != tid || stack_[at - 1].closed)) {
-    --at;
+  std::size_t above = stack_.size();
+  while (above > 0 && (stack_[above - 1].tid != tid || stack_[above - 1].popped)) {
+    --above;
   }
-  if (at == 0) {
+  if (above == 0) {
     return;
   }
-  --at;
-  if (iteration_ && at < before_iteration_) {
-    stack_[at].closed = true;
-    return;
-  }
-  std::vector<Open> above(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(at) + 1),
-                          std::make_move_iterator(stack_.end()));
-  close_above(at, emit);
-  for (Open& range : above) {
-    emit({RangeKind::kPush, range.name, 0});
-    stack_.push_back(std::move(range));
+  const std::size_t at = above - 1;
+  const bool outside = iteration_ && at < before_iteration_;
+  if (outside && stack_[at].written) {
+    stack_[at].popped = true;
+  } else if (outside) {
+    stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(at));
+    --before_iteration_;
+  } else if (stack_[at].written) {
+    remove(at, emit);
+  } else {
+    stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 }
 
@@ -75,7 +88,11 @@ void RangeNesting::finish(const Emit& emit) {
   if (iteration_) {
     end_iteration(emit);
   }
-  close_above(0, emit);
+  for (; !stack_.empty(); stack_.pop_back()) {
+    if (stack_.back().written) {
+      emit({RangeKind::kPop, "", 0});
+    }
+  }
 }
 
 }  // namespace uvmtrace

@@ -26,11 +26,12 @@ class RangeNesting {
   struct Open {
     std::string name;
     std::uint32_t tid;
-    bool closed = false;  // by its thread, but an iteration that began later is still open
+    bool written = true;  // false: an iteration that has ended closed it in the trace; its thread will still pop it
+    bool popped = false;  // by its thread; an iteration that began later is still open
   };
   void pop(std::uint32_t tid, const Emit& emit);
+  void remove(std::size_t position, const Emit& emit);
   void end_iteration(const Emit& emit);
-  void close_above(std::size_t height, const Emit& emit);
 
   std::vector<Open> stack_;
   std::size_t before_iteration_ = 0;  // height of the stack when the iteration began

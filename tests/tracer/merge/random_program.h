@@ -1,0 +1,20 @@
+// A random program, as the logs of its two passes and as the trace that they must merge into, written down separately.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/trace/record.h"
+
+namespace uvmtrace {
+
+struct RandomProgram {
+  std::string timing, access;                // logs
+  std::vector<uvmsim::trace::Record> trace;  // what the merge must give
+
+  // `phases`: launches have random ones, which `trace` leaves out.
+  RandomProgram(std::uint64_t seed, std::uint32_t steps, bool phases);
+};
+
+}  // namespace uvmtrace
