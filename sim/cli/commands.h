@@ -12,5 +12,6 @@ int trace_command(const std::vector<std::string>& arguments);
 int systems_command(const std::vector<std::string>& arguments);
 int policies_command(const std::vector<std::string>& arguments);
 int validate_command(const std::vector<std::string>& arguments);
+int calibrate_command(const std::vector<std::string>& arguments);
 
 }  // namespace uvmsim::cli

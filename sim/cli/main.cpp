@@ -38,6 +38,7 @@ constexpr std::array kCommands = {
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"policies", "the prefetch and eviction policies and their parameters", policies_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},
+    Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
 };
 
 constexpr const char* kExamples = R"(Examples:

@@ -1,0 +1,156 @@
+#include "sim/cli/calibrate_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/values.h"
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/config/load_system.h"
+#include "sim/config/system_text.h"
+#include "sim/validate/calibrate.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::size_t kMostFiles = 100;
+constexpr const char* kDefaultSystem = "h200-sxm-pcie5";
+constexpr std::size_t kHashDigits = 16;
+
+constexpr const char* kUsage = R"(uvmsim calibrate EXPERIMENTS... [--system BASE] [--output NEW.json] [options]
+
+Fits what the driver's steps, the link and touches cost to experiments that were measured on a real GPU, so that a
+system is measured, not guessed. EXPERIMENTS are files as `uvmsim validate` reads them; tracer/ground_truth makes them on
+your GPU. Prints the errors before and after and every parameter, old and new. Everything that is not fitted stays as in
+BASE: state your GPU's memory, SMs and rates there first.
+
+Examples:
+  uvmsim calibrate mine.jsonl --system h200-sxm-pcie5 --output my-server.json
+      a new system from h200-sxm-pcie5's GPU and this machine's costs
+  uvmsim calibrate mine.jsonl --holdout 4
+      every fourth experiment kept back, to see whether the fit holds for what it has not seen
+  uvmsim calibrate mine.jsonl --parameters costs.batch_ns,costs.after_copies_ns,costs.replay_ns
+
+)";
+
+po::options_description calibrate_options() {
+  using Text = std::string;
+  po::options_description options("Options", 110, 70);
+  auto add = options.add_options();
+  add("system", po::value<Text>()->value_name("BASE"),
+      "the system to start from: a name, or the path of a JSON file; default h200-sxm-pcie5");
+  add("output,o", po::value<Text>()->value_name("FILE"), "write the fitted system, which stands alone; ends in .json");
+  add("parameters", po::value<Text>()->value_name("KEYS"),
+      "what to fit, separated by commas, as `uvmsim systems BASE` names it; default the costs of driver, link and "
+      "touch");
+  add("holdout", po::value<Text>()->value_name("N"),
+      "keep every Nth experiment back and report it apart; repeats of "
+      "one experiment stay together");
+  add("only", po::value<Text>()->value_name("PATTERN"), "only experiments whose name matches; * and ? are wildcards");
+  add("rounds", po::value<Text>()->value_name("N"), "of the descent, 1 to 20, default 7");
+  add("verbose", po::bool_switch(), "say on standard error what is being done");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
+}
+
+std::uint32_t number_of(const po::variables_map& values, const char* name, std::uint32_t fallback, std::uint64_t least,
+                        std::uint64_t most) {
+  const std::optional<std::string> text = text_of(values, name);
+  if (!text) return fallback;
+  const std::string option = std::string("--") + name;
+  const std::uint64_t number = parse_unsigned(option, *text);
+  if (number < least || number > most) throw_input_error("{}: {}; allowed: {} to {}", option, number, least, most);
+  return static_cast<std::uint32_t>(number);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  if (words.empty()) throw_input_error("--parameters: none named");
+  return words;
+}
+
+// "mine.jsonl (sha256 0123456789abcdef)"
+std::string source_of(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return fmt::format("{} (sha256 {})", name, sha256_of_file(path).substr(0, kHashDigits));
+}
+
+}  // namespace
+
+int calibrate_command(const std::vector<std::string>& arguments) {
+  const po::options_description options = calibrate_options();
+  const po::variables_map values = parse_options("calibrate", arguments, options, kMostFiles);
+  if (values["help"].as<bool>()) {
+    std::ostringstream text;
+    text << options;
+    fmt::print("{}{}", kUsage, text.str());
+    return 0;
+  }
+  const std::vector<std::string> paths = positional_arguments(values);
+  if (paths.empty()) throw_input_error("no file of experiments given; `uvmsim calibrate --help` shows examples");
+  const config::SystemConfig base = config::load_system(text_of(values, "system").value_or(kDefaultSystem));
+  validate::CalibrationOptions choices;
+  if (const auto keys = text_of(values, "parameters")) choices.parameters = split(*keys);
+  choices.only = text_of(values, "only").value_or("*");
+  choices.holdout = number_of(values, "holdout", 0, 2, 1000000);
+  choices.rounds = number_of(values, "rounds", choices.rounds, 1, 20);
+
+  const std::optional<std::string> target = text_of(values, "output");
+  if (target && !target->ends_with(".json")) throw_input_error("--output: '{}' does not end in .json", *target);
+  std::optional<AtomicFile> output;
+  if (target) output.emplace(*target);
+
+  const InterruptGuard guard;
+  std::vector<validate::ExperimentFile> experiments;
+  std::string source;
+  for (const std::string& path : paths) {
+    if (path == "-") throw_input_error("standard input has no name that a system could refer to; give a file");
+    experiments.push_back(validate::read_experiments(path));
+    source += (source.empty() ? "" : ", ") + source_of(path);
+    for (const std::string& warning : experiments.back().warnings) {
+      fmt::print(stderr, "uvmsim: warning: {}\n", warning);
+    }
+  }
+  Progress progress(values["verbose"].as<bool>());
+  std::string step;
+  choices.progress = [&](std::string_view what, std::uint64_t evaluations) {
+    throw_if_interrupted();
+    if (what != step) {
+      if (!step.empty()) progress.end();
+      step = what;
+      progress.begin(step, 0);
+    }
+    progress.update(evaluations);
+  };
+  validate::Calibration calibration = validate::calibrate(experiments, base, source, choices);
+  progress.end();
+  fmt::print("{} fitted to {}\n\n{}", base.name, source, validate::calibration_text(calibration));
+  if (output) {
+    calibration.system.name = std::filesystem::path(*target).stem().string();
+    calibration.system.description =
+        fmt::format("{}; costs calibrated from {}, base {}", base.description, source, base.name);
+    output->write(config::resolved_json(calibration.system));
+    output->commit();
+    fmt::print("\nwritten: {}\n", *target);
+  }
+  return 0;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,347 @@
+#include "sim/validate/calibrate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/common/error.h"
+#include "sim/config/load_system.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/schema.h"
+#include "sim/trace/names.h"
+#include "sim/validate/calibration_loss.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+constexpr std::string_view kFirstFault = "costs.first_fault_ns";
+constexpr std::uint64_t kFactor = 10;     // around the value that was
+constexpr std::uint64_t kZeroTo = 20000;  // range of what was 0, if its own allows
+constexpr double kCostOfMoving = 0.001;   // of the loss, per |ln(new / old)|
+constexpr double kSmallValue = 50;        // added on both sides of that ratio
+constexpr double kLeastGain = 1e-7;
+constexpr int kMostStepsOneWay = 8;
+// Shares by which a value is changed, round by round.
+constexpr std::array<double, 7> kSteps = {0.4, 0.4, 0.2, 0.2, 0.1, 0.05, 0.025};
+constexpr std::array<double, 3> kJointSteps = {0.2, 0.08, 0.03};
+constexpr double kProbe = 0.1;
+
+constexpr std::array<std::string_view, 5> kGroups = {"costs.", "runtime.", "gmmu.", "host.", "host_links."};
+constexpr std::array<std::string_view, 32> kDefaults = {"costs.wakeup_ns",
+                                                        "costs.late_interrupt_ns",
+                                                        "costs.first_fault_ns",
+                                                        "costs.poll_read_ns",
+                                                        "costs.batch_ns",
+                                                        "costs.raw_fault_ns",
+                                                        "costs.fault_entry_ns",
+                                                        "costs.stale_block_ns",
+                                                        "costs.block_ns",
+                                                        "costs.new_chunk_ns",
+                                                        "costs.unmap_host_run_ns",
+                                                        "costs.unmap_host_page_ns",
+                                                        "costs.push_ns",
+                                                        "costs.push_run_ns",
+                                                        "costs.push_to_engine_ns",
+                                                        "costs.push_gap_ns",
+                                                        "costs.after_push_ns",
+                                                        "costs.after_copies_ns",
+                                                        "costs.map_block_ns",
+                                                        "costs.map_page_ns",
+                                                        "costs.populate_page_ns",
+                                                        "costs.copies_done_ns",
+                                                        "costs.replay_ns",
+                                                        "costs.replay_lead_ns",
+                                                        "costs.protect_block_ns",
+                                                        "costs.remote_map_ns",
+                                                        "runtime.touch_ns",
+                                                        "runtime.touch_write_ns",
+                                                        "runtime.load_ns",
+                                                        "host_links.0.host_to_device.latency_ns",
+                                                        "host_links.0.host_to_device.run_ns",
+                                                        "host_links.0.host_to_device.bytes_per_us"};
+// They say how long the thread sleeps or is kept waiting, not how fast the host works.
+constexpr std::array<std::string_view, 2> kNotScaled = {"costs.late_interrupt_ns", "costs.first_fault_ns"};
+
+struct Search {
+  std::string key;
+  std::uint64_t before = 0, anchor = 0, least = 0, most = 0;
+  bool scaled = false;  // moves with all others of the driver
+};
+
+config::Parameter parameter_of(config::SystemConfig& system, std::string_view key) {
+  for (config::Parameter& parameter : config::parameters(system)) {
+    if (parameter.key == key) return parameter;
+  }
+  throw_input_error("unknown parameter '{}'", trace::printable(key));
+}
+
+std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
+  return std::get<std::uint64_t>(config::value_of(parameter_of(system, key)));
+}
+
+std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std::string>& wanted) {
+  const std::vector<config::Parameter> known = config::parameters(base);
+  std::vector<std::string> keys;
+  for (const config::Parameter& parameter : known) {
+    const bool fits = std::any_of(kGroups.begin(), kGroups.end(),
+                                  [&](std::string_view group) { return parameter.key.starts_with(group); });
+    if (fits && parameter.is_integer()) keys.push_back(parameter.key);
+  }
+  std::vector<Search> searches;
+  std::set<std::string> seen;
+  for (const std::string& key : wanted.empty() ? calibration_parameters() : wanted) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      if (wanted.empty()) continue;  // not a parameter of this version
+      throw_input_error(
+          "'{}' cannot be fitted; allowed: integers of costs, runtime, gmmu, host and host_links, the nearest is '{}'",
+          trace::printable(key), config::nearest_name(key, keys));
+    }
+    if (!seen.insert(key).second) throw_input_error("parameter '{}' is named twice", key);
+    const config::Parameter parameter = parameter_of(base, key);
+    Search search;
+    search.key = key;
+    search.before = search.anchor = integer_of(base, key);
+    search.least = std::max(parameter.minimum, search.before / kFactor);
+    search.most = std::min(parameter.maximum, search.before == 0 ? kZeroTo : search.before * kFactor);
+    search.scaled =
+        key.starts_with("costs.") && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
+    searches.push_back(std::move(search));
+  }
+  return searches;
+}
+
+class Descent {
+ public:
+  Descent(const CalibrationLoss& loss, const config::SystemConfig& base, std::vector<Search> searches,
+          const CalibrationOptions& options)
+      : loss_(loss), system_(base), searches_(std::move(searches)), options_(options) {
+    for (const Search& search : searches_) values_.push_back(search.before);
+  }
+
+  void run() {
+    read_off_first_fault();
+    best_ = total(values_);
+    step_ = "all driver costs together";
+    for (const double share : kJointSteps) scale_all(share);
+    for (std::size_t i = 0; i < searches_.size(); ++i) searches_[i].anchor = values_[i];
+    best_ = total(values_);
+    for (std::uint32_t round = 0; round < options_.rounds; ++round) {
+      const double share = kSteps[std::min<std::size_t>(round, kSteps.size() - 1)];
+      step_ = fmt::format("round {} of {}, steps of {:g} %", round + 1, options_.rounds, 100 * share);
+      const double before = best_;
+      for (std::size_t i = 0; i < searches_.size(); ++i) improve(i, share);
+      if (before - best_ < kLeastGain && round + 1 >= kSteps.size()) break;
+    }
+    read_off_first_fault();
+    probe();
+  }
+
+  const config::SystemConfig& system() { return apply(values_); }
+  const std::vector<std::uint64_t>& values() const { return values_; }
+  const std::vector<double>& sensitivities() const { return sensitivities_; }
+  const std::vector<Search>& searches() const { return searches_; }
+  std::uint64_t evaluations() const { return evaluations_; }
+  double loss_at(const std::vector<std::uint64_t>& values) {
+    const auto found = known_.find(values);
+    if (found != known_.end()) return found->second;
+    if (options_.progress) options_.progress(step_, evaluations_);
+    ++evaluations_;
+    return known_[values] = loss_(apply(values));
+  }
+
+ private:
+  const config::SystemConfig& apply(const std::vector<std::uint64_t>& values) {
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      config::store(parameter_of(system_, searches_[i].key), values[i]);
+    }
+    return system_;
+  }
+
+  double total(const std::vector<std::uint64_t>& values) {
+    double moved = 0;
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      moved += std::abs(std::log((static_cast<double>(values[i]) + kSmallValue) /
+                                 (static_cast<double>(searches_[i].anchor) + kSmallValue)));
+    }
+    return loss_at(values) + kCostOfMoving * moved;
+  }
+
+  void read_off_first_fault() {
+    step_ = "start-up of the first fault";
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      if (searches_[i].key != kFirstFault) continue;
+      const std::uint64_t read = loss_.first_fault_ns(apply(values_), values_[i]);
+      values_[i] = std::clamp(read, searches_[i].least, searches_[i].most);
+      searches_[i].anchor = values_[i];
+    }
+  }
+
+  std::uint64_t changed(std::size_t i, std::uint64_t value, double share, bool up) const {
+    const double factor = up ? 1 + share : 1 / (1 + share);
+    auto next = static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * factor));
+    if (next == value) next = up ? value + 1 : value - (value > 0 ? 1 : 0);
+    return std::clamp(next, searches_[i].least, searches_[i].most);
+  }
+
+  // Of the two directions the one that helps, as far as it does.
+  template <class Next>
+  void walk(Next&& next) {
+    for (const bool up : {true, false}) {
+      bool moved = false;
+      for (int step = 0; step < kMostStepsOneWay; ++step) {
+        const std::vector<std::uint64_t> candidate = next(up);
+        if (candidate == values_) break;
+        const double there = total(candidate);
+        if (there >= best_ - kLeastGain) break;
+        best_ = there;
+        values_ = candidate;
+        moved = true;
+      }
+      if (moved) return;
+    }
+  }
+
+  void scale_all(double share) {
+    // Moving together costs nothing: the anchors move along.
+    const auto next = [&](bool up) {
+      std::vector<std::uint64_t> candidate = values_;
+      for (std::size_t i = 0; i < searches_.size(); ++i) {
+        if (searches_[i].scaled) candidate[i] = changed(i, values_[i], share, up);
+      }
+      return candidate;
+    };
+    for (const bool up : {true, false}) {
+      for (int step = 0; step < kMostStepsOneWay; ++step) {
+        const std::vector<std::uint64_t> candidate = next(up);
+        const double there = loss_at(candidate);
+        if (candidate == values_ || there >= loss_at(values_) - kLeastGain) break;
+        values_ = candidate;
+      }
+    }
+  }
+
+  void improve(std::size_t i, double share) {
+    if (searches_[i].key == kFirstFault) return;
+    walk([&](bool up) {
+      std::vector<std::uint64_t> candidate = values_;
+      candidate[i] = changed(i, values_[i], share, up);
+      return candidate;
+    });
+  }
+
+  void probe() {
+    step_ = "sensitivity";
+    const double here = loss_at(values_);
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      double sum = 0;
+      for (const bool up : {true, false}) {
+        std::vector<std::uint64_t> candidate = values_;
+        candidate[i] = changed(i, values_[i], kProbe, up);
+        sum += std::abs(loss_at(candidate) - here);
+      }
+      sensitivities_.push_back(100 * sum / 2);
+    }
+  }
+
+  const CalibrationLoss& loss_;
+  config::SystemConfig system_;
+  std::vector<Search> searches_;
+  const CalibrationOptions& options_;
+  std::vector<std::uint64_t> values_;
+  std::vector<double> sensitivities_;
+  std::map<std::vector<std::uint64_t>, double> known_;
+  double best_ = 0;
+  std::uint64_t evaluations_ = 0;
+  std::string step_;
+};
+
+// "seq_s16_r_host_rep2" -> "seq_s16_r_host"
+std::string_view without_repeat(std::string_view name) {
+  const auto at = name.rfind("_rep");
+  if (at == std::string_view::npos || at + 4 == name.size()) return name;
+  const std::string_view digits = name.substr(at + 4);
+  return digits.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, at) : name;
+}
+
+// Those to fit, and those kept back, which are every holdout-th of the names.
+void split(const std::vector<ExperimentFile>& files, const CalibrationOptions& options,
+           std::vector<ExperimentFile>& fitted, std::vector<ExperimentFile>& kept) {
+  std::map<std::string, std::size_t, std::less<>> numbers;
+  for (const ExperimentFile& file : files) {
+    fitted.push_back({file.path, {}, file.warnings});
+    kept.push_back({file.path, {}, {}});
+    for (const Experiment& experiment : file.experiments) {
+      if (!matches(options.only, experiment.name)) continue;
+      const std::size_t number =
+          numbers.emplace(std::string(without_repeat(experiment.name)), numbers.size()).first->second;
+      const bool keep = options.holdout != 0 && number % options.holdout == options.holdout - 1;
+      (keep ? kept : fitted).back().experiments.push_back(experiment);
+    }
+  }
+  const auto nothing = [](const ExperimentFile& file) { return file.experiments.empty(); };
+  std::erase_if(fitted, nothing);
+  std::erase_if(kept, nothing);
+}
+
+std::size_t count_of(const std::vector<ExperimentFile>& files) {
+  std::size_t count = 0;
+  for (const ExperimentFile& file : files) count += file.experiments.size();
+  return count;
+}
+
+}  // namespace
+
+std::vector<std::string> calibration_parameters() { return {kDefaults.begin(), kDefaults.end()}; }
+
+Calibration calibrate(const std::vector<ExperimentFile>& files, const config::SystemConfig& base,
+                      const std::string& source, const CalibrationOptions& options) {
+  if (options.rounds == 0 || options.rounds > 20) throw_input_error("{} rounds; allowed: 1 to 20", options.rounds);
+  if (options.holdout == 1)
+    throw_input_error("a holdout of every experiment leaves none to fit; allowed: 0, 2 and more");
+  std::vector<ExperimentFile> fitted, kept;
+  split(files, options, fitted, kept);
+  if (fitted.empty()) throw_input_error("no experiment matches '{}'", trace::printable(options.only));
+
+  const CalibrationLoss loss(fitted, base);
+  Descent descent(loss, base, searches_of(base, options.parameters), options);
+  Calibration result;
+  result.error_before = 100 * loss(base);
+  descent.run();
+  result.system = descent.system();
+  result.error_after = 100 * descent.loss_at(descent.values());
+  result.evaluations = descent.evaluations();
+
+  const std::string calibrated = fmt::format("calibrated from {}, {} experiments", source, count_of(fitted));
+  for (std::size_t i = 0; i < descent.searches().size(); ++i) {
+    const Search& search = descent.searches()[i];
+    FittedParameter& parameter = result.parameters.emplace_back();
+    parameter = {search.key, search.before, descent.values()[i], descent.sensitivities()[i]};
+    if (parameter.determined()) {
+      result.system.sources[search.key] = calibrated;
+    } else if (parameter.after != parameter.before) {
+      result.system.sources[search.key] = calibrated + ", which do not tell it apart: moved with the others";
+    }
+  }
+  config::check_system(result.system, "calibrated system");
+
+  result.before = validate(fitted, base);
+  result.after = validate(fitted, result.system);
+  if (!kept.empty()) {
+    result.holdout_before = validate(kept, base);
+    result.holdout_after = validate(kept, result.system);
+    const CalibrationLoss kept_loss(kept, base);
+    if (!kept_loss.empty()) {
+      result.holdout_error_before = 100 * kept_loss(base);
+      result.holdout_error_after = 100 * kept_loss(result.system);
+    }
+  }
+  return result;
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,126 @@
+#include "sim/validate/calibration_loss.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "sim/common/error.h"
+#include "sim/validate/compare.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+// Kinds that count alike, whatever their number of experiments; copies half.
+enum Kind : std::size_t { kOrdered, kParallel, kStream, kLibrary, kCopies, kKinds };
+constexpr std::array<double, kKinds> kWeights = {1, 1, 1, 1, 0.5};
+constexpr double kTrimmedShare = 0.2;
+constexpr double kBatchesWeight = 0.25;
+constexpr double kWorst = 1.5;  // |ln|: a factor of 4.5 and more counts as that
+
+Kind kind_of(const Experiment& experiment) {
+  switch (experiment.mode) {
+    case Mode::kOrdered:
+      return kOrdered;
+    case Mode::kParallel:
+      return kParallel;
+    case Mode::kStreamRead:
+    case Mode::kStreamWrite:
+    case Mode::kVectorAdd:
+      return kStream;
+    case Mode::kLibrary:
+      return kLibrary;
+    case Mode::kCpu:
+    case Mode::kPrefetch:
+      break;
+  }
+  return kKinds;
+}
+
+double deviation(std::uint64_t measured, std::uint64_t simulated) {
+  const double ratio = (static_cast<double>(simulated) + 1) / (static_cast<double>(measured) + 1);
+  return std::min(kWorst, std::abs(std::log(ratio)));
+}
+
+std::uint64_t copying_ns(const Observation& seen) {
+  std::int64_t sum = 0;
+  for (const ObservedTransfer& transfer : seen.transfers) {
+    if (transfer.direction == TransferDirection::kHostToDevice) sum += transfer.end_ns - transfer.start_ns;
+  }
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+}
+
+double trimmed_mean(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  values.resize(values.size() - static_cast<std::size_t>(static_cast<double>(values.size()) * kTrimmedShare));
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+CalibrationLoss::CalibrationLoss(const std::vector<ExperimentFile>& files, const config::SystemConfig& base) {
+  for (const ExperimentFile& file : files) {
+    for (const Experiment& experiment : file.experiments) {
+      if (kind_of(experiment) == kKinds) continue;
+      try {
+        items_.push_back({&experiment, &file.path, make_program(experiment, base), observe_measured(experiment)});
+      } catch (const InputError& error) {
+        throw_input_error("{}: line {}: experiment '{}': {}", file.path, experiment.line, experiment.name,
+                          error.what());
+      }
+    }
+  }
+}
+
+Observation CalibrationLoss::simulate(const Item& item, const config::SystemConfig& system) const {
+  try {
+    return observe_simulated(item.program, system);
+  } catch (const InputError& error) {
+    throw_input_error("{}: line {}: experiment '{}': {}", *item.path, item.experiment->line, item.experiment->name,
+                      error.what());
+  }
+}
+
+double CalibrationLoss::operator()(const config::SystemConfig& system) const {
+  std::array<std::vector<double>, kKinds> terms;
+  for (const Item& item : items_) {
+    const Observation simulated = simulate(item, system);
+    const Comparison seen = compare(*item.experiment, item.measured, simulated, system, Tolerances{});
+    const Kind kind = kind_of(*item.experiment);
+    if (seen.time_ns.measured > 0) {
+      double term = (deviation(seen.time_ns.measured, seen.time_ns.simulated) +
+                     deviation(seen.quiet_ns.measured, seen.quiet_ns.simulated)) /
+                    2;
+      if (kind != kOrdered) term += kBatchesWeight * deviation(seen.batches.measured, seen.batches.simulated);
+      terms[kind].push_back(term);
+    }
+    const std::uint64_t copying = copying_ns(item.measured);
+    if (copying > 0) terms[kCopies].push_back(deviation(copying, copying_ns(simulated)));
+  }
+  double sum = 0, weights = 0;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (terms[kind].empty()) continue;
+    sum += kWeights[kind] * trimmed_mean(terms[kind]);
+    weights += kWeights[kind];
+  }
+  if (weights == 0) throw_input_error("no experiment has a kernel whose time could be fitted");
+  return sum / weights;
+}
+
+std::uint64_t CalibrationLoss::first_fault_ns(const config::SystemConfig& system, std::uint64_t fallback) const {
+  std::vector<std::int64_t> samples;
+  for (const Item& item : items_) {
+    if (item.experiment->mode != Mode::kOrdered) continue;
+    const std::int64_t measured = item.measured.first_batch_ns();
+    if (measured <= 0) continue;
+    const std::int64_t first = simulate(item, system).first_batch_ns();
+    const std::int64_t rest = first - std::min(first, static_cast<std::int64_t>(system.costs.first_fault_ns));
+    samples.push_back(std::max<std::int64_t>(measured - rest, 0));
+  }
+  if (samples.empty()) return fallback;
+  std::sort(samples.begin(), samples.end());
+  return static_cast<std::uint64_t>(samples[samples.size() / 2]);
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/validate/calibrate.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+const ClassSummary* find(const Validation& validation, ExperimentClass experiment_class) {
+  for (const ClassSummary& summary : validation.classes) {
+    if (summary.experiment_class == experiment_class) return &summary;
+  }
+  return nullptr;
+}
+
+std::string change(double before, double after) { return fmt::format("{:.1f} -> {:.1f}", before, after); }
+
+std::string table(const Validation& before, const Validation& after) {
+  std::string text = fmt::format("  {:<9} {:>3}  {:<18} {:<18} {:<18} {:<18} {}\n", "class", "n", "time median %",
+                                 "time worst %", "quiet median %", "batches median %", "within tolerances");
+  for (const ClassSummary& old : before.classes) {
+    const ClassSummary* now = find(after, old.experiment_class);
+    if (now == nullptr) continue;
+    text += fmt::format("  {:<9} {:>3}  {:<18} {:<18} {:<18} {:<18} {} -> {}\n", class_name(old.experiment_class),
+                        old.experiments, change(old.median_time_error, now->median_time_error),
+                        change(old.worst_time_error, now->worst_time_error),
+                        change(old.median_quiet_error, now->median_quiet_error),
+                        change(old.median_batches_error, now->median_batches_error), old.within, now->within);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& calibration) {
+  std::string text = fmt::format("fitted experiments: {}; mean error {:.1f} % -> {:.1f} % ({} evaluations)\n",
+                                 calibration.before.comparisons.size(), calibration.error_before,
+                                 calibration.error_after, calibration.evaluations);
+  text += table(calibration.before, calibration.after);
+  if (!calibration.holdout_before.comparisons.empty()) {
+    text +=
+        fmt::format("\nkept back: {}; mean error {:.1f} % -> {:.1f} %\n", calibration.holdout_before.comparisons.size(),
+                    calibration.holdout_error_before, calibration.holdout_error_after);
+    text += table(calibration.holdout_before, calibration.holdout_after);
+  }
+  std::size_t width = 9;
+  for (const FittedParameter& parameter : calibration.parameters) width = std::max(width, parameter.key.size());
+  text += fmt::format("\n{:<{}} {:>10} {:>10} {:>8}  points of error for a tenth more or less\n", "parameter", width,
+                      "old", "new", "change");
+  for (const FittedParameter& parameter : calibration.parameters) {
+    const double ratio =
+        parameter.before == 0
+            ? 0
+            : 100.0 * (static_cast<double>(parameter.after) / static_cast<double>(parameter.before) - 1);
+    text += fmt::format("{:<{}} {:>10} {:>10} {:>8}  {}\n", parameter.key, width, parameter.before, parameter.after,
+                        parameter.before == 0 ? "" : fmt::format("{:+.0f} %", ratio),
+                        parameter.determined()                ? fmt::format("{:.3f}", parameter.sensitivity)
+                        : parameter.after == parameter.before ? "none: these experiments do not tell"
+                                                              : "none: moved with the others");
+  }
+  return text;
+}
+
+}  // namespace uvmsim::validate
