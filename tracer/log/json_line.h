@@ -92,19 +92,22 @@ class JsonLine {
   void put_text(std::string_view value) {
     static constexpr char kHex[] = "0123456789abcdef";
     line_ += '"';
-    for (const char c : value) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        line_ += '\\';
-        line_ += c;
-      } else if (byte < 0x20) {
-        line_ += "\\u00";
+    std::size_t plain = 0;  // begin of what needs no escape; kernel names are long and need none
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(value[i]);
+      if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+      line_.append(value, plain, i - plain);
+      plain = i + 1;
+      line_ += '\\';
+      if (byte >= 0x20) {
+        line_ += value[i];
+      } else {
+        line_ += "u00";
         line_ += kHex[byte >> 4];
         line_ += kHex[byte & 15];
-      } else {
-        line_ += c;
       }
     }
+    line_.append(value, plain);
     line_ += '"';
   }
 
