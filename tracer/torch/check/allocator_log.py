@@ -5,7 +5,7 @@
     f TENSOR                           its memory may be used again
 
 Segments and tensors are numbered from 1 in order of appearance, streams from 0. Reads what small_training.py or a recipe
-left behind under tracer/torch/check/stub_injection.cpp; tests/layout/data/ holds some.
+left behind under stub_injection.cpp; tests/layout/data/ holds some.
 """
 
 import json
@@ -29,7 +29,9 @@ def main():
         elif kind == "tensor_alloc":
             tensor_count += 1
             tensors[va] = tensor_count
-            number, base = next((i, s) for i, (s, n) in enumerate(segments, 1) if s <= va < s + n)
+            inside = (i for i, (start, size) in enumerate(segments, 1) if start <= va < start + size)
+            number = next(inside)
+            base = segments[number - 1][0]
             print("a", tensor_count, event["bytes"], stream, number, va - base)
         elif kind == "tensor_free_done" and va in tensors:
             print("f", tensors.pop(va))

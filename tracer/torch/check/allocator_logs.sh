@@ -14,9 +14,15 @@ one() {  # name, script and options as one line
   local words
   read -ra words <<<"$2"
   mkdir -p "$work/$1"
-  UVMTRACE_LOG_DIR="$work/$1" timeout 120 python3 "workloads/recipes/${words[0]}" "${words[@]:1}" >"$work/$1.txt" 2>&1 &&
-    python3 tracer/torch/check/allocator_log.py "$work/$1/stub.jsonl" 2>>"$work/$1.txt" | python3 -c "$pack" >"$out/$1.txt.xz" ||
-    { echo "FAIL: $1"; tail -20 "$work/$1.txt"; return 1; }
+  if ! {
+    UVMTRACE_LOG_DIR="$work/$1" timeout 120 python3 "workloads/recipes/${words[0]}" "${words[@]:1}" &&
+      python3 tracer/torch/check/allocator_log.py "$work/$1/stub.jsonl" >"$work/$1.short"
+  } >"$work/$1.txt" 2>&1; then
+    echo "FAIL: $1"
+    tail -20 "$work/$1.txt"
+    return 1
+  fi
+  python3 -c "$pack" <"$work/$1.short" >"$out/$1.txt.xz"
   echo "PASS: $1"
   tail -1 "$work/$1.txt"
 }

@@ -7,13 +7,12 @@ trap 'rm -rf "$work"' EXIT
 g++ -std=c++20 -O2 -fPIC -shared -I. tracer/torch/check/stub_injection.cpp -o "$work/libstub.so" || exit 1
 export work
 one() {  # script and options
-  local name
+  local name command=(timeout 120 python3 "workloads/recipes/$1" "${@:2}")
   name=$(echo "$*" | tr -c 'a-z0-9\n' _)
   mkdir -p "$work/$name"
-  timeout 120 python3 workloads/recipes/"$@" >"$work/$name.plain" 2>"$work/$name.plain.err" ||
-    tail -20 "$work/$name.plain.err"
+  "${command[@]}" >"$work/$name.plain" 2>"$work/$name.plain.err" || tail -20 "$work/$name.plain.err"
   CUDA_INJECTION64_PATH="$work/libstub.so" XDG_CACHE_HOME="$work/cache" PYTHONPATH="$PWD/tracer/torch/site" \
-    UVMTRACE_LOG_DIR="$work/$name" UVMTRACE_TORCH_OPERATORS=1 timeout 120 python3 workloads/recipes/"$@" \
+    UVMTRACE_LOG_DIR="$work/$name" UVMTRACE_TORCH_OPERATORS=1 "${command[@]}" \
     >"$work/$name.observed" 2>"$work/$name.observed.err" || tail -20 "$work/$name.observed.err"
   {
     if [[ -s "$work/$name.plain" ]] && cmp -s "$work/$name.plain" "$work/$name.observed"; then
