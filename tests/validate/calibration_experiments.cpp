@@ -53,10 +53,10 @@ std::string strided(std::uint64_t mib, std::uint64_t stride, const char* mode) {
 std::string simulated_experiments(const config::SystemConfig& truth) {
   const std::string ordered = "ordered";
   std::string text;
-  for (const std::uint64_t stride : {1, 8, 16, 32, 40, 64, 128}) {
+  for (const std::uint64_t stride : {1u, 8u, 16u, 32u, 40u, 64u, 128u}) {
     text += measured(truth, fmt::format("read{}", stride), ordered, std::uint64_t{8}, true, strided(8, stride, "r"));
   }
-  for (const std::uint64_t stride : {16, 32, 64}) {
+  for (const std::uint64_t stride : {16u, 32u, 64u}) {
     text += measured(truth, fmt::format("write{}", stride), ordered, std::uint64_t{8}, false, strided(8, stride, "w"));
   }
   for (const int grid : {8, 16}) {

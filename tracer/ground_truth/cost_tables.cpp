@@ -65,7 +65,7 @@ void measure_calls(std::uint64_t bytes, ManagedBudget& budget, CallTimes& times)
 
 void print_calls(std::FILE* out, ManagedBudget& budget) {
   std::fprintf(out, "size_kb cudaMalloc cudaFree mallocManaged free_untouched free_touched first_touch_kernel (us)\n");
-  for (const std::uint64_t kib : {4, 64, 512, 2048, 8192, 65536, 524288}) {
+  for (const std::uint64_t kib : {4u, 64u, 512u, 2048u, 8192u, 65536u, 524288u}) {
     CallTimes times;
     const int repeats = kib <= 8192 ? 15 : 5;
     try {
@@ -156,7 +156,7 @@ void print_copies(std::FILE* out) {
   }
   CopyBuffers buffers(kLargest);
   std::fprintf(out, "size_kb h2d_GBps d2h_GBps bidir_GBps(sum)\n");
-  for (const std::uint64_t kib : {4, 16, 60, 64, 128, 252, 512, 1020, 2048, 8192, 65536, 262144}) {
+  for (const std::uint64_t kib : {4u, 16u, 60u, 64u, 128u, 252u, 512u, 1020u, 2048u, 8192u, 65536u, 262144u}) {
     const std::uint64_t bytes = kib * kKiB;
     std::fprintf(out, "%8llu %8.2f %8.2f %8.2f\n", static_cast<unsigned long long>(kib),
                  bandwidth(buffers, bytes, true, false), bandwidth(buffers, bytes, false, true),

@@ -73,10 +73,10 @@ class List {
   }
 
   void strided() {
-    for (const std::uint64_t stride : {1, 3, 8, 16, 32, 33, 40, 48, 64, 96, 128, 200, 512}) {
+    for (const std::uint64_t stride : {1u, 3u, 8u, 16u, 32u, 33u, 40u, 48u, 64u, 96u, 128u, 200u, 512u}) {
       touch_every(stride, false, add("seq_s" + text(stride) + "_r_host", Mode::kOrdered, 16 * kMiB, Data::kHost));
     }
-    for (const std::uint64_t stride : {1, 16, 32, 64, 512}) {
+    for (const std::uint64_t stride : {1u, 16u, 32u, 64u, 512u}) {
       touch_every(stride, true, add("seq_s" + text(stride) + "_w_unpop", Mode::kOrdered, 16 * kMiB, Data::kNowhere));
     }
     touch_every(16, true, add("seq_s16_w_host", Mode::kOrdered, 16 * kMiB, Data::kHost));
@@ -115,10 +115,11 @@ class List {
   }
 
   void sizes() {
-    for (const std::uint64_t kib : {4, 8, 60, 64, 100, 512, 1000, 1024, 1200, 2044, 2048, 2052, 3500, 5000}) {
+    for (const std::uint64_t kib :
+         {4u, 8u, 60u, 64u, 100u, 512u, 1000u, 1024u, 1200u, 2044u, 2048u, 2052u, 3500u, 5000u}) {
       touch_every(1, false, add("size" + text(kib) + "k_seq1_r_host", Mode::kOrdered, kib * kKiB, Data::kHost));
     }
-    for (const std::uint64_t kib : {64, 1200, 3500}) {
+    for (const std::uint64_t kib : {64u, 1200u, 3500u}) {
       touch_every(1, true, add("size" + text(kib) + "k_seq1_w_unpop", Mode::kOrdered, kib * kKiB, Data::kNowhere));
     }
   }
@@ -161,8 +162,8 @@ class List {
   }
 
   void parallel() {
-    for (const std::uint64_t seed : {80, 81}) {
-      for (const std::uint32_t threads : {1, 32, 256}) {
+    for (const std::uint64_t seed : {80u, 81u}) {
+      for (const std::uint32_t threads : {1u, 32u, 256u}) {
         Random random(options_.seed + seed);
         Experiment& experiment = add("par_rand4k_b" + text(threads) + "_seed" + text(options_.seed + seed),
                                      Mode::kParallel, 16 * kMiB, Data::kHost);
@@ -172,7 +173,7 @@ class List {
         for (const std::uint64_t page : pages) experiment.touches.push_back({page, false});
       }
     }
-    for (const std::uint32_t threads : {32, 256}) {
+    for (const std::uint32_t threads : {32u, 256u}) {
       Experiment& reads = add("par_seq4k_b" + text(threads), Mode::kParallel, 16 * kMiB, Data::kHost);
       reads.threads = threads;
       touch_every(1, false, reads);
@@ -188,7 +189,7 @@ class List {
   void streams() {
     // Few blocks, one per SM, eight per SM (those of the shipped file have 8, 132, 1056).
     const std::array<std::uint32_t, 3> grids = {8, options_.sm_count, 8 * options_.sm_count};
-    for (const std::uint64_t mib : {8, 64, 256}) {
+    for (const std::uint64_t mib : {8u, 64u, 256u}) {
       for (const std::uint32_t grid : grids) {
         // A read of 256 MB by many blocks makes more records than CUPTI's queue holds.
         if (mib < 256 || grid == 8) {
@@ -198,7 +199,7 @@ class List {
             grid;
       }
     }
-    for (const std::uint64_t mib : {24, 96}) {
+    for (const std::uint64_t mib : {24u, 96u}) {
       Experiment& sum =
           add("vadd_" + text(mib) + "m_g" + text(options_.sm_count), Mode::kVectorAdd, mib * kMiB, Data::kNowhere);
       sum.grid = options_.sm_count;
@@ -221,7 +222,7 @@ class List {
   }
 
   void prefetches() {
-    for (const std::uint64_t mib : {2, 16, 64}) {
+    for (const std::uint64_t mib : {2u, 16u, 64u}) {
       add("prefetch_gpu_" + text(mib) + "m", Mode::kPrefetch, mib * kMiB, Data::kHost);
       add("prefetch_back_" + text(mib) + "m", Mode::kPrefetchAndBack, mib * kMiB, Data::kHost);
     }
