@@ -4,8 +4,8 @@
     a TENSOR BYTES STREAM SEGMENT OFFSET
     f TENSOR                           its memory may be used again
 
-Segments and tensors are numbered from 1 in order of appearance, streams from 0. Reads what small_training.py or a recipe
-left behind under stub_injection.cpp; tests/layout/data/ holds some.
+Segments and tensors are numbered from 1 in order of appearance, streams from 0. Reads what small_training.py or a
+recipe left behind under stub_injection.cpp; tests/layout/data/ holds some.
 """
 
 import json

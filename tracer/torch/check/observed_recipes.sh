@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs recipes plainly and observed with operators under the stub, and compares what they print. Needs a GPU and PyTorch.
+# Runs recipes plainly and observed with operators under the stub, and compares what they print. Needs GPU and PyTorch.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 work=$(mktemp -d)
