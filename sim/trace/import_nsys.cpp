@@ -9,6 +9,7 @@
 #include "sim/common/units.h"
 #include "sim/trace/address_map.h"
 #include "sim/trace/kernel_names.h"
+#include "sim/trace/nsys_faults.h"
 #include "sim/trace/nsys_report.h"
 
 namespace uvmsim::trace {
@@ -16,53 +17,7 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::string_view kTool = "uvmsim trace import nsys, conversion 1";
-constexpr std::uint32_t kCauseFault = 2;
 constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
-
-struct AddressRange {
-  std::uint64_t begin = 0, end = 0;
-};
-
-// Sorted, overlapping and touching ones joined.
-std::vector<AddressRange> joined(std::vector<AddressRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  std::vector<AddressRange> out;
-  for (const AddressRange& range : ranges) {
-    if (!out.empty() && range.begin <= out.back().end) {
-      out.back().end = std::max(out.back().end, range.end);
-    } else {
-      out.push_back(range);
-    }
-  }
-  return out;
-}
-
-// What of `ranges` lies in none of `others`; both joined.
-std::vector<AddressRange> without(const std::vector<AddressRange>& ranges, const std::vector<AddressRange>& others) {
-  std::vector<AddressRange> out;
-  std::size_t next = 0;
-  for (AddressRange range : ranges) {
-    while (next < others.size() && others[next].end <= range.begin) ++next;
-    for (std::size_t i = next; i < others.size() && others[i].begin < range.end; ++i) {
-      if (others[i].begin > range.begin) out.push_back({range.begin, others[i].begin});
-      range.begin = std::max(range.begin, others[i].end);
-    }
-    if (range.begin < range.end) out.push_back(range);
-  }
-  return out;
-}
-
-AccessMode mode_of(std::uint32_t access) {
-  switch (access) {
-    case 1:
-    case 4:
-      return AccessMode::kRead;
-    case 2:
-      return AccessMode::kWrite;
-    default:
-      return AccessMode::kReadWrite;
-  }
-}
 
 CopyKind copy_kind(std::uint32_t kind) {
   switch (kind) {
@@ -81,12 +36,6 @@ CopyKind copy_kind(std::uint32_t kind) {
   }
 }
 
-// A page that a kernel is known to have touched.
-struct TouchedPages {
-  std::uint64_t address = 0, bytes = 0;
-  AccessMode mode = AccessMode::kRead;
-};
-
 }  // namespace
 
 class NsysImporter::State {
@@ -101,7 +50,9 @@ class NsysImporter::State {
     header.attributes = {{"accesses", "pages that faulted: a lower bound"},
                          {"durations", "recorded, less the time in which faults were served"}};
     sort_by_time();
-    attribute_faults();
+    faults_ = attribute_faults(report_);
+    summary.unattributed = faults_.unattributed;
+    summary.ambiguous = faults_.ambiguous;
     infer_objects();
     order();
   }
@@ -143,84 +94,9 @@ class NsysImporter::State {
     earlier(report_.cpu_faults);
   }
 
-  // Which running kernel an event belongs to. Events come by time.
-  class Running {
-   public:
-    explicit Running(const std::vector<NsysReport::Kernel>& kernels) : kernels_(kernels) {}
-    // The one that started first; kNone without any. `ambiguous`: another one ran too.
-    std::size_t at(std::int64_t time, bool& ambiguous) {
-      while (next_ < kernels_.size() && kernels_[next_].start <= time) running_.push_back(next_++);
-      while (!running_.empty() && kernels_[running_.front()].end < time) running_.pop_front();
-      ambiguous = running_.size() > 1 && kernels_[running_[1]].end >= time;
-      return running_.empty() ? kNone : running_.front();
-    }
-    static constexpr std::size_t kNone = SIZE_MAX;
-
-   private:
-    const std::vector<NsysReport::Kernel>& kernels_;
-    std::size_t next_ = 0;
-    std::deque<std::size_t> running_;  // by start
-  };
-
-  void attribute_faults() {
-    touched_.resize(report_.kernels.size());
-    served_.resize(report_.kernels.size());
-    std::vector<std::int64_t> served_until(report_.kernels.size(), 0);
-    const auto note = [this](std::size_t kernel, bool ambiguous, const TouchedPages& pages) {
-      if (kernel == Running::kNone) {
-        ++summary.unattributed;
-        return;
-      }
-      summary.ambiguous += ambiguous ? 1 : 0;
-      touched_[kernel].push_back(pages);
-    };
-    bool ambiguous = false;
-    Running during_faults(report_.kernels);
-    for (const NsysReport::Fault& fault : report_.gpu_faults) {
-      const std::size_t kernel = during_faults.at(fault.start, ambiguous);
-      note(kernel, ambiguous, {fault.address / kBasePageBytes * kBasePageBytes, kBasePageBytes, mode_of(fault.access)});
-      if (kernel == Running::kNone) continue;
-      const std::int64_t begin = std::max(fault.start, served_until[kernel]);
-      const std::int64_t end = std::min(fault.end, report_.kernels[kernel].end);
-      if (end > begin) {
-        served_[kernel] += end - begin;
-        served_until[kernel] = end;
-      }
-    }
-    Running during_copies(report_.kernels);
-    std::size_t batch = 0;  // the batch that was being served: the last one that began before
-    for (const NsysReport::Copy& copy : report_.copies) {
-      if (copy.kind != 11 || copy.cause != kCauseFault || copy.bytes == 0) continue;
-      while (batch < report_.gpu_faults.size() && report_.gpu_faults[batch].start <= copy.start) ++batch;
-      const AccessMode mode = batch == 0 ? AccessMode::kReadWrite : mode_of(report_.gpu_faults[batch - 1].access);
-      note(during_copies.at(copy.start, ambiguous), ambiguous, {copy.address, copy.bytes, mode});
-    }
-  }
-
   // Managed memory that only events speak of.
   void infer_objects() {
-    std::vector<AddressRange> named, seen;
-    for (const NsysReport::Memory& event : report_.memory) {
-      if (!event.free) named.push_back({event.address, event.address + event.bytes});
-    }
-    const auto see = [&seen](std::uint64_t address, std::uint64_t bytes) {
-      seen.push_back(
-          {address / kBlockBytes * kBlockBytes, (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes});
-    };
-    named = joined(std::move(named));
-    // Blocks that a named allocation shares are its own: events there are its neighbours' at most.
-    std::vector<AddressRange> blocks = named;
-    for (AddressRange& range : blocks) {
-      range.begin = range.begin / kBlockBytes * kBlockBytes;
-      range.end = (range.end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    }
-    for (const NsysReport::Copy& copy : report_.copies) {
-      if (copy.migration() && copy.bytes != 0) see(copy.address, copy.bytes);
-    }
-    for (const auto* faults : {&report_.gpu_faults, &report_.cpu_faults}) {
-      for (const NsysReport::Fault& fault : *faults) see(fault.address, 1);
-    }
-    for (const AddressRange& range : without(joined(std::move(seen)), joined(std::move(blocks)))) {
+    for (const AddressRange& range : unnamed_memory(report_)) {
       allocate(range.begin, range.end - range.begin, ObjectKind::kManaged, 0);
       ++summary.inferred_objects;
     }
@@ -356,10 +232,10 @@ class NsysImporter::State {
     out.shared_bytes_per_block = in.shared_bytes;
     out.host_gap_ns = host_gap(step);
     const std::int64_t recorded = in.end - in.start;
-    out.duration_ns = std::max(recorded - served_[step.index], std::min(recorded, kShortestKernelNs));
+    out.duration_ns = std::max(recorded - faults_.served_ns[step.index], std::min(recorded, kShortestKernelNs));
     out.distribution = distribution_by_name(out.name);
     AccessSet set;
-    for (const TouchedPages& pages : touched_[step.index]) {
+    for (const TouchedPages& pages : faults_.touched[step.index]) {
       if (live_.add_accesses(pages.address, pages.bytes, pages.mode, kQuantumBytes, set) == pages.bytes) {
         ++summary.outside;
       }
@@ -436,8 +312,7 @@ class NsysImporter::State {
   NsysReport report_;
   NsysImportOptions options_;
   std::int64_t origin_ = 0;
-  std::vector<std::vector<TouchedPages>> touched_;  // by kernel
-  std::vector<std::int64_t> served_;                // ns of each kernel in which a fault batch was served
+  KernelFaults faults_;
   std::vector<Step> steps_;
   std::unordered_map<std::size_t, bool> blocking_;  // copies; only looked up
   std::size_t step_ = 0, fault_base_ = 0;

@@ -1,0 +1,33 @@
+// What the driver's events in an Nsight Systems report say about kernels and memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/trace/nsys_report.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+// Pages that a kernel is known to have touched.
+struct TouchedPages {
+  std::uint64_t address = 0, bytes = 0;
+  AccessMode mode = AccessMode::kRead;
+};
+
+struct KernelFaults {
+  std::vector<std::vector<TouchedPages>> touched;  // by kernel
+  std::vector<std::int64_t> served_ns;             // of each kernel: time in which a fault batch was being served
+  std::uint64_t unattributed = 0;                  // faults and migrations for them outside of every kernel
+  std::uint64_t ambiguous = 0;                     // where kernels overlapped; they went to the one that started first
+};
+// Kernels, copies and faults must be sorted by their start.
+KernelFaults attribute_faults(const NsysReport& report);
+
+struct AddressRange {
+  std::uint64_t begin = 0, end = 0;
+};
+// Whole 2 MB blocks, ascending and joined, in which unified-memory events lie but no allocation of the report.
+std::vector<AddressRange> unnamed_memory(const NsysReport& report);
+
+}  // namespace uvmsim::trace
