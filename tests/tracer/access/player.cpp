@@ -77,13 +77,13 @@ void Player::mark_range(Marks* marks, std::uint64_t va, std::uint64_t bytes, std
   if (marks != nullptr) mark<HostMachine>(marks, va, bytes, mode, block);
 }
 
-Sanitizer_LaunchData Player::launch_data(const std::string& name, std::uint64_t module, std::uint64_t stream,
+Sanitizer_LaunchData Player::launch_data(const char* name, std::uint64_t module, std::uint64_t stream,
                                          std::uint32_t blocks) {
   Sanitizer_LaunchData data{};
   data.context = kContext;
   data.stream = handle<CUstream>(stream);
   data.module = handle<CUmodule>(module);
-  data.functionName = name.c_str();
+  data.functionName = name;
   data.gridDim_x = blocks;
   data.gridDim_y = data.gridDim_z = 1;
   data.blockDim_x = 128;
@@ -95,7 +95,7 @@ void Player::launch(const std::string& name, std::uint64_t module, std::uint64_t
                     const Kernel& kernel) {
   const params::Launch parameters{nullptr, {blocks, 1, 1}, {128, 1, 1}, 64, handle<CUstream>(stream), nullptr};
   call(307, &parameters, [&] {
-    const Sanitizer_LaunchData data = launch_data(name, module, stream, blocks);
+    const Sanitizer_LaunchData data = launch_data(name.c_str(), module, stream, blocks);
     callback(SANITIZER_CB_DOMAIN_LAUNCH, SANITIZER_CBID_LAUNCH_BEGIN, &data);
     kernel(take_marks());
     callback(SANITIZER_CB_DOMAIN_LAUNCH, SANITIZER_CBID_LAUNCH_END, &data);

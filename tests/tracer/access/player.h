@@ -40,7 +40,7 @@ class Player {
 
  private:
   void callback(Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data);
-  static Sanitizer_LaunchData launch_data(const std::string& name, std::uint64_t module, std::uint64_t stream,
+  static Sanitizer_LaunchData launch_data(const char* name, std::uint64_t module, std::uint64_t stream,
                                           std::uint32_t blocks);
   // What the pass gave the launch that this thread announced last.
   Marks* take_marks() { return static_cast<Marks*>(const_cast<void*>(take_launch_data_())); }
