@@ -14,11 +14,13 @@ struct Slices {
       : blocks(grid_blocks == 0 ? 1 : grid_blocks),
         count(blocks < wanted ? static_cast<std::uint32_t>(blocks) : wanted) {}
 
-  // The high 64 bits of block * factor are the slice; exact below 2^32 blocks. 0 when each block is a slice.
+  // The high 64 bits of block * factor are the slice: exact below 2^32 blocks, beyond it a block at a slice's edge may
+  // count for its neighbour. 0 when each block is a slice.
   std::uint64_t factor() const {
     if (count == 0 || count == blocks) return 0;
     __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>(((static_cast<Wide>(count) << 64) + blocks - 1) / blocks);
+    const Wide round_up = blocks >> 32 == 0 ? blocks - 1 : 0;  // rounding up is never a slice too many only up to there
+    return static_cast<std::uint64_t>(((static_cast<Wide>(count) << 64) + round_up) / blocks);
   }
   // The first block of slice k; first_block(count) is the number of blocks.
   std::uint64_t first_block(std::uint32_t k) const {

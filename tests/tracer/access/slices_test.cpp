@@ -46,6 +46,17 @@ TEST(Slices, AreExactAtTheirEdgesInHugeGrids) {
   }
 }
 
+TEST(Slices, StayInBoundsInTheLargestGrids) {
+  for (const std::uint64_t blocks : {1ULL << 32, (1ULL << 40) + 12345, 2147483647ULL * 65535 * 65535}) {
+    for (const std::uint32_t wanted : {3U, 16U, 64U}) {
+      const Slices slices(blocks, wanted);
+      EXPECT_LT(slice_of(slices, blocks - 1), wanted);
+      EXPECT_GE(slice_of(slices, blocks - 1) + 1, wanted - 1);
+      EXPECT_EQ(slice_of(slices, 0), 0U);
+    }
+  }
+}
+
 TEST(Slices, CoverTheGridWithoutGaps) {
   for (const std::uint64_t blocks : {1ULL, 5ULL, 16ULL, 1000ULL, 1537ULL}) {
     const Slices slices(blocks, 16);
