@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/trace/kernel_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/packed.h"
@@ -166,45 +167,6 @@ struct ProtobufDecoder::State {
       kernel.touches.push_back({slot, quantum, mode});
     }
   }
-  void get_order(const proto::Kernel& in, Kernel& kernel) {
-    const int slots = in.order_slots_size();
-    if (slots != 0 && slots != in.order_size()) {
-      throw_input_error("an order of {} units with {} slots", in.order_size(), slots);
-    }
-    last_touch.assign(kernel.accesses.size(), 0);
-    kernel.order.reserve(static_cast<std::size_t>(in.order_size()));
-    for (int i = 0; i < in.order_size(); ++i) {
-      const std::uint32_t slot = slots == 0 ? 0 : in.order_slots(i);
-      if (slot >= last_touch.size()) {
-        throw_input_error("the order names slot {}, but the kernel has {} accesses", slot, last_touch.size());
-      }
-      // Wraps for hostile numbers; check_shape bounds the result.
-      last_touch[slot] += static_cast<std::uint64_t>(unzigzag(in.order(i)));
-      kernel.order.push_back({slot, last_touch[slot]});
-    }
-  }
-  static void get_counts(const proto::Kernel& in, Kernel& kernel) {
-    if (in.unit_counts_size() > in.access_objects_size() || in.unit_gaps_size() != in.unit_values_size()) {
-      throw_input_error("{} lists of counts for {} accesses, {} units with {} counts", in.unit_counts_size(),
-                        in.access_objects_size(), in.unit_gaps_size(), in.unit_values_size());
-    }
-    int next = 0;
-    kernel.counts.reserve(static_cast<std::size_t>(in.unit_gaps_size()));
-    for (int slot = 0; slot < in.unit_counts_size(); ++slot) {
-      if (in.unit_counts(slot) > static_cast<std::uint32_t>(in.unit_gaps_size() - next)) {
-        throw_input_error("{} counts where {} are left", in.unit_counts(slot), in.unit_gaps_size() - next);
-      }
-      std::uint64_t unit = 0;
-      for (std::uint32_t i = 0; i < in.unit_counts(slot); ++i, ++next) {
-        unit += in.unit_gaps(next);
-        kernel.counts.push_back({static_cast<std::uint32_t>(slot), unit, in.unit_values(next)});
-        ++unit;
-      }
-    }
-    if (next != in.unit_gaps_size()) {
-      throw_input_error("{} counts more than their lists say", in.unit_gaps_size() - next);
-    }
-  }
   void get(const proto::Kernel& in, Kernel& kernel) {
     kernel.name = string(in.name());
     kernel.stream = in.stream();
@@ -230,28 +192,10 @@ struct ProtobufDecoder::State {
     }
     extents.finish();
     get_touches(in, kernel);
-    kernel.phases.resize(static_cast<std::size_t>(in.phases_size()));
-    for (int i = 0; i < in.phases_size(); ++i) {
-      get(in.phases(i), kernel.phases[static_cast<std::size_t>(i)]);
-    }
+    get_phases(in, kernel);
     kernel.unknown_accesses = in.unknown_accesses();
     get_order(in, kernel);
     get_counts(in, kernel);
-  }
-  static void get(const proto::Phase& in, Phase& phase) {
-    if (in.slots_size() != in.extent_counts_size()) {
-      throw_input_error("a phase of {} slots with {} lists of extents", in.slots_size(), in.extent_counts_size());
-    }
-    phase.first_block = in.first_block();
-    phase.block_count = in.block_count();
-    phase.accesses.resize(static_cast<std::size_t>(in.slots_size()));
-    ExtentUnpacker extents(in.extents());
-    for (int i = 0; i < in.slots_size(); ++i) {
-      PhaseAccess& access = phase.accesses[static_cast<std::size_t>(i)];
-      access.slot = in.slots(i);
-      extents.take(in.extent_counts(i), access.extents);
-    }
-    extents.finish();
   }
 
   void get(const proto::Memcpy& in, Memcpy& copy) const {

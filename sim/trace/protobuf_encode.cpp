@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/trace/kernel_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/packed.h"
@@ -92,38 +93,6 @@ struct ProtobufEncoder::State {
       }
     }
   }
-  void put_order(const Kernel& kernel, proto::Kernel& out) {
-    last_touch.assign(kernel.accesses.size(), 0);
-    bool one_slot = true;
-    for (const FirstTouch& touch : kernel.order) {
-      std::uint64_t& last = last_touch[touch.slot];
-      out.add_order(zigzag(static_cast<std::int64_t>(touch.unit) - static_cast<std::int64_t>(last)));
-      last = touch.unit;
-      one_slot = one_slot && touch.slot == 0;
-    }
-    if (!one_slot) {
-      for (const FirstTouch& touch : kernel.order) {
-        out.add_order_slots(touch.slot);
-      }
-    }
-  }
-  // They ascend (shape.h).
-  static void put_counts(const Kernel& kernel, proto::Kernel& out) {
-    if (kernel.counts.empty()) {
-      return;
-    }
-    out.mutable_unit_counts()->Resize(static_cast<int>(kernel.accesses.size()), 0);
-    std::uint64_t next = 0;
-    std::uint32_t slot = 0;
-    for (const UnitCount& item : kernel.counts) {
-      next = item.slot == slot ? next : 0;
-      slot = item.slot;
-      out.add_unit_gaps(item.unit - next);
-      out.add_unit_values(item.count);
-      out.set_unit_counts(static_cast<int>(slot), out.unit_counts(static_cast<int>(slot)) + 1);
-      next = item.unit + 1;
-    }
-  }
   void put(const Kernel& kernel) {
     auto& out = *entry->mutable_kernel();
     out.set_name(string_number(kernel.name));
@@ -144,16 +113,7 @@ struct ProtobufEncoder::State {
       pack_extents(access.extents, *out.mutable_extents());
     }
     put_touches(kernel, out);
-    for (const Phase& phase : kernel.phases) {
-      auto& item = *out.add_phases();
-      item.set_first_block(phase.first_block);
-      item.set_block_count(phase.block_count);
-      for (const PhaseAccess& access : phase.accesses) {
-        item.add_slots(access.slot);
-        item.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
-        pack_extents(access.extents, *item.mutable_extents());
-      }
-    }
+    put_phases(kernel, out);
     out.set_unknown_accesses(kernel.unknown_accesses);
     put_order(kernel, out);
     put_counts(kernel, out);

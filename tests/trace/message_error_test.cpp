@@ -45,6 +45,9 @@ std::string about(const std::string& content) {
   return message_of([&] { decode(compress(content)); });
 }
 std::string about_kernel(const std::string& fields) { return about(header() + kernel(fields) + end(1)); }
+bool is_kernel(const std::string& fields) {
+  return decode(compress(header() + kernel(fields) + end(1))).records.size() == 1;
+}
 
 TEST(MessageErrors, TheHandMadeFormIsRight) {
   const Trace trace = decode(compress(header() + message(bytes(1, "name") + bytes(kKernelField, number(1, 1))) +
@@ -136,6 +139,72 @@ TEST(MessageErrors, Phases) {
   const std::string access = packed(13, {1}) + packed(14, {1}) + packed(15, {1, 4});
   EXPECT_THAT(about_kernel(access + bytes(18, packed(3, {0}))), HasSubstr("a phase of 1 slots with 0 lists"));
   EXPECT_THAT(about_kernel(access + bytes(18, packed(3, {1}) + packed(4, {0}))), HasSubstr("phase 0 names slot 1"));
+}
+
+// Extents of a phase that are named by their place in the kernel's list.
+TEST(MessageErrors, SharedExtents) {
+  const std::string access = packed(13, {1}) + packed(14, {3}) + packed(15, {1, 4, 9, 4, 9, 4});
+  const auto fields = [&](std::uint64_t slot, std::uint64_t total, const std::vector<std::uint64_t>& share_counts,
+                          const std::vector<std::uint64_t>& shares, const std::vector<std::uint64_t>& rest) {
+    return access + bytes(18, number(2, 1) + packed(3, {slot}) + packed(4, {total}) + packed(5, rest) +
+                                  packed(6, share_counts) + packed(7, shares));
+  };
+  const auto phase = [&](const auto&... parts) { return about_kernel(fields(parts...)); };
+  using List = std::vector<std::uint64_t>;
+  EXPECT_TRUE(is_kernel(fields(0, 2, {1}, {1, 2}, {})));
+  EXPECT_TRUE(is_kernel(fields(0, 3, {1}, {1, 2}, {1, 1})));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1, 1}, List{1, 2}, List{}),
+              HasSubstr("1 lists of extents and 2 of shares"));
+  EXPECT_THAT(phase(std::uint64_t{1}, std::uint64_t{2}, List{1}, List{1, 2}, List{}), HasSubstr("names slot 1"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1}, List{1, 3}, List{}),
+              HasSubstr("beyond the 3 of slot 0"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1}, List{4294967295, 1}, List{}),
+              HasSubstr("beyond the 3 of slot 0"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1}, List{0, 4294967295}, List{}),
+              HasSubstr("beyond the 3 of slot 0"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{2}, List{0, 2, 1}, List{}),
+              HasSubstr("2 shares where 3 numbers are left"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{1}, List{1}, List{0, 2}, List{}),
+              HasSubstr("shares of 2 extents in a list of 1"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{3}, List{1}, List{0, 2}, List{}),
+              HasSubstr("1 extents where 0 are left"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1}, List{0, 2, 5, 5}, List{}),
+              HasSubstr("2 numbers of shares more"));
+  EXPECT_THAT(phase(std::uint64_t{0}, std::uint64_t{2}, List{1}, List{0, 1}, List{1, 1}),
+              HasSubstr("inside or before the one that ends"));
+}
+
+// A few bytes must not become gigabytes: every phase names all of the kernel's extents again.
+TEST(MessageErrors, SharedExtentsHaveALimit) {
+  constexpr std::uint64_t kExtents = 100000;
+  std::vector<std::uint64_t> extents;
+  for (std::uint64_t i = 0; i < kExtents; ++i) extents.insert(extents.end(), {1 << 2 | 1, 1});
+  std::string fields = packed(4, {1000}) + packed(13, {1}) + packed(14, {kExtents}) + packed(15, extents);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    fields += bytes(18, number(1, i) + number(2, 1) + packed(3, {0}) + packed(4, {kExtents}) + packed(6, {1}) +
+                            packed(7, {0, kExtents}));
+  }
+  EXPECT_THAT(about_kernel(fields), HasSubstr("too many"));
+}
+
+TEST(MessageErrors, OrderAndCounts) {
+  const std::string access = packed(13, {1}) + packed(14, {1}) + packed(15, {1, 4});
+  EXPECT_TRUE(is_kernel(access + packed(20, {2, 4})));
+  EXPECT_THAT(about_kernel(packed(20, {2})), HasSubstr("the order names slot 0"));
+  EXPECT_THAT(about_kernel(access + packed(20, {2}) + packed(21, {0, 0})), HasSubstr("1 units with 2 slots"));
+  EXPECT_THAT(about_kernel(access + packed(20, {1})), HasSubstr("order 0 at unit"));
+  EXPECT_TRUE(is_kernel(access + packed(22, {1}) + packed(23, {5}) + packed(24, {7})));
+  EXPECT_THAT(about_kernel(access + packed(22, {1, 1}) + packed(23, {5, 5}) + packed(24, {7, 7})),
+              HasSubstr("2 lists of counts for 1 accesses"));
+  EXPECT_THAT(about_kernel(access + packed(22, {1}) + packed(23, {5}) + packed(24, {7, 7})),
+              HasSubstr("with 2 counts"));
+  EXPECT_THAT(about_kernel(access + packed(22, {2}) + packed(23, {5}) + packed(24, {7})),
+              HasSubstr("2 counts where 1"));
+  EXPECT_THAT(about_kernel(access + packed(23, {5}) + packed(24, {7})), HasSubstr("1 counts more"));
+  EXPECT_THAT(about_kernel(access + packed(22, {2}) + packed(23, {5, UINT64_MAX - 5}) + packed(24, {7, 7})),
+              HasSubstr("does not lie above"));
+  EXPECT_THAT(about_kernel(access + packed(22, {1}) + packed(23, {UINT64_MAX}) + packed(24, {7})),
+              HasSubstr("at unit"));
 }
 
 TEST(MessageErrors, FramesAndRecordsHaveLimits) {

@@ -123,5 +123,52 @@ TEST(RoundTrip, ReadingReusesOneRecordWithoutLeftovers) {
   expect_same(trace, decode(encode(trace, TraceFormat::kUvmt)));
 }
 
+// Phases that repeat the kernel's own extents name them, whatever else they hold.
+TEST(RoundTrip, PhasesOfManyExtents) {
+  Random random(11);
+  for (int round = 0; round < 50; ++round) {
+    Kernel kernel;
+    kernel.accesses.resize(1 + random.below(3));
+    for (ObjectAccess& access : kernel.accesses) {
+      std::uint64_t end = 0;
+      for (std::uint64_t n = random.below(200); n > 0; --n) {
+        const std::uint64_t first = end + random.below(9), count = 1 + random.below(9);
+        access.extents.push_back({first, count, static_cast<AccessMode>(1 + random.below(3))});
+        end = first + count;
+      }
+    }
+    for (std::uint64_t n = random.below(6); n > 0; --n) {
+      Phase& phase = kernel.phases.emplace_back();
+      for (std::uint32_t slot = 0; slot < kernel.accesses.size(); ++slot) {
+        PhaseAccess& access = phase.accesses.emplace_back();
+        access.slot = slot;
+        for (Extent extent : kernel.accesses[slot].extents) {
+          const std::uint64_t choice = random.below(8);
+          if (choice == 0) continue;
+          if (choice == 1) extent.mode = AccessMode::kRead;
+          if (choice == 2) extent.count = 1;
+          access.extents.push_back(extent);
+        }
+      }
+    }
+    for (const TraceFormat format : {TraceFormat::kUvmt, TraceFormat::kJsonLines}) {
+      EXPECT_TRUE(same(decode(encode({sample_header(), {kernel}}, format)).records.at(0), Record(kernel))) << round;
+    }
+  }
+}
+
+TEST(RoundTrip, RepeatedExtentsAreCheap) {
+  Kernel kernel;
+  kernel.accesses.resize(1);
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    kernel.accesses[0].extents.push_back({3 * i + i % 2, 1, AccessMode::kRead});
+  }
+  const std::size_t once = decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size();
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    kernel.phases.push_back({i, 1, {{0, kernel.accesses[0].extents}}});
+  }
+  EXPECT_LT(decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size(), once + 16 * 30);
+}
+
 }  // namespace
 }  // namespace uvmsim::trace

@@ -70,6 +70,7 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
        "launches load operands in a way that cannot be instrumented; they take them from elsewhere");
   line(merge.untimed, "launches have no times: the profiler lost their records");
   line(merge.lost_quanta, "touched quanta belong to memory that the timing pass does not have: counted as unknown");
+  line(merge.coarsened, "kernels are too scattered for a record: they have fewer phases, or gaps closed");
   line(merge.unplaced_calls, "sets and hints name unknown memory: left out");
   line(merge.unmatched_memory, "allocations of the access pass have no partner in the timing pass");
   line(merge.repairs, "allocations or frees contradict earlier ones: the later ones were believed");

@@ -12,6 +12,7 @@
 #include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
 #include "tracer/merge/coverage.h"
+#include "tracer/merge/limit_size.h"
 #include "tracer/merge/match.h"
 #include "tracer/merge/timing_pass.h"
 
@@ -172,6 +173,7 @@ class Merger::State {
     if (may_use_tensor_copies(kernel.name)) {
       add_given(pass, event, number, seen, std::move(touched), kernel, take);
     }
+    summary.coarsened += limit_size(kernel) ? 1 : 0;
     const bool by_name = kernel.phases.empty() && !(seen->linear && kernel.coverage == trace::Coverage::kInstrumented);
     kernel.distribution = by_name ? trace::distribution_by_name(kernel.name) : trace::Distribution::kBlockLinear;
   }

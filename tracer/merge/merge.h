@@ -24,6 +24,7 @@ struct MergeSummary {
   std::uint64_t untimed = 0;           // without a record of the GPU's side: duration 0
   std::uint64_t tensor_copies = 0;     // instrumented, but operands were missed: taken from elsewhere
   std::uint64_t lost_quanta = 0;       // touched in the access pass, of memory that the timing pass does not have then
+  std::uint64_t coarsened = 0;         // too scattered for a record: fewer phases, or gaps closed
   std::uint64_t unplaced_calls = 0;    // copies, sets and hints of memory that is not known: left out
   std::uint64_t repairs = 0;           // allocations and frees that contradict those before (both passes)
   std::uint64_t unmatched_memory = 0;  // allocations of the access pass without a partner

@@ -74,18 +74,16 @@ void cover_accesses(ResolvedLaunch& launch) {
   std::vector<std::vector<trace::Extent>> covered(launch.slots.size());
   for (const SlotPhase& phase : launch.phases) {
     for (const trace::PhaseAccess& access : phase.accesses) {
-      std::vector<trace::Extent>& all = covered[access.slot];
-      all.insert(all.end(), access.extents.begin(), access.extents.end());
+      covered[access.slot] = unite(covered[access.slot], access.extents);
     }
   }
   auto& first = launch.phases.front().accesses;
   for (std::uint32_t slot = 0; slot < launch.slots.size(); ++slot) {
-    std::sort(covered[slot].begin(), covered[slot].end(),
-              [](const trace::Extent& a, const trace::Extent& b) { return a.first < b.first; });
-    normalize(covered[slot]);
     std::vector<trace::Extent> missing;
     for (const trace::AccessMode mode : kModes) {
-      subtract(only(launch.slots[slot].extents, mode), only(covered[slot], mode), missing);
+      std::vector<trace::Extent> of_mode;
+      subtract(only(launch.slots[slot].extents, mode), only(covered[slot], mode), of_mode);
+      missing = unite(missing, of_mode);
     }
     if (missing.empty()) {
       continue;
@@ -94,10 +92,7 @@ void cover_accesses(ResolvedLaunch& launch) {
         std::lower_bound(first.begin(), first.end(), slot,
                          [](const trace::PhaseAccess& a, std::uint32_t wanted) { return a.slot < wanted; });
     auto& access = place != first.end() && place->slot == slot ? *place : *first.insert(place, {slot, {}});
-    access.extents.insert(access.extents.end(), missing.begin(), missing.end());
-    std::sort(access.extents.begin(), access.extents.end(),
-              [](const trace::Extent& a, const trace::Extent& b) { return a.first < b.first; });
-    normalize(access.extents);
+    access.extents = unite(access.extents, missing);
   }
 }
 

@@ -211,6 +211,37 @@ void normalize(std::vector<trace::Extent>& extents) {
   }
 }
 
+std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std::vector<trace::Extent>& b) {
+  std::vector<trace::Extent> out;
+  out.reserve(std::max(a.size(), b.size()));
+  std::uint64_t at = 0;  // below it all is done
+  for (auto i = a.begin(), j = b.begin();;) {
+    while (i != a.end() && i->first + i->count <= at) {
+      ++i;
+    }
+    while (j != b.end() && j->first + j->count <= at) {
+      ++j;
+    }
+    if (i == a.end() && j == b.end()) {
+      return out;
+    }
+    const std::uint64_t i_begin = i == a.end() ? UINT64_MAX : std::max(i->first, at);
+    const std::uint64_t j_begin = j == b.end() ? UINT64_MAX : std::max(j->first, at);
+    const std::uint64_t begin = std::min(i_begin, j_begin);
+    const std::uint64_t i_border = i_begin == begin ? i->first + i->count : i_begin;
+    const std::uint64_t j_border = j_begin == begin ? j->first + j->count : j_begin;
+    const unsigned mode = (i_begin == begin ? static_cast<unsigned>(i->mode) : 0u) |
+                          (j_begin == begin ? static_cast<unsigned>(j->mode) : 0u);
+    at = std::min(i_border, j_border);
+    if (!out.empty() && out.back().first + out.back().count == begin &&
+        out.back().mode == static_cast<trace::AccessMode>(mode)) {
+      out.back().count = at - out.back().first;
+    } else {
+      out.push_back({begin, at - begin, static_cast<trace::AccessMode>(mode)});
+    }
+  }
+}
+
 ResolvedLaunch resolve(const Launch& launch, const World& world) {
   ResolvedLaunch out;
   out.patched = launch.patched;

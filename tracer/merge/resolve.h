@@ -32,6 +32,9 @@ struct ResolvedLaunch {
 // Sorts, joins and where they overlap unites the modes.
 void normalize(std::vector<trace::Extent>& extents);
 
+// Both lists ascend and do not overlap in themselves; neither does the result, in the modes of both.
+std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std::vector<trace::Extent>& b);
+
 // Everything of the launch at the present moment of its pass.
 ResolvedLaunch resolve(const Launch& launch, const World& world);
 

@@ -1,0 +1,15 @@
+// Keeps a kernel with scattered accesses below what a record of a trace may hold.
+#pragma once
+
+#include "sim/trace/record.h"
+
+namespace uvmtrace {
+
+// Joins neighbouring phases in pairs until the rest fits (a single one is dropped), then closes gaps in the accesses,
+// the smallest first. Returns false when nothing had to be done.
+bool limit_size(uvmsim::trace::Kernel& kernel);
+
+// The same with other limits, for tests: bytes of lists in the file, extents of phases in memory.
+bool limit_size(uvmsim::trace::Kernel& kernel, std::size_t max_bytes, std::size_t max_phase_extents);
+
+}  // namespace uvmtrace
