@@ -8,17 +8,20 @@ void Allocations::tell(const Change& change) {
   for (std::vector<Change>& reader : readers_) reader.push_back(change);
 }
 
-void Allocations::add(const Allocation& allocation) {
-  if (allocation.bytes == 0 || allocation.va + allocation.bytes < allocation.va) return;
+std::vector<Allocation> Allocations::add(const Allocation& allocation) {
+  std::vector<Allocation> replaced;
+  if (allocation.bytes == 0 || allocation.va + allocation.bytes < allocation.va) return replaced;
   const std::lock_guard lock(mutex_);
   auto next = live_.lower_bound(allocation.va);
   if (next != live_.begin() && std::prev(next)->second.va + std::prev(next)->second.bytes > allocation.va) --next;
   while (next != live_.end() && next->first < allocation.va + allocation.bytes) {
     tell({next->second.va, next->second.bytes, false});
+    replaced.push_back(next->second);
     next = live_.erase(next);
   }
   live_.emplace(allocation.va, allocation);
   tell({allocation.va, allocation.bytes, true});
+  return replaced;
 }
 
 std::optional<Allocation> Allocations::remove(std::uint64_t va) {

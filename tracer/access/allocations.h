@@ -28,8 +28,8 @@ struct Change {
 
 class Allocations {
  public:
-  // A range that overlaps a live one replaces it: the program freed that without our seeing it.
-  void add(const Allocation& allocation);
+  // What it overlaps is replaced and returned: the program freed that without our seeing it.
+  std::vector<Allocation> add(const Allocation& allocation);
   // What was at exactly this address.
   std::optional<Allocation> remove(std::uint64_t va);
   // The live allocation that contains the address.

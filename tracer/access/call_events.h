@@ -17,6 +17,8 @@ namespace uvmtrace::access {
 
 // memory_events.cpp. Allocations when the call has returned, frees when it begins.
 void on_allocated(Call call, const void* parameters, Allocations& allocations);
+// The program asked where a `__device__` variable is.
+void on_module_global(const void* parameters, Allocations& allocations);
 bool on_free(Call call, const void* parameters, Allocations& allocations);
 // Writes `alloc` and `free` of memory that came some other way too; `stream` null: not of a pool.
 void write_allocation(Allocations& allocations, const Allocation& allocation, const CUstream* stream = nullptr);

@@ -39,6 +39,7 @@ constexpr CallEntry kCalls[] = {
     {309, Call::kProfilerStop}, {495, Call::kBeginCapture}, {496, Call::kBeginCapture}, {539, Call::kBeginCapture},
     {540, Call::kBeginCapture}, {720, Call::kBeginCapture}, {721, Call::kBeginCapture}, {497, Call::kEndCapture},
     {498, Call::kEndCapture},
+    {241, Call::kModuleGlobal}, {684, Call::kModuleGlobal}, {685, Call::kModuleGlobal},
 };
 // clang-format on
 

@@ -54,6 +54,7 @@ enum class Call : std::uint8_t {
   kProfilerStop,
   kBeginCapture,
   kEndCapture,
+  kModuleGlobal,
 };
 
 struct CallEntry {

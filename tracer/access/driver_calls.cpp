@@ -67,6 +67,7 @@ CallEffect on_exit(const CallEntry& entry, const DriverCall& call, Allocations& 
     if (allocation_depth() > 0) --allocation_depth();
     if (good && !is_captured(entry, call.parameters)) on_allocated(entry.call, call.parameters, allocations);
   }
+  if (entry.call == Call::kModuleGlobal && good) on_module_global(call.parameters, allocations);
   if (entry.call == Call::kEndCapture || (entry.call == Call::kBeginCapture && !good)) count_captures(-1);
   if (!launches(entry.call)) return CallEffect::kNone;
   pending_launch() = {};

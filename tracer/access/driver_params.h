@@ -24,6 +24,7 @@ struct AllocAsync { CUdeviceptr* pointer; std::size_t bytes; CUstream stream; };
 struct AllocFromPool { CUdeviceptr* pointer; std::size_t bytes; CUmemoryPool pool; CUstream stream; };
 struct AllocHost { void** pointer; std::size_t bytes; };
 struct HostRegister { void* pointer; std::size_t bytes; unsigned flags; };
+struct ModuleGlobal { CUdeviceptr* pointer; std::size_t* bytes; };  // then the module or library, and the name
 struct Free { CUdeviceptr pointer; };
 struct FreeAsync { CUdeviceptr pointer; CUstream stream; };
 struct FreeHost { void* pointer; };

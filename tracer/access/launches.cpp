@@ -110,21 +110,22 @@ bool Launches::prepare(Context& context, Sanitizer_StreamHandle stream) {
   return true;
 }
 
-bool Launches::give_marks(Context& context, MarkSet& set, const Sanitizer_LaunchData& launch,
-                          const LaunchFacts& facts) {
+bool Launches::begin_marks(Context& context, MarkSet& set, const LaunchFacts& facts, Sanitizer_StreamHandle stream) {
   const std::uint64_t blocks = std::uint64_t{facts.grid[0]} * facts.grid[1] * facts.grid[2];
   std::string why;
-  if (!set.begin(context.table, context.chunks.size(), Slices(blocks, options_.phases), launch.hStream, why)) {
-    fail(context, why);
-    return false;
+  if (set.begin(context.table, context.chunks.size(), Slices(blocks, options_.phases), stream, why)) return true;
+  fail(context, why);
+  return false;
+}
+
+bool Launches::give_user_data(Context& context, const Sanitizer_LaunchData& launch, const void* data) {
+  std::string why;
+  if (succeeded(sanitizer().sanitizerSetLaunchCallbackData(launch.hLaunch, launch.function, launch.hStream, data),
+                "a launch cannot be recorded", why)) {
+    return true;
   }
-  const SanitizerResult result =
-      sanitizer().sanitizerSetLaunchCallbackData(launch.hLaunch, launch.function, launch.hStream, set.device_address());
-  if (result != SANITIZER_SUCCESS) {
-    fail(context, "a launch cannot be recorded: " + describe(result));
-    return false;
-  }
-  return true;
+  fail(context, why);
+  return false;
 }
 
 void Launches::learn_heap(const LaunchAccesses& accesses) {
@@ -133,10 +134,7 @@ void Launches::learn_heap(const LaunchAccesses& accesses) {
   constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;
   const std::uint64_t first = accesses.heap_low / kChunk * kChunk;
   const std::uint64_t end = (accesses.heap_high + kChunk - 1) / kChunk * kChunk;
-  allocations_.add({first, end - first, "module"});
-  JsonLine line = EventLog::instance().host_event("alloc");
-  line.number("va", first).number("bytes", end - first).text("kind", "module");
-  EventLog::instance().write(std::move(line));
+  write_allocation(allocations_, {first, end - first, "module"});
 }
 
 void Launches::finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream) {
@@ -157,10 +155,11 @@ void Launches::begin(const Sanitizer_LaunchData& launch) {
   current_turn() = &context;
   context.facts = facts_of(launch);
   context.marked = false;
-  if (context.broken || needs_partners(context.facts.name) || !modules_.patched(launch.module)) return;
-  if (!prepare(context, launch.hStream)) return;
-  if (context.sets.empty()) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
-  context.marked = give_marks(context, *context.sets.front(), launch, context.facts);
+  if (!modules_.patched(launch.module)) return;
+  const bool wanted = !context.broken && !needs_partners(context.facts.name) && prepare(context, launch.hStream);
+  if (wanted && context.sets.empty()) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
+  const bool begun = wanted && begin_marks(context, *context.sets.front(), context.facts, launch.hStream);
+  context.marked = give_user_data(context, launch, begun ? context.sets.front()->device_address() : nullptr) && begun;
 }
 
 void Launches::end(const Sanitizer_LaunchData& launch) {
@@ -195,7 +194,21 @@ void Launches::graph_begin(const Sanitizer_GraphLaunchData& launch) {
   current_turn() = &context;
   context.in_graph = true;
   context.nodes.clear();
-  if (!context.broken) (void)prepare(context, launch.hStream);
+  std::string why;
+  context.slots_ready = !context.broken && prepare(context, launch.hStream) && context.slots.begin(launch.hStream, why);
+  if (!why.empty()) fail(context, why);
+}
+
+bool Launches::give_graph_marks(Context& context, GraphNode& node, const Sanitizer_LaunchData& launch) {
+  const std::uint64_t bytes = MarkSet::device_bytes(std::max(context.chunks.size(), 2048U), options_) * node.set;
+  if (context.broken || !context.slots_ready || bytes > kMostGraphBytes) return false;
+  while (context.sets.size() <= node.set) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
+  MarkSet& set = *context.sets[node.set];
+  if (!begin_marks(context, set, node.facts, launch.hStream)) return false;
+  std::string why;
+  if (context.slots.put(launch.gridId, set, launch.hStream, why)) return true;
+  if (!why.empty()) fail(context, why);
+  return false;
 }
 
 void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
@@ -215,12 +228,10 @@ void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
   entry.facts.sequence = EventLog::instance().next_sequence();  // not the one of the graph's launch
   entry.facts.node = reinterpret_cast<std::uint64_t>(node.node);
   entry.set = context.nodes.size() + 1;
-  const std::uint64_t bytes = MarkSet::device_bytes(std::max(context.chunks.size(), 2048U), options_) * entry.set;
-  if (!context.broken && bytes <= kMostGraphBytes && modules_.patched(node.launchData.module)) {
-    while (context.sets.size() <= entry.set) {
-      context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
-    }
-    entry.marked = give_marks(context, *context.sets[entry.set], node.launchData, entry.facts);
+  if (modules_.patched(node.launchData.module)) {
+    entry.marked = give_graph_marks(context, entry, node.launchData);
+    // Without this the patches get whatever the memory holds. The last one set counts for all kernels of the graph.
+    (void)give_user_data(context, node.launchData, context.slots_ready ? context.slots.device_address() : nullptr);
   }
   context.nodes.push_back(std::move(entry));
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tracer/access/allocations.h"
+#include "tracer/access/graph_slots.h"
 #include "tracer/access/mark_set.h"
 #include "tracer/access/modules.h"
 #include "tracer/access/options.h"
@@ -73,24 +74,30 @@ class Launches {
   };
 
   struct Context {
-    Context(CUcontext context, std::size_t change_reader) : handle(context), reader(change_reader), table(context) {}
+    Context(CUcontext context, std::size_t change_reader)
+        : handle(context), reader(change_reader), table(context), slots(context) {}
     CUcontext handle;
     std::size_t reader;
     Turn turn;
     ChunkTable chunks;
     DeviceTable table;
+    GraphSlots slots;
     std::vector<std::unique_ptr<MarkSet>> sets;  // the first is for single launches
     LaunchFacts facts;                           // of the launch under way
     bool marked = false;
     bool broken = false;  // device memory or the API failed: launches go on unrecorded
     bool in_graph = false;
+    bool slots_ready = false;
     std::vector<GraphNode> nodes;
   };
 
   Context& context_of(CUcontext handle);
   bool needs_partners(std::string_view kernel);
   bool prepare(Context& context, Sanitizer_StreamHandle stream);
-  bool give_marks(Context& context, MarkSet& set, const Sanitizer_LaunchData& launch, const LaunchFacts& facts);
+  bool begin_marks(Context& context, MarkSet& set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
+  bool give_graph_marks(Context& context, GraphNode& node, const Sanitizer_LaunchData& launch);
+  // What the launch's patches get; null: they do nothing.
+  bool give_user_data(Context& context, const Sanitizer_LaunchData& launch, const void* data);
   void finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
   void learn_heap(const LaunchAccesses& accesses);
   void fail(Context& context, const std::string& why);

@@ -39,6 +39,10 @@ inline constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1
 // form long clusters.
 inline constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
 
+// The kernels of a graph share one pointer from the API, whichever was set last; a grid's own number (%gridid, which
+// the launch's callback announces) tells them apart. Kernels whose numbers fall together are not recorded.
+inline constexpr std::uint32_t kGraphSlots = 1U << 16;
+
 // One per launch that is under way. `slice_factor` turns a block's number into its slice (slices.h).
 struct Marks {
   std::uint64_t table;  // entries, 1 << (64 - table_shift) of them
@@ -49,6 +53,7 @@ struct Marks {
   std::uint64_t unknown;   // accesses that met no known chunk
   std::uint64_t heap_low;  // what the kernel got from malloc(): lowest address and end
   std::uint64_t heap_high;
+  std::uint64_t graph;  // 0, or this stands for all kernels of a graph: addresses of their Marks, by grid number
   std::uint64_t unknown_at[kUnknownSamples];
   std::uint32_t table_shift;
   std::uint32_t table_mask;
@@ -59,6 +64,6 @@ struct Marks {
   std::uint32_t order_capacity;
   std::uint32_t order_size;  // may exceed the capacity
 };
-static_assert(sizeof(Marks) == 160);
+static_assert(sizeof(Marks) == 168);
 
 }  // namespace uvmtrace::access

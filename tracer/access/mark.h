@@ -8,6 +8,7 @@
 //   Machine::elect(key)             true in one of the threads that are here with the same key
 //   Machine::elect_counted(&n)      true in one of the threads that are here; n is their number
 //   Machine::high_product(a, b)     upper 64 bits of a * b
+//   Machine::grid()                 the number of the running grid
 #pragma once
 
 #include "tracer/access/layout.h"
@@ -19,6 +20,13 @@
 #endif
 
 namespace uvmtrace::access {
+
+// Where this grid marks, given what the API passed; null: it is not recorded.
+template <typename Machine>
+UVMTRACE_DEVICE Marks* marks_of_grid(Marks* marks) {
+  if (marks == nullptr || marks->graph == 0) return marks;
+  return reinterpret_cast<Marks*>(Machine::load_entry(marks->graph + 8 * (Machine::grid() % kGraphSlots)));
+}
 
 // The record's index, or ~0 for an unknown chunk.
 template <typename Machine>

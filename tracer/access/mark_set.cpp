@@ -15,15 +15,10 @@ constexpr std::uint32_t kLeastRecords = 2048;  // 4 GB of addresses, 2.3 MB
 // Reading this many untouched records in between costs less than another copy.
 constexpr std::uint32_t kReadGap = 128;
 
-bool good(SanitizerResult result, const char* what, std::string& why) {
-  if (result == SANITIZER_SUCCESS) return true;
-  why = std::string(what) + ": " + describe(result);
-  return false;
-}
-
 bool allocate(CUcontext context, std::uint64_t bytes, char*& out, std::string& why) {
   void* address = nullptr;
-  if (!good(sanitizer().sanitizerAlloc(context, &address, bytes), "device memory for the marks", why)) return false;
+  if (!succeeded(sanitizer().sanitizerAlloc(context, &address, bytes), "device memory for the marks", why))
+    return false;
   out = static_cast<char*>(address);
   return true;
 }
@@ -45,14 +40,16 @@ bool DeviceTable::upload(const ChunkTable& chunks, Sanitizer_StreamHandle stream
     if (entries_ != nullptr) (void)sanitizer().sanitizerFree(context_, entries_);
     entries_ = nullptr;
     capacity_ = 0;
-    if (!good(sanitizer().sanitizerAlloc(context_, &entries_, bytes), "device memory for the table", why)) return false;
+    if (!succeeded(sanitizer().sanitizerAlloc(context_, &entries_, bytes), "device memory for the table", why))
+      return false;
     capacity_ = bytes;
   }
   size_ = chunks.entries().size();
   shift_ = chunks.shift();
   // The API takes a pointer to non-const and only reads.
   auto* const source = const_cast<std::uint64_t*>(chunks.entries().data());
-  return good(sanitizer().sanitizerMemcpyHostToDeviceAsync(entries_, source, bytes, stream), "copy of the table", why);
+  return succeeded(sanitizer().sanitizerMemcpyHostToDeviceAsync(entries_, source, bytes, stream), "copy of the table",
+                   why);
 }
 
 void DeviceTable::put_into(Marks& marks) const {
@@ -92,13 +89,13 @@ bool MarkSet::reserve(std::uint32_t records, Sanitizer_StreamHandle stream, std:
     return false;
   if (options_.order && !allocate(context_, std::uint64_t{wanted} * kPagesPerChunk * 8, order_log_, why)) return false;
   void* host = nullptr;
-  if (!good(sanitizer().sanitizerAllocHost(context_, &host, control_total + record_total), "pinned memory", why)) {
+  if (!succeeded(sanitizer().sanitizerAllocHost(context_, &host, control_total + record_total), "pinned memory", why)) {
     return false;
   }
   host_ = static_cast<char*>(host);
   capacity_ = wanted;
-  return good(sanitizer().sanitizerMemset(records_, 0, record_total, stream), "clearing the marks", why) &&
-         good(sanitizer().sanitizerMemset(control_, 0, control_total, stream), "clearing the marks", why);
+  return succeeded(sanitizer().sanitizerMemset(records_, 0, record_total, stream), "clearing the marks", why) &&
+         succeeded(sanitizer().sanitizerMemset(control_, 0, control_total, stream), "clearing the marks", why);
 }
 
 bool MarkSet::clear(Sanitizer_StreamHandle stream, std::string& why) {
@@ -106,10 +103,10 @@ bool MarkSet::clear(Sanitizer_StreamHandle stream, std::string& why) {
   const std::uint64_t first = clear_first_;
   const std::uint64_t bytes = std::uint64_t{clear_end_ - clear_first_} * record_bytes_;
   clear_first_ = clear_end_ = 0;
-  return good(sanitizer().sanitizerMemset(records_ + first * record_bytes_, 0, bytes, stream), "clearing the marks",
-              why) &&
-         good(sanitizer().sanitizerMemset(control_ + kControlHead, 0, control_bytes() - kControlHead, stream),
-              "clearing the marks", why);
+  return succeeded(sanitizer().sanitizerMemset(records_ + first * record_bytes_, 0, bytes, stream),
+                   "clearing the marks", why) &&
+         succeeded(sanitizer().sanitizerMemset(control_ + kControlHead, 0, control_bytes() - kControlHead, stream),
+                   "clearing the marks", why);
 }
 
 bool MarkSet::begin(const DeviceTable& table, std::uint32_t records, const Slices& slices,
@@ -128,14 +125,14 @@ bool MarkSet::begin(const DeviceTable& table, std::uint32_t records, const Slice
   marks.order_offset = order_offset_;
   marks.counts_offset = counts_offset_;
   marks.order_capacity = options_.order ? capacity_ * kPagesPerChunk : 0;
-  return good(sanitizer().sanitizerMemcpyHostToDeviceAsync(control_, &marks, sizeof marks, stream),
-              "copy of a launch's parameters", why);
+  return succeeded(sanitizer().sanitizerMemcpyHostToDeviceAsync(control_, &marks, sizeof marks, stream),
+                   "copy of a launch's parameters", why);
 }
 
 bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, LaunchAccesses& out, std::string& why) {
   // Only as many dirty bits as there are chunks, rounded up to whole words.
   const std::uint64_t bytes = kControlHead + (std::uint64_t{chunks.size()} + 63) / 64 * 8;
-  if (!good(sanitizer().sanitizerMemcpyDeviceToHost(host_, control_, bytes, stream), "reading the marks", why)) {
+  if (!succeeded(sanitizer().sanitizerMemcpyDeviceToHost(host_, control_, bytes, stream), "reading the marks", why)) {
     return false;
   }
   Marks marks{};
@@ -154,8 +151,8 @@ bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, L
     // The records were extracted: their place in pinned memory is free again.
     char* const place = host_ + control_bytes();
     if (size * 8 <= std::uint64_t{capacity_} * record_bytes_ && size != 0) {
-      if (!good(sanitizer().sanitizerMemcpyDeviceToHost(place, order_log_, size * 8, stream), "reading the order",
-                why)) {
+      if (!succeeded(sanitizer().sanitizerMemcpyDeviceToHost(place, order_log_, size * 8, stream), "reading the order",
+                     why)) {
         return false;
       }
       std::memcpy(out.order.data(), place, size * 8);
@@ -174,9 +171,9 @@ bool MarkSet::read_records(const ChunkTable& chunks, const std::uint64_t* dirty,
   const auto read_span = [&] {
     if (first == end) return true;
     const std::uint64_t offset = std::uint64_t{first} * record_bytes_;
-    return good(sanitizer().sanitizerMemcpyDeviceToHost(host_ + base + offset, records_ + offset,
-                                                        std::uint64_t{end - first} * record_bytes_, stream),
-                "reading the marks", why);
+    return succeeded(sanitizer().sanitizerMemcpyDeviceToHost(host_ + base + offset, records_ + offset,
+                                                             std::uint64_t{end - first} * record_bytes_, stream),
+                     "reading the marks", why);
   };
   for (std::uint32_t word = 0; word < words; ++word) {
     for (std::uint64_t bits = dirty[word]; bits != 0; bits &= bits - 1) {

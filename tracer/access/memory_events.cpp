@@ -10,7 +10,12 @@ void write_allocation(Allocations& allocations, const Allocation& allocation, co
   const std::optional<Allocation> there = allocations.find(allocation.va);
   const bool pinned = std::string_view(allocation.kind) == "pinned";
   if (pinned && there && there->va == allocation.va && there->bytes == allocation.bytes) return;
-  allocations.add(allocation);
+  for (const Allocation& gone : allocations.add(allocation)) {
+    // Memory of a module that went without a word. Of the program's own, a missed free is all it can be.
+    JsonLine line = start_event("free");
+    line.number("va", gone.va).text("kind", gone.kind);
+    finish_event(std::move(line));
+  }
   JsonLine line = start_event("alloc");
   line.number("va", allocation.va).number("bytes", allocation.bytes).text("kind", allocation.kind);
   if (stream != nullptr) line.number("stream", stream_number(*stream));
@@ -68,6 +73,12 @@ void on_allocated(Call call, const void* parameters, Allocations& allocations) {
     default:
       return;
   }
+}
+
+void on_module_global(const void* parameters, Allocations& allocations) {
+  const auto& p = *static_cast<const params::ModuleGlobal*>(parameters);
+  if (p.pointer == nullptr || p.bytes == nullptr || allocations.find(*p.pointer)) return;
+  write_allocation(allocations, {*p.pointer, *p.bytes, "module"});
 }
 
 bool on_free(Call call, const void* parameters, Allocations& allocations) {

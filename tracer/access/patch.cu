@@ -1,5 +1,5 @@
-// Device functions that patched instructions call before they run. `userdata` is the launch's Marks; it is null for
-// launches that are not recorded.
+// Device functions that patched instructions call before they run. `userdata` is the launch's Marks; null when it is not
+// recorded.
 #include "tracer/access/mark.h"
 
 #ifdef UVMTRACE_HAVE_SANITIZER
@@ -49,6 +49,11 @@ struct Gpu {
   static __device__ __forceinline__ std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
     return __umul64hi(a, b);
   }
+  static __device__ __forceinline__ std::uint64_t grid() {
+    std::uint64_t number;
+    asm("mov.u64 %0, %%gridid;" : "=l"(number));
+    return number;
+  }
 };
 
 __device__ __forceinline__ std::uint64_t linear_block() {
@@ -57,8 +62,9 @@ __device__ __forceinline__ std::uint64_t linear_block() {
 
 __device__ __forceinline__ void mark_global(void* userdata, std::uint64_t address, std::uint64_t bytes,
                                             std::uint32_t mode) {
-  if (userdata == nullptr || mode == 0) return;
-  uvmtrace::access::mark<Gpu>(static_cast<Marks*>(userdata), address, bytes, mode, linear_block());
+  if (mode == 0) return;
+  Marks* const marks = uvmtrace::access::marks_of_grid<Gpu>(static_cast<Marks*>(userdata));
+  if (marks != nullptr) uvmtrace::access::mark<Gpu>(marks, address, bytes, mode, linear_block());
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ __device__ __noinline__ SanitizerPatchResult uvmtrace_bulk_reduce(void* userdata
 
 __device__ __noinline__ SanitizerPatchResult uvmtrace_device_malloc(void* userdata, std::uint64_t, void* address,
                                                                     std::uint64_t bytes) {
-  auto* const marks = static_cast<Marks*>(userdata);
+  Marks* const marks = uvmtrace::access::marks_of_grid<Gpu>(static_cast<Marks*>(userdata));
   if (marks == nullptr || address == nullptr) return SANITIZER_PATCH_SUCCESS;
   const auto begin = reinterpret_cast<unsigned long long>(address);
   atomicMin(reinterpret_cast<unsigned long long*>(&marks->heap_low), begin);

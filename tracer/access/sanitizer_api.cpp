@@ -58,4 +58,10 @@ std::string describe(SanitizerResult result) {
          std::to_string(static_cast<int>(result)) + ")";
 }
 
+bool succeeded(SanitizerResult result, const char* what, std::string& why) {
+  if (result == SANITIZER_SUCCESS) return true;
+  why = std::string(what) + ": " + describe(result);
+  return false;
+}
+
 }  // namespace uvmtrace::access

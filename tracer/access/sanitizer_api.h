@@ -33,6 +33,9 @@ SanitizerApi& sanitizer();
 // The API's own words for a result, with its number.
 std::string describe(SanitizerResult result);
 
+// Whether a call succeeded; if not, `why` says what was being done and the API's words.
+bool succeeded(SanitizerResult result, const char* what, std::string& why);
+
 // Set while this thread is inside a function of the API: allocations that the API reports then are our own.
 class OwnCall {
  public:

@@ -179,7 +179,7 @@ void Session::on_resource(Sanitizer_CallbackId id, const void* data) {
 void Session::on_unasked_memory(const Sanitizer_ResourceMemoryData& memory) {
   if (OwnCall::active() || inside_allocation() || memory.size == 0) return;
   if ((memory.flags & SANITIZER_MEMORY_FLAG_PEER) != 0 || allocations_.find(memory.address)) return;
-  allocations_.add({memory.address, memory.size, "module"});
+  (void)allocations_.add({memory.address, memory.size, "module"});
   JsonLine line = EventLog::instance().host_event("alloc");
   line.number("va", memory.address).number("bytes", memory.size).text("kind", "module").number("flags", memory.flags);
   EventLog::instance().write(std::move(line));

@@ -316,6 +316,7 @@ void graphs() {
   MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   half_range<<<blocks_for(n), kThreads, 0, stream>>>(a, n);
   vector_add<<<blocks_for(n), kThreads, 0, stream>>>(a, a, b, n);
+  half_range<<<blocks_for(n), kThreads, 0, stream>>>(b, n);  // the same kernel again, elsewhere
   MUST(cudaStreamEndCapture(stream, &graph));
   MUST(cudaGraphInstantiate(&instance, graph, 0));
   for (int round = 0; round < 2; ++round) {
@@ -323,15 +324,17 @@ void graphs() {
     MUST(cudaStreamSynchronize(stream));
     Expectation half("half_range", blocks_for(n), 1, kThreads);
     Expectation add("vector_add", blocks_for(n), 1, kThreads);
-    half.from_graph();
-    add.from_graph();
+    Expectation half_again("half_range", blocks_for(n), 1, kThreads);
+    for (Expectation* e : {&half, &add, &half_again}) e->from_graph();
     for (unsigned i = 0; i < n; ++i) {
       if (i < n / 2) half.access(a + i, 4, kWrite, i / kThreads);
+      if (i < n / 2) half_again.access(b + i, 4, kWrite, i / kThreads);
       add.access(a + i, 4, kRead, i / kThreads);
       add.access(b + i, 4, kWrite, i / kThreads);
     }
     half.write(expected);
     add.write(expected);
+    half_again.write(expected);
   }
   MUST(cudaGraphExecDestroy(instance));
   MUST(cudaGraphDestroy(graph));

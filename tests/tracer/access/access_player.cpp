@@ -46,6 +46,11 @@ void mixed(Player& player) {
   player.call(715, &advise);
   player.call(17, nullptr);
   player.call(308, nullptr);
+  CUdeviceptr variable = 0x7c0000001000;
+  std::size_t variable_bytes = 400;
+  const params::ModuleGlobal global{&variable, &variable_bytes};
+  player.call(241, &global);
+  player.call(241, &global);
 
   player.free(kA);
   player.allocate(kA + 64 * kMegabyte, kMegabyte);

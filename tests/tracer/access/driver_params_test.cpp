@@ -22,6 +22,7 @@ SAME(AllocAsync, stream, cuMemAllocAsync, hStream);
 SAME(AllocFromPool, stream, cuMemAllocFromPoolAsync, hStream);
 SAME(AllocHost, bytes, cuMemHostAlloc, bytesize);
 SAME(HostRegister, bytes, cuMemHostRegister_v2, bytesize);
+SAME(ModuleGlobal, bytes, cuModuleGetGlobal_v2, bytes);
 SAME(Free, pointer, cuMemFree_v2, dptr);
 SAME(FreeAsync, stream, cuMemFreeAsync, hStream);
 SAME(Map, bytes, cuMemMap, size);
@@ -120,6 +121,7 @@ TEST(DriverCalls, WhatEachNumberIs) {
   EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz)->call, Call::kLaunchEx);
   EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister)->call, Call::kFreeHost);
   EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent)->call, Call::kStreamWait);
+  EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuModuleGetGlobal_v2)->call, Call::kModuleGlobal);
   EXPECT_EQ(find_call(CUPTI_DRIVER_TRACE_CBID_cuInit), nullptr);
   EXPECT_EQ(find_call(0xffffffff), nullptr);
 }

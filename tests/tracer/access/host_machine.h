@@ -26,6 +26,11 @@ struct HostMachine {
   static std::uint64_t add_wide(std::uint64_t address, std::uint64_t n) {
     return at<std::uint64_t>(address).fetch_add(n, std::memory_order_relaxed);
   }
+  // The running grid's number, set by the test.
+  static std::uint64_t& grid() {
+    thread_local std::uint64_t number = 0;
+    return number;
+  }
   // Every thread is a warp of one.
   static bool elect(std::uint64_t) { return true; }
   static bool elect_counted(std::uint32_t* threads) {

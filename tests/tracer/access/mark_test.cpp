@@ -236,6 +236,20 @@ TEST(Mark, AccessThatLeavesTheKnownChunks) {
   EXPECT_EQ(bench.marks_.unknown, 1U);
 }
 
+TEST(Mark, KernelsOfAGraphFindTheirOwnMarks) {
+  std::vector<std::uint64_t> slots(kGraphSlots, 0);
+  Marks single{};
+  Marks graph{};
+  graph.graph = reinterpret_cast<std::uint64_t>(slots.data());
+  slots[7] = reinterpret_cast<std::uint64_t>(&single);
+  HostMachine::grid() = 3 * std::uint64_t{kGraphSlots} + 7;
+  EXPECT_EQ(marks_of_grid<HostMachine>(&graph), &single);
+  EXPECT_EQ(marks_of_grid<HostMachine>(&single), &single);
+  HostMachine::grid() = 8;
+  EXPECT_EQ(marks_of_grid<HostMachine>(&graph), nullptr);
+  EXPECT_EQ(marks_of_grid<HostMachine>(nullptr), nullptr);
+}
+
 TEST(Mark, NoBytesNoMark) {
   Bench bench(std::uint64_t{2} << 20);
   bench.access(kVa, 0, kRead | kWrite);

@@ -110,11 +110,13 @@ TEST(AccessPass, RecordsHostEventsInTheLogsVocabulary) {
   const Recording r = record("mixed");
   ASSERT_EQ(r.status, 0) << r.err;
   const std::vector<json> allocations = r.of("alloc");
-  ASSERT_EQ(allocations.size(), 4U);
+  ASSERT_EQ(allocations.size(), 5U);
   EXPECT_EQ(allocations[0].at("va"), kA);
   EXPECT_EQ(allocations[0].at("bytes"), 3 << 20);
   EXPECT_EQ(allocations[0].at("kind"), "device");
   EXPECT_EQ(allocations[2].at("kind"), "module");
+  EXPECT_EQ(allocations[3].at("va"), 0x7c0000001000) << "asked for twice, there once";
+  EXPECT_EQ(allocations[3].at("kind"), "module");
   ASSERT_EQ(r.of("free").size(), 1U);
   EXPECT_EQ(r.of("free")[0].at("kind"), "device");
   const json copy = r.of("memcpy").at(0);
@@ -244,7 +246,7 @@ TEST(AccessPass, AnUnsupportedGpuStillGivesHostEvents) {
   const Recording r = record("mixed", "FAKE_SANITIZER_FAIL=patches");
   EXPECT_EQ(r.of("launch").size(), 8U);
   for (const json& launch : r.of("launch")) EXPECT_EQ(launch.at("patched"), false);
-  EXPECT_EQ(r.of("alloc").size(), 4U);
+  EXPECT_EQ(r.of("alloc").size(), 5U);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ void Player::free(std::uint64_t va) {
 }
 
 void Player::mark_range(Marks* marks, std::uint64_t va, std::uint64_t bytes, std::uint32_t mode, std::uint64_t block) {
+  marks = marks_of_grid<HostMachine>(marks);
   if (marks != nullptr) mark<HostMachine>(marks, va, bytes, mode, block);
 }
 
@@ -107,18 +108,22 @@ void Player::graph(std::uint64_t module, const Kernel& first, const Kernel& seco
   call(514, &parameters, [&] {
     const Sanitizer_GraphLaunchData graph{kContext, nullptr, 0};
     callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_LAUNCH_BEGIN, &graph);
-    Marks* marks[2] = {};
+    Marks* marks = nullptr;
     for (std::uint64_t i = 0; i < 2; ++i) {
       Sanitizer_GraphNodeLaunchData node{};
       node.node = handle<CUgraphNode>(100 + i);
       node.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
       node.launchData = launch_data("node", module, 0x77, 4);
+      node.launchData.gridId = 1000 + i;
       callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_NODE_LAUNCH_BEGIN, &node);
       callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_NODE_LAUNCH_END, &node);
-      marks[i] = take_marks();
+      // As on the GPU: what was set last counts for all.
+      marks = take_marks();
     }
-    first(marks[0]);
-    second(marks[1]);
+    HostMachine::grid() = 1000;
+    first(marks);
+    HostMachine::grid() = 1001;
+    second(marks);
     callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_LAUNCH_END, &graph);
   });
 }

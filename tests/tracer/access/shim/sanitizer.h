@@ -82,6 +82,7 @@ struct Sanitizer_LaunchData {
   const char* functionName;
   std::uint32_t gridDim_x, gridDim_y, gridDim_z;
   std::uint32_t blockDim_x, blockDim_y, blockDim_z;
+  std::uint64_t gridId;
   Sanitizer_LaunchHandle hLaunch;
   CUdevice device;
 };
