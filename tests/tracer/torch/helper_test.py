@@ -32,7 +32,8 @@ class HelperTest(unittest.TestCase):
         lib = os.path.join(cls.packages, "torch", "lib")
         os.makedirs(lib)
         includes = ["-I", os.path.join(fake, "torch", "include"), "-I", os.path.join(fake, "cuda")]
-        compile_library(os.path.join(lib, "libc10_cuda.so"), os.path.join(fake, "fake_c10_cuda.cpp"), *includes)
+        for name in ("c10_cuda", "torch_cpu"):
+            compile_library(os.path.join(lib, f"lib{name}.so"), os.path.join(fake, f"fake_{name}.cpp"), *includes)
         with open(os.path.join(cls.shared, "empty.cpp"), "w"):
             pass
         compile_library(os.path.join(lib, "libc10.so"), os.path.join(cls.shared, "empty.cpp"))
@@ -202,7 +203,7 @@ class HelperTest(unittest.TestCase):
     TENSORS = """
         import torch
         torch.cuda.init()
-        entry = torch.fake_allocator().fake_entry
+        entry = torch.fake_library("c10_cuda").fake_entry
         import ctypes
         entry.argtypes = [ctypes.c_int] + [ctypes.c_size_t] * 3
         ALLOC, FREE, DONE, SEGMENT, SEGMENT_FREE = range(5)
@@ -276,8 +277,8 @@ class HelperTest(unittest.TestCase):
             self.assertEqual((process.returncode, errors), (0, ""))
         files = sorted(os.listdir(os.path.join(cache, "uvmtrace")))
         self.assertEqual(len(files), 2, files)
-        self.assertTrue(files[1].startswith("torch-2.0.fake-") and files[1].endswith(".so"), files)
-        library = os.path.join(cache, "uvmtrace", files[1])
+        self.assertTrue(files[0].startswith("allocator_trace-torch-2.0.fake-") and files[0].endswith(".so"), files)
+        library = os.path.join(cache, "uvmtrace", files[0])
         written = os.stat(library).st_mtime_ns
         self.assertEqual(len([e for e in self.events() if e["t"] == "tensor_alloc"]), 3)
         self.run_program(program, XDG_CACHE_HOME=cache, CXX="/nowhere", PATH="/nowhere")
@@ -312,41 +313,27 @@ class HelperTest(unittest.TestCase):
     # --- operators ---
 
     OPERATORS = """
-        from types import SimpleNamespace as Some
         import torch
-        from torch.utils._python_dispatch import dispatch, modes
-        READ, WRITE, VIEW = None, Some(is_write=True), Some(is_write=False)
-
-        def operator(name, arguments, returns, result):
-            class Operator:
-                _schema = Some(name=name,
-                               arguments=[Some(name=n, alias_info=a, kwarg_only=k) for n, a, k in arguments],
-                               returns=[Some(alias_info=a) for a in returns])
-                def __call__(self, *_, **__): return result
-            return Operator()
-
-        a = torch.Tensor(0x1000, (4, 8), (8, 1))
-        b = torch.Tensor(0x2000, (4, 4), (8, 2))     # a strided view: last element at 3 * 8 + 3 * 2 = 30
-        c = torch.Tensor(0x3000, (2,), (1,), 2)
-        on_host = torch.Tensor(0x4000, (2,), (1,)); on_host.is_cuda = False
+        torch.cuda.init()
+        def run(name, arguments, results):
+            torch.fake_library("torch_cpu").fake_operator(name.encode(), arguments.encode(), results.encode())
+        a = "1000/4,8/8,1/4"
+        b = "2000/4,4/8,2/4"     # a strided view: the last element is at 3 * 8 + 3 * 2 = 30
+        c = "3000/2/1/2"
+        on_host = "4000/2/1/4/host"
     """
 
-    def operator_program(self, text):
+    def operator_program(self, text, **settings):
         program = textwrap.dedent(self.OPERATORS) + textwrap.dedent(text)
-        return self.run_program(program, UVMTRACE_TORCH_OPERATORS="1")
+        return self.run_program(program, UVMTRACE_TORCH_OPERATORS="1", **settings)
 
     def test_operators_say_what_they_read_and_write(self):
         program = """
-            mm = operator('aten::mm', [('self', READ, False), ('mat2', READ, False)], [None], c)
-            assert dispatch(mm, a, b) is c
-            add_ = operator('aten::add_', [('self', WRITE, False), ('other', READ, False)], [WRITE], a)
-            dispatch(add_, a, other=b)
-            out = operator('aten::mm.out', [('self', READ, False), ('out', WRITE, True)], [WRITE], c)
-            dispatch(out, a, out=c)
-            lists = operator('aten::_foreach_add_', [('self', WRITE, False), ('other', READ, False)], [], None)
-            dispatch(lists, [a, c], [on_host, 1.5])
-            two = operator('aten::two', [('self', READ, False)], [None, None], (b, c))
-            dispatch(two, a)
+            run("aten::mm", f"r={a} r={b}", f"r={c}")
+            run("aten::add_", f"w={a} r={b} r=1", f"w={a}")
+            run("aten::mm.out", f"r={a} o={c}", f"w={c}")
+            run("aten::_foreach_add_", f"w=[{a};{c}] r=[{on_host};3]", "")
+            run("aten::two", f"r={a}", f"r={b} r=[{c}] v={a}")
         """
         events, errors = self.operator_program(program)
         self.assertEqual(errors, "")
@@ -364,30 +351,34 @@ class HelperTest(unittest.TestCase):
         )  # fmt: skip
         one = ["operator", "operator_outputs", "operator_end"]
         self.assertEqual([e["t"] for e in events], one * 5 + ["flush"])
+        self.assertEqual(events[0]["name"], "aten::mm")
 
-    def test_views_and_operators_without_schema_are_left_out(self):
+    def test_operators_of_no_interest_are_left_out(self):
         program = """
-            dispatch(operator('aten::view', [('self', VIEW, False)], [VIEW], a), a)
-            dispatch(operator('aten::empty', [], [None], a))
-            class HigherOrder:
-                def __call__(self): return 3
-            assert dispatch(HigherOrder()) == 3
-            assert modes[0].supports_higher_order_operators
+            run("aten::view", f"v={a}", f"v={a}")
+            run("aten::empty", "r=1", f"r={a}")
+            run("aten::mul", f"r={on_host} r=2", f"r={on_host}")
+            run("", f"r={a}", "")                      # has no schema: not an operator
+            run("profiler::_record_function_exit", "r=1", "")
         """
         events, _ = self.operator_program(program)
         self.assertEqual(self.brief(events), ["flush"])
 
-    def test_an_operator_that_fails_ends(self):
+    def test_operators_are_not_recorded_after_the_end(self):
         program = """
-            class Failing:
-                _schema = Some(name='aten::bad', arguments=[], returns=[])
-                def __call__(self): raise RuntimeError('out of memory')
-            try: dispatch(Failing())
-            except RuntimeError as error: print(error)
+            import atexit
+            atexit._run_exitfuncs()
+            run("aten::mm", f"r={a} r={b}", f"r={c}")
         """
         events, _ = self.operator_program(program)
-        self.assertEqual(self.output, "out of memory\n")
-        self.assertEqual(self.brief(events), [("operator", "aten::bad"), "operator_end", "flush"])
+        self.assertEqual(self.brief(events), ["flush"])
+
+    def test_operators_need_a_compiler(self):
+        nothing = os.path.join(self.folder, "cache")
+        settings = {"XDG_CACHE_HOME": nothing, "CXX": "false", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+        events, errors = self.operator_program('run("aten::mm", f"r={a} r={b}", f"r={c}")', **settings)
+        self.assertIn("uvmtrace: operators are not recorded: false failed", errors)
+        self.assertEqual((len(errors.splitlines()), self.brief(events)), (1, ["flush"]))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ one() {  # script and options
 export -f one
 xargs -P 3 -L 1 bash -c 'one "$0" "$@"' <<'END'
 llm.py train
+paper_models.py gpt2
 llm.py generate --iterations 4
 dlrm.py
 paper_models.py alexnet

@@ -37,7 +37,7 @@ def _attach_or_raise(torch, calls):
         raise RuntimeError("expandable segments are on; only expandable_segments:False is supported")
     from uvmtrace import _build
 
-    native = ctypes.CDLL(_build.library_for(torch))
+    native = ctypes.CDLL(_build.library_for(torch, "allocator_trace.cpp", ["c10_cuda", "c10"]))
     native.uvmtrace_torch_attach.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint32]
     native.uvmtrace_torch_attach.restype = ctypes.c_char_p
     native.uvmtrace_torch_begin_at_allocation.argtypes = [ctypes.c_uint64]

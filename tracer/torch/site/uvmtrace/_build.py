@@ -1,4 +1,4 @@
-"""Compiles allocator_trace.cpp against the PyTorch that runs, and keeps the result for the next time."""
+"""Compiles native parts of the helper against the PyTorch that runs, and keeps them for the next time."""
 
 import fcntl
 import glob
@@ -8,21 +8,22 @@ import shutil
 import subprocess
 import tempfile
 
-_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "allocator_trace.cpp")
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def library_for(torch):
-    """Path of the compiled library. RuntimeError says in one line what is missing."""
-    with open(_SOURCE, "rb") as source:
-        text = source.read()
+def library_for(torch, source_name, libraries):
+    """Path of the compiled source, linked with PyTorch libraries; RuntimeError says in one line what failed."""
+    source = os.path.join(_FOLDER, source_name)
+    with open(source, "rb") as file:
+        text = file.read()
     root = os.path.dirname(os.path.abspath(torch.__file__))
     identity = hashlib.sha256(text + root.encode()).hexdigest()[:12]
     folder = _cache_folder()
-    path = os.path.join(folder, f"torch-{torch.__version__}-{identity}.so")
+    path = os.path.join(folder, f"{os.path.splitext(source_name)[0]}-torch-{torch.__version__}-{identity}.so")
     with open(os.path.join(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(path):
-            _compile(torch, root, path)
+            _compile(torch, root, source, libraries, path)
     return path
 
 
@@ -38,7 +39,7 @@ def _cache_folder():
     return tempfile.mkdtemp(prefix="uvmtrace-")
 
 
-def _compile(torch, root, path):
+def _compile(torch, root, source, libraries, path):
     compiler = next((c for c in (os.environ.get("CXX"), "g++", "c++", "clang++") if c and shutil.which(c)), None)
     if compiler is None:
         raise RuntimeError("no C++ compiler was found (g++)")
@@ -47,10 +48,10 @@ def _compile(torch, root, path):
         raise RuntimeError("cuda_runtime_api.h was not found (set CUDA_HOME)")
     library_folder = os.path.join(root, "lib")
     unfinished = f"{path}.{os.getpid()}"
-    command = [compiler, "-O2", "-fPIC", "-shared", "-w", "-o", unfinished, _SOURCE]
+    command = [compiler, "-O2", "-fPIC", "-shared", "-w", "-o", unfinished, source]
     command += ["-isystem", os.path.join(root, "include"), "-isystem", cuda]
     command += [f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"]
-    command += [f"-L{library_folder}", "-lc10_cuda", "-lc10", f"-Wl,-rpath,{library_folder}"]
+    command += [f"-L{library_folder}", *(f"-l{name}" for name in libraries), f"-Wl,-rpath,{library_folder}"]
     environment = {name: value for name, value in os.environ.items() if name != "CUDA_INJECTION64_PATH"}
     for standard in ("-std=c++20", "-std=c++17"):  # PyTorch's headers need the one or the other
         result = subprocess.run(command + [standard], env=environment, capture_output=True, text=True)

@@ -15,8 +15,6 @@ class Tensor(ctypes.Structure):
     _fields_ = [("va", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("mode", ctypes.c_uint32)]
 
 
-READ, WRITE, READ_WRITE = 1, 2, 3
-
 _U64 = ctypes.c_uint64
 _SIGNATURES = {
     "tensor_alloc": [_U64, _U64, _U64],

@@ -1,1 +1,0 @@
-from torch.utils import _python_dispatch  # noqa: F401

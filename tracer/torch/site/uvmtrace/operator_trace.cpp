@@ -1,0 +1,189 @@
+// Tells the injection library which operators run, and what memory their schemas say they read and write. Compiled by
+// _build.py on the user's machine against PyTorch's headers.
+//
+// PyTorch's own observers (RecordFunction) are told of every operator on every thread, autograd's too, and change
+// nothing: a Python dispatch mode would make autograd accumulate out of place, so that the program would use other
+// memory.
+#include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+enum Mode : std::uint32_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
+
+struct Range {  // struct uvmtrace_tensor
+  std::uint64_t va;
+  std::uint64_t bytes;
+  std::uint32_t mode;
+};
+
+struct Calls {
+  void (*operator_begin)(const char* name, const Range* tensors, std::uint32_t count);
+  void (*operator_outputs)(const Range* tensors, std::uint32_t count);
+  void (*operator_end)();
+};
+Calls calls;
+
+// How an operator uses its arguments, from its schema.
+struct Plan {
+  std::string name;
+  std::vector<Mode> arguments;
+  std::vector<bool> makes;  // by result: a new tensor, not an argument or a view of one
+  bool silent = false;      // touches no memory
+};
+
+Mode mode_of(const c10::Argument& argument) {
+  if (argument.alias_info() == nullptr || !argument.alias_info()->isWrite()) return kRead;
+  // Arguments named out are only written; those of in-place operators are read as well.
+  return argument.kwarg_only() ? kWrite : kReadWrite;
+}
+
+Plan make_plan(const at::RecordFunction& function) {
+  Plan plan;
+  const auto schema = function.operator_schema();
+  if (!schema) {
+    plan.silent = true;
+    return plan;
+  }
+  plan.name = schema->name();
+  bool writes = false;
+  for (const c10::Argument& argument : schema->arguments()) {
+    plan.arguments.push_back(mode_of(argument));
+    writes = writes || plan.arguments.back() != kRead;
+  }
+  bool views = !schema->returns().empty();
+  for (const c10::Argument& result : schema->returns()) {
+    plan.makes.push_back(result.alias_info() == nullptr);
+    views = views && !plan.makes.back();
+  }
+  const auto is_called = [&](const char* prefix) { return plan.name.rfind(prefix, 0) == 0; };
+  plan.silent =
+      (views && !writes) || is_called("aten::empty") || is_called("aten::new_empty") || is_called("profiler::");
+  return plan;
+}
+
+// nullptr: of no interest.
+const Plan* plan_of(const at::RecordFunction& function) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, std::unique_ptr<const Plan>> plans;
+  const auto name = function.operator_name();
+  if (!name) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto& plan = plans[name->name + "." + name->overload_name];
+  if (plan == nullptr) plan = std::make_unique<const Plan>(make_plan(function));
+  return plan->silent ? nullptr : plan.get();
+}
+
+// The bytes between the first and the last element of each CUDA tensor.
+class Ranges {
+ public:
+  void add(const c10::IValue& value, Mode mode) {
+    if (value.isTensor()) {
+      add(value.toTensor(), mode);
+    } else if (value.isList()) {
+      for (const c10::IValue& part : value.toListRef()) {
+        if (part.isTensor()) add(part.toTensor(), mode);
+      }
+    }
+  }
+  bool saw_other_tensors() const { return others_; }
+  const std::vector<Range>& found() const { return found_; }
+
+ private:
+  void add(const at::Tensor& tensor, Mode mode) {
+    if (!tensor.defined()) return;
+    try {
+      if (!tensor.is_cuda() || tensor.layout() != at::kStrided || !tensor.has_storage()) {
+        others_ = true;
+        return;
+      }
+      if (tensor.numel() == 0) return;
+      std::int64_t last = 0;
+      const auto strides = tensor.strides();
+      std::size_t dimension = 0;
+      for (const std::int64_t size : tensor.sizes()) last += (size - 1) * strides[dimension++];
+      const auto bytes = static_cast<std::uint64_t>(last + 1) * tensor.element_size();
+      found_.push_back({reinterpret_cast<std::uint64_t>(tensor.const_data_ptr()), bytes, mode});
+    } catch (const std::exception&) {
+      others_ = true;  // without memory of its own
+    }
+  }
+
+  std::vector<Range> found_;
+  bool others_ = false;
+};
+
+struct Running : at::ObserverContext {
+  explicit Running(const Plan& of) : plan(of) {}
+  const Plan& plan;
+};
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+  const Plan* plan = plan_of(function);
+  if (plan == nullptr) return nullptr;
+  Ranges inputs;
+  std::size_t i = 0;
+  for (const c10::IValue& value : function.inputs()) {
+    inputs.add(value, i < plan->arguments.size() ? plan->arguments[i] : kRead);
+    ++i;
+  }
+  if (inputs.found().empty() && inputs.saw_other_tensors()) return nullptr;  // runs elsewhere
+  calls.operator_begin(plan->name.c_str(), inputs.found().data(), static_cast<std::uint32_t>(inputs.found().size()));
+  return std::make_unique<Running>(*plan);
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  const Plan& plan = static_cast<Running*>(context)->plan;
+  Ranges outputs;
+  std::size_t i = 0;
+  for (const c10::IValue& value : function.outputs()) {
+    if (i < plan.makes.size() && plan.makes[i]) outputs.add(value, kWrite);
+    ++i;
+  }
+  calls.operator_outputs(outputs.found().data(), static_cast<std::uint32_t>(outputs.found().size()));
+  calls.operator_end();
+}
+
+std::optional<at::CallbackHandle> handle;
+
+}  // namespace
+
+extern "C" {
+
+// `functions` are in the order of Calls. Returns nullptr, or why it failed.
+const char* uvmtrace_torch_observe_operators(void* const* functions, std::uint32_t count) {
+  static std::string failure;
+  if (count != sizeof(Calls) / sizeof(void*)) return "helper and library do not belong together";
+  calls.operator_begin = reinterpret_cast<decltype(calls.operator_begin)>(functions[0]);
+  calls.operator_outputs = reinterpret_cast<decltype(calls.operator_outputs)>(functions[1]);
+  calls.operator_end = reinterpret_cast<decltype(calls.operator_end)>(functions[2]);
+  try {
+    handle = at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
+                                       .needsInputs(true)
+                                       .needsOutputs(true)
+                                       .scopes({at::RecordScope::FUNCTION}));
+  } catch (const std::exception& error) {
+    failure = error.what();
+    return failure.c_str();
+  }
+  return nullptr;
+}
+
+void uvmtrace_torch_leave_operators() {
+  if (handle) at::removeCallback(*handle);
+  handle.reset();
+}
+
+}  // extern "C"
