@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <tuple>
 
 #include "sim/common/error.h"
 #include "sim/trace/input.h"
@@ -19,6 +20,7 @@ constexpr std::string_view kDoubleRule = "========";
 constexpr std::string_view kTensorStart = "Tensor start -", kTensorEnd = "Tensor end -";
 constexpr std::size_t kMostRanges = std::size_t{1} << 24;    // of one kernel
 constexpr std::size_t kMostAccesses = std::size_t{1} << 28;  // lines of one mem_trace file
+constexpr std::size_t kCompactAt = std::size_t{1} << 16;     // accesses kept before repeats are joined
 constexpr std::uint64_t kMostAccessBytes = 1 << 20;          // one instruction of one thread
 constexpr std::uint64_t kReadFlag = 1, kWriteFlag = 2, kAtomicFlag = 4;
 
@@ -210,8 +212,8 @@ struct AccelprofReader::State {
     }
   }
 
-  // Most accesses follow the one before, so that few have to be kept.
-  static void add_access(const AccelprofRange& range, std::uint64_t flags, AccelprofKernel& kernel) {
+  // Most accesses follow the one before or repeat an earlier one, so that few have to be kept.
+  void add_access(const AccelprofRange& range, std::uint64_t flags, AccelprofKernel& kernel) {
     unsigned bits = (flags & kReadFlag) != 0 ? 1u : 0u;
     if ((flags & kWriteFlag) != 0) bits |= 2u;
     if ((flags & kAtomicFlag) != 0 || bits == 0) bits = 3u;
@@ -225,6 +227,27 @@ struct AccelprofReader::State {
       }
     }
     kernel.accesses.push_back({range, mode});
+    if (kernel.accesses.size() < compact_at) return;
+    compact(kernel.accesses);
+    compact_at = std::max(kCompactAt, 2 * kernel.accesses.size());
+  }
+
+  // Sorted by mode and address, overlapping and touching ones joined.
+  static void compact(std::vector<AccelprofAccess>& accesses) {
+    std::sort(accesses.begin(), accesses.end(), [](const AccelprofAccess& a, const AccelprofAccess& b) {
+      return std::tie(a.mode, a.range.address) < std::tie(b.mode, b.range.address);
+    });
+    std::size_t kept = 0;
+    for (const AccelprofAccess& next : accesses) {
+      AccelprofAccess& last = accesses[kept == 0 ? 0 : kept - 1];
+      const std::uint64_t end = last.range.address + last.range.bytes;
+      if (kept != 0 && last.mode == next.mode && next.range.address <= end) {
+        last.range.bytes = std::max(end, next.range.address + next.range.bytes) - last.range.address;
+      } else {
+        accesses[kept++] = next;
+      }
+    }
+    accesses.resize(kept);
   }
 
   void read_hotness(AccelprofKernel& kernel) {
@@ -257,6 +280,7 @@ struct AccelprofReader::State {
   std::string_view line;
   bool more = true;
   std::string operation;
+  std::size_t compact_at = kCompactAt;
 };
 
 AccelprofReader::AccelprofReader(std::string path) : state_(std::make_unique<State>(std::move(path))) {}

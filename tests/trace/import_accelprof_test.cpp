@@ -122,6 +122,16 @@ TEST_F(ImportAccelprof, MemTraceNamesEveryAddress) {
   EXPECT_EQ(summary.bytes_outside, 4u);
 }
 
+TEST_F(ImportAccelprof, ManyScatteredAccessesAreJoined) {
+  std::string lines;
+  for (std::uint64_t i = 0; i < 200000; ++i) {  // every second word of 64 KB, over and over, backwards
+    const std::uint64_t address = 1048576 + (8191 - i % 8192) * 8;
+    lines += "256 " + std::to_string(address) + " 4 1 " + (i % 2 == 0 ? "1" : "2") + " 3\n";
+  }
+  folder.write("log", lines + "\nALLOCATION:  1048576 1048576\n\n\nKERNEL: 0 5\n");
+  EXPECT_EQ(text(all<Kernel>(import()).at(0)), "1: 0+128/3;");
+}
+
 TEST_F(ImportAccelprof, HotAnalysisNamesRanges) {
   folder.write("log",
                "Tensor start ------------------------------------------4194304\n"
