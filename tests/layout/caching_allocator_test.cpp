@@ -86,9 +86,9 @@ TEST(CachingAllocator, FreeNeighboursJoin) {
 TEST(CachingAllocator, TakesTheSmallestThatFitsAndTheLowestOfEqualOnes) {
   CachingAllocator allocator;
   std::vector<Placed> blocks;
-  for (const std::uint64_t kib : {64, 16, 32, 16, 8, 16}) blocks.push_back(allocator.allocate(kib * kKiB, 0));
-  for (const std::size_t i : {0, 3, 1, 5}) allocator.free(blocks[i].id);  // 0 and 1 join to 80 KiB, 5 with the tail
-  EXPECT_EQ(allocator.allocate(10 * kKiB, 0).offset, 112 * kKiB);         // blocks[3], the smallest
+  for (const std::uint64_t kib : {64U, 16U, 32U, 16U, 8U, 16U}) blocks.push_back(allocator.allocate(kib * kKiB, 0));
+  for (const std::size_t i : {0U, 3U, 1U, 5U}) allocator.free(blocks[i].id);  // 0 and 1 join to 80 KiB, 5 with the tail
+  EXPECT_EQ(allocator.allocate(10 * kKiB, 0).offset, 112 * kKiB);             // blocks[3], the smallest
   EXPECT_EQ(allocator.allocate(10 * kKiB, 0).offset, 0u);
   EXPECT_EQ(allocator.allocate(6 * kKiB, 0).offset, 122 * kKiB);  // the rest of blocks[3]
 }
