@@ -6,6 +6,7 @@ namespace uvmtrace::access {
 
 namespace {
 
+// Numbers of CUPTI_DRIVER_TRACE_CBID_<call>, which are also those of SANITIZER_CBID_DRIVER_API_<call>.
 // clang-format off
 constexpr CallEntry kCalls[] = {
     {243, Call::kAlloc}, {244, Call::kAllocPitch}, {371, Call::kAllocManaged}, {598, Call::kAllocAsync},
@@ -32,7 +33,8 @@ constexpr CallEntry kCalls[] = {
     {785, Call::kPrefetchBatch}, {789, Call::kDiscardBatch}, {790, Call::kDiscardBatch},
     {791, Call::kDiscardPrefetchBatch}, {792, Call::kDiscardPrefetchBatch}, {457, Call::kAdvise},
     {715, Call::kAdvise2}, {307, Call::kLaunch}, {442, Call::kLaunch}, {477, Call::kLaunch}, {478, Call::kLaunch},
-    {652, Call::kLaunchEx}, {653, Call::kLaunchEx}, {514, Call::kGraphLaunch}, {515, Call::kGraphLaunch},
+    {652, Call::kLaunchEx}, {653, Call::kLaunchEx}, {480, Call::kLaunchMultiDevice},
+    {514, Call::kGraphLaunch}, {515, Call::kGraphLaunch},
     {17, Call::kContextSync}, {800, Call::kContextSync}, {126, Call::kStreamSync}, {440, Call::kStreamSync},
     {121, Call::kEventSync}, {119, Call::kEventRecord}, {441, Call::kEventRecord}, {587, Call::kEventRecord},
     {588, Call::kEventRecord}, {295, Call::kStreamWait}, {436, Call::kStreamWait}, {308, Call::kProfilerStart},

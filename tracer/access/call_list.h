@@ -44,6 +44,7 @@ enum class Call : std::uint8_t {
   kAdvise2,
   kLaunch,
   kLaunchEx,
+  kLaunchMultiDevice,  // the callback of each of its launches says all that is needed
   kGraphLaunch,
   kContextSync,
   kStreamSync,
@@ -64,9 +65,7 @@ struct CallEntry {
 };
 
 inline bool allocates(Call call) { return call <= Call::kMap; }
-inline bool launches(Call call) {
-  return call == Call::kLaunch || call == Call::kLaunchEx || call == Call::kGraphLaunch;
-}
+inline bool launches(Call call) { return call >= Call::kLaunch && call <= Call::kGraphLaunch; }
 
 // All of them, the plain calls and their twins for the per-thread default stream (_ptds, _ptsz).
 std::span<const CallEntry> recorded_calls();

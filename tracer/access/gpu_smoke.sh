@@ -54,6 +54,20 @@ for environment in UVMTRACE_SANITIZER_LIBRARY=/nowhere.so UVMTRACE_LOG_DIR=/nowh
   echo "$environment: exit status $?"
 done
 
+echo "== PyTorch: a graph, a profiler that wants CUPTI too, a killed program"
+if python3 -c "import torch" 2>/dev/null; then
+  for program in graph profiler endless; do
+    log="$out/torch_$program"; rm -rf "$log"; mkdir -p "$log"
+    limit=60; [[ $program == endless ]] && limit=12
+    [[ $program != endless ]] && timeout 60 python3 tracer/access/gpu_smoke_torch.py "$program"
+    env UVMTRACE_LOG_DIR="$log" CUDA_INJECTION64_PATH="$library" timeout -s KILL "$limit" \
+      python3 tracer/access/gpu_smoke_torch.py "$program" 2>"$log/err"
+    echo "$program: exit status $?"
+    grep -hE "uvmtrace|rror" "$log/err" | head -3
+    python3 tracer/access/log_summary.py "$log"/access.*.jsonl || failed=1
+  done
+fi
+
 echo "== cost of training iterations (the third one)"
 if python3 -c "import torch, torchvision, transformers" 2>/dev/null; then
   for model in "${@:2}"; do

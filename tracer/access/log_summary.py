@@ -4,11 +4,15 @@ import collections
 import json
 import sys
 
-launches = patched = unknown = runs = phases = phase_runs = 0
+nodes = launches = patched = unknown = runs = phases = phase_runs = 0
 kinds, empty, met = collections.Counter(), collections.Counter(), collections.Counter()
 with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
     for line in log:
-        event = json.loads(line)
+        try:
+            event = json.loads(line)
+        except ValueError:
+            print("the last line is cut off")
+            break
         kinds[event["t"]] += 1
         if event["t"] == "note":
             print("note:", event["text"])
@@ -16,6 +20,7 @@ with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
             continue
         launches += 1
         patched += event["patched"]
+        nodes += "node" in event
         runs += len(event.get("accesses", []))
         phases += "phases" in event
         phase_runs += sum(len(phase[2]) for phase in event.get("phases", []))
@@ -24,7 +29,7 @@ with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
         if event.get("unknown"):
             unknown += 1
             met[event["name"]] += 1
-print(f"launches {launches}, patched {patched}, with nothing touched {sum(empty.values())}, with unknown addresses"
+print(f"launches {launches}, patched {patched}, of graphs {nodes}, with nothing touched {sum(empty.values())}, with unknown addresses"
       f" {unknown}, runs a launch {runs / max(launches, 1):.1f}, launches with phases {phases}, runs of phases {phase_runs}")
 print("events:", " ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
 for title, names in (("nothing touched", empty), ("unknown addresses", met)):

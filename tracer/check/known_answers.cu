@@ -246,13 +246,10 @@ void other_memories() {
   inner_memories<<<blocks_for(n), kThreads>>>(out, n);
   inner.write(expected);
 
-  void* table = nullptr;
-  MUST(cudaGetSymbolAddress(&table, known_table));
+  // Nobody announces where a module's variables are: the accesses are counted as unknown.
   Expectation module("read_table", blocks_for(n), 1, kThreads);
-  for (unsigned i = 0; i < n; ++i) {
-    module.access(static_cast<float*>(table) + i, 4, kRead, i / kThreads);
-    module.access(out + i, 4, kWrite, i / kThreads);
-  }
+  for (unsigned i = 0; i < n; ++i) module.access(out + i, 4, kWrite, i / kThreads);
+  module.unknown(n);
   read_table<<<blocks_for(n), kThreads>>>(out, n);
   module.write(expected);
 
