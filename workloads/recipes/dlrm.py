@@ -38,7 +38,7 @@ class Dlrm(torch.nn.Module):
 
 
 class ZipfRows:
-    """Draws row numbers of one table: popularity falls with rank^-exponent, popular rows are scattered over the table."""
+    """Draws row numbers of one table: popularity falls with rank^-exponent, popular rows are scattered over it."""
 
     def __init__(self, rows, exponent, generator):
         self.cumulative = torch.arange(1, rows + 1, dtype=torch.float64).pow(-exponent).cumsum(0)

@@ -30,23 +30,27 @@ def train(arguments):
 
 
 def generate(arguments):
-    """Iteration 0 reads the prompt, every further one makes one token per sequence."""
+    """Iteration 0 reads the prompt, every further one adds one token per sequence.
+
+    The tokens that are added are drawn beforehand: the model's own choice may differ from run to run, as logits of
+    random weights in bfloat16 often tie.
+    """
     config = decoder.Config(layers=arguments.layers)
     model = decoder.build(config).eval()
-    prompt = torch.randint(0, config.vocabulary, (arguments.batch or 8, arguments.tokens or 512))
+    iterations = arguments.iterations or 17
+    length = arguments.tokens or 512
+    text = torch.randint(0, config.vocabulary, (arguments.batch or 8, length + iterations)).cuda()
     caches = [[] for _ in range(config.layers)]
-    state = {"tokens": None, "position": 0}
 
     def iterate(index):
-        if index == 0:
-            state["tokens"] = prompt.cuda()
+        begin, end = (0, length) if index == 0 else (length + index - 1, length + index)
         with torch.inference_mode():
-            logits = model(state["tokens"], caches, state["position"])
-            state["position"] += state["tokens"].shape[1]
-            state["tokens"] = logits[:, -1].argmax(dim=-1, keepdim=True)
-        return state["tokens"].sum()
+            logits = model(text[:, begin:end], caches, begin)
+            choice = logits[:, -1].argmax(dim=-1)
+            assert choice.shape[0] == text.shape[0]
+        return round(logits.float().mean().item(), 2)
 
-    recipe.run_iterations(arguments.iterations or 17, iterate, label="token sum")
+    recipe.run_iterations(iterations, iterate, label="mean logit")
 
 
 def main():

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs recipes plainly and observed with operators under the stub, and compares what they print. Needs GPU and PyTorch.
+# Runs recipes plainly and observed with operators under the stub, and compares what they print: observed_recipes.sh
+# [PATTERN], of the recipes whose command matches. Needs a GPU and PyTorch.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 work=$(mktemp -d)
@@ -29,7 +30,7 @@ one() {  # script and options
   cat "$work/$name.report"
 }
 export -f one
-xargs -P 3 -L 1 bash -c 'one "$0" "$@"' <<'END'
+grep -e "${1:-.}" <<'END' | xargs -P 3 -L 1 bash -c 'one "$0" "$@"'
 llm.py train
 paper_models.py gpt2
 llm.py generate --iterations 4

@@ -17,6 +17,8 @@ def library_for(torch, source_name, libraries):
     with open(source, "rb") as file:
         text = file.read()
     root = os.path.dirname(os.path.abspath(torch.__file__))
+    with open(__file__, "rb") as file:
+        text += file.read()  # the options
     identity = hashlib.sha256(text + root.encode()).hexdigest()[:12]
     folder = _cache_folder()
     path = os.path.join(folder, f"{os.path.splitext(source_name)[0]}-torch-{torch.__version__}-{identity}.so")
@@ -51,6 +53,8 @@ def _compile(torch, root, source, libraries, path):
     command = [compiler, "-O2", "-fPIC", "-shared", "-w", "-o", unfinished, source]
     command += ["-isystem", os.path.join(root, "include"), "-isystem", cuda]
     command += [f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"]
+    if not getattr(getattr(torch, "version", None), "debug", False):
+        command.append("-DNDEBUG")  # debug builds of PyTorch have more members in some classes
     command += [f"-L{library_folder}", *(f"-l{name}" for name in libraries), f"-Wl,-rpath,{library_folder}"]
     environment = {name: value for name, value in os.environ.items() if name != "CUDA_INJECTION64_PATH"}
     for standard in ("-std=c++20", "-std=c++17"):  # PyTorch's headers need the one or the other

@@ -67,9 +67,12 @@ Plan make_plan(const at::RecordFunction& function) {
     plan.makes.push_back(result.alias_info() == nullptr);
     views = views && !plan.makes.back();
   }
-  const auto is_called = [&](const char* prefix) { return plan.name.rfind(prefix, 0) == 0; };
-  plan.silent =
-      (views && !writes) || is_called("aten::empty") || is_called("aten::new_empty") || is_called("profiler::");
+  // Those that make, resize or inspect tensors without touching their elements.
+  const auto without_work = {
+      "aten::empty",   "aten::new_empty", "profiler::", "aten::_has_compatible_shallow_copy_type",
+      "aten::detach_", "aten::resize_",   "aten::set_", "aten::_sparse_coo_tensor_"};
+  plan.silent = views && !writes;
+  for (const char* prefix : without_work) plan.silent = plan.silent || plan.name.rfind(prefix, 0) == 0;
   return plan;
 }
 
