@@ -140,7 +140,7 @@ void Launches::learn_heap(const LaunchAccesses& accesses) {
 void Launches::finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream) {
   LaunchAccesses accesses;
   std::string why;
-  if (set != nullptr && !set->collect(context.chunks, stream, accesses, why)) {
+  if (set != nullptr && !set->collect(context.chunks, stream, context.pinned, accesses, why)) {
     fail(context, why);
     set = nullptr;
   }

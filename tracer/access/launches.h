@@ -75,13 +75,14 @@ class Launches {
 
   struct Context {
     Context(CUcontext context, std::size_t change_reader)
-        : handle(context), reader(change_reader), table(context), slots(context) {}
+        : handle(context), reader(change_reader), table(context), slots(context), pinned(context) {}
     CUcontext handle;
     std::size_t reader;
     Turn turn;
     ChunkTable chunks;
     DeviceTable table;
     GraphSlots slots;
+    PinnedBuffer pinned;
     std::vector<std::unique_ptr<MarkSet>> sets;  // the first is for single launches
     LaunchFacts facts;                           // of the launch under way
     bool marked = false;

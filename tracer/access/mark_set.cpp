@@ -58,6 +58,18 @@ void DeviceTable::put_into(Marks& marks) const {
   marks.table_shift = shift_;
 }
 
+char* PinnedBuffer::reserve(std::uint64_t bytes, std::string& why) {
+  if (bytes <= bytes_) return memory_;
+  if (memory_ != nullptr) (void)sanitizer().sanitizerFreeHost(context_, memory_);
+  memory_ = nullptr;
+  bytes_ = 0;
+  void* memory = nullptr;
+  if (!succeeded(sanitizer().sanitizerAllocHost(context_, &memory, bytes), "pinned memory", why)) return nullptr;
+  memory_ = static_cast<char*>(memory);
+  bytes_ = bytes;
+  return memory_;
+}
+
 MarkSet::MarkSet(CUcontext context, const Options& options)
     : context_(context), options_(options), record_bytes_(bytes_of_record(options)) {
   std::uint32_t at = kPhaseOffset + options.phases * 8;
@@ -78,8 +90,6 @@ bool MarkSet::reserve(std::uint32_t records, Sanitizer_StreamHandle stream, std:
   release(context_, control_);
   release(context_, records_);
   release(context_, order_log_);
-  if (host_ != nullptr) (void)sanitizer().sanitizerFreeHost(context_, host_);
-  host_ = nullptr;
   capacity_ = 0;
   clear_first_ = clear_end_ = 0;
 
@@ -88,11 +98,6 @@ bool MarkSet::reserve(std::uint32_t records, Sanitizer_StreamHandle stream, std:
   if (!allocate(context_, control_total, control_, why) || !allocate(context_, record_total, records_, why))
     return false;
   if (options_.order && !allocate(context_, std::uint64_t{wanted} * kPagesPerChunk * 8, order_log_, why)) return false;
-  void* host = nullptr;
-  if (!succeeded(sanitizer().sanitizerAllocHost(context_, &host, control_total + record_total), "pinned memory", why)) {
-    return false;
-  }
-  host_ = static_cast<char*>(host);
   capacity_ = wanted;
   return succeeded(sanitizer().sanitizerMemset(records_, 0, record_total, stream), "clearing the marks", why) &&
          succeeded(sanitizer().sanitizerMemset(control_, 0, control_total, stream), "clearing the marks", why);
@@ -129,7 +134,10 @@ bool MarkSet::begin(const DeviceTable& table, std::uint32_t records, const Slice
                    "copy of a launch's parameters", why);
 }
 
-bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, LaunchAccesses& out, std::string& why) {
+bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, PinnedBuffer& buffer,
+                      LaunchAccesses& out, std::string& why) {
+  host_ = buffer.reserve(control_bytes() + std::uint64_t{capacity_} * record_bytes_, why);
+  if (host_ == nullptr) return false;
   // Only as many dirty bits as there are chunks, rounded up to whole words.
   const std::uint64_t bytes = kControlHead + (std::uint64_t{chunks.size()} + 63) / 64 * 8;
   if (!succeeded(sanitizer().sanitizerMemcpyDeviceToHost(host_, control_, bytes, stream), "reading the marks", why)) {

@@ -52,6 +52,19 @@ class DeviceTable {
   std::uint32_t shift_ = 0;
 };
 
+// Host memory that the device's copies go to, shared by a context's sets: each is read and done with at once.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(CUcontext context) : context_(context) {}
+  // At least so many bytes; what was there is lost. Null: host memory is short, `why` says so.
+  char* reserve(std::uint64_t bytes, std::string& why);
+
+ private:
+  CUcontext context_;
+  char* memory_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
 class MarkSet {
  public:
   MarkSet(CUcontext context, const Options& options);
@@ -63,7 +76,8 @@ class MarkSet {
   // What the patches get as user data.
   void* device_address() const { return control_; }
   // Reads what was touched since begin(). The launch has ended and its stream was synchronised.
-  bool collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, LaunchAccesses& out, std::string& why);
+  bool collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, PinnedBuffer& buffer, LaunchAccesses& out,
+               std::string& why);
   // Bytes of device memory for this many chunks.
   static std::uint64_t device_bytes(std::uint32_t records, const Options& options);
 
@@ -94,7 +108,7 @@ class MarkSet {
   char* control_ = nullptr;     // Marks, then the dirty bits
   char* records_ = nullptr;
   char* order_log_ = nullptr;
-  char* host_ = nullptr;           // pinned: control, then records at their own offsets
+  char* host_ = nullptr;           // while collecting: control, then records at their own offsets
   std::uint32_t clear_first_ = 0;  // records that the last launch left marked
   std::uint32_t clear_end_ = 0;
   std::vector<Touched> touched_;
