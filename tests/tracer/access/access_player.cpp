@@ -119,6 +119,84 @@ void threads(Player& player) {
   for (std::thread& worker : workers) worker.join();
 }
 
+// One of each driver call that mixed() does not make. Streams are 0x100 (number 1) and 0x200.
+void calls(Player& player) {
+  const auto stream = reinterpret_cast<CUstream>(0x100);
+  const auto other = reinterpret_cast<CUstream>(0x200);
+  const auto host = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
+  CUdeviceptr pointer = 0x10000000;
+  std::size_t pitch = 512;
+  const params::AllocPitch pitched{&pointer, &pitch, 400, 10, 4};
+  player.call(244, &pitched);
+  CUdeviceptr managed_pointer = 0x20000000;
+  const params::Alloc managed{&managed_pointer, 1 << 20};
+  player.call(371, &managed);
+  CUdeviceptr pool_pointer = 0x30000000;
+  const params::AllocAsync pool{&pool_pointer, 4096, stream};
+  player.call(598, &pool);
+  void* pinned_pointer = host(0x40000000);
+  const params::AllocHost pinned{&pinned_pointer, 8192};
+  player.call(271, &pinned);
+  player.call(39, &pinned);  // the same call by its old number
+  for (const std::uint64_t va : {0x50000000ULL, 0x50200000ULL}) {
+    const params::Map map{va, 2 << 20, 0, 0, 0};
+    player.call(551, &map);
+  }
+
+  CUDA_MEMCPY2D plane{};
+  plane.srcMemoryType = CU_MEMORYTYPE_HOST;
+  plane.srcHost = host(0x40000000);
+  plane.srcPitch = 100;
+  plane.srcY = 2;
+  plane.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  plane.dstDevice = 0x10000000;
+  plane.dstPitch = 512;
+  plane.dstXInBytes = 16;
+  plane.WidthInBytes = 64;
+  plane.Height = 5;
+  const params::Copy2D copy2d{&plane, stream};
+  player.call(289, &copy2d);
+  const params::Copy any{0x20000000, 0x40000000, 256, other};
+  player.call(306, &any);
+  CUdeviceptr dsts[] = {0x10000000, 0x40000000};
+  CUdeviceptr srcs[] = {0x20000000, 0x20000000};
+  std::size_t sizes[] = {16, 32};
+  const params::CopyBatch2 batch{dsts, srcs, sizes, 2, nullptr, nullptr, 0, stream};
+  player.call(796, &batch);
+  const params::Set2D set{0x10000000, 512, 7, 20, 3, other};
+  player.call(224, &set);
+
+  const MemoryLocation locations[] = {{1, 3}, {2, 0}};
+  std::size_t starts[] = {0, 1};
+  const params::PrefetchBatch ranges{dsts, sizes, 2, locations, starts, 2, 0, stream};
+  player.call(784, &ranges);
+  player.call(791, &ranges);
+  const params::DiscardBatch discard{dsts, sizes, 1, 0, stream};
+  player.call(789, &discard);
+  const params::Prefetch old_prefetch{0x20000000, 4096, -1, stream};
+  player.call(467, &old_prefetch);
+  const params::Advise old_advice{0x20000000, 4096, 5, 0};
+  player.call(457, &old_advice);
+
+  const params::EventRecord record{reinterpret_cast<CUevent>(0x900), stream};
+  player.call(119, &record);
+  const params::StreamWait wait{other, reinterpret_cast<CUevent>(0x900), 0};
+  player.call(295, &wait);
+  const params::EventOnly event{reinterpret_cast<CUevent>(0x900)};
+  player.call(121, &event);
+  const params::StreamOnly synchronised{other};
+  player.call(126, &synchronised);
+
+  const params::Unmap unmap{0x50000000, 4 << 20};
+  player.call(552, &unmap);
+  const params::FreeAsync free_pool{0x30000000, other};
+  player.call(600, &free_pool);
+  const params::FreeHost free_host{host(0x40000000)};
+  player.call(38, &free_host);
+  player.free(0x20000000);
+  player.free(0x66660000);  // never allocated
+}
+
 // Memory runs short in the middle; the program must not notice.
 void short_memory(Player& player) {
   player.create_context();
@@ -146,6 +224,7 @@ int main(int argc, char** argv) {
   if (scenario == "phases") phases(player);
   if (scenario == "readback") readback(player);
   if (scenario == "threads") threads(player);
+  if (scenario == "calls") calls(player);
   if (scenario == "short_memory") short_memory(player);
   return 0;
 }

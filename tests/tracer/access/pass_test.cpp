@@ -141,6 +141,63 @@ TEST(AccessPass, RecordsHostEventsInTheLogsVocabulary) {
   EXPECT_EQ(std::adjacent_find(sequences.begin(), sequences.end()), sequences.end()) << "places are unique";
 }
 
+// Fields of an event that are given; others may be there.
+bool has(const json& event, const json& fields) {
+  return std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
+    return event.contains(field.key()) && event.at(field.key()) == field.value();
+  });
+}
+
+void expect_events(const std::vector<json>& events, const std::vector<json>& wanted) {
+  ASSERT_EQ(events.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(has(events[i], wanted[i])) << events[i] << wanted[i];
+}
+
+TEST(AccessPass, EveryKindOfMemory) {
+  const Recording r = record("calls");
+  ASSERT_EQ(r.status, 0) << r.err;
+  expect_events(r.of("alloc"), {{{"va", 0x10000000}, {"bytes", 5120}, {"kind", "device"}},
+                                {{"va", 0x20000000}, {"bytes", 1 << 20}, {"kind", "managed"}},
+                                {{"va", 0x30000000}, {"bytes", 4096}, {"kind", "pool"}, {"stream", 1}},
+                                {{"va", 0x40000000}, {"bytes", 8192}, {"kind", "pinned"}},
+                                {{"va", 0x50000000}, {"bytes", 2 << 20}, {"kind", "vmm"}},
+                                {{"va", 0x50200000}, {"bytes", 2 << 20}, {"kind", "vmm"}}});
+  expect_events(r.of("free"), {{{"va", 0x50000000}, {"kind", "vmm"}},
+                               {{"va", 0x50200000}, {"kind", "vmm"}},
+                               {{"va", 0x30000000}, {"kind", "pool"}, {"stream", 2}},
+                               {{"va", 0x40000000}, {"kind", "pinned"}},
+                               {{"va", 0x20000000}, {"kind", "managed"}}});
+}
+
+TEST(AccessPass, EveryKindOfCopyHintAndSynchronisation) {
+  const Recording r = record("calls");
+  ASSERT_EQ(r.status, 0) << r.err;
+  expect_events(r.of("memcpy"), {{{"dst", 0x10000010},
+                                  {"src", 0x40000000 + 200},
+                                  {"kind", "htod"},
+                                  {"bytes", 320},
+                                  {"rows", 5},
+                                  {"row_bytes", 64},
+                                  {"dst_pitch", 512},
+                                  {"src_pitch", 100}},
+                                 {{"kind", "htod"}, {"bytes", 256}, {"stream", 2}, {"async", true}},
+                                 {{"kind", "dtod"}, {"bytes", 16}, {"stream", 1}},
+                                 {{"kind", "dtoh"}, {"bytes", 32}, {"stream", 1}}});
+  EXPECT_EQ(r.of("memcpy")[2].at("corr"), r.of("memcpy")[3].at("corr")) << "one call";
+  expect_events(r.of("memset"), {{{"va", 0x10000000}, {"bytes", 120}, {"rows", 3}, {"row_bytes", 40}, {"pitch", 512}}});
+  expect_events(r.of("prefetch"), {{{"va", 0x10000000}, {"bytes", 16}, {"to", 3}},
+                                   {{"va", 0x40000000}, {"bytes", 32}, {"to", -1}},
+                                   {{"va", 0x20000000}, {"bytes", 4096}, {"to", -1}}});
+  expect_events(r.of("discard"), {{{"va", 0x10000000}, {"prefetch", true}, {"to", 3}},
+                                  {{"va", 0x40000000}, {"prefetch", true}, {"to", -1}},
+                                  {{"va", 0x10000000}, {"prefetch", false}}});
+  expect_events(r.of("advise"), {{{"advice", "set_accessed_by"}, {"to", 0}}});
+  expect_events(r.of("sync"), {{{"kind", "event_record"}, {"stream", 1}, {"event", 0x900}},
+                               {{"kind", "event_wait"}, {"stream", 2}, {"event", 0x900}},
+                               {{"kind", "event_synchronize"}, {"event", 0x900}},
+                               {{"kind", "stream"}, {"stream", 2}}});
+}
+
 TEST(AccessPass, KernelsOfAGraphAreKeptApart) {
   const Recording r = record("mixed");
   std::vector<json> nodes;
