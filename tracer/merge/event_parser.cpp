@@ -242,7 +242,9 @@ bool EventParser::host_event(const std::string& type, Fields& fields, Event& eve
     name_number(fields.text("name"));
     operator_tensors(fields, event.what.emplace<OperatorEvent>());
   } else if (type == "operator_outputs") {
-    operator_tensors(fields, event.what.emplace<OperatorEvent>(OperatorEvent::Kind::kOutputs));
+    auto& outputs = event.what.emplace<OperatorEvent>();
+    outputs.kind = OperatorEvent::Kind::kOutputs;
+    operator_tensors(fields, outputs);
   } else if (type == "operator_end") {
     event.what = OperatorEvent{OperatorEvent::Kind::kEnd, {}};
   } else if (type == "prefetch") {
