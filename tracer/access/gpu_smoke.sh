@@ -54,9 +54,9 @@ for environment in UVMTRACE_SANITIZER_LIBRARY=/nowhere.so UVMTRACE_LOG_DIR=/nowh
   echo "$environment: exit status $?"
 done
 
-echo "== PyTorch: a graph, a profiler that wants CUPTI too, a killed program"
+echo "== PyTorch: a graph, a profiler that wants CUPTI too, threads, a killed program"
 if python3 -c "import torch" 2>/dev/null; then
-  for program in graph profiler endless; do
+  for program in graph profiler threads endless; do
     log="$out/torch_$program"; rm -rf "$log"; mkdir -p "$log"
     limit=60; [[ $program == endless ]] && limit=12
     [[ $program != endless ]] && timeout 60 python3 tracer/access/gpu_smoke_torch.py "$program"

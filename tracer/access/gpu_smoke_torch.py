@@ -1,9 +1,10 @@
-"""PyTorch programs that are hard on a tracer. usage: gpu_smoke_torch.py graph | profiler | endless
+"""PyTorch programs that are hard on a tracer. usage: gpu_smoke_torch.py graph | profiler | threads | endless
 
-graph: captures a training step into a CUDA graph and replays it. profiler: holds CUPTI. endless: to be killed.
-Prints numbers that must not depend on being recorded.
+graph: captures a training step into a CUDA graph and replays it. profiler: holds CUPTI. threads: four launch at once, on
+streams that wait for each other. endless: to be killed. Prints numbers that must not depend on being recorded.
 """
 import sys
+import threading
 
 import torch
 
@@ -39,6 +40,27 @@ if what == "graph":
 elif what == "profiler":
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]):
         print(f"profiler: loss {step().item():.9f}")
+elif what == "threads":
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    sums = [None] * 4
+
+    def work(index):
+        with torch.cuda.stream(streams[index]):
+            value = torch.full((1 << 20,), float(index), device="cuda")
+            for turn in range(200):
+                value = value * 0.5 + turn
+                if turn % 20 == 0:
+                    streams[index].wait_stream(streams[(index + 1) % 4])
+                if turn % 50 == 0:
+                    streams[index].synchronize()
+            sums[index] = value.sum().item()
+
+    workers = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    print(f"threads: {sums}")
 else:
     while True:
         step()
