@@ -7,13 +7,13 @@
 // higher one that covers it was spread; so equal times stay in the order of add().
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "sim/common/check.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::engine {
@@ -25,7 +25,7 @@ class Agenda {
     std::uint32_t subject = 0;
   };
 
-  // Forgets everything. Subjects are 0 to `subjects` - 1; no event will be earlier than `now`.
+  // Forgets everything. Subjects are 0 to `subjects` - 1; the present is `now`.
   void reset(std::uint32_t subjects, Nanoseconds now) {
     nodes_.resize(subjects);
     near_bits_ = {};
@@ -34,10 +34,12 @@ class Agenda {
     now_ = static_cast<std::uint64_t>(now.value);
   }
 
-  // `time` must not be before the last event taken, nor before the last `until`.
+  // A time before the present is put off to the present: one kernel computes up to its next fault, which may lie ahead
+  // of the replay that another kernel's fault brings about.
   void add(Nanoseconds time, std::uint32_t subject) {
-    nodes_[subject].time = static_cast<std::uint64_t>(time.value);
-    insert(subject, static_cast<std::uint64_t>(time.value));
+    const std::uint64_t at = std::max(static_cast<std::uint64_t>(time.value), now_);
+    nodes_[subject].time = at;
+    insert(subject, at);
   }
 
   // Takes back the subject's event; it must have one.
@@ -68,12 +70,11 @@ class Agenda {
     Node* const nodes = nodes_.data();
     const std::uint32_t last = near_[slot];
     const std::uint32_t first = nodes[last].next;
-    if (first != last) {
-      nodes[last].next = nodes[first].next;
-    } else {
-      near_bits_[word] = bits & (bits - 1);
-      if ((bits & (bits - 1)) == 0) near_words_ &= near_words_ - 1;
-    }
+    // No branches here and in append(): nobody, nor the processor, can tell which way they would go.
+    nodes[last].next = nodes[first].next;
+    const std::uint64_t left = bits ^ (std::uint64_t{first == last} << slot % 64);
+    near_bits_[word] = left;
+    near_words_ ^= std::uint64_t{left == 0} << word;
     event.time = Nanoseconds(static_cast<std::int64_t>(time));
     event.subject = first;
     return true;
@@ -109,7 +110,6 @@ class Agenda {
   void clear_far(unsigned level, std::size_t slot) { far_bits_[level - 1] &= ~(std::uint64_t{1} << slot); }
 
   void insert(std::uint32_t subject, std::uint64_t time) {
-    UVMSIM_CHECK(time >= now_, "an event at {} ns, but it is {} ns", time, now_);
     if ((time ^ now_) < kNearSlots) {
       const auto slot = static_cast<unsigned>(time & (kNearSlots - 1));
       std::uint64_t& bits = near_bits_[slot / 64];
@@ -125,14 +125,10 @@ class Agenda {
   }
   void append(std::uint32_t& tail, std::uint32_t subject, bool empty) {
     Node* const nodes = nodes_.data();
-    const std::uint32_t last = tail;
+    const std::uint32_t last = empty ? subject : tail;
+    nodes[subject].next = empty ? subject : nodes[last].next;
+    nodes[last].next = subject;
     tail = subject;
-    if (empty) {
-      nodes[subject].next = subject;
-    } else {
-      nodes[subject].next = nodes[last].next;
-      nodes[last].next = subject;
-    }
   }
 
   // Enters the first slot that holds anything, unless it begins after `limit`; the near ones are empty.

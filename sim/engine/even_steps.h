@@ -14,12 +14,10 @@ class EvenSteps {
   // True if the value is a whole number, not rounded.
   bool exact() const { return sum_ == 0; }
   void advance() {
-    value_ += whole_;
     sum_ += rest_;
-    if (sum_ >= parts_) {
-      sum_ -= parts_;
-      ++value_;
-    }
+    const bool carry = sum_ >= parts_;
+    value_ += whole_ + (carry ? 1 : 0);
+    sum_ -= carry ? parts_ : 0;
   }
 
  private:

@@ -81,8 +81,17 @@ void FaultLoop::on_fetch() {
   std::uint32_t flushed = 0;
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
-      advance(serviced);
-      flushed = buffer_.flush_update_put(serviced);
+      // These faults only count, as long as none of them can be lost.
+      const bool fits = buffer_.has_room(std::uint64_t{context_.system.gmmu.faults_per_sm} *
+                                         context_.system.gpus[gpu_].sm_count * runs_.size());
+      for (KernelRun* run : runs_) {
+        if (fits) {
+          flushed += run->advance_unheard(serviced);
+        } else {
+          run->advance(serviced);
+        }
+      }
+      flushed += buffer_.flush_update_put(serviced);
     } else {
       flushed = buffer_.flush_cached_put();
     }

@@ -66,7 +66,7 @@ void KernelRun::start(Nanoseconds now) {
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
-  look_at_operands();
+  begin_section();
   plan_turns();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
     lanes_[i].sm = static_cast<std::uint16_t>(i / work_.lanes_per_sm_group % sms);
@@ -78,38 +78,30 @@ bool KernelRun::take_unit(Lane& lane) {
   if (next_unit_ == work_.units) return false;
   while (next_unit_ >= work_.sections[next_section_].first_unit + work_.sections[next_section_].units) {
     ++next_section_;
-    cursors_valid_ = false;
-    look_at_operands();
+    begin_section();
   }
   const std::uint16_t sm = lane.sm;
   lane = Lane{};
   lane.sm = sm;
-  lane.fresh = false;
   lane.unit = next_unit_++;
   lane.section = next_section_;
   return true;
 }
 
 void KernelRun::step(const Agenda::Event& event) {
-  if (event.subject < sm_count_) {
-    sms_[event.subject].scheduled = false;
-    return serve(event.subject, event.time);
-  }
+  present_ = event.time;
+  if (event.subject < sm_count_) return serve(event.subject, event.time);
   const std::uint32_t index = event.subject - sm_count_;
   Lane& lane = lanes_[index];
-  if (!lane.fresh) return issue(index, event.time);
   if (!take_unit(lane)) {
     ++idle_lanes_;
     end_ = std::max(end_, event.time);
     return;
   }
-  if (work_.pattern == Pattern::kSlices && !work_.rows && work_.sections[lane.section].steps == 1) {
-    issue_fresh(index, event.time);
-  } else {
-    const Section& section = work_.sections[lane.section];
-    plan_shares(work_, section, lane.unit - section.first_unit, shares_of(index));
-    issue(index, event.time);
-  }
+  plan_shares(index);
+  Nanoseconds now = event.time;
+  if (!issue(index, now)) finish_part(index, now);
+  look_at_queue(lane.sm, event.time);
 }
 
 void KernelRun::advance(Nanoseconds until) {
@@ -117,130 +109,95 @@ void KernelRun::advance(Nanoseconds until) {
   while (agenda_->pop(event, until)) step(event);
 }
 
+std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
+  unheard_until_ = until;
+  unheard_ = 0;
+  advance(until);
+  unheard_until_ = Nanoseconds(-1);
+  return unheard_;
+}
+
 void KernelRun::advance_to_fault() {
   Agenda::Event event;
   while (buffer_.empty() && agenda_->pop(event, kNever)) step(event);
 }
 
-void KernelRun::begin_part(Lane& lane) {
-  lane.pending = 1;  // held until every access is issued
-  lane.raise_epoch = 0;
-  lane.raised = 0;
+void KernelRun::begin_section() {
+  const Section& section = work_.sections[next_section_];
+  slices_.clear();
+  for (const Operand& operand : section.operands) slices_.emplace_back(0, operand.pages, section.units);
+  look_at_operands();
 }
 
-// The pages join the SM's queue, but those that are mapped and have nothing ahead of them.
-void KernelRun::want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered) {
-  Lane& lane = lanes_[index];
-  SmQueue& sm = sms_[lane.sm];
-  unsigned first = run.first;
-  const unsigned end = first + run.count;
-  if (sm.idle()) {
-    first = usable(run.block.value, run.write).next_clear(first);
-    if (first >= end) return;
+// What the unit that the lane just took walks through step by step, in patterns that have such.
+void KernelRun::plan_shares(std::uint32_t index) {
+  const Lane& lane = lanes_[index];
+  PageRange* share = shares_of(index);
+  if (work_.pattern == Pattern::kSlices) {
+    for (EvenSteps& slice : slices_) {
+      share->begin = slice.value();
+      slice.advance();
+      (share++)->end = slice.value() + (slice.exact() ? 0 : 1);  // a page that two slices share belongs to both
+    }
+  } else if (work_.pattern == Pattern::kTiles) {
+    const Section& section = work_.sections[lane.section];
+    plan_marches(work_, section, lane.unit - section.first_unit, share);
   }
-  lane.pending += end - first;
-  sm.waiting.push_back({static_cast<std::uint32_t>(run.block.value), index, static_cast<std::uint16_t>(first),
-                        static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
-                        run.write, scattered});
 }
 
-void KernelRun::end_part(std::uint32_t index, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  const SmQueue& sm = sms_[lane.sm];
-  if (lane.pending > 1 && !sm.blocked && !sm.scheduled) serve(lane.sm, now);
-  if (--lane.pending == 0) finish_part(index, now);
-}
-
-void KernelRun::issue(std::uint32_t index, Nanoseconds now) {
+bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   notice_unmaps();
   Lane& lane = lanes_[index];
   const Section& section = work_.sections[lane.section];
   const bool explicit_list = work_.explicit_touches;
-  if (!lane.storing && loads_skipped_ && !explicit_list) {
-    lane.loaded = section.loads;
-    lane.storing = true;
-    if (section.loads) now += ns(system_.runtime.load_ns);
-    if (work_.pattern == Pattern::kTiles && lane.step + 1 < section.steps) {  // the march finds everything mapped
-      now += work_.step * (section.steps - 1 - lane.step);
-      lane.step = section.steps - 1;
+  if (!lane.storing && !explicit_list) {
+    if (section.watched_inputs.empty()) {
+      lane.loaded = section.loads;
+      lane.storing = true;
+      if (section.loads) now += load_time_;
+      if (work_.pattern == Pattern::kTiles && lane.step + 1 < section.steps) {  // the march finds everything mapped
+        now += work_.step * (section.steps - 1 - lane.step);
+        lane.step = section.steps - 1;
+      }
+    } else if (work_.pattern == Pattern::kTiles) {
+      const std::uint32_t next = next_loading_step(section, lane.step, shares_of(index));
+      const Nanoseconds each =
+          turn_times_[section.stores][section.loads] + (section.loads ? load_time_ : Nanoseconds{});
+      now += each * (next - lane.step);
+      lane.step = next;
     }
   }
-  begin_part(lane);
-  bool any = !explicit_list && (lane.storing ? section.stores : section.loads);
-  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(index),
-                [&](const PageRun& run, std::uint32_t warps, bool scattered) {
-                  any = true;
-                  want(index, run, warps, scattered);
-                });
-  (lane.storing ? lane.stored : lane.loaded) |= any;
-  end_part(index, now);
+  const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(index));
+  (lane.storing ? lane.stored : lane.loaded) = explicit_list ? any : lane.storing ? section.stores : section.loads;
+  if (!any) return false;
+  lane.pending = 1;
+  lane.raise_epoch = 0;
+  lane.raised = 0;
+  sms_[lane.sm].add({now, index});
+  return true;
 }
 
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
 void KernelRun::look_at_operands() {
-  loads_skipped_ = true;
-  for (Operand& operand : work_.sections[next_section_].operands) {
-    operand.skip = skipping_ && operand_mapped(operand);
-    if (!operand.write && !operand.skip) loads_skipped_ = false;
-  }
+  Section& section = work_.sections[next_section_];
+  watch(section, [&](const Operand& operand) { return !operand_mapped(operand); });
 }
 
-// Something was unmapped: every operand is looked at from here on.
+// Something was unmapped: what was left out may have to be looked at again.
 void KernelRun::notice_unmaps() {
   if (unmap_epoch_ == space_.unmap_epoch()) return;
   unmap_epoch_ = space_.unmap_epoch();
-  if (!skipping_) return;
-  skipping_ = false;
-  cursors_valid_ = false;
-  for (Section& section : work_.sections) {
-    for (Operand& operand : section.operands) operand.skip = false;
+  for (; watching_from_ < next_section_; ++watching_from_) {
+    watch(work_.sections[watching_from_], [](const Operand&) { return true; });
   }
-  loads_skipped_ = false;
+  look_at_operands();
 }
 
-void KernelRun::prepare_cursors(std::uint64_t unit) {
-  const Section& section = work_.sections[next_section_];
-  load_cursors_.clear();
-  store_cursors_.clear();
-  for (const Operand& operand : section.operands) {
-    if (operand.skip) continue;
-    (operand.write ? store_cursors_ : load_cursors_).emplace_back(operand, section.units, unit);
-  }
-  cursors_valid_ = true;
-}
-
-void KernelRun::issue_fresh(std::uint32_t index, Nanoseconds now) {
+// An access of the lane passes, or all of its part is taken.
+void KernelRun::pass(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
-  const std::uint64_t unit = lane.unit - section.first_unit;
-  notice_unmaps();
-  if (!cursors_valid_) prepare_cursors(unit);
-  begin_part(lane);
-  for (SliceCursor& cursor : load_cursors_) {
-    cursor.next([&](const PageRun& run) { want(index, run, work_.warps, false); });
-  }
-  lane.loaded = section.loads;
-  if (lane.pending > 1) {  // the loads wait: the stores come later, one by one
-    for (SliceCursor& cursor : store_cursors_) cursor.next([](const PageRun&) {});
-    plan_shares(work_, section, unit, shares_of(index));
-    end_part(index, now);
-    return;
-  }
-  // The loads pass; the stores follow after their latency. Nothing can come between but a little time.
-  const Nanoseconds stored = section.loads ? now + ns(system_.runtime.load_ns) : now;
-  lane.storing = true;
-  lane.stored = section.stores;
-  for (SliceCursor& cursor : store_cursors_) {
-    cursor.next([&](const PageRun& run) { want(index, run, work_.warps, false); });
-  }
-  end_part(index, stored);
-}
-
-void KernelRun::pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  UVMSIM_CHECK(lane.pending >= accesses, "lane {} has {} pending, not {}", index, lane.pending, accesses);
-  lane.pending -= accesses;
-  if (lane.pending == 0) finish_part(index, now);
+  UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
+  if (--lane.pending == 0) finish_part(index, now);
 }
 
 // A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
@@ -258,29 +215,28 @@ void KernelRun::plan_turns() {
   }
 }
 
+// All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  if (!lane.storing) {
-    lane.storing = true;
-    if (lane.loaded && load_time_.value != 0) {
-      lane_at(now + load_time_, index);
-    } else {
-      issue(index, now);
+  do {
+    if (!lane.storing) {
+      lane.storing = true;
+      if (lane.loaded) now += load_time_;
+      continue;
     }
-    return;
-  }
-  Nanoseconds time = now + turn_times_[lane.stored][lane.loaded];
-  lane.storing = lane.stored = lane.loaded = false;
-  if (++lane.step == work_.sections[lane.section].steps) {
-    end_ = std::max(end_, time);
-    lane.fresh = true;
-    if (next_unit_ == work_.units) {
-      ++idle_lanes_;
+    const Nanoseconds time = now + turn_times_[lane.stored][lane.loaded];
+    lane.storing = lane.stored = lane.loaded = false;
+    if (++lane.step == work_.sections[lane.section].steps) {
+      end_ = std::max(end_, time);
+      if (next_unit_ == work_.units) {
+        ++idle_lanes_;
+      } else {
+        lane_at(std::max(time, now + ns(system_.runtime.block_start_ns)), index);
+      }
       return;
     }
-    time = std::max(time, now + ns(system_.runtime.block_start_ns));
-  }
-  lane_at(time, index);
+    now = time;
+  } while (!issue(index, now));
 }
 
 }  // namespace uvmsim::engine

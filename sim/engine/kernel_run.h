@@ -9,15 +9,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "sim/common/random.h"
 #include "sim/driver/context.h"
 #include "sim/engine/agenda.h"
+#include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
-#include "sim/engine/slice_cursor.h"
 #include "sim/engine/sm_queue.h"
 #include "sim/gmmu/fault_buffer.h"
 
@@ -29,11 +28,10 @@ class KernelRun {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
-    std::uint32_t pending = 0;      // accesses of this part that have not passed
+    std::uint32_t pending = 0;      // accesses of this part that missed, and one for those not taken yet
     std::uint32_t raise_epoch = 0;  // its SM's, when this part first raised a fault; 0: it did not
     std::uint16_t sm = 0;
     std::uint16_t raised = 0;  // pages out in that epoch
-    bool fresh = true;         // takes its unit when it issues
     bool storing = false;      // part of the step: loads, then stores
     bool stored = false;       // its previous part was a store
     bool loaded = false;
@@ -64,6 +62,9 @@ class KernelRun {
   void start(Nanoseconds now);
   // The kernel computes up to and including `until`.
   void advance(Nanoseconds until);
+  // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
+  // in the buffer.
+  std::uint32_t advance_unheard(Nanoseconds until);
   // The kernel computes until a fault is in the buffer or nothing is left to do.
   void advance_to_fault();
   // The driver issued a replay at `now`.
@@ -74,8 +75,6 @@ class KernelRun {
   const KernelWork& work() const { return work_; }
 
  private:
-  static constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
-
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = space_.pages(BlockIndex(block), gpu_processor(gpu_));
@@ -86,26 +85,26 @@ class KernelRun {
   void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
   void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
   bool take_unit(Lane& lane);
-  // The lane's next part: all its loads of a step, or all its stores.
-  void issue(std::uint32_t index, Nanoseconds now);
-  // The same for both parts of a one-step unit that the lane is just taking.
-  void issue_fresh(std::uint32_t index, Nanoseconds now);
-  void want(std::uint32_t index, const PageRun& run, std::uint32_t warps, bool scattered);
   PageRange* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
+  void plan_shares(std::uint32_t index);
   void plan_turns();
-  void begin_part(Lane& lane);
-  void end_part(std::uint32_t index, Nanoseconds now);
-  void prepare_cursors(std::uint64_t unit);
+  // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
+  // Steps without any are left out, which takes until `now`.
+  bool issue(std::uint32_t index, Nanoseconds& now);
+  void begin_section();
   void look_at_operands();
   void notice_unmaps();
   bool operand_mapped(const Operand& operand) const;
-  void pass(std::uint32_t index, std::uint32_t accesses, Nanoseconds now);
+  void pass(std::uint32_t index, Nanoseconds now);
   void finish_part(std::uint32_t index, Nanoseconds now);
+  void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
-  bool may_raise(const SmQueue& sm, const Waiting& next) const;
+  bool may_raise(const SmQueue& sm, bool scattered) const;
   Nanoseconds retry(std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds raise_next_warp(std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(std::uint32_t sm_index, Nanoseconds now);
+  void take_part(SmQueue& sm);
+  Nanoseconds raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now);
   Nanoseconds raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
@@ -120,21 +119,21 @@ class KernelRun {
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
   std::vector<std::uint32_t> sm_order_;
-  std::unique_ptr<Agenda> agenda_;  // of SMs, then of lanes
-  std::vector<PageRange> shares_;   // by lane and operand: plan_shares()
-  std::size_t most_operands_ = 0;   // of a section
-  // One-step sections: where the next unit's slices begin, of operands that are not mapped as a whole.
-  std::vector<SliceCursor> load_cursors_, store_cursors_;
-  bool cursors_valid_ = false;
-  bool loads_skipped_ = false;
-  bool skipping_ = true;  // operands mapped as a whole are not looked at; until something is unmapped
+  std::unique_ptr<Agenda> agenda_;   // of SMs, then of lanes
+  std::vector<PageRange> shares_;    // by lane and operand: plan_shares()
+  std::size_t most_operands_ = 0;    // of a section
+  std::vector<EvenSteps> slices_;    // where the next unit's slice of each operand begins
+  std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
+  Nanoseconds present_{};         // time of the event in hand
   Nanoseconds fault_unit_free_{};
+  Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
+  std::uint32_t unheard_ = 0;
   Nanoseconds end_{};
 };
 

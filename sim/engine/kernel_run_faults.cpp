@@ -3,20 +3,22 @@
 #include <limits>
 
 #include "sim/engine/kernel_run.h"
+#include "sim/engine/step_pages.h"
 
 namespace uvmsim::engine {
 
-bool KernelRun::may_raise(const SmQueue& sm, const Waiting& next) const {
+// Whether the next page of the part that is being taken may raise a fault.
+bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
   const config::GmmuConfig& gmmu = system_.gmmu;
   if (sm.epoch != 1) {
-    if (sm.new_lane != next.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
-    if (next.scattered) {
-      const Lane& lane = lanes_[next.lane];
+    if (sm.new_lane != sm.taken.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
+    if (scattered) {
+      const Lane& lane = lanes_[sm.taken.lane];
       const bool replayed = lane.raise_epoch != 0 && lane.raise_epoch != sm.epoch;
       if (!replayed && lane.raised >= gmmu.fresh_pages_per_instruction) return false;
     }
   }
-  const std::uint32_t raw = next.scattered ? 1 : gmmu.faults_per_warp_access;
+  const std::uint32_t raw = scattered ? 1 : gmmu.faults_per_warp_access;
   return sm.raw + raw <= gmmu.faults_per_sm;
 }
 
@@ -26,12 +28,17 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::
   const config::GmmuConfig& gmmu = system_.gmmu;
   const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
   const bool same_page = sm.last_page == access.index();
-  fault_unit_free_ = std::max(fault_unit_free_, now) + ns(same_page ? gmmu.fault_repeat_ns : gmmu.fault_page_ns);
+  const Nanoseconds cost = ns(same_page ? gmmu.fault_repeat_ns : gmmu.fault_page_ns);
+  fault_unit_free_ = std::max(fault_unit_free_, present_) + cost;
   sm.last_page = access.index();
-  const Nanoseconds arrival = fault_unit_free_;
-  const gmmu::RawFault fault{arrival, PageIndex(access.index()), sm_index,
-                             access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
-  counters_.overflowed_faults += buffer_.put(fault, raw);
+  const Nanoseconds arrival = std::max(fault_unit_free_, now + cost);
+  if (arrival <= unheard_until_) {
+    unheard_ += raw;
+  } else {
+    const gmmu::RawFault fault{arrival, PageIndex(access.index()), sm_index,
+                               access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
+    counters_.overflowed_faults += buffer_.put(fault, raw);
+  }
   if (warps > 1) fault_unit_free_ += ns(gmmu.fault_repeat_ns * (warps - 1));
   sm.raw += raw;
   return arrival;
@@ -45,7 +52,7 @@ Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds now) {
   while (sm.next_retry < sm.missed.size()) {
     const Access& access = sm.missed[sm.next_retry++];
     if (!missing(access)) {
-      pass(access.lane, 1, now);
+      pass(access.lane, now);
       continue;
     }
     const Nanoseconds raised = raise(sm_index, access, access.raising, now);
@@ -76,62 +83,106 @@ Nanoseconds KernelRun::raise_next_warp(std::uint32_t sm_index, Nanoseconds now) 
   return std::max(raised, now + ns(sm.epoch != 1 ? gmmu.sm_spacing_ns : gmmu.sm_first_spacing_ns));
 }
 
-// Works through what waits, up to the first page that misses; kNever when that may raise no fault, or none is left.
+// Begins with the next part of the queue: what of it comes before its first missing page passes.
+void KernelRun::take_part(SmQueue& sm) {
+  sm.take();
+  const Lane& lane = lanes_[sm.taken.lane];
+  const Section& section = work_.sections[lane.section];
+  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(sm.taken.lane),
+                [&](const PageRun& run, std::uint32_t warps, bool scattered) {
+                  unsigned first = run.first;
+                  const unsigned end = first + run.count;
+                  if (sm.rest.empty()) {
+                    first = usable(run.block.value, run.write).next_clear(first);
+                    if (first >= end) return;
+                  }
+                  sm.rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
+                                     static_cast<std::uint16_t>(end - first),
+                                     static_cast<std::uint16_t>(std::min(warps, 1024u)), run.write, scattered});
+                });
+}
+
+// Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
+// none is left.
 Nanoseconds KernelRun::take_waiting(std::uint32_t sm_index, Nanoseconds now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
   SmQueue& sm = sms_[sm_index];
-  while (sm.next_waiting != sm.waiting.size()) {
-    Waiting& next = sm.waiting[sm.next_waiting];
-    const unsigned end = next.first + next.count;
-    const unsigned missed = std::min(usable(next.block, next.write).next_clear(next.first), end);
-    if (missed != next.first) {
-      const std::uint32_t lane = next.lane;
-      const std::uint32_t passed = missed - next.first;
+  while (true) {
+    if (!sm.taking) {
+      // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
+      const Nanoseconds ready = sm.next_ready();
+      if (ready == kNever || ready > now + load_time_) return kNever;
+      take_part(sm);
+    }
+    for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
+      Untaken& next = sm.rest[sm.next_rest];
+      const unsigned end = next.first + next.count;
+      const unsigned missed = usable(next.block, next.write).next_clear(next.first);
+      if (missed >= end) continue;
       next.first = static_cast<std::uint16_t>(missed);
       next.count = static_cast<std::uint16_t>(end - missed);
-      if (next.count == 0) ++sm.next_waiting;
-      pass(lane, passed, now);
-      continue;
+      if (sm.taken.ready > now) return kNever;
+      sm.blocked = !may_raise(sm, next.scattered);
+      return sm.blocked ? kNever : raise_untaken(sm_index, next, now);
     }
-    if (!may_raise(sm, next)) {
-      sm.blocked = true;
-      return kNever;
-    }
-    if (sm.new_lane != next.lane) {
-      sm.new_lane = next.lane;
-      ++sm.new_warps;
-    }
-    Lane& lane = lanes_[next.lane];
-    if (lane.raise_epoch == 0) lane.raise_epoch = sm.epoch;
-    if (lane.raised != std::numeric_limits<std::uint16_t>::max()) ++lane.raised;
-    sm.missed.push_back({next.block, next.lane, next.first, next.warps, 1, next.write, next.scattered});
-    const Access& access = sm.missed.back();
-    sm.raised = sm.next_retry = sm.missed.size();
-    ++next.first;
-    if (--next.count == 0) ++sm.next_waiting;
-    const Nanoseconds raised = raise(sm_index, access, 1, now);
-    const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns
-                                  : sm.epoch != 1  ? gmmu.sm_spacing_ns
-                                                   : gmmu.sm_first_spacing_ns;
-    return std::max(raised, now + ns(spacing));
+    sm.taking = false;
+    pass(sm.taken.lane, std::max(now, sm.taken.ready));
   }
-  sm.waiting.clear();
-  sm.next_waiting = 0;
-  return kNever;
+}
+
+// The first of the pages misses. Returns when the SM can go on.
+Nanoseconds KernelRun::raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
+  const config::GmmuConfig& gmmu = system_.gmmu;
+  SmQueue& sm = sms_[sm_index];
+  if (sm.new_lane != sm.taken.lane) {
+    sm.new_lane = sm.taken.lane;
+    ++sm.new_warps;
+  }
+  Lane& lane = lanes_[sm.taken.lane];
+  ++lane.pending;
+  if (lane.raise_epoch == 0) lane.raise_epoch = sm.epoch;
+  if (lane.raised != std::numeric_limits<std::uint16_t>::max()) ++lane.raised;
+  sm.missed.push_back({next.block, sm.taken.lane, next.first, next.warps, 1, next.write, next.scattered});
+  sm.raised = sm.next_retry = sm.missed.size();
+  ++next.first;
+  if (--next.count == 0) ++sm.next_rest;
+  const Access& access = sm.missed.back();
+  const Nanoseconds raised = raise(sm_index, access, 1, now);
+  const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns
+                                : sm.epoch != 1  ? gmmu.sm_spacing_ns
+                                                 : gmmu.sm_first_spacing_ns;
+  return std::max(raised, now + ns(spacing));
 }
 
 // The SM works through its queue until it raised a fault (and needs time for the next) or may raise no more.
 void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   SmQueue& sm = sms_[sm_index];
-  sm.scheduled = true;  // a unit that passes issues its next accesses at once: not to be served within
-  Nanoseconds next = retry(sm_index, now);
-  if (next == kNever) next = raise_next_warp(sm_index, now);
-  if (next == kNever) next = take_waiting(sm_index, now);
-  if (next == kNever) {
-    sm.scheduled = false;
-  } else {
-    sm_at(next, sm_index);
+  sm.scheduled = true;  // a unit that passes wants its next pages at once
+  sm.asleep = false;
+  Nanoseconds next = now;
+  do {  // among SMs whose faults nobody hears, turns make no difference
+    now = next;
+    next = retry(sm_index, now);
+    if (next == kNever) next = raise_next_warp(sm_index, now);
+    if (next == kNever) next = take_waiting(sm_index, now);
+  } while (next <= unheard_until_);
+  sm.scheduled = next != kNever;
+  if (sm.scheduled) return sm_at(next, sm_index);
+  look_at_queue(sm_index, now);
+}
+
+// The SM turns to what waits: now if anything is ready, else when it will be.
+void KernelRun::look_at_queue(std::uint32_t sm_index, Nanoseconds now) {
+  SmQueue& sm = sms_[sm_index];
+  const Nanoseconds ready = sm.next_ready();
+  if (ready == kNever || sm.blocked || (sm.scheduled && !sm.asleep)) return;
+  if (sm.asleep) {
+    if (ready >= sm.wakes) return;
+    agenda_->remove(sm_index);
   }
+  if (ready <= now) return serve(sm_index, now);
+  sm.scheduled = sm.asleep = true;
+  sm.wakes = ready;
+  sm_at(ready, sm_index);
 }
 
 void KernelRun::replay(Nanoseconds now) {
@@ -142,10 +193,11 @@ void KernelRun::replay(Nanoseconds now) {
   std::uint64_t turn = 0;
   for (const std::uint32_t index : sm_order_) {
     SmQueue& sm = sms_[index];
-    if (sm.empty()) continue;
+    if (sm.missed.empty() && sm.next_ready() > now) continue;
     sm.replay();
     if (sm.scheduled) agenda_->remove(index);
     sm.scheduled = true;
+    sm.asleep = false;
     const std::uint64_t jitter = gmmu.replay_jitter_ns == 0 ? 0 : random_.below(gmmu.replay_jitter_ns);
     sm_at(now + ns(jitter + gmmu.replay_sm_ns * turn++), index);
   }

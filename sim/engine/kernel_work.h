@@ -46,6 +46,7 @@ struct PageRun {
 // Positions [begin, end) in the sequence of an operand's pages.
 struct PageRange {
   std::uint64_t begin = 0, end = 0;
+  std::uint64_t pages() const { return end - begin; }
 };
 
 // What a tile kernel does with an operand: reads a panel of it at once, marches through it, reads all of it.
@@ -56,7 +57,6 @@ struct Operand {
   TileRole role = TileRole::kSmall;  // of an input
   std::uint64_t pages = 0;
   std::vector<Segment> segments;
-  bool skip = false;          // nothing of it needs a look: KernelRun found it mapped as a whole
   bool whole_blocks = false;  // every segment but the first starts, and but the last ends, at a block boundary
 
   // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
@@ -96,8 +96,23 @@ struct Section {
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
   bool loads = false, stores = false;
-  std::vector<Operand> operands;  // inputs before outputs
+  std::vector<Operand> operands;  // inputs before outputs, but for kThreads
+  // Inputs and outputs, as indices, that KernelRun has to look at: it did not find them mapped as a whole.
+  std::vector<std::uint32_t> watched_inputs, watched_outputs;
+
+  const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 };
+
+// Has the section watch the operands for which f(operand) is true.
+template <class F>
+void watch(Section& section, F&& f) {
+  section.watched_inputs.clear();
+  section.watched_outputs.clear();
+  for (std::uint32_t i = 0; i < section.operands.size(); ++i) {
+    const Operand& operand = section.operands[i];
+    if (f(operand)) (operand.write ? section.watched_outputs : section.watched_inputs).push_back(i);
+  }
+}
 
 // How thread blocks of a tile kernel share its operands. Batch z of `batches` has the z-th part of every operand to
 // itself; within it block (x, y) of `columns` x `rows` works on a tile of the output.

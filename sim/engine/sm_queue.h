@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "sim/common/units.h"
 #include "sim/memory/page_mask.h"
 
 namespace uvmsim::engine {
+
+// Later than everything.
+inline constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
 
 // Accesses of some warps of a lane to one page whose faults are out. (Blocks in 32 bits: half the size.)
 struct Access {
@@ -21,17 +26,23 @@ struct Access {
   std::uint64_t index() const { return std::uint64_t{block} * kPagesPerBlock + page; }
 };
 
-// Accesses of a lane to pages in a row that stand in the queue.
-struct Waiting {
+// Accesses to pages in a row, of the part that is being taken.
+struct Untaken {
   std::uint32_t block = 0;
-  std::uint32_t lane = 0;
   std::uint16_t first = 0, count = 0;
   std::uint16_t warps = 1;
   bool write = false;
   bool scattered = false;
 };
 
-struct SmQueue {
+// All accesses of a part of a lane.
+struct Turn {
+  Nanoseconds ready{};  // when the lane makes them
+  std::uint32_t lane = 0;
+};
+
+class SmQueue {
+ public:
   static constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
 
   // Missed accesses: those before `raised` have their faults out, those from `next_retry` on missed before the replay
@@ -39,19 +50,44 @@ struct SmQueue {
   std::vector<Access> missed;
   std::size_t raised = 0;
   std::size_t next_retry = 0;
-  std::vector<Waiting> waiting;
-  std::size_t next_waiting = 0;
+  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
+  bool taking = false;
+  Turn taken;
+  std::vector<Untaken> rest;
+  std::size_t next_rest = 0;
+
   std::uint64_t last_page = ~std::uint64_t{0};
   std::uint32_t raw = 0;        // raw faults out
   std::uint32_t new_warps = 0;  // that raised faults since the last replay
   std::uint32_t new_lane = kNoLane;
   std::uint32_t epoch = 1;  // 1 + the replays that found something to do
-  bool scheduled = false;   // has an event, or is being served
+  Nanoseconds wakes{};
+  bool scheduled = false;  // has an event, or is being served
+  bool asleep = false;     // that event is the next part to become ready, at `wakes`
   bool blocked = false;
 
-  bool retrying() const { return next_retry < missed.size(); }
-  bool idle() const { return !blocked && !scheduled && next_waiting == waiting.size(); }
-  bool empty() const { return missed.empty() && next_waiting == waiting.size(); }
+  void add(const Turn& turn) {
+    if (next_waiting_ == waiting_.size()) {
+      waiting_.clear();
+      next_waiting_ = 0;
+    }
+    waiting_.push_back(turn);
+    for (std::size_t i = waiting_.size() - 1; i > next_waiting_ && waiting_[i - 1].ready > turn.ready; --i) {
+      std::swap(waiting_[i - 1], waiting_[i]);
+    }
+  }
+  // When the head of the queue can be served.
+  Nanoseconds next_ready() const {
+    if (taking) return taken.ready;
+    return next_waiting_ == waiting_.size() ? kNever : waiting_[next_waiting_].ready;
+  }
+  // Begins with the next part, which must be there.
+  void take() {
+    taken = waiting_[next_waiting_++];
+    taking = true;
+    rest.clear();
+    next_rest = 0;
+  }
   // All retries done: only accesses with their faults out remain.
   void end_retry() {
     missed.resize(raised);
@@ -63,10 +99,8 @@ struct SmQueue {
     missed.erase(missed.begin() + static_cast<std::ptrdiff_t>(raised),
                  missed.begin() + static_cast<std::ptrdiff_t>(next_retry));
     raised = next_retry = 0;
-    if (next_waiting * 2 > waiting.size()) {
-      waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(next_waiting));
-      next_waiting = 0;
-    }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(next_waiting_));
+    next_waiting_ = 0;
     raw = 0;
     new_warps = 0;
     new_lane = kNoLane;
@@ -78,11 +112,16 @@ struct SmQueue {
   void reset() {
     SmQueue fresh;
     fresh.missed.swap(missed);
-    fresh.waiting.swap(waiting);
+    fresh.rest.swap(rest);
+    fresh.waiting_.swap(waiting_);
     fresh.missed.clear();
-    fresh.waiting.clear();
+    fresh.waiting_.clear();
     *this = std::move(fresh);
   }
+
+ private:
+  std::vector<Turn> waiting_;  // ascending in `ready`
+  std::size_t next_waiting_ = 0;
 };
 
 }  // namespace uvmsim::engine

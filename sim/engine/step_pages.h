@@ -11,25 +11,25 @@ namespace uvmsim::engine {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// shares[i]: the pages of operand i that `unit` walks through step by step, in patterns that have such.
-inline void plan_shares(const KernelWork& work, const Section& section, std::uint64_t unit, PageRange* shares) {
-  if (work.pattern == Pattern::kTiles) return plan_marches(work, section, unit, shares);
-  if (work.pattern != Pattern::kSlices) return;
-  for (const Operand& operand : section.operands) {
-    *shares++ = {operand.pages * unit / section.units,
-                 (operand.pages * (unit + 1) + section.units - 1) / section.units};
-  }
+// A result much smaller than the input is written when the block is done.
+inline bool stores_in_step(const Section& section, const Operand& operand, std::uint32_t step) {
+  return operand.pages * 64 >= section.longest || step + 1 == section.steps;
+}
+
+inline std::uint32_t warps_per_page(const KernelWork& work, const PageRange& pages) {
+  if (pages.pages() == 1) return work.warps;  // mostly
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / pages.pages()));
 }
 
 // f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
-// pages.
+// pages. shares[i]: what the unit walks through of operand i, in patterns that have such.
 template <class F>
 void slice_pages(const KernelWork& work, const Section& section, std::uint32_t step, bool stores,
                  const PageRange* shares, F&& f) {
-  for (const Operand& operand : section.operands) {
-    const PageRange share = *shares++;
-    if (operand.write != stores || operand.skip) continue;
-    const std::uint64_t n = share.end - share.begin;
+  for (const std::uint32_t i : section.watched(stores)) {
+    const Operand& operand = section.operands[i];
+    const PageRange share = shares[i];
+    const std::uint64_t n = share.pages();
     if (work.rows && n > 1) {
       // Each warp walks its own part of the slice.
       std::uint64_t previous = ~std::uint64_t{0};
@@ -47,12 +47,14 @@ void slice_pages(const KernelWork& work, const Section& section, std::uint32_t s
       f(operand.run(previous, previous + 1), sharing, false);
       continue;
     }
-    // A result much smaller than the input is written when the block is done.
-    if (stores && operand.pages * 64 < section.longest && step + 1 != section.steps) continue;
-    const std::uint64_t first = share.begin + n * step / section.steps;
-    const std::uint64_t stop = share.begin + (n * (step + 1) + section.steps - 1) / section.steps;
-    const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
-    operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+    if (stores && !stores_in_step(section, operand, step)) continue;
+    PageRange pages = share;
+    if (section.steps != 1) {
+      pages = {share.begin + n * step / section.steps,
+               share.begin + (n * (step + 1) + section.steps - 1) / section.steps};
+    }
+    const std::uint32_t sharing = warps_per_page(work, pages);
+    operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
   }
 }
 
@@ -63,11 +65,11 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
   const std::uint64_t piece = std::uint64_t{step} * section.units + unit;
   const std::uint64_t pieces = work.chunk;
   if (piece >= pieces) return;
-  for (const Operand& operand : section.operands) {
-    if (operand.write != stores || operand.skip) continue;
+  for (const std::uint32_t i : section.watched(stores)) {
+    const Operand& operand = section.operands[i];
     const std::uint64_t first = operand.pages * piece / pieces;
     const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
-    const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / (stop - first)));
+    const std::uint32_t sharing = warps_per_page(work, {first, stop});
     operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
   }
 }
@@ -95,8 +97,9 @@ void thread_pages(const KernelWork& work, const Section& section, std::uint64_t 
       if (touch.write == stores) once({touch.block, touch.page, 1, touch.write});
       continue;
     }
-    for (const Operand& operand : section.operands) {
-      if (operand.write == stores && !operand.skip && at < operand.pages) once(operand.run(at, at + 1));
+    for (const std::uint32_t i : section.watched(stores)) {
+      const Operand& operand = section.operands[i];
+      if (at < operand.pages) once(operand.run(at, at + 1));
     }
   }
 }
@@ -114,6 +117,29 @@ void for_each_page(const KernelWork& work, const Section& section, std::uint64_t
     case Pattern::kThreads:
       return thread_pages(work, section, unit, step, stores, f);
   }
+}
+
+// Whether for_each_page() calls its function at all.
+inline bool has_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
+                      bool stores, const PageRange* shares) {
+  const std::vector<std::uint32_t>& watched = section.watched(stores);
+  if (watched.empty() && !work.explicit_touches) return false;
+  switch (work.pattern) {
+    case Pattern::kSlices:
+      return !stores || step + 1 == section.steps || std::any_of(watched.begin(), watched.end(), [&](std::uint32_t i) {
+        return (work.rows && shares[i].pages() > 1) || stores_in_step(section, section.operands[i], step);
+      });
+    case Pattern::kTiles:
+      if (stores) return step + 1 == section.steps;
+      return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
+    case Pattern::kStride:
+      return std::uint64_t{step} * section.units + unit < work.chunk;
+    case Pattern::kThreads:
+      break;
+  }
+  bool any = false;
+  thread_pages(work, section, unit, step, stores, [&](const PageRun&, std::uint32_t, bool) { any = true; });
+  return any;
 }
 
 }  // namespace uvmsim::engine

@@ -56,15 +56,31 @@ inline void plan_marches(const KernelWork& work, const Section& section, std::ui
   }
 }
 
+// The first step from `step` on that loads anything; the last step when there is none.
+inline std::uint32_t next_loading_step(const Section& section, std::uint32_t step, const PageRange* shares) {
+  const std::uint32_t last = section.steps - 1;
+  std::uint32_t next = last;
+  for (const std::uint32_t i : section.watched_inputs) {
+    const Operand& operand = section.operands[i];
+    const PageRange share = shares[i];
+    const std::uint32_t march = std::max(step, 1u);
+    if (operand.role == TileRole::kPanel && step == 0) return step;
+    if (operand.role == TileRole::kSmall && step <= 1) next = std::min(next, 1u);
+    if (operand.role == TileRole::kMarch && share.begin + (march - 1) * kTileMarchPages < share.end) {
+      next = std::min(next, march);
+    }
+  }
+  return std::max(next, std::min(step, last));
+}
+
 // The panel at once; what is small with the first step of the march; nothing in the last step.
 template <class F>
 void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
                 const PageRange* shares, F&& f) {
   const TileShape& tile = work.tile;
-  for (const Operand& operand : section.operands) {
-    if (operand.write) return;  // inputs come first
-    const PageRange share = *shares++;
-    if (operand.skip) continue;
+  for (const std::uint32_t i : section.watched_inputs) {
+    const Operand& operand = section.operands[i];
+    const PageRange share = shares[i];
     PageRange pages;
     switch (operand.role) {
       case TileRole::kMarch:
@@ -92,8 +108,8 @@ template <class F>
 void tile_stores(const KernelWork& work, const Section& section, std::uint64_t unit, F&& f) {
   const TileShape& tile = work.tile;
   const TilePlace place(work, section, unit);
-  for (const Operand& operand : section.operands) {
-    if (!operand.write || operand.skip) continue;
+  for (const std::uint32_t i : section.watched_outputs) {
+    const Operand& operand = section.operands[i];
     const BatchPages all(operand, tile, place.batch);
     const std::uint64_t tile_bytes = std::max<std::uint64_t>(4, all.pages() * kBasePageBytes / place.blocks);
     PageRange region;
@@ -110,22 +126,23 @@ void tile_stores(const KernelWork& work, const Section& section, std::uint64_t u
       turn = place.block / tile.columns;
       turns = std::max<std::uint64_t>(1, place.blocks / tile.columns);
     }
-    const std::uint64_t length = region.end - region.begin;
-    EvenSteps piece(length * turn / turns, length, pieces);
-    PageRange stretch;
-    const auto store_stretch = [&] {  // a warp's store covers several rows of the tile
-      operand.for_each_run(stretch.begin, stretch.end, [&](const PageRun& run) { f(run, 1, !tile.one_input); });
+    const auto store = [&](std::uint64_t begin, std::uint64_t end) {  // a warp's store covers several rows of the tile
+      operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, !tile.one_input); });
     };
-    for (std::uint64_t k = 0; k < pieces; ++k, piece.advance()) {
-      const std::uint64_t page = region.begin + std::min(length - 1, piece.value());
-      if (page == stretch.end) {
-        ++stretch.end;
-      } else if (page > stretch.end) {
-        store_stretch();
-        stretch = {page, page + 1};
-      }
+    const std::uint64_t length = region.pages();
+    const std::uint64_t offset = length * turn / turns;
+    if (length <= pieces) {  // no page is left out
+      const std::uint64_t last = std::min(length - 1, (length * (pieces - 1) + offset) / pieces);
+      store(region.begin + offset / pieces, region.begin + last + 1);
+      continue;
     }
-    store_stretch();
+    EvenSteps piece(offset, length, pieces);
+    std::uint64_t next = 0;
+    for (std::uint64_t k = 0; k < pieces && next < length; ++k, piece.advance()) {
+      const std::uint64_t page = std::min(length - 1, piece.value());
+      store(region.begin + page, region.begin + page + 1);
+      next = page + 1;
+    }
   }
 }
 

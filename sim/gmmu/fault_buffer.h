@@ -66,6 +66,7 @@ class FaultBuffer {
   std::uint32_t flush_update_put(Nanoseconds now);
 
   bool empty() const { return get_ == put_; }
+  bool has_room(std::uint64_t faults) const { return faults <= depth_ - size(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(put_ - get_); }
   // True if a fault has arrived that is neither fetched nor flushed.
   bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
