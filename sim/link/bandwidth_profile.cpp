@@ -11,11 +11,28 @@ BandwidthProfile::BandwidthProfile(std::uint64_t bytes_per_us, std::size_t break
   points_.reserve(limit_);
 }
 
-// Index of the first breakpoint later than `time`.
+// Index of the first breakpoint later than `time`: mostly a few steps from the last answer, so the search widens from
+// there.
 std::size_t BandwidthProfile::index_after(Nanoseconds time) const {
-  const auto later = std::upper_bound(points_.begin(), points_.end(), time,
+  std::size_t low = std::min(last_index_, points_.size());
+  std::size_t high = low;
+  if (low == points_.size() || points_[low].time > time) {
+    for (std::size_t step = 1; low > 0 && points_[low - 1].time > time; step *= 2) {
+      high = low - 1;
+      low -= std::min(low, step);
+    }
+  } else {
+    high = ++low;
+    for (std::size_t step = 1; high < points_.size() && points_[high].time <= time; step *= 2) {
+      low = high + 1;
+      high = std::min(points_.size(), high + step);
+    }
+  }
+  const auto begin = points_.begin();
+  const auto later = std::upper_bound(begin + static_cast<long>(low), begin + static_cast<long>(high), time,
                                       [](Nanoseconds t, const Breakpoint& point) { return t < point.time; });
-  return static_cast<std::size_t>(later - points_.begin());
+  last_index_ = static_cast<std::size_t>(later - begin);
+  return last_index_;
 }
 
 BandwidthProfile::Share BandwidthProfile::free_at(Nanoseconds time) const {

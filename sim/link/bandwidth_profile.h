@@ -46,6 +46,7 @@ class BandwidthProfile {
   std::uint64_t capacity_;
   std::size_t limit_;
   std::vector<Breakpoint> points_;
+  mutable std::size_t last_index_ = 0;  // of index_after(): where to begin the next search
 };
 
 }  // namespace uvmsim::link
