@@ -8,8 +8,8 @@ namespace {
 
 using Position = std::int64_t;
 
-// Steps of the search before it is given up: some seconds. Two passes of one program need few.
-constexpr std::uint64_t kMaxSteps = std::uint64_t{2} << 30;
+// Steps of the search before it is given up: a few seconds. Two passes of one program need few.
+constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 29;
 
 class Search {
  public:

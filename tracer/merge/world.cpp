@@ -54,6 +54,11 @@ ThingIndex World::object_holder(std::uint64_t va, std::uint64_t bytes) const {
   return holds(object, va, bytes) ? object : kNothing;
 }
 
+bool World::meets_object(std::uint64_t begin, std::uint64_t end) const {
+  const auto next = objects_.lower_bound(begin);
+  return (next != objects_.end() && next->first < end) || object_at(begin) != kNothing;
+}
+
 bool World::holds_tensors(ThingIndex object) const {
   const auto next = tensors_.lower_bound(things_[object].va);
   return next != tensors_.end() && next->first < things_[object].end();
@@ -78,11 +83,9 @@ void World::release(ThingIndex index) {
 }
 
 // A segment is freed when its tensors are, so none is left unless the log lacks an event.
-void World::release_tensors_in(std::uint64_t begin, std::uint64_t end) {
-  release_overlaps(tensors_, begin, end, false);
-}
+void World::release_tensors_in(std::uint64_t begin, std::uint64_t end) { release_overlaps(tensors_, begin, end); }
 
-void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end, bool expected) {
+void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end) {
   std::vector<ThingIndex> found;
   auto next = map.lower_bound(begin);
   if (next != map.begin() && things_[std::prev(next)->second].end() > begin) {
@@ -92,17 +95,19 @@ void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t 
     found.push_back(next->second);
   }
   for (const ThingIndex thing : found) {
-    repairs_ += expected || let_go_[thing] ? 0 : 1;
+    repairs_ += let_go_[thing] || things_[thing].kind == MemoryKind::kModule ? 0 : 1;
     release(thing);
   }
 }
 
 void World::make_object(const AllocEvent& event) {
   const bool known = event.segment && object_holder(event.va, event.bytes) != kNothing;
-  if (event.bytes == 0 || known) {
+  // The driver's own memory may hold what the program allocates from a pool: the program's calls say it better.
+  const bool hidden = event.kind == MemoryKind::kModule && meets_object(event.va, event.va + event.bytes);
+  if (event.bytes == 0 || known || hidden) {
     return;
   }
-  release_overlaps(objects_, event.va, event.va + event.bytes, false);
+  release_overlaps(objects_, event.va, event.va + event.bytes);
   Thing thing;
   thing.va = event.va;
   thing.bytes = event.bytes;
@@ -129,7 +134,7 @@ const World::Change& World::apply(std::size_t position) {
     if (tensor->bytes == 0) {
       return change_;
     }
-    release_overlaps(tensors_, tensor->va, tensor->va + tensor->bytes, false);
+    release_overlaps(tensors_, tensor->va, tensor->va + tensor->bytes);
     Thing thing;
     thing.va = tensor->va;
     thing.bytes = tensor->bytes;

@@ -67,7 +67,8 @@ class World {
   void make(const Thing& thing);
   void make_object(const AllocEvent& event);
   void release(ThingIndex thing);
-  void release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end, bool expected);
+  void release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end);
+  bool meets_object(std::uint64_t begin, std::uint64_t end) const;
   void release_tensors_in(std::uint64_t begin, std::uint64_t end);
   std::uint64_t cut_objects(std::uint64_t begin, std::uint64_t end,
                             const std::function<void(ThingIndex, std::uint64_t, std::uint64_t)>& piece) const;

@@ -133,6 +133,18 @@ TEST_F(WorldTest, LaterEventsAreBelieved) {
   EXPECT_EQ(world.repairs(), 3u);
 }
 
+// A pool of the driver, announced around or after what the program allocates from it.
+TEST_F(WorldTest, TheProgramsMemoryComesBeforeTheDrivers) {
+  log.alloc(kBase, 32 << 20, "module");
+  log.alloc(kBase + 4096, 4096, "pool");
+  log.alloc(kBase, 64 << 20, "module");
+  log.alloc(kBase + 8192, 4096, "pool");
+  const World& world = replay();
+  EXPECT_EQ(world.things().size(), 3u);
+  EXPECT_EQ(freed, (std::vector<ThingIndex>{0}));
+  EXPECT_EQ(world.repairs(), 0u);
+}
+
 TEST_F(WorldTest, SegmentsAreAllocationsUnlessTheDriverToldThem) {
   log.alloc(kBase, 2 << 20);
   log.raw(R"({"t":"segment_alloc","seq":1000,"tid":0,"va":)" + std::to_string(kBase) +
