@@ -16,7 +16,8 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
       buffer_(buffer),
       counters_(counters),
       buffers_(buffers),
-      random_(seed) {}
+      random_(seed),
+      fault_unit_(system.gmmu) {}
 
 KernelRun::~KernelRun() {
   if (lanes_.empty()) return;  // never started
@@ -61,7 +62,7 @@ void KernelRun::start(Nanoseconds now) {
   for (const Section& section : work_.sections) most_operands_ = std::max(most_operands_, section.operands.size());
   shares_.resize(work_.lanes * most_operands_);
   end_ = now;
-  fault_unit_free_ = now;
+  fault_unit_.reset(now);
   unmap_epoch_ = space_.unmap_epoch();
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;

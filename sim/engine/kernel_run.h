@@ -19,6 +19,7 @@
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/sm_queue.h"
 #include "sim/gmmu/fault_buffer.h"
+#include "sim/gmmu/fault_unit.h"
 
 namespace uvmsim::engine {
 
@@ -131,7 +132,7 @@ class KernelRun {
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
   Nanoseconds present_{};         // time of the event in hand
-  Nanoseconds fault_unit_free_{};
+  gmmu::FaultUnit fault_unit_;
   Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
   std::uint32_t unheard_ = 0;
   Nanoseconds end_{};

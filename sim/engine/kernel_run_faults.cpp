@@ -27,11 +27,8 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::
   SmQueue& sm = sms_[sm_index];
   const config::GmmuConfig& gmmu = system_.gmmu;
   const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
-  const bool same_page = sm.last_page == access.index();
-  const Nanoseconds cost = ns(same_page ? gmmu.fault_repeat_ns : gmmu.fault_page_ns);
-  fault_unit_free_ = std::max(fault_unit_free_, present_) + cost;
+  const Nanoseconds arrival = fault_unit_.take(present_, now, access.block, sm.last_page == access.index(), warps);
   sm.last_page = access.index();
-  const Nanoseconds arrival = std::max(fault_unit_free_, now + cost);
   if (arrival <= unheard_until_) {
     unheard_ += raw;
   } else {
@@ -39,7 +36,6 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::
                                access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
     counters_.overflowed_faults += buffer_.put(fault, raw);
   }
-  if (warps > 1) fault_unit_free_ += ns(gmmu.fault_repeat_ns * (warps - 1));
   sm.raw += raw;
   return arrival;
 }
