@@ -108,7 +108,8 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   const PageMask wanted_reads = reads - served_reads;
   const PageMask wanted_writes = writes - served_writes;
   const PageMask wanted = wanted_reads | wanted_writes;
-  if (wanted.empty() || !block.live) {  // stale: nothing to do
+  if (wanted.empty() || !block.live) {  // stale, or of memory that was freed meanwhile: nothing to do
+    context_.counters.stale_faults += wanted_reads.count() + wanted_writes.count();
     work.spend(context_.costs().stale_block_ns);
     return 0;
   }

@@ -135,9 +135,10 @@ struct Part {
   std::uint64_t blocks = 1;
   std::vector<Operand> operands;
 };
-std::vector<Part> parts_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout) {
+std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, std::uint32_t quantum_bytes,
+                           const layout::Layout& layout) {
   std::vector<Part> parts;
-  if (kernel.phases.empty()) {
+  if (!by_phase) {
     Part part{std::max<std::uint64_t>(kernel.grid.count(), 1), {}};
     for (const trace::ObjectAccess& access : kernel.accesses) {
       add_operands(part.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
@@ -145,6 +146,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, std::uint32_t quantum_by
     parts.push_back(std::move(part));
   }
   for (const trace::Phase& phase : kernel.phases) {
+    if (!by_phase) break;
     Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
     for (const trace::PhaseAccess& access : phase.accesses) {
       check_slot(access.slot, kernel);
@@ -194,13 +196,25 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
 
+std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  std::uint64_t quanta = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) {
+    for (const trace::Extent& extent : access.extents) quanta += extent.count;
+  }
+  return quanta * quantum_bytes;
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
-                 const layout::Layout& layout, std::uint32_t resident_blocks) {
+                 const layout::Layout& layout, std::uint32_t resident_blocks, std::uint64_t capacity_bytes) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
-  std::vector<Part> parts = parts_of(kernel, quantum_bytes, layout);
+  // Phases say which pages blocks come back to, which matters when the kernel's set does not fit; while it does, how
+  // the blocks of a matrix product share their operands says better in which order they fault.
+  const bool tiled = kernel.distribution == trace::Distribution::kTiled &&
+                     (kernel.phases.empty() || touched_bytes(kernel, quantum_bytes) <= capacity_bytes);
+  std::vector<Part> parts = parts_of(kernel, !tiled && !kernel.phases.empty(), quantum_bytes, layout);
   if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
-  if (kernel.distribution == trace::Distribution::kTiled && kernel.phases.empty()) work.pattern = Pattern::kTiles;
+  if (tiled) work.pattern = Pattern::kTiles;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
 
   // Blocks that touch less than a page each are one unit: they stall together.
@@ -277,7 +291,7 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
 }
 
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const config::SystemConfig& system) {
+                       const config::SystemConfig& system, std::uint64_t capacity_bytes) {
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
   const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(kernel.grid.count(), std::uint64_t{blocks_per_sm(gpu, kernel)} * gpu.sm_count));
@@ -287,7 +301,7 @@ KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes,
     const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
   } else {
-    plan_blocks(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u));
+    plan_blocks(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u), capacity_bytes);
   }
   return work;
 }

@@ -68,8 +68,9 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   stream.run = std::make_unique<KernelRun>(
-      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system), gpu, options_.system, space_,
-      loop.buffer(), result_.counters, loop.run_buffers(), options_.seed * 0x9e3779b97f4a7c15u + operation_number);
+      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system, result_.capacity_bytes), gpu,
+      options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
+      options_.seed * 0x9e3779b97f4a7c15u + operation_number);
   KernelRun& run = *stream.run;
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);

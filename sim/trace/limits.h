@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxLineBytes = std::size_t{128} << 20;   // one re
 inline constexpr std::size_t kMaxLineValues = 12000000;                // numbers, texts and lists in a JSON line
 // Extents that the phases of a kernel take from its accesses, which costs the file next to nothing.
 inline constexpr std::size_t kMaxPhaseExtents = std::size_t{8} << 20;
-inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;   // raw size of a frame that the reader accepts
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;  // raw size of a frame that the reader accepts
 inline constexpr std::size_t kMaxFrameStrings = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxNameBytes = std::size_t{1} << 16;
 

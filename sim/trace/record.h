@@ -115,7 +115,8 @@ enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
   kGridStride,   // grid-stride loop: consecutive threads touch consecutive bytes, the whole grid advances together
   kThreadChunk,  // thread t of T walks its own contiguous share [t/T, (t+1)/T) of the touch list or of every operand
-  kTiled,        // matrix products and convolutions without phases: panels, marched inputs, outputs at the end
+  kTiled,        // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if there are
+                 // any, say what is touched again where that matters
 };
 
 // Where the accesses come from, best first.

@@ -52,6 +52,35 @@ TEST_P(Workloads, MadeFromTheRawRecording) {
   EXPECT_EQ(importer.summary().pages_outside, 0u);
 }
 
+// What the tracer recorded: valid, whole, and every launch's accesses known from somewhere.
+class Recordings : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Recordings, ValidAndCovered) {
+  const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/workloads/" + GetParam() + ".uvmt";
+  {
+    TraceReader reader(path);
+    validate(reader);
+  }
+  TraceReader reader(path);
+  EXPECT_EQ(reader.header().quantum_bytes, 512u);
+  EXPECT_FALSE(reader.header().provenance.empty());
+  std::uint64_t kernels = 0;
+  Record record;
+  while (reader.next(record)) {
+    const auto* kernel = std::get_if<Kernel>(&record);
+    if (kernel == nullptr) continue;
+    ++kernels;
+    EXPECT_TRUE(kernel->coverage == Coverage::kInstrumented || kernel->coverage == Coverage::kOperatorSchema)
+        << kernel->name;
+  }
+  EXPECT_GT(kernels, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, Recordings,
+                         ::testing::Values("alexnet", "bert", "bfs", "dlrm", "gpt2", "llm_train", "pagerank",
+                                           "resnet101", "resnet50", "stencil3d", "tiled_matmul", "whisper"),
+                         [](const auto& info) { return std::string(info.param); });
+
 INSTANTIATE_TEST_SUITE_P(Shipped, Workloads,
                          ::testing::Values(Workload{"gpt2_h200", 2430, 1868, 941, 92, 10222},
                                            Workload{"resnet50_h200", 1683, 1916, 961, 212, 16261}),

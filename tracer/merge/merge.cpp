@@ -174,8 +174,8 @@ class Merger::State {
       add_given(pass, event, number, seen, std::move(touched), kernel, take);
     }
     summary.coarsened += limit_size(kernel) ? 1 : 0;
-    const bool by_name = kernel.phases.empty() && !(seen->linear && kernel.coverage == trace::Coverage::kInstrumented);
-    kernel.distribution = by_name ? trace::distribution_by_name(kernel.name) : trace::Distribution::kBlockLinear;
+    const bool linear = kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
+    kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
   // What the instrumentation saw. Returns the same by thing of the timing pass.
