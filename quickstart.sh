@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 source .ci/dependencies.sh
 source .ci/steps.sh
 
-trace=workloads/gpt2_h200.uvmt
+trace=workloads/gpt2.uvmt
 system=h200-sxm-pcie5
 factors=1,1.25,1.5,2,3,4,6,8,10
 results=results/quickstart

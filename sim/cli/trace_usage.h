@@ -8,8 +8,8 @@ inline constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [opt
 Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations.
 
 Examples:
-  uvmsim trace info workloads/gpt2_h200.uvmt
-  uvmsim trace info workloads/gpt2_h200.uvmt --json | jq .peak_managed_bytes
+  uvmsim trace info workloads/gpt2.uvmt
+  uvmsim trace info workloads/gpt2.uvmt --json | jq .peak_managed_bytes
 )";
 inline constexpr const char* kDumpUsage = R"(usage: uvmsim trace dump TRACE [-o OUT.jsonl] [options]
 
@@ -17,7 +17,7 @@ Writes a trace as JSON lines, one record per line: the form to read, to search a
 without loss. sim/trace/README.md lists the keys.
 
 Examples:
-  uvmsim trace dump workloads/gpt2_h200.uvmt | grep '"t":"kernel"' | head -3
+  uvmsim trace dump workloads/gpt2.uvmt | grep '"t":"kernel"' | head -3
   uvmsim trace dump cut_off.uvmt --partial -o rest.jsonl
 )";
 inline constexpr const char* kPackUsage = R"(usage: uvmsim trace pack TRACE -o OUT.uvmt [options]

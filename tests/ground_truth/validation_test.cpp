@@ -56,6 +56,21 @@ TEST(GroundTruth, LibraryKernels) {
   expect_as_listed(validation);
 }
 
+// Measured later, with another program on another machine of the same kind, 106 shapes twice each; the model's order of
+// events within one thread was never fitted to it. How faults arrive from many threads was, on the first of each two.
+TEST(GroundTruth, SecondMeasurementOfOneThreadIsExact) {
+  const Validation validation = validate_shipped("uvm_h200_second.jsonl.zst");
+  std::size_t ordered = 0;
+  for (const Comparison& comparison : validation.comparisons) {
+    const bool by_one_thread = comparison.experiment_class == ExperimentClass::kOrdered;
+    ordered += by_one_thread ? 1 : 0;
+    if (by_one_thread) EXPECT_TRUE(comparison.exact()) << comparison.name;
+    EXPECT_LE(comparison.htod_bytes.error(), 3) << comparison.name;
+    EXPECT_LE(comparison.dtoh_bytes.error(), 3) << comparison.name;
+  }
+  EXPECT_EQ(ordered, 134u);
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
