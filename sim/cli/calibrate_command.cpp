@@ -63,11 +63,6 @@ po::options_description calibrate_options() {
   return options;
 }
 
-std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
-  if (values.count(name) == 0) return std::nullopt;
-  return values[name].as<std::string>();
-}
-
 std::uint32_t number_of(const po::variables_map& values, const char* name, std::uint32_t fallback, std::uint64_t least,
                         std::uint64_t most) {
   const std::optional<std::string> text = text_of(values, name);
@@ -96,7 +91,7 @@ std::string source_of(const std::string& path) {
 
 int calibrate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = calibrate_options();
-  const po::variables_map values = parse_options("calibrate", arguments, options, kMostFiles);
+  const po::variables_map values = parse_options("uvmsim calibrate", arguments, options, kMostFiles);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;

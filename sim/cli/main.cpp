@@ -1,36 +1,12 @@
-// The `uvmsim` command: finds the subcommand, turns errors into one line and an exit code.
-
-#include <fmt/format.h>
+// The `uvmsim` command: its subcommands.
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <new>
-#include <string>
-#include <string_view>
-#include <vector>
 
+#include "sim/cli/command_line.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/interrupt.h"
-#include "sim/common/check.h"
-#include "sim/common/error.h"
-#include "sim/common/version.h"
-#include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::cli {
 namespace {
-
-constexpr int kInputError = 2;
-constexpr int kModelError = 3;
-constexpr int kInterrupted = 130;
-
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const std::vector<std::string>& arguments);
-};
 
 constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
@@ -41,8 +17,7 @@ constexpr std::array kCommands = {
     Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
 };
 
-constexpr const char* kExamples = R"(Examples:
-  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.5,2,4
+constexpr const char* kExamples = R"(  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.5,2,4
       how GPT-2 training slows down as GPU memory shrinks to a quarter of what it uses
   uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch none --timeline gpt2.json
       the same without the driver's prefetcher; open the timeline at ui.perfetto.dev
@@ -50,74 +25,14 @@ constexpr const char* kExamples = R"(Examples:
       what a trace holds
 )";
 
-std::string help_text() {
-  std::string text = "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.\n\n";
-  text += kExamples;
-  text += "\nCommands:\n";
-  for (const Command& command : kCommands) text += fmt::format("  {:<10}{}\n", command.name, command.summary);
-  text +=
-      "\n`uvmsim COMMAND --help` explains one. `uvmsim --version` prints the version.\n"
-      "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug.\n";
-  return text;
-}
-
-const Command& find_command(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Command& command : kCommands) {
-    if (command.name == name) return command;
-    names.emplace_back(command.name);
-  }
-  throw_input_error("unknown command '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                    fmt::join(names, ", "));
-}
-
-int dispatch(std::vector<std::string> arguments) {
-  if (arguments.empty()) throw_input_error("no command given; `uvmsim --help` shows examples");
-  const std::string name = arguments.front();
-  arguments.erase(arguments.begin());
-  if (name == "--version") {
-    fmt::print("uvmsim {}\n", version());
-    return 0;
-  }
-  if (name == "--help" || name == "-h" || (name == "help" && arguments.empty())) {
-    fmt::print("{}", help_text());
-    return 0;
-  }
-  if (name == "help") return find_command(arguments.front()).run({"--help"});
-  return find_command(name).run(arguments);
-}
-
-// A table that went nowhere (a full disk, a closed pipe) is no success.
-void flush_standard_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw_input_error("cannot write standard output: {}", std::strerror(errno));
-  }
-}
-
-int guarded_main(const std::vector<std::string>& arguments) {
-  try {
-    const int code = dispatch(arguments);
-    flush_standard_output();
-    return code;
-  } catch (const InputError& error) {
-    fmt::print(stderr, "uvmsim: error: {}\n", error.what());
-    return kInputError;
-  } catch (const ModelError& error) {
-    fmt::print(stderr, "uvmsim: this is a bug in uvmsim or a policy plug-in: {}\n", error.what());
-    return kModelError;
-  } catch (const Interrupted&) {
-    fmt::print(stderr, "uvmsim: interrupted, nothing was written\n");
-    return kInterrupted;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "uvmsim: error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "uvmsim: this is a bug in uvmsim or a policy plug-in: {}\n", error.what());
-    return kModelError;
-  }
-}
+constexpr Program kProgram = {
+    "uvmsim",  "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.",
+    kExamples, kCommands,
+    "",        "uvmsim or a policy plug-in"};
 
 }  // namespace
 }  // namespace uvmsim::cli
 
-int main(int argc, char** argv) { return uvmsim::cli::guarded_main({argv + (argc > 0 ? 1 : 0), argv + argc}); }
+int main(int argc, char** argv) {
+  return uvmsim::cli::run_program(uvmsim::cli::kProgram, {argv + (argc > 0 ? 1 : 0), argv + argc});
+}

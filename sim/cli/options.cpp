@@ -74,7 +74,7 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
     po::notify(values);
   } catch (const po::unknown_option& error) {
     const std::string name = as_written(error.get_option_name());
-    throw_input_error("unknown option {}{}; `uvmsim {} --help` lists all", name,
+    throw_input_error("unknown option {}{}; `{} --help` lists all", name,
                       policy::suggestion(name, option_names(options)), command);
   } catch (const po::multiple_occurrences& error) {
     throw_input_error("option {} is given twice", error.get_option_name());
@@ -83,13 +83,12 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
     if (error.kind() == po::invalid_syntax::extra_parameter) throw_input_error("option {} takes no value", name);
     throw_input_error("option {} needs a value", name);
   } catch (const po::error& error) {
-    throw_input_error("{}; `uvmsim {} --help` lists all options", error.what(), command);
+    throw_input_error("{}; `{} --help` lists all options", error.what(), command);
   }
 
   const auto found = positional_arguments(values);
   if (found.size() > positional_limit) {
-    throw_input_error("unexpected argument '{}'; `uvmsim {} --help` says what it takes", found[positional_limit],
-                      command);
+    throw_input_error("unexpected argument '{}'; `{} --help` says what it takes", found[positional_limit], command);
   }
   return values;
 }
@@ -97,6 +96,11 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
 std::vector<std::string> positional_arguments(const po::variables_map& values) {
   const auto found = values.find(kPositional);
   return found == values.end() ? std::vector<std::string>{} : found->second.as<std::vector<std::string>>();
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
 }
 
 }  // namespace uvmsim::cli

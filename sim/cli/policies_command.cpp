@@ -165,7 +165,7 @@ int policies_command(const std::vector<std::string>& arguments) {
       "load policies from a shared library; may be repeated");
   add("json", options::bool_switch(), "print JSON");
   add("help,h", options::bool_switch(), "print this text");
-  const options::variables_map values = parse_options("policies", arguments, visible, 1);
+  const options::variables_map values = parse_options("uvmsim policies", arguments, visible, 1);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << visible;

@@ -124,7 +124,7 @@ void check_combinations(const RunArguments& run) {
 }  // namespace
 
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options("run", arguments, run_options(), 1);
+  const auto parsed = parse_options("uvmsim run", arguments, run_options(), 1);
   const Values values(parsed);
   RunArguments run;
   run.help = values.flag("help");

@@ -86,7 +86,7 @@ int systems_command(const std::vector<std::string>& arguments) {
       "json", po::bool_switch(), "print JSON; with NAME, a complete system file")(
       "schema", po::bool_switch(), "print the JSON schema of system files")("help", po::bool_switch(),
                                                                             "print this text");
-  const po::variables_map values = parse_options("systems", arguments, options, 1);
+  const po::variables_map values = parse_options("uvmsim systems", arguments, options, 1);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;

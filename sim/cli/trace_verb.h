@@ -25,7 +25,7 @@ class Values {
  public:
   Values(const std::string& verb, const char* usage, const po::options_description& options, const Arguments& arguments,
          std::size_t positional_limit)
-      : verb_(verb), values_(parse_options("trace " + verb, arguments, options, positional_limit)) {
+      : verb_(verb), values_(parse_options("uvmsim trace " + verb, arguments, options, positional_limit)) {
     if (values_["help"].as<bool>()) {
       std::ostringstream listing;
       listing << options;

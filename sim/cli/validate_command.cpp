@@ -93,11 +93,6 @@ po::options_description validate_options() {
   return options;
 }
 
-std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
-  if (values.count(name) == 0) return std::nullopt;
-  return values[name].as<std::string>();
-}
-
 std::vector<std::string> texts_of(const po::variables_map& values, const char* name) {
   if (values.count(name) == 0) return {};
   return values[name].as<std::vector<std::string>>();
@@ -152,7 +147,7 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
 
 int validate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = validate_options();
-  const po::variables_map values = parse_options("validate", arguments, options, kMostFiles);
+  const po::variables_map values = parse_options("uvmsim validate", arguments, options, kMostFiles);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;

@@ -3,7 +3,7 @@
 // A trace is one Header followed by records in program order (the order in which the host issued them). Accesses are
 // relative to objects (driver allocations or framework segments) or tensors, never absolute, so that one recording
 // replays under any allocator layout and page size. Units: bytes are bytes, times are nanoseconds, accesses count in
-// quanta of Header::quantum_bytes (512 as recorded by the tracer, 65536 in imports of page-grained recordings).
+// quanta of Header::quantum_bytes (512 in every shipped trace).
 // The same structs have two encodings: `.uvmt` (zstd frames of protobuf, uvmtrace.proto) and JSON lines.
 #pragma once
 

@@ -2,53 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <sstream>
-#include <string_view>
 
+#include "sim/cli/options.h"
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
 
 namespace uvmtrace {
 
 namespace po = boost::program_options;
 using uvmsim::throw_input_error;
-
-namespace {
-
-constexpr const char* kPositional = "argument";
-
-const po::option_description* find_option(const po::options_description& options, std::string_view name) {
-  for (const auto& option : options.options()) {
-    if (option->long_name() == name) {
-      return option.get();
-    }
-  }
-  return nullptr;
-}
-
-// Joins "--phases -1" to "--phases=-1", so that a value may begin with a dash.
-Arguments join_values(const Arguments& arguments, const po::options_description& options) {
-  Arguments joined;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const auto* option = argument.starts_with("--") ? find_option(options, argument.substr(2)) : nullptr;
-    if (option == nullptr || option->semantic()->max_tokens() == 0) {
-      joined.push_back(argument);
-      continue;
-    }
-    if (i + 1 == arguments.size() || arguments[i + 1].starts_with("--")) {
-      throw_input_error("option {} needs a value: {}", argument, option->description());
-    }
-    joined.push_back(argument + "=" + arguments[++i]);
-  }
-  return joined;
-}
-
-std::string without_value(const std::string& token) { return token.substr(0, token.find('=')); }
-
-}  // namespace
 
 po::options_description make_options() {
   po::options_description options("Options", 110, 70);
@@ -63,47 +26,14 @@ void add_flag(po::options_description& options, const char* name, const char* me
 }
 
 Options::Options(const std::string& command, const char* usage, const po::options_description& options,
-                 const Arguments& arguments, std::size_t positional_limit) {
-  po::options_description all;
-  all.add(options).add_options()(kPositional, po::value<Arguments>());
-  po::positional_options_description positional;
-  positional.add(kPositional, -1);
-  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  try {
-    po::store(
-        po::command_line_parser(join_values(arguments, options)).options(all).positional(positional).style(style).run(),
-        values_);
-    po::notify(values_);
-  } catch (const po::unknown_option& error) {
-    Arguments names;
-    for (const auto& option : options.options()) {
-      names.push_back("--" + option->long_name());
-    }
-    const std::string name = without_value(error.get_option_name());
-    throw_input_error("unknown option {}{}; `uvmtrace {} --help` lists all", name,
-                      uvmsim::policy::suggestion(name, names), command);
-  } catch (const po::multiple_occurrences& error) {
-    throw_input_error("option {} is given twice", error.get_option_name());
-  } catch (const po::invalid_command_line_syntax& error) {
-    const bool extra = error.kind() == po::invalid_syntax::extra_parameter;
-    throw_input_error("option {} {}", without_value(error.get_option_name()),
-                      extra ? "takes no value" : "needs a value");
-  } catch (const po::error& error) {
-    throw_input_error("{}; `uvmtrace {} --help` lists all options", error.what(), command);
-  }
-  if (values_.count(kPositional) != 0) {
-    positional_ = values_[kPositional].as<Arguments>();
-  }
+                 const Arguments& arguments, std::size_t positional_limit)
+    : values_(uvmsim::cli::parse_options("uvmtrace " + command, arguments, options, positional_limit)),
+      positional_(uvmsim::cli::positional_arguments(values_)) {
   if (flag("help")) {
     std::ostringstream listing;
     listing << options;
     fmt::print("{}\n{}", usage, listing.str());
     help_ = true;
-    return;
-  }
-  if (positional_.size() > positional_limit) {
-    throw_input_error("unexpected argument '{}'; `uvmtrace {} --help` says what it takes",
-                      positional_[positional_limit], command);
   }
 }
 

@@ -1,0 +1,93 @@
+#include "sim/cli/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "sim/cli/interrupt.h"
+#include "sim/common/error.h"
+#include "sim/common/version.h"
+#include "sim/policy/name_suggestion.h"
+
+namespace uvmsim::cli {
+namespace {
+
+constexpr int kInputError = 2;
+constexpr int kBug = 3;
+constexpr int kInterrupted = 130;
+
+std::string help_text(const Program& program) {
+  std::size_t width = 0;
+  for (const Command& command : program.commands) width = std::max(width, command.name.size() + 2);
+  std::string text = fmt::format("{}\n\nExamples:\n{}\nCommands:\n", program.purpose, program.examples);
+  for (const Command& command : program.commands) {
+    text += fmt::format("  {:<{}}{}\n", command.name, width, command.summary);
+  }
+  return text + fmt::format(
+                    "\n`{0} COMMAND --help` explains one. `{0} --version` prints the version.\n"
+                    "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug{1}.\n",
+                    program.name, program.exit_code_note);
+}
+
+const Command& find_command(const Program& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : program.commands) {
+    if (command.name == name) return command;
+    names.emplace_back(command.name);
+  }
+  throw_input_error("unknown command '{}'{}; allowed: {}", name, policy::suggestion(name, names),
+                    fmt::join(names, ", "));
+}
+
+int dispatch(const Program& program, std::vector<std::string> arguments) {
+  if (arguments.empty()) throw_input_error("no command given; `{} --help` shows examples", program.name);
+  const std::string name = arguments.front();
+  arguments.erase(arguments.begin());
+  if (name == "--version") {
+    fmt::print("{} {}\n", program.name, version());
+    return 0;
+  }
+  if (name == "--help" || name == "-h" || (name == "help" && arguments.empty())) {
+    fmt::print("{}", help_text(program));
+    return 0;
+  }
+  if (name == "help") return find_command(program, arguments.front()).run({"--help"});
+  return find_command(program, name).run(arguments);
+}
+
+// A table that went nowhere (a full disk, a closed pipe) is no success.
+void flush_standard_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw_input_error("cannot write standard output: {}", std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+int run_program(const Program& program, std::vector<std::string> arguments) {
+  try {
+    const int code = dispatch(program, std::move(arguments));
+    flush_standard_output();
+    return code;
+  } catch (const InputError& error) {
+    fmt::print(stderr, "{}: error: {}\n", program.name, error.what());
+    return kInputError;
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "{}: interrupted, nothing was written\n", program.name);
+    return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}: error: out of memory\n", program.name);
+    return kInputError;
+  } catch (const std::exception& error) {  // ModelError among them
+    fmt::print(stderr, "{}: this is a bug in {}: {}\n", program.name, program.bug_owner, error.what());
+    return kBug;
+  }
+}
+
+}  // namespace uvmsim::cli

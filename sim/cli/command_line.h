@@ -1,0 +1,32 @@
+// What `uvmsim` and `uvmtrace` share: a program of subcommands, its help, and errors as one line and an exit code.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim::cli {
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  // Returns the exit code. Throws InputError for what the user got wrong.
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+struct Program {
+  std::string_view name;      // "uvmsim"
+  std::string_view purpose;   // the help's first line
+  std::string_view examples;  // indented lines, the last one with its newline
+  std::span<const Command> commands;
+  std::string_view exit_code_note;  // added to what the help says about exit codes
+  std::string_view bug_owner;       // "this is a bug in <...>"
+};
+
+// Runs the subcommand that the arguments begin with, or prints help or version. Prints an error on standard error in
+// one line. Returns the process's exit code: the subcommand's, 2 for InputError, 3 for any other exception, 130 for
+// Interrupted.
+int run_program(const Program& program, std::vector<std::string> arguments);
+
+}  // namespace uvmsim::cli
