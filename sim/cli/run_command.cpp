@@ -56,6 +56,8 @@ class Runner {
     base_.options.footprint_bytes = run.footprint_bytes;
     base_.options.seed = run.seed;
     base_.options.include_host_gaps = run.include_host_gaps;
+    base_.options.iterations = run.iterations;
+    base_.options.time_scale.factor_millionths = run.time_scale_millionths;
   }
 
   void describe_system_and_policies() {

@@ -55,6 +55,10 @@ po::options_description run_options() {
   add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");
   add("set", texts("KEY=VALUE"), "change one number of the system; may be repeated");
   add("seed", text("N"), "seed of policies that draw random numbers, default 1");
+  add("iterations", text("N"), "marked iterations to run: the last recorded one is repeated; default as recorded");
+  add("time-scale", text("X"),
+      "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's");
+  add("recorded-on", text("SYSTEM"), "system whose GPU made the recording, if the trace's header does not tell");
   add("no-host-gaps", flag(), "leave out the recorded host time between calls");
   add("no-unlimited-run", flag(), "do not also run without limit to compare with");
   add("partial", flag(), "of a trace that is cut off, use what is whole instead of refusing it");
@@ -108,6 +112,9 @@ void check_combinations(const RunArguments& run) {
   if (run.capacity_bytes != 0 && run.footprint_bytes != 0) {
     throw_input_error("--footprint-bytes has no effect with --capacity-bytes; give one of them");
   }
+  if (run.time_scale_millionths != 0 && !run.recorded_on.empty()) {
+    throw_input_error("--recorded-on has no effect with a fixed --time-scale; give one of them");
+  }
   if (run.timeline && run.osf_thousandths.size() > 1) {
     throw_input_error("--timeline draws one run; give one --osf, not {}", run.osf_thousandths.size());
   }
@@ -146,6 +153,9 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.evict = parse_policy("--evict", values.text("evict").value_or("lrm"));
   run.plugins = values.texts("plugin");
   run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
+  run.iterations = parse_iterations("--iterations", values.text("iterations"));
+  run.time_scale_millionths = parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
+  run.recorded_on = values.text("recorded-on").value_or("");
   run.include_host_gaps = !values.flag("no-host-gaps");
   run.unlimited_run = !values.flag("no-unlimited-run");
   run.partial = values.flag("partial");

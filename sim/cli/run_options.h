@@ -23,6 +23,9 @@ struct RunArguments {
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
+  std::uint64_t iterations = 0;             // 0: as recorded
+  std::uint64_t time_scale_millionths = 0;  // 0: auto
+  std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
   bool partial = false;
   bool unlimited_run = true;  // also run without limit, to compare with
   bool verbose = false;

@@ -88,6 +88,30 @@ std::uint64_t parse_unsigned(const std::string& option, const std::string& text)
   return *value;
 }
 
+std::uint64_t parse_iterations(const std::string& option, const std::optional<std::string>& text) {
+  if (!text) return 0;
+  constexpr std::uint64_t kMost = 1'000'000;
+  const auto value = digits(*text);
+  if (!value || *value == 0 || *value > kMost) {
+    throw_input_error("{}: '{}' is no number of iterations; allowed: 1 to {}", option, *text, kMost);
+  }
+  return *value;
+}
+
+std::uint64_t parse_time_scale(const std::string& option, const std::string& text) {
+  if (text == "auto") return 0;
+  constexpr std::uint64_t kMost = 1000;
+  const auto value = decimal(text, 6);
+  const std::uint64_t millionths = value && value->whole <= kMost ? value->whole * 1'000'000 + value->fraction : 0;
+  if (millionths == 0 || millionths > kMost * 1'000'000) {
+    throw_input_error(
+        "{}: '{}' is no time scale; allowed: auto, or a factor above 0, at most {}, with at most six digits "
+        "after the point, such as 1.25",
+        option, text, kMost);
+  }
+  return millionths;
+}
+
 PolicyChoice parse_policy(const std::string& option, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   PolicyChoice choice{text.substr(0, colon), {}};

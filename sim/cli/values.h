@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ std::uint64_t parse_size(const std::string& option, const std::string& text);
 
 // Decimal digits only, up to 2^64 - 1.
 std::uint64_t parse_unsigned(const std::string& option, const std::string& text);
+
+// "10": at least 1, at most 1000000; not given: 0, as many as were recorded.
+std::uint64_t parse_iterations(const std::string& option, const std::optional<std::string>& text);
+
+// "auto": 0; "1.25": 1250000. A factor is above 0, at most 1000, with at most six digits after the point.
+std::uint64_t parse_time_scale(const std::string& option, const std::string& text);
 
 // "tree:threshold=51,min_faults=1"
 PolicyChoice parse_policy(const std::string& option, const std::string& text);

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
@@ -17,6 +19,12 @@ namespace uvmsim {
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
+};
+
+// How recorded kernel durations become durations on the system's GPU (the rule: time_scale.h).
+struct TimeScaleChoice {
+  std::uint64_t factor_millionths = 0;           // not 0: every kernel takes this times its recorded duration
+  std::optional<config::GpuConfig> recorded_on;  // 0: by the rule, from this GPU; absent: durations stay as they are
 };
 
 // Everything that determines a run besides the trace. The resolved form is written into every result.
@@ -33,6 +41,8 @@ struct RunOptions {
   bool limited = true;                // false: the GPU's own memory is the capacity (no OSF given)
   std::uint64_t seed = 1;
   bool include_host_gaps = true;  // replay the recorded host time between calls
+  std::uint64_t iterations = 0;   // marked iterations to replay (repeat_iterations.h); 0 = as many as were recorded
+  TimeScaleChoice time_scale;
 };
 
 struct IterationResult {
