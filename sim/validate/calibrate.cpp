@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/common/error.h"
+#include "sim/common/wildcard.h"
 #include "sim/config/load_system.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/schema.h"

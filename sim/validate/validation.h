@@ -50,7 +50,4 @@ struct Validation {
 Validation validate(const std::vector<ExperimentFile>& files, const config::SystemConfig& system,
                     const ValidationOptions& options = {});
 
-// Shell-like match of a whole name: * any run of characters, ? one character.
-bool matches(std::string_view pattern, std::string_view name);
-
 }  // namespace uvmsim::validate
