@@ -77,8 +77,9 @@ def main():
     parser = recipe.options(__doc__.splitlines()[0], iterations=3)
     parser.add_argument("model", choices=sorted(MODELS))
     parser.add_argument("--batch", type=int, default=0, help="0: the paper's")
+    parser.add_argument("--default-precision", action="store_true", help="TF32 as PyTorch ships it, not off")
     arguments = parser.parse_args()
-    recipe.prepare(arguments.seed)
+    recipe.prepare(arguments.seed, arguments.default_precision)
 
     model, inputs, loss_of = MODELS[arguments.model](arguments.batch)
     model = model.train().cuda()

@@ -24,12 +24,16 @@ def options(description, iterations):
     return parser
 
 
-def prepare(seed):
-    """Fixed seeds and no choice by timing: both passes of the tracer must launch the same kernels."""
+def prepare(seed, default_precision=False):
+    """Fixed seeds and no choice by timing: both passes of the tracer must launch the same kernels.
+
+    TF32 is off, or as PyTorch ships it with `default_precision`: on in cuDNN's convolutions, off in matrix products.
+    """
     torch.manual_seed(seed)
     torch.backends.cudnn.benchmark = False
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_tf32 = False
+    if not default_precision:
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def mark_iteration():
