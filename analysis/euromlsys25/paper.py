@@ -40,6 +40,8 @@ SUMMED = (
     " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions htod_transactions"
     " dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
+# What identifies a row of measures.
+POINT = ["program", "mode", "osf", "reading"]
 
 
 class MissingData(Exception):
@@ -74,6 +76,17 @@ def one_value(rows, column, what):
     if len(values) > 1:
         raise ResultError(f"several {what} in one set of results: {', '.join(map(str, values))}; allowed: one")
     return values[0]
+
+
+def refuse_contradictions(rows):
+    """The same point may be there twice, but not with two results."""
+    different = rows.groupby(POINT)["duration_ns"].transform("nunique") > 1
+    if different.any():
+        row = rows[different].iloc[0]
+        raise ResultError(
+            f"two different results of {MODELS.get(row['program'], row['program'])} {row['mode']} at"
+            f" {factor_text(row['osf'])}; allowed: one set of results"
+        )
 
 
 class Paper:
@@ -111,7 +124,8 @@ class Paper:
             values["mode"] = runs["layout name"].map(MODES)
             readings.append(values.reset_index())
         rows = pandas.concat(readings, ignore_index=True)
-        return rows.drop_duplicates(["program", "mode", "osf", "reading"], keep="last")
+        refuse_contradictions(rows)
+        return rows.drop_duplicates(POINT, keep="last")
 
     def _measure(self, frame):
         if frame.empty:

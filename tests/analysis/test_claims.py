@@ -315,8 +315,12 @@ class TableTest(FolderTest):
         points[0].system = "h200-sxm-pcie5"
         mixed = write_lines(points, self.path("b.jsonl"))
         self.assert_refused(command.main, mixed, says="several systems in one set of results")
+        points = [point for point in paper_points() if point.program == "bert"]
+        slower(points[:1], 2)
+        twice = write_lines([*points, *(point for point in paper_points() if point.program == "bert")], self.path("d.jsonl"))
+        self.assert_refused(command.main, twice, says="two different results of BERT with PCA at no limit")
         partial = write_database(points, self.path("c.sqlite"), planned=132)
-        self.assert_refused(command.main, partial, says="a partial sweep: 2 of 132 points finished")
+        self.assert_refused(command.main, partial, says="a partial sweep: 22 of 132 points finished")
 
 
 if __name__ == "__main__":
