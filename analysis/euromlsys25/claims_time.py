@@ -128,6 +128,7 @@ def slowdown_outcome(paper, mode, mean_target, max_target):
     mean, largest = shown[SETTLED]
     by_model = paper.oversubscribed("slowdown", mode).mean(axis=1)
     readings.append(f"means of settled iterations: {per_model(by_model, times)}")
+    readings += [line for line in paper.occupied_text("alexnet", "slowdown", times) if line.startswith(mode)]
     return Outcome(
         verdict_of(within(mean, mean_target), within(largest, max_target)),
         f"mean {times(mean)}, max {times(largest)}",
@@ -196,6 +197,7 @@ KNEE_RULE = (
 @claim(6, "AlexNet slows down sharply beyond factor 5 (little compute to hide behind)", "knee at 5", KNEE_RULE)
 def alexnet_knee(paper, _):
     outcome = knee_outcome(paper, "alexnet", 5.0)
+    outcome.readings += paper.occupied_text("alexnet", "slowdown", times)
     compute = paper.unlimited("kernel_compute_ns", PCA)
     moved = paper.oversubscribed("moved_bytes", PCA).mean(axis=1)
     rates = compute / moved
