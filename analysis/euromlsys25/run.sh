@@ -18,6 +18,6 @@ models=(alexnet_tf32 resnet50_tf32 resnet101_tf32 gpt2 bert whisper_tf32)
 mkdir -p "$results/profiles"
 printf '%s\n' "${models[@]}" | xargs --max-procs="$(nproc)" --replace=MODEL \
   "$uvmsim" run workloads/MODEL.uvmt --system a100-pcie-80g --layout pytorch_caching --iterations 5 \
-  --profile "$results/profiles/MODEL.profile" >"$results/profiles/tables.txt"
+  --profile "$results/profiles/MODEL.profile" >/dev/null
 
 "${PYTHON:-/usr/bin/python3}" -m analysis.euromlsys25 "$results"
