@@ -59,7 +59,7 @@ class Runner {
     const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
     std::optional<report::UnlimitedRun> unlimited;
     if (!limited || run_.unlimited_run) {
-      report::RunRecord record = run(shared_, limited ? nullptr : outputs_.timeline());
+      report::RunRecord record = run(shared_, limited ? nullptr : outputs_.events());
       if (limited) {
         const IterationResult* settled = report::settled_iteration(record.result);
         unlimited = report::UnlimitedRun{record.result.total,
@@ -70,7 +70,7 @@ class Runner {
       }
     }
     for (const sweep::Point& point : limited_points()) {
-      records_of_runs_.push_back(run(point, outputs_.timeline()));
+      records_of_runs_.push_back(run(point, outputs_.events()));
       records_of_runs_.back().unlimited = unlimited;
     }
   }
