@@ -33,7 +33,8 @@ def time_range(profile, iterations):
         return None
     marks = ", ".join(map(str, iterations))
     row = profile.query(
-        f"SELECT MIN(start_ns) AS first, MAX(start_ns + duration_ns) AS last FROM operations WHERE iteration IN ({marks})"
+        "SELECT MIN(start_ns) AS first, MAX(start_ns + duration_ns) AS last FROM operations"
+        f" WHERE iteration IN ({marks})"
     ).iloc[0]
     return float(row["first"]), float(row["last"])
 
@@ -110,8 +111,13 @@ def draw(profile, shown, iterations, device, path):
             axis.axvline(first / divisor, color="#D55E00", linewidth=0.7, linestyle=":")
             if axis is axes[0, 0] and window[0] <= first <= window[1] and len(starts) <= 12:
                 axis.annotate(
-                    f"{iteration}", (first / divisor, 1), (2, 1), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", fontsize=7, color="#D55E00",
+                    f"{iteration}",
+                    (first / divisor, 1),
+                    (2, 1),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    fontsize=7,
+                    color="#D55E00",
                 )
         axis.set_xlim(window[0] / divisor, window[1] / divisor)
         axis.set_ylabel(f"{title}\naddress ({size})")

@@ -65,7 +65,9 @@ def out_of_memory(paper, _):
     largest, first_failing = live or reserved
     good = first_failing is not None and 80 * (1 - TOLERANCE) <= largest and 80 < first_failing <= 80 * (1 + TOLERANCE)
     exact = first_failing is not None and largest <= 80 < first_failing
-    readings = [f"by what the allocator reserves: {text(reserved)}; GPU memory {rows['capacity_bytes'].min() / 1e9:.1f} GB"]
+    readings = [
+        f"by what the allocator reserves: {text(reserved)}; GPU memory {rows['capacity_bytes'].min() / 1e9:.1f} GB"
+    ]
     if live:
         readings.append(f"by live tensors: {text(live)}")
     readings.append("under UVM all batch sizes finish: " + ", ".join(map(str, rows["batch"])))
@@ -99,7 +101,8 @@ def no_overhead(paper, _):
 )
 def fault_handling(paper, _):
     ratios = {
-        reading: paper.unlimited("fault_service_ns", PCA, reading) / paper.unlimited("fault_service_ns", NO_PCA, reading)
+        reading: paper.unlimited("fault_service_ns", PCA, reading)
+        / paper.unlimited("fault_service_ns", NO_PCA, reading)
         for reading in READINGS
     }
     return Outcome(
@@ -309,7 +312,9 @@ def ranking(paper, _):
 def completes(paper, _):
     lines, done, wanted = [], 0, 0
     for mode in (PCA, NO_PCA):
-        rows = paper.rows[(paper.rows["mode"] == mode) & (paper.rows["reading"] == ALL)] if paper.rows is not None else []
+        rows = (
+            paper.rows[(paper.rows["mode"] == mode) & (paper.rows["reading"] == ALL)] if paper.rows is not None else []
+        )
         rows = rows[rows["osf"] == 10.0] if len(rows) else rows
         finished = set(rows[rows["length"] >= ITERATIONS]["program"]) if len(rows) else set()
         wanted += len(MODELS)

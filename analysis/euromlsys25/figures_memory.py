@@ -77,7 +77,9 @@ def read_and_write(pyplot, paper, _):
             places = range(len(shares))
             axis.bar(places, shares.fillna(0), 0.85, label="read faults", **bar_look(0))
             known = 100 * shares.notna()
-            axis.bar(places, known - shares.fillna(0), 0.85, bottom=shares.fillna(0), label="write faults", **bar_look(1))
+            axis.bar(
+                places, known - shares.fillna(0), 0.85, bottom=shares.fillna(0), label="write faults", **bar_look(1)
+            )
             for place, missing in zip(places, shares.isna()):
                 if missing and model in table.index:
                     axis.annotate("none", (place, 2), rotation=90, ha="center", fontsize=6, color=GREY)

@@ -47,8 +47,8 @@ GPT2_BATCH = 8
 
 SUMMED = (
     "duration_ns fault_batches read_fault_batches write_fault_batches faulting_pages fault_service_ns htod_busy_ns"
-    " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions htod_transactions"
-    " dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
+    " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
+    " htod_transactions dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
 # What identifies a row of measures.
 POINT = ["program", "mode", "osf", "reading"]
@@ -241,6 +241,6 @@ def factor_text(factor):
 
 
 def per_model(values, form):
-    """"AlexNet 1.2x, ..." from a value per model."""
+    """ "AlexNet 1.2x, ..." from a value per model."""
     known = {model: values[model] for model in MODELS if model in values and not pandas.isna(values[model])}
     return ", ".join(f"{MODELS[model]} {form(value)}" for model, value in known.items())

@@ -207,7 +207,11 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
             iterations.append({**row, **counters})
         if point.iterations:
             row = {"id": ids[point], "first_iteration": 1, "last_iteration": point.iterations - 1, "iterations": 9}
-            times = {"duration_ns": point.duration_ns, "shortest_ns": point.duration_ns, "longest_ns": point.duration_ns}
+            times = {
+                "duration_ns": point.duration_ns,
+                "shortest_ns": point.duration_ns,
+                "longest_ns": point.duration_ns,
+            }
             settled.append({**row, **times, **point.counters})
     errors = [
         {"position": number, "id": "f" * 64, "label": point.program, "error": point.error}

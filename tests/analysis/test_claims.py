@@ -232,7 +232,6 @@ class ClaimTest(unittest.TestCase):
         for name in ("E1", "E3", "E4", "E5", "E6", "E8", "E9", "E13", "E15", "E19", "E21"):
             self.assertEqual(found[name].verdict, NO_DATA, name)
 
-
     def test_precision_in_a_trace_s_name_makes_no_other_model(self):
         points = paper_points()
         for point in every(points, program="whisper"):
@@ -340,7 +339,9 @@ class TableTest(FolderTest):
         self.assert_refused(command.main, mixed, says="several systems in one set of results")
         points = [point for point in paper_points() if point.program == "bert"]
         slower(points[:1], 2)
-        twice = write_lines([*points, *(point for point in paper_points() if point.program == "bert")], self.path("d.jsonl"))
+        twice = write_lines(
+            [*points, *(point for point in paper_points() if point.program == "bert")], self.path("d.jsonl")
+        )
         self.assert_refused(command.main, twice, says="two different results of BERT with PCA at no limit")
         partial = write_database(points, self.path("c.sqlite"), planned=132)
         self.assert_refused(command.main, partial, says="a partial sweep: 22 of 132 points finished")
