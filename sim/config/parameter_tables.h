@@ -239,6 +239,9 @@ inline constexpr Field<RuntimeCosts> kRuntime[] = {
      "its part that grows with the size"},
     {"device_free_ns", &RuntimeCosts::device_free_ns, kCost, "cudaFree of memory from cudaMalloc"},
     {"device_free_ns_per_gib", &RuntimeCosts::device_free_ns_per_gib, kCost, "its part that grows with the size"},
+    {"unmanaged_bytes", &RuntimeCosts::unmanaged_bytes, kMemory,
+     "GPU memory that a program takes besides managed memory (modules, workspaces) out of what an oversubscription "
+     "factor leaves"},
     {"touch_write_ns", &RuntimeCosts::touch_write_ns, kCost, "its store to one"},
     {"load_ns", &RuntimeCosts::load_ns, kCost, "loads of a warp, many warps running"},
     {"store_ns", &RuntimeCosts::store_ns, kCost, "its stores"},

@@ -177,6 +177,7 @@ struct RuntimeCosts {
   std::uint64_t device_allocate_ns_per_gib = 100000;
   std::uint64_t device_free_ns = 24300;  // cudaFree of that
   std::uint64_t device_free_ns_per_gib = 240000;
+  std::uint64_t unmanaged_bytes = 0;  // GPU memory taken by what is not managed, out of footprint / OSF
 };
 
 struct SystemConfig {

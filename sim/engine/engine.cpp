@@ -24,6 +24,7 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
       capacity = static_cast<std::uint64_t>(
           static_cast<unsigned long long>(options.footprint_bytes) / options.osf_thousandths * 1000 +
           options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths);
+      capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
     }
   }
   const std::uint64_t chunks = capacity / kBlockBytes;
