@@ -9,6 +9,7 @@
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
 #include "sim/cli/sweep_display.h"
+#include "sim/cli/sweep_slurm.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/sweep/collect.h"
@@ -31,6 +32,7 @@ uvmsim sweep plan SPEC.json -o DIR
 uvmsim sweep run DIR [--jobs N] [--shard I/N]
 uvmsim sweep status DIR
 uvmsim sweep collect DIR [--partial]
+uvmsim sweep slurm DIR [options]
 
 Runs a grid of points: every combination of the traces, systems, layouts, factors and policies of a sweep file, on all
 cores. The first form plans, runs and collects.
@@ -42,6 +44,8 @@ Examples:
       once more: only what is missing is computed, so after Ctrl-C, or with more factors in the file, it goes on
   uvmsim sweep plan s.json -o DIR && uvmsim sweep run DIR --shard 1/4
       on each of four machines another quarter; then `uvmsim sweep collect DIR`
+  uvmsim sweep slurm DIR --points-per-task 50 -o job.sbatch && sbatch job.sbatch
+      instead as a job array of Slurm; `uvmsim sweep slurm --help` has its options
 
 A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md explains them):
   {"traces": ["workloads/*_h200.uvmt"], "systems": "h200-sxm-pcie5", "osf": ["none", 1, 1.5, 2],
@@ -217,7 +221,7 @@ int whole_sweep(const Arguments& arguments) {
   const std::string spec = positional_arguments(values).front();
   std::error_code ignored;
   if (!std::filesystem::exists(spec, ignored)) {
-    throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect", spec);
+    throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
   const std::string folder = output_of(values, spec.c_str());
   const std::size_t jobs = jobs_of(values);
@@ -231,7 +235,7 @@ struct Verb {
   int (*run)(const Arguments& arguments);
 };
 constexpr std::array kVerbs = {Verb{"plan", plan_verb}, Verb{"run", run_verb}, Verb{"status", status_verb},
-                               Verb{"collect", collect_verb}};
+                               Verb{"collect", collect_verb}, Verb{"slurm", sweep_slurm}};
 
 }  // namespace
 
