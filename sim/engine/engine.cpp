@@ -5,6 +5,7 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/policy/registry.h"
+#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
 
@@ -144,10 +145,12 @@ void Engine::audit() {
 
 namespace uvmsim {
 
-std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name) {
+std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name, std::uint64_t iterations) {
   AddressSpace space(1);
   layout::Layout layout(layout_name, space);
-  layout::SegmentFinder records(source);
+  trace::IterationRepeater program(source, iterations);
+  const RecordSource repeated = [&](trace::Record& r) { return program.next(r); };
+  layout::SegmentFinder records(repeated);
   trace::Record record;
   const auto nothing = [](BlockIndex) {};
   std::uint64_t number = 0;
@@ -173,7 +176,14 @@ std::uint64_t measure_footprint(const RecordSource& source, const std::string& l
 
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer) {
-  return engine::Engine(header, source, options, observer).run();
+  trace::IterationRepeater program(source, options.iterations);
+  const RecordSource repeated = [&](trace::Record& record) { return program.next(record); };
+  RunResult result = engine::Engine(header, repeated, options, observer).run();
+  const std::size_t ran = result.iterations.size();
+  const auto settled = program.settled();
+  result.first_settled = options.iterations != 0 ? settled.first : ran - std::min<std::size_t>(ran, 1);
+  result.settled = options.iterations != 0 ? settled.count : std::min<std::size_t>(ran, 1);
+  return result;
 }
 
 }  // namespace uvmsim

@@ -58,6 +58,7 @@ struct RunResult {
   std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
+  std::size_t first_settled = 0, settled = 0;  // which of them count as settled (repeat_iterations.h); 0: none
   std::uint64_t records = 0;
 };
 
@@ -70,8 +71,9 @@ struct RunObserver {
   std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
 };
 
-// Peak of live managed bytes of the program under a layout (needs one pass over the trace).
-std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout);
+// Peak of live managed bytes of the program under a layout (needs one pass over the trace), run for so many iterations
+// (0: as recorded).
+std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout, std::uint64_t iterations = 0);
 
 // Throws InputError for traces that cannot be (named record and cause), ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
