@@ -1,0 +1,9 @@
+#include "sim/sweep/model_version.h"
+
+#include "generated/model_version.inc"
+
+namespace uvmsim::sweep {
+
+const char* model_version() { return UVMSIM_MODEL_VERSION; }
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,174 @@
+#include "sim/sweep/point.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "sim/common/error.h"
+#include "sim/policy/name_suggestion.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+using nlohmann::json;
+
+json policy_json(const PolicyChoice& policy) {
+  json parameters = json::object();
+  for (const auto& [key, value] : policy.parameters) parameters[key] = value;
+  return {{"name", policy.name}, {"parameters", std::move(parameters)}};
+}
+
+json null_if_zero(std::uint64_t value) { return value == 0 ? json() : json(value); }
+
+// Reads members of one object and finds those that nobody asked for.
+class Members {
+ public:
+  Members(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) throw_input_error("{}: is not allowed; allowed: an object", where_);
+  }
+
+  const json* find(const std::string& key) {
+    known_.insert(key);
+    const auto found = object_.find(key);
+    return found == object_.end() ? nullptr : &*found;
+  }
+  void text(const std::string& key, std::string& out) {
+    if (const json* value = find(key)) out = text_of(*value, key);
+  }
+  void texts(const std::string& key, std::vector<std::string>& out) {
+    const json* value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_array()) refuse(key, "a list of strings");
+    out.clear();
+    for (const json& item : *value) out.push_back(text_of(item, key));
+  }
+  void boolean(const std::string& key, bool& out) {
+    const json* value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_boolean()) refuse(key, "true or false");
+    out = value->get<bool>();
+  }
+  // null is 0.
+  void number(const std::string& key, std::uint64_t& out) {
+    const json* value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_null() && !value->is_number_unsigned()) refuse(key, "a whole number of at least 0, or null");
+    out = value->is_null() ? 0 : value->get<std::uint64_t>();
+  }
+  void policy(const std::string& key, PolicyChoice& out) {
+    const json* value = find(key);
+    if (value == nullptr) return;
+    Members members(*value, where_ + ": /" + key);
+    out = {};
+    members.text("name", out.name);
+    if (out.name.empty()) refuse(key, R"({"name": ..., "parameters": {...}})");
+    if (const json* parameters = members.find("parameters")) {
+      if (!parameters->is_object()) refuse(key + "/parameters", "an object of strings");
+      for (const auto& [name, text] : parameters->items()) {
+        out.parameters.emplace_back(name, members.text_of(text, "parameters/" + name));
+      }
+    }
+    members.check_all_known();
+  }
+  void check_all_known() const {
+    for (const auto& [key, value] : object_.items()) {
+      if (known_.count(key) != 0) continue;
+      throw_input_error("{}: unknown key '{}'{}; allowed: {}", where_, key,
+                        policy::suggestion(key, {known_.begin(), known_.end()}), fmt::join(known_, ", "));
+    }
+  }
+  [[noreturn]] void refuse(const std::string& key, std::string_view allowed) const {
+    throw_input_error("{}: /{}: is not allowed; allowed: {}", where_, key, allowed);
+  }
+
+ private:
+  std::string text_of(const json& value, const std::string& key) const {
+    if (!value.is_string()) refuse(key, "a string");
+    return value.get<std::string>();
+  }
+
+  const json& object_;
+  std::string where_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+std::string limit_text(const Point& point) {
+  if (point.capacity_bytes != 0) return "capacity " + report::format_bytes(point.capacity_bytes);
+  if (point.osf_thousandths != 0) return "OSF " + report::format_factor(point.osf_thousandths);
+  return "no limit";
+}
+
+std::string policy_text(const PolicyChoice& policy) {
+  std::string text = policy.name;
+  char separator = ':';
+  for (const auto& [key, value] : policy.parameters) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  return text;
+}
+
+std::string label(const Point& point) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
+                  point.layout, limit_text(point), policy_text(point.prefetch), policy_text(point.evict), point.seed);
+  for (const std::string& setting : point.settings) text += " " + setting;
+  return text;
+}
+
+json to_json(const Point& point) {
+  return {
+      {"trace", point.trace},
+      {"partial", point.partial},
+      {"layout", point.layout},
+      {"system", point.system},
+      {"settings", point.settings},
+      {"osf_thousandths", null_if_zero(point.osf_thousandths)},
+      {"capacity_bytes", null_if_zero(point.capacity_bytes)},
+      {"footprint_bytes", null_if_zero(point.footprint_bytes)},
+      {"prefetch", policy_json(point.prefetch)},
+      {"evict", policy_json(point.evict)},
+      {"plugins", point.plugins},
+      {"seed", point.seed},
+      {"include_host_gaps", point.include_host_gaps},
+      {"iterations", null_if_zero(point.iterations)},
+      {"time_scale_millionths", null_if_zero(point.time_scale_millionths)},
+      {"recorded_on", point.recorded_on},
+  };
+}
+
+Point point_from_json(const json& object, const std::string& where) {
+  Point point;
+  Members members(object, where);
+  members.text("trace", point.trace);
+  members.boolean("partial", point.partial);
+  members.text("layout", point.layout);
+  members.text("system", point.system);
+  members.texts("settings", point.settings);
+  members.number("osf_thousandths", point.osf_thousandths);
+  members.number("capacity_bytes", point.capacity_bytes);
+  members.number("footprint_bytes", point.footprint_bytes);
+  members.policy("prefetch", point.prefetch);
+  members.policy("evict", point.evict);
+  members.texts("plugins", point.plugins);
+  members.number("seed", point.seed);
+  members.boolean("include_host_gaps", point.include_host_gaps);
+  members.number("iterations", point.iterations);
+  members.number("time_scale_millionths", point.time_scale_millionths);
+  members.text("recorded_on", point.recorded_on);
+  members.check_all_known();
+  if (point.trace.empty()) members.refuse("trace", "the path of a trace");
+  if (point.system.empty()) members.refuse("system", "the name or the file of a system");
+  if (point.osf_thousandths != 0 && point.capacity_bytes != 0) {
+    throw_input_error("{}: /osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them", where);
+  }
+  return point;
+}
+
+}  // namespace uvmsim::sweep

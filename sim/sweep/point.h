@@ -1,0 +1,48 @@
+// A point: everything that determines one run, as the user named it. `uvmsim run`, `sweep` and `check` all run points.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/engine/simulation.h"
+
+namespace uvmsim::sweep {
+
+struct Point {
+  std::string trace;                  // path; "-" = standard input, for `uvmsim run` only
+  bool partial = false;               // of a trace that is cut off, use what is whole
+  std::string layout = "recorded";    // as `--layout`
+  std::string system;                 // name or path
+  std::vector<std::string> settings;  // `--set`: "key=value", in order
+  // The limit: at most one of the two is not 0; both 0: none, the GPU's own memory.
+  std::uint64_t osf_thousandths = 0;
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t footprint_bytes = 0;  // what the factor divides; 0: measured under the layout
+  PolicyChoice prefetch{"tree", {}};
+  PolicyChoice evict{"lrm", {}};
+  std::vector<std::string> plugins;  // paths of shared libraries
+  std::uint64_t seed = 1;
+  bool include_host_gaps = true;
+  std::uint64_t iterations = 0;             // 0: as recorded
+  std::uint64_t time_scale_millionths = 0;  // 0: auto
+  std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
+};
+
+// "none", "OSF 1.25" or "capacity 4.00 MiB"
+std::string limit_text(const Point& point);
+// "tree:threshold=51", as the command line takes it
+std::string policy_text(const PolicyChoice& policy);
+// "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
+std::string label(const Point& point);
+
+// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}. Dumped, its keys
+// are in alphabetical order: equal points give equal bytes.
+nlohmann::json to_json(const Point& point);
+
+// The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and
+// line) starts the messages. Throws InputError for an unknown key, a wrong type or a value out of range.
+Point point_from_json(const nlohmann::json& json, const std::string& where);
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,146 @@
+#include "sim/sweep/resolve.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/common/version.h"
+#include "sim/config/load_system.h"
+#include "sim/config/system_text.h"
+#include "sim/layout/layout.h"
+#include "sim/policy/name_suggestion.h"
+#include "sim/policy/plugin.h"
+#include "sim/policy/registry.h"
+#include "sim/sweep/model_version.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+using nlohmann::json;
+
+report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice) {
+  const auto& entry = policy::default_registry().find(slot, choice.name);
+  return {std::string(policy::slot_name(slot)), choice.name,
+          std::string(policy::information_class_name(entry.info.information)),
+          entry.resolve(choice.parameters).resolved()};
+}
+
+void check_layout(const std::string& layout) {
+  const std::vector<std::string> names = layout::layout_names();
+  if (std::find(names.begin(), names.end(), layout) != names.end()) return;
+  throw_input_error("unknown layout '{}'{}; allowed: {}", layout, policy::suggestion(layout, names),
+                    fmt::join(names, ", "));
+}
+
+json limit_json(const Point& point) {
+  if (point.capacity_bytes != 0) return {{"capacity_bytes", point.capacity_bytes}};
+  if (point.osf_thousandths == 0) return nullptr;
+  return {{"osf_thousandths", point.osf_thousandths}};
+}
+
+json policies_json(const std::vector<report::PolicyUsed>& policies) {
+  json out = json::object();
+  for (const report::PolicyUsed& used : policies) {
+    json parameters = json::object();
+    for (const auto& [key, value] : used.parameters) parameters[key] = value;
+    out[used.slot] = {{"name", used.name}, {"parameters", std::move(parameters)}};
+  }
+  return out;
+}
+
+// The GPU of the recording by its numbers: its name alone would not tell that they changed.
+json time_scale_json(const TimeScaleChoice& choice) {
+  if (choice.factor_millionths != 0) return {{"factor_millionths", choice.factor_millionths}};
+  if (!choice.recorded_on) return nullptr;
+  config::SystemConfig numbers;
+  numbers.gpus = {*choice.recorded_on};
+  return {{"recorded_on_sha256", sha256(config::values_json(numbers))}};
+}
+
+json inputs_json(const std::vector<report::InputFile>& files) {
+  json out = json::array();
+  for (const report::InputFile& file : files) out.push_back({{"file", file.name}, {"sha256", file.sha256}});
+  return out;
+}
+
+}  // namespace
+
+TraceInput& Resolver::trace(const Point& point) {
+  const std::pair key(point.trace, point.partial);
+  const auto known = traces_.find(key);
+  if (known != traces_.end()) return known->second;
+  return traces_.try_emplace(key, point.trace, point.partial, largest_kept_bytes_).first->second;
+}
+
+const Resolver::System& Resolver::system(const Point& point) {
+  const std::pair key(point.system, point.settings);
+  const auto known = systems_.find(key);
+  if (known != systems_.end()) return known->second;
+  System system;
+  system.config = config::load_system(point.system);
+  config::apply_overrides(system.config, point.settings);
+  system.values_json = config::values_json(system.config);
+  system.sha256 = sha256(system.values_json);
+  return systems_.emplace(key, std::move(system)).first->second;
+}
+
+const report::InputFile& Resolver::plugin(const std::string& path) {
+  const auto known = plugins_.find(path);
+  if (known != plugins_.end()) return known->second;
+  policy::load_plugin(policy::default_registry(), path);
+  return plugins_.emplace(path, report::describe_input(path)).first->second;
+}
+
+ResolvedPoint Resolver::resolve(const Point& point) {
+  ResolvedPoint resolved;
+  resolved.point = point;
+  report::RunRecord& record = resolved.record;
+  TraceInput& input = trace(point);
+  record.trace = input.description();
+  for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
+  record.policies = {describe_policy(policy::Slot::kPrefetch, point.prefetch),
+                     describe_policy(policy::Slot::kEvict, point.evict)};
+  check_layout(point.layout);
+  const System& loaded = system(point);
+  record.system_json = loaded.values_json;
+
+  RunOptions& options = record.options;
+  options.system = loaded.config;
+  options.prefetch = point.prefetch;
+  options.evict = point.evict;
+  options.layout = point.layout;
+  options.capacity_bytes = point.capacity_bytes;
+  options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;
+  if (point.osf_thousandths != 0) options.osf_thousandths = point.osf_thousandths;
+  options.footprint_bytes = point.footprint_bytes;
+  options.seed = point.seed;
+  options.include_host_gaps = point.include_host_gaps;
+  options.iterations = point.iterations;
+  options.time_scale.factor_millionths = point.time_scale_millionths;
+
+  const json determinants = {
+      {"schema", "uvmsim.point/1"},
+      {"uvmsim_version", version()},
+      {"model_version", model_version()},
+      {"trace", {{"file", record.trace.name}, {"sha256", record.trace.sha256}, {"partial", point.partial}}},
+      {"layout", point.layout},
+      {"system", {{"name", loaded.config.name}, {"sha256", loaded.sha256}}},
+      {"limit", limit_json(point)},
+      {"footprint_bytes", point.footprint_bytes == 0 ? json() : json(point.footprint_bytes)},
+      {"policies", policies_json(record.policies)},
+      {"plugins", inputs_json(record.plugins)},
+      {"seed", point.seed},
+      {"include_host_gaps", point.include_host_gaps},
+      {"iterations", point.iterations},
+      {"time_scale", time_scale_json(options.time_scale)},
+  };
+  resolved.determinants = determinants.dump();
+  resolved.id = sha256(resolved.determinants);
+  return resolved;
+}
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,53 @@
+// From a point to what it stands for: every name looked up, every default filled in, every input hashed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/run_record.h"
+#include "sim/sweep/point.h"
+#include "sim/sweep/trace_input.h"
+
+namespace uvmsim::sweep {
+
+struct ResolvedPoint {
+  Point point;
+  // Everything of the run's record but its results; `options.footprint_bytes` as given.
+  report::RunRecord record;
+  // Canonical JSON (one line, keys sorted) of all that determines the run, inputs by their SHA-256, and of nothing
+  // else: no folder, no date, no machine.
+  std::string determinants;
+  std::string id;  // SHA-256 of the determinants
+};
+
+// Resolves many points: each system is loaded, each plug-in loaded and each trace hashed once.
+class Resolver {
+ public:
+  // Decoded traces are kept in memory up to so many bytes each.
+  explicit Resolver(std::uint64_t largest_kept_trace_bytes = 0) : largest_kept_bytes_(largest_kept_trace_bytes) {}
+
+  // Loads the plug-ins into the default registry, where they stay. Throws InputError for whatever does not exist or is
+  // not allowed: trace, system, setting, layout, policy, parameter, plug-in.
+  ResolvedPoint resolve(const Point& point);
+
+  // The trace of a point, opened at the first call.
+  TraceInput& trace(const Point& point);
+
+ private:
+  struct System {
+    config::SystemConfig config;
+    std::string values_json;
+    std::string sha256;
+  };
+  const System& system(const Point& point);
+  const report::InputFile& plugin(const std::string& path);
+
+  std::uint64_t largest_kept_bytes_;
+  std::map<std::pair<std::string, bool>, TraceInput> traces_;  // by path and `partial`
+  std::map<std::pair<std::string, std::vector<std::string>>, System> systems_;
+  std::map<std::string, report::InputFile> plugins_;
+};
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,26 @@
+// The one way to run a point: what `uvmsim run`, `sweep` and `check` call.
+#pragma once
+
+#include <string>
+
+#include "sim/report/run_record.h"
+#include "sim/sweep/point.h"
+#include "sim/sweep/resolve.h"
+#include "sim/sweep/trace_input.h"
+
+namespace uvmsim::sweep {
+
+// Simulates a resolved point; `input` is its trace (Resolver::trace). Its footprint is measured if that was not done
+// yet. The record has no `unlimited` run. Throws InputError for a trace that cannot be, or a factor that leaves less
+// than one 2 MiB chunk.
+report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, EventSink* events = nullptr,
+                            const ReadProgress& progress = {});
+
+// Resolves and runs one point. Keep the resolver for the next point: it remembers traces, systems and plug-ins.
+report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadProgress& progress = {});
+
+// Throws InputError, beginning with `where`, when the factor leaves less than one 2 MiB chunk of the footprint.
+void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, const std::string& where,
+                  const std::string& trace_name);
+
+}  // namespace uvmsim::sweep

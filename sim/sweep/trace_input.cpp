@@ -1,0 +1,129 @@
+#include "sim/sweep/trace_input.h"
+
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/trace/validate.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+template <class Item>
+std::uint64_t memory_of_list(const std::vector<Item>& list) {
+  return list.capacity() * sizeof(Item);
+}
+
+std::uint64_t heap_of(const trace::Kernel& kernel) {
+  std::uint64_t bytes = kernel.name.size() + memory_of_list(kernel.accesses) + memory_of_list(kernel.touches) +
+                        memory_of_list(kernel.phases) + memory_of_list(kernel.order) + memory_of_list(kernel.counts);
+  for (const auto& access : kernel.accesses) bytes += memory_of_list(access.extents);
+  for (const auto& phase : kernel.phases) {
+    bytes += memory_of_list(phase.accesses);
+    for (const auto& access : phase.accesses) bytes += memory_of_list(access.extents);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t memory_of(const trace::Record& record) {
+  std::uint64_t bytes = sizeof record;
+  if (const auto* kernel = std::get_if<trace::Kernel>(&record)) bytes += heap_of(*kernel);
+  if (const auto* access = std::get_if<trace::HostAccess>(&record)) {
+    bytes += memory_of_list(access->extents) + memory_of_list(access->touches);
+  }
+  return bytes;
+}
+
+TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t largest_kept_bytes)
+    : path_(path), name_(path), in_memory_(path == "-"), options_{partial}, largest_kept_bytes_(largest_kept_bytes) {
+  if (!in_memory_) {
+    description_ = report::describe_input(path);
+    return;
+  }
+  name_ = "standard input";
+  content_.assign(std::istreambuf_iterator<char>(std::cin), {});
+  description_ = {name_, content_.size(), sha256(content_)};
+}
+
+trace::TraceReader TraceInput::open() const {
+  if (in_memory_) return trace::TraceReader(std::string_view(content_), name_, options_);
+  return trace::TraceReader(path_, options_);
+}
+
+const trace::Header& TraceInput::header() {
+  if (!has_header_) header_ = open().header();
+  has_header_ = true;
+  return header_;
+}
+
+std::uint64_t TraceInput::footprint_bytes(const std::string& layout, std::uint64_t iterations,
+                                          const ReadProgress& progress) {
+  const std::pair key(layout, iterations);
+  if (const auto known = footprints_.find(key); known != footprints_.end()) return known->second;
+  std::uint64_t footprint = 0;
+  try {
+    if (checked_) {
+      footprint = measure_footprint(play(progress), layout);
+    } else {
+      trace::TraceReader reader = open();
+      header_ = reader.header();
+      has_header_ = true;
+      records_ = 0;
+      kept_bytes_ = 0;
+      kept_.clear();
+      trace::Validator validator(reader.name(), reader.header());
+      bool keeping = largest_kept_bytes_ != 0;
+      const RecordSource source = [&](trace::Record& record) {
+        if (!reader.next(record)) return false;
+        validator.check(record, reader.position());
+        if (++records_ % kRecordsBetweenUpdates == 0 && progress) progress(records_);
+        if (keeping) {
+          kept_.push_back(record);
+          kept_bytes_ += memory_of(kept_.back());
+          keeping = kept_bytes_ <= largest_kept_bytes_;
+        }
+        return true;
+      };
+      footprint = measure_footprint(source, layout);
+      validator.finish(reader.truncated());
+      if (reader.truncated()) truncation_ = reader.truncation();
+      if (!keeping) {
+        kept_ = {};
+        kept_bytes_ = 0;
+      }
+      checked_ = true;
+    }
+  } catch (const InputError& error) {
+    if (std::string_view(error.what()).starts_with(name_)) throw;
+    throw_input_error("{}: {}", name_, error.what());
+  }
+  footprints_.emplace(key, footprint);
+  return footprint;
+}
+
+RecordSource TraceInput::play(const ReadProgress& progress) const {
+  if (kept_bytes_ != 0) {
+    return [this, progress, next = std::size_t{0}](trace::Record& record) mutable {
+      if (progress && next % kRecordsBetweenUpdates == 0) progress(next);
+      if (next == kept_.size()) return false;
+      record = kept_[next++];
+      return true;
+    };
+  }
+  // Shared, because a std::function must be copyable and a reader is not.
+  auto reader = std::make_shared<trace::TraceReader>(open());
+  return [reader, progress, done = std::uint64_t{0}](trace::Record& record) mutable {
+    if (progress && done % kRecordsBetweenUpdates == 0) progress(done);
+    ++done;
+    return reader->next(record);
+  };
+}
+
+}  // namespace uvmsim::sweep
