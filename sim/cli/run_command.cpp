@@ -61,9 +61,8 @@ class Runner {
     if (!limited || run_.unlimited_run) {
       report::RunRecord record = run(shared_, limited ? nullptr : outputs_.timeline());
       if (limited) {
-        const IterationResult* settled = report::settled_iteration(record.result);
-        unlimited = report::UnlimitedRun{record.result.total,
-                                         settled != nullptr ? settled->end - settled->begin : Nanoseconds{},
+        const auto settled = report::settled_iterations(record.result);
+        unlimited = report::UnlimitedRun{record.result.total, settled ? settled->duration : Nanoseconds{},
                                          record.result.counters.evictions};
       } else {
         records_of_runs_.push_back(std::move(record));

@@ -65,9 +65,13 @@ inline constexpr Field<GpuConfig> kGpu[] = {
     {"sm_clock_khz", &GpuConfig::sm_clock_khz, {1000, 100 * kMillion}, "highest clock of the SMs"},
     {"memory_bytes_per_us", &GpuConfig::memory_bytes_per_us, kBandwidth, "device memory bandwidth"},
     {"fp32_flops_per_us", &GpuConfig::fp32_flops_per_us, {1, kMillion* kMillion}, "peak single precision"},
-    {"tf32_flops_per_us", &GpuConfig::tf32_flops_per_us, {0, kMillion* kMillion},
+    {"tf32_flops_per_us",
+     &GpuConfig::tf32_flops_per_us,
+     {0, kMillion* kMillion},
      "peak of the tensor cores in TF32, dense; 0 is none"},
-    {"half_flops_per_us", &GpuConfig::half_flops_per_us, {0, kMillion* kMillion},
+    {"half_flops_per_us",
+     &GpuConfig::half_flops_per_us,
+     {0, kMillion* kMillion},
      "peak of the tensor cores in fp16 and bf16 with sums in fp32, dense; 0 is none"},
 };
 

@@ -37,14 +37,15 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
 }  // namespace
 
 Engine::Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-               const RunObserver& observer)
+               const RunObserver& observer, std::function<std::uint64_t()> numbering)
     : header_(header),
       source_(source),
       options_(options),
       observer_(observer),
       space_(static_cast<unsigned>(options.system.gpus.size())),
       topology_(options.system),
-      layout_(options.layout, space_) {
+      layout_(options.layout, space_),
+      numbering_(std::move(numbering)) {
   if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
                       kMaxGpus);
@@ -116,7 +117,7 @@ RunResult Engine::run() {
     throw ModelError("the simulation stopped with work left in a stream");
   }
   if (host_wait_.kind == HostWait::Kind::kEvent) {
-    throw_input_error("record {}: the host waits for event {}, which is never recorded", record_number_,
+    throw_input_error("record {}: the host waits for event {}, which is never recorded", recorded_number_,
                       host_wait_.event);
   }
   UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
@@ -176,13 +177,31 @@ std::uint64_t measure_footprint(const RecordSource& source, const std::string& l
 
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer) {
-  trace::IterationRepeater program(source, options.iterations);
-  const RecordSource repeated = [&](trace::Record& record) { return program.next(record); };
-  RunResult result = engine::Engine(header, repeated, options, observer).run();
-  const std::size_t ran = result.iterations.size();
-  const auto settled = program.settled();
-  result.first_settled = options.iterations != 0 ? settled.first : ran - std::min<std::size_t>(ran, 1);
-  result.settled = options.iterations != 0 ? settled.count : std::min<std::size_t>(ran, 1);
+  if (options.system.gpus.empty()) throw_input_error("system '{}' has no GPU", options.system.name);
+  engine::TimeScale scale(options.time_scale, options.system.gpus.front(), header.quantum_bytes);
+  const RecordSource scaled = [&](trace::Record& record) {
+    if (!source(record)) return false;
+    if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale.apply(*kernel);
+    return true;
+  };
+  trace::IterationRepeater program(scaled, options.iterations);
+  std::deque<std::uint64_t> numbers;  // of records read ahead
+  const RecordSource repeated = [&](trace::Record& record) {
+    if (!program.next(record)) return false;
+    numbers.push_back(program.number());
+    return true;
+  };
+  const auto numbering = [&] {
+    const std::uint64_t number = numbers.front();
+    numbers.pop_front();
+    return number;
+  };
+  RunResult result = engine::Engine(header, repeated, options, observer, numbering).run();
+  if (options.iterations != 0) {
+    result.first_settled = program.settled().first;
+    result.settled = program.settled().count;
+  }
+  result.time_scale = scale.result();
   return result;
 }
 

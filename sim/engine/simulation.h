@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/engine/time_scale.h"
 #include "sim/report/counters.h"
 #include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
@@ -19,12 +19,6 @@ namespace uvmsim {
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
-};
-
-// How recorded kernel durations become durations on the system's GPU (the rule: time_scale.h).
-struct TimeScaleChoice {
-  std::uint64_t factor_millionths = 0;           // not 0: every kernel takes this times its recorded duration
-  std::optional<config::GpuConfig> recorded_on;  // 0: by the rule, from this GPU; absent: durations stay as they are
 };
 
 // Everything that determines a run besides the trace. The resolved form is written into every result.
@@ -58,8 +52,9 @@ struct RunResult {
   std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
-  std::size_t first_settled = 0, settled = 0;  // which of them count as settled (repeat_iterations.h); 0: none
+  std::size_t first_settled = 0, settled = 0;  // those that count as settled (repeat_iterations.h); 0: the last one
   std::uint64_t records = 0;
+  TimeScaleResult time_scale;
 };
 
 // Pull source of records: returns false at the end. Lets the engine stream a file or a generator.

@@ -58,13 +58,14 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(now);
     }
   } catch (const InputError& error) {
-    throw_input_error("record {}: {}", operation.record, error.what());
+    throw_input_error("record {}: {}", operation.recorded, error.what());
   }
 }
 
 void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
   Stream& stream = streams_[index];
-  const std::uint64_t operation_number = stream.queue.front().record;
+  // Of the recording: every pass of a repeated iteration draws the same.
+  const std::uint64_t operation_number = stream.queue.front().recorded;
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   stream.run = std::make_unique<KernelRun>(

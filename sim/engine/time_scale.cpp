@@ -67,9 +67,10 @@ bool names_any(std::string_view name, const std::array<std::string_view, N>& par
 Arithmetic arithmetic_of(const trace::Kernel& kernel) {
   // Names of cuBLAS, cuDNN, CUTLASS and PyTorch.
   constexpr std::array<std::string_view, 4> kMatrix = {"nvjet", "fmha", "flash", "sdpa"};
-  constexpr std::array<std::string_view, 3> kTf32 = {"tf32", "s1688", "nvjet_sm90_s"};
-  constexpr std::array<std::string_view, 10> kHalf = {"f16f16", "bf16",   "fp16",   "_f16",  "s16816",
-                                                      "h16816", "h1688",  "h884",   "hgemm", "nvjet"};
+  // PyTorch's attention in fp32 runs on the tensor cores, in three TF32 products.
+  constexpr std::array<std::string_view, 4> kTf32 = {"tf32", "s1688", "fmha_cutlassF_f32", "fmha_cutlassB_f32"};
+  constexpr std::array<std::string_view, 10> kHalf = {"f16f16", "bf16",  "fp16", "_f16",  "s16816",
+                                                      "h16816", "h1688", "h884", "hgemm", "nvjet"};
   const std::string_view name = kernel.name;
   const bool matrix = kernel.distribution == trace::Distribution::kTiled ||
                       trace::distribution_by_name(name) == trace::Distribution::kTiled || names_any(name, kMatrix);
@@ -134,3 +135,19 @@ void TimeScale::apply(trace::Kernel& kernel) {
 }
 
 }  // namespace uvmsim::engine
+
+namespace uvmsim {
+
+const char* time_scale_rule_name(TimeScaleRule rule) {
+  switch (rule) {
+    case TimeScaleRule::kNone:
+      break;
+    case TimeScaleRule::kFixed:
+      return "fixed";
+    case TimeScaleRule::kRoofline:
+      return "roofline";
+  }
+  return "none";
+}
+
+}  // namespace uvmsim

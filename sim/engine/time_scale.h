@@ -34,6 +34,9 @@ struct TimeScaleChoice {
 
 enum class TimeScaleRule : std::uint8_t { kNone, kFixed, kRoofline };
 
+// "none", "fixed", "roofline"
+const char* time_scale_rule_name(TimeScaleRule rule);
+
 // The recording's time in one class, and what became of it.
 struct TimeScaleClass {
   std::uint64_t kernels = 0;
@@ -42,7 +45,7 @@ struct TimeScaleClass {
 
 struct TimeScaleResult {
   TimeScaleRule rule = TimeScaleRule::kNone;
-  std::string recorded_on;  // the GPU's model; empty: unknown
+  std::string recorded_on;                    // the GPU's model; empty: unknown
   std::uint64_t factor_millionths = 1000000;  // kFixed
   // kRoofline: what a duration is multiplied with, in millionths, if the class is
   std::uint64_t memory_millionths = 1000000, fp32_millionths = 1000000, tf32_millionths = 1000000,

@@ -1,7 +1,6 @@
 #include "sim/trace/repeat_iterations.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "sim/common/error.h"
@@ -37,21 +36,30 @@ void shift_mark(Record& record, std::uint64_t by) {
 }  // namespace
 
 bool IterationRepeater::next(Record& record) {
-  if (wanted_ == 0) return source_(record);
+  if (wanted_ == 0) {
+    ++number_;
+    return source_(record);
+  }
   while (ready_.empty() && !source_done_) {
     if (!read()) end_of_source();
   }
-  if (!ready_.empty()) {
-    record = std::move(ready_.front());
-    ready_.pop_front();
-    return true;
-  }
+  if (give(ready_, record)) return true;
   if (repeated_ && next_of_pass(record)) return true;
-  if (rest_.empty()) return false;
-  record = std::move(rest_.front());
-  rest_.pop_front();
+  if (!give(rest_, record)) return false;
   shift_mark(record, repetitions_);
   return true;
+}
+
+bool IterationRepeater::give(std::deque<Numbered>& from, Record& record) {
+  if (from.empty()) return false;
+  number_ = from.front().number;
+  record = std::move(from.front().record);
+  from.pop_front();
+  return true;
+}
+
+void IterationRepeater::append(std::deque<Numbered>& to, std::vector<Record>&& records, std::uint64_t first_record) {
+  for (Record& record : records) to.push_back({first_record++, std::move(record)});
 }
 
 IterationRepeater::Settled IterationRepeater::settled() const {
@@ -66,6 +74,7 @@ IterationRepeater::Settled IterationRepeater::settled() const {
 bool IterationRepeater::read() {
   Record record;
   if (!source_(record)) return false;
+  ++records_read_;
   const auto allocated = [&](ObjectId id, std::uint64_t bytes, bool tensor) {
     largest_id_ = std::max(largest_id_, id);
     live_[id] = {id, bytes, tensor, allocations_++};
@@ -87,9 +96,10 @@ bool IterationRepeater::read() {
     if (recorded_ == 0) open_.freed_from_before.clear();
   }
   if (recorded_ == 0 && !in_iteration_) {
-    ready_.push_back(std::move(record));
+    ready_.push_back({records_read_, std::move(record)});
     return true;
   }
+  if (open_.records.empty()) open_first_ = records_read_;
   const bool ends = mark(record, RangeKind::kIterationEnd) != nullptr;
   open_.records.push_back(std::move(record));
   if (ends && in_iteration_) close_unit();
@@ -98,7 +108,7 @@ bool IterationRepeater::read() {
 
 void IterationRepeater::close_unit() {
   in_iteration_ = false;
-  Unit unit{recorded_++, std::move(open_)};
+  Unit unit{recorded_++, open_first_, std::move(open_)};
   open_ = {};
   std::unordered_set<ObjectId> own;
   for (const Record& record : unit.content.records) {
@@ -119,8 +129,7 @@ void IterationRepeater::close_unit() {
 }
 
 void IterationRepeater::release_held() {
-  std::vector<Record>& records = held_.front().content.records;
-  ready_.insert(ready_.end(), std::move_iterator(records.begin()), std::move_iterator(records.end()));
+  append(ready_, std::move(held_.front().content.records), held_.front().first_record);
   held_.pop_front();
 }
 
@@ -129,15 +138,17 @@ void IterationRepeater::end_of_source() {
   if (in_iteration_) throw_input_error("the trace ends within iteration {}, which cannot be repeated", recorded_);
   if (recorded_ == 0) throw_input_error("the trace marks no iterations, so that none can be repeated");
   if (recorded_ >= wanted_) {
-    keep_without_left_out(std::move(open_.records));
+    keep_without_left_out();
   } else {
     choose();
   }
 }
 
 // The program goes on after fewer iterations than it did.
-void IterationRepeater::keep_without_left_out(std::vector<Record>&& records) {
-  for (Record& record : records) {
+void IterationRepeater::keep_without_left_out() {
+  std::uint64_t number = open_first_;
+  for (Record& record : open_.records) {
+    const std::uint64_t this_number = number++;
     const auto* object = std::get_if<ObjectFree>(&record);
     const auto* tensor = std::get_if<TensorFree>(&record);
     if ((object != nullptr && left_out_.contains(object->id)) ||
@@ -151,7 +162,7 @@ void IterationRepeater::keep_without_left_out(std::vector<Record>&& records) {
           "the first {}",
           recorded_, id, wanted_);
     });
-    ready_.push_back(std::move(record));
+    ready_.push_back({this_number, std::move(record)});
   }
 }
 
@@ -177,10 +188,9 @@ void IterationRepeater::choose() {
   repeated_ = std::move(held_.front());
   held_.pop_front();
   for (Unit& unit : held_) {
-    std::vector<Record>& records = unit.content.records;
-    rest_.insert(rest_.end(), std::move_iterator(records.begin()), std::move_iterator(records.end()));
+    append(rest_, std::move(unit.content.records), unit.first_record);
   }
-  rest_.insert(rest_.end(), std::move_iterator(open_.records.begin()), std::move_iterator(open_.records.end()));
+  append(rest_, std::move(open_.records), open_first_);
   held_.clear();
   open_ = {};
 
@@ -223,7 +233,7 @@ bool IterationRepeater::next_of_pass(Record& record) {
       } else {
         record = std::move(next);
       }
-      ++at_;
+      number_ = repeated_->first_record + at_++;
       for_each_id(record, [&](ObjectId& id) {
         if (const auto found = names_.find(id); found != names_.end()) id = found->second;
       });

@@ -37,6 +37,8 @@ class IterationRepeater {
   // Throws InputError when no iteration can be repeated (naming the object that is in the way), and when the trace
   // marks no iterations, ends within one, or goes on with memory of an iteration left out.
   bool next(Record& record);
+  // The number of that record in the recording, from 1: the same in every pass.
+  std::uint64_t number() const { return number_; }
 
   // After the end: which iterations, counted from 0 in the order in which they ran, are passes of the repeated one that
   // leave memory as they found it. Without repetitions the last one; none if there are none.
@@ -48,15 +50,22 @@ class IterationRepeater {
  private:
   struct Unit {  // an iteration, with what lies between it and the one before
     std::uint64_t number = 0;
+    std::uint64_t first_record = 0;
     IterationRecords content;
+  };
+  struct Numbered {
+    std::uint64_t number = 0;
+    Record record;
   };
 
   bool read();
+  bool give(std::deque<Numbered>& from, Record& record);
+  static void append(std::deque<Numbered>& to, std::vector<Record>&& records, std::uint64_t first_record);
   void close_unit();
   void release_held();
   void end_of_source();
   void choose();
-  void keep_without_left_out(std::vector<Record>&& records);
+  void keep_without_left_out();
   void begin_pass();
   bool next_of_pass(Record& record);
 
@@ -68,9 +77,12 @@ class IterationRepeater {
   Allocations live_;
   std::uint64_t allocations_ = 0;
   ObjectId largest_id_ = 0;
-  std::deque<Record> ready_;  // to be given out first
-  std::deque<Unit> held_;     // the last two iterations, of which one may have to be repeated
-  IterationRecords open_;     // what comes behind them
+  std::uint64_t number_ = 0;
+  std::uint64_t records_read_ = 0;
+  std::deque<Numbered> ready_;    // to be given out first
+  std::deque<Unit> held_;         // the last two iterations, of which one may have to be repeated
+  IterationRecords open_;         // what comes behind them
+  std::uint64_t open_first_ = 0;  // number of its first record
   std::unordered_set<ObjectId> left_out_;
 
   // The passes of the repeated iteration: `repetitions_` of them and the recorded one.
@@ -80,7 +92,7 @@ class IterationRepeater {
   std::size_t at_ = 0;  // within the pass
   ObjectId next_id_ = 0;
   std::unordered_map<ObjectId, ObjectId> names_;  // of this pass
-  std::deque<Record> rest_;                       // behind the passes
+  std::deque<Numbered> rest_;                     // behind the passes
 };
 
 }  // namespace uvmsim::trace
