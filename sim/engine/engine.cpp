@@ -45,6 +45,7 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       space_(static_cast<unsigned>(options.system.gpus.size())),
       topology_(options.system),
       layout_(options.layout, space_),
+      accounts_(observer.events, header.quantum_bytes, layout_, space_),
       numbering_(std::move(numbering)) {
   if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
@@ -71,7 +72,7 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       options_.system, space_, gpus_, topology_, *prefetcher_,
       policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name).info.decision_cost,
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
-      observer.events});
+      observer.events, accounts_.sink()});
   residency_ = std::make_unique<driver::Residency>(*context_);
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
@@ -146,9 +147,10 @@ void Engine::audit() {
 
 namespace uvmsim {
 
-std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name, std::uint64_t iterations) {
+std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice,
+                                std::uint64_t iterations) {
   AddressSpace space(1);
-  layout::Layout layout(layout_name, space);
+  layout::Layout layout(choice, space);
   trace::IterationRepeater program(source, iterations);
   const RecordSource repeated = [&](trace::Record& r) { return program.next(r); };
   layout::SegmentFinder records(repeated);

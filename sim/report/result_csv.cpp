@@ -5,21 +5,22 @@
 #include <string_view>
 
 #include "sim/common/version.h"
+#include "sim/report/csv_field.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {
 namespace {
 
+std::string parameters_text(const policy::GivenParameters& parameters) {
+  std::string text;
+  for (const auto& [key, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  return text;
+}
+
 std::string policy_text(const RunRecord& record, std::string_view slot) {
   for (const PolicyUsed& policy : record.policies) {
     if (policy.slot != slot) continue;
-    std::string text = policy.name;
-    char separator = ':';
-    for (const auto& [key, value] : policy.parameters) {
-      text += fmt::format("{}{}={}", separator, key, value);
-      separator = ',';
-    }
-    return text;
+    return policy.name + (policy.parameters.empty() ? "" : ":") + parameters_text(policy.parameters);
   }
   return "";
 }
@@ -40,7 +41,8 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"trace", record.trace.name},
       {"trace_sha256", record.trace.sha256},
       {"system", record.options.system.name},
-      {"layout", record.options.layout},
+      {"layout", record.options.layout.name},
+      {"layout_parameters", parameters_text(layout::resolve(record.options.layout).resolved())},
       {"prefetch", policy_text(record, "prefetch")},
       {"evict", policy_text(record, "evict")},
       {"seed", fmt::format("{}", record.options.seed)},
@@ -62,16 +64,6 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
   return row;
 }
 
-std::string quoted(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-  std::string text = "\"";
-  for (const char c : field) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 }  // namespace
 
 std::vector<ResultRow> result_rows(const RunRecord& record) {
@@ -91,7 +83,7 @@ std::string result_csv_rows(const RunRecord& record) {
   std::string text;
   for (const ResultRow& row : result_rows(record)) {
     std::vector<std::string> fields;
-    for (const auto& [column, value] : row) fields.push_back(quoted(value));
+    for (const auto& [column, value] : row) fields.push_back(csv_field(value));
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;
