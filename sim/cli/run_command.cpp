@@ -73,9 +73,9 @@ class Runner {
     records_of_runs_ = run(points, limited);
     if (!limited || !unlimited_run) return;
     const RunResult& without = records_of_runs_.front().result;
-    const IterationResult* settled = report::settled_iteration(without);
-    const report::UnlimitedRun unlimited{
-        without.total, settled != nullptr ? settled->end - settled->begin : Nanoseconds{}, without.counters.evictions};
+    const auto settled = report::settled_iterations(without);
+    const report::UnlimitedRun unlimited{without.total, settled ? settled->duration : Nanoseconds{},
+                                         without.counters.evictions};
     records_of_runs_.erase(records_of_runs_.begin());
     for (report::RunRecord& record : records_of_runs_) record.unlimited = unlimited;
   }

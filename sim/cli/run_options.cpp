@@ -30,7 +30,8 @@ Examples:
 constexpr const char* kNotes = R"(
 OSF is the oversubscription factor: footprint / capacity, where the footprint is the peak of live managed bytes under
 the chosen layout. Without --osf and --capacity-bytes the GPU's own memory is the capacity; a run with a limit is
-compared with such a run ("no limit"). If the trace marks iterations, the last one is the settled one.
+compared with such a run ("no limit"). If the trace marks iterations, the last one is the settled one; with --iterations
+all passes of the repeated one are, and the numbers are their means.
 Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
 `uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys
 of --set.

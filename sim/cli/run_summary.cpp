@@ -25,8 +25,6 @@ std::uint64_t dtoh_bytes(const Counters& c) {
 
 std::string ms(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 
-Nanoseconds duration(const IterationResult& iteration) { return iteration.end - iteration.begin; }
-
 std::string factor_or_dash(std::uint64_t thousandths) {
   return thousandths == 0 ? "-" : format_thousandths(thousandths);
 }
@@ -38,13 +36,42 @@ std::string policy_text(const report::PolicyUsed& policy) {
   return text;
 }
 
+// How kernel durations became those of this GPU; nothing for a trace that names no GPU.
+std::string time_scale_text(const RunRecord& record) {
+  const TimeScaleResult& scale = record.result.time_scale;
+  if (scale.rule == TimeScaleRule::kFixed) {
+    return fmt::format("kernel durations times {}\n", report::format_millionths(scale.factor_millionths));
+  }
+  if (scale.rule == TimeScaleRule::kNone) {
+    if (record.header.gpu.empty()) return "";
+    return fmt::format("kernel durations as recorded on {}, which no system has; --recorded-on names one that does\n",
+                       record.header.gpu);
+  }
+  bool same = true;
+  std::string classes;
+  for_each_time_scale_class(scale, [&](const char* name, std::uint64_t factor, const TimeScaleClass& c) {
+    same = same && factor == 1000000;
+    if (c.kernels == 0) return;
+    classes += fmt::format("  {:<7} x {:<8} {:>6} kernels, {} -> {} ms\n", name,
+                           format_thousandths((factor + 500) / 1000), c.kernels, ms(c.recorded_ns), ms(c.scaled_ns));
+  });
+  if (same) return fmt::format("kernel durations as recorded on {}\n", scale.recorded_on);
+  return fmt::format("kernel durations from {} by a roofline; what limits the kernels of the trace:\n{}",
+                     scale.recorded_on, classes);
+}
+
+std::string iterations_text(const report::SettledIterations& settled) {
+  return settled.count == 1 ? fmt::format("iteration {}", settled.first_index)
+                            : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
+}
+
 std::string heading(const RunRecord& record) {
   std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
   if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
   for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
   text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
                       record.options.include_host_gaps ? "" : ", without host gaps");
-  return text;
+  return text + time_scale_text(record);
 }
 
 // "No limit" means little when the program does not fit the whole GPU either.
@@ -57,20 +84,20 @@ std::string unlimited_note(const RunRecord& record) {
 
 std::string run_summary(const RunRecord& record) {
   const RunResult& result = record.result;
-  const IterationResult* settled = report::settled_iteration(result);
+  const auto settled = report::settled_iterations(result);
   std::vector<std::string> header{""};
-  if (settled != nullptr) header.push_back(fmt::format("iteration {}", settled->index));
+  if (settled) header.push_back(iterations_text(*settled));
   header.emplace_back("whole run");
   TextTable table(header);
   const auto add = [&](const char* name, const std::string& of_settled, const std::string& of_run) {
-    if (settled != nullptr) {
+    if (settled) {
       table.add_row({name, of_settled, of_run});
     } else {
       table.add_row({name, of_run});
     }
   };
   const Counters none;
-  const Counters& s = settled != nullptr ? settled->counters : none;
+  const Counters& s = settled ? settled->counters : none;
   const Counters& t = result.counters;
   const auto counts = [&](const char* name, std::uint64_t Counters::*counter) {
     add(name, format_count(s.*counter), format_count(t.*counter));
@@ -82,11 +109,15 @@ std::string run_summary(const RunRecord& record) {
     add(name, format_gib(s.*counter), format_gib(t.*counter));
   };
 
-  add("time (ms)", settled != nullptr ? format_ms(duration(*settled)) : "", format_ms(result.total));
+  add("time (ms)", settled ? format_ms(settled->duration) : "", format_ms(result.total));
+  if (settled && settled->count > 1) {
+    add("  shortest and longest iteration",
+        fmt::format("{} to {}", format_ms(settled->shortest), format_ms(settled->longest)), "");
+  }
   add("slowdown against all resident", "", factor_or_dash(report::slowdown_thousandths(result)));
   if (record.unlimited) {
     const std::string slowdown = factor_or_dash(report::slowdown_to_unlimited_thousandths(record));
-    add("slowdown against no limit", slowdown, settled != nullptr ? "" : slowdown);
+    add("slowdown against no limit", slowdown, settled ? "" : slowdown);
   }
   times("kernels (ms)", &Counters::kernel_ns);
   times("kernels, all resident (ms)", &Counters::kernel_compute_ns);
@@ -118,20 +149,20 @@ std::string runs_table(const std::vector<RunRecord>& records) {
                    "DtoH (GiB)", "evictions"});
   for (const RunRecord& record : records) {
     const RunResult& result = record.result;
-    const IterationResult* settled = report::settled_iteration(result);
-    const Counters& c = settled != nullptr ? settled->counters : result.counters;
+    const auto settled = report::settled_iterations(result);
+    const Counters& c = settled ? settled->counters : result.counters;
     table.add_row({format_factor(record.options.osf_thousandths), format_gib(result.capacity_bytes),
-                   format_ms(settled != nullptr ? duration(*settled) : result.total),
+                   format_ms(settled ? settled->duration : result.total),
                    factor_or_dash(report::slowdown_to_unlimited_thousandths(record)), ms(c.kernel_ns),
                    format_count(c.fault_batches), format_gib(htod_bytes(c)), format_gib(dtoh_bytes(c)),
                    format_count(c.evictions)});
   }
   const RunRecord& first = records.front();
-  const IterationResult* settled = report::settled_iteration(first.result);
+  const auto settled = report::settled_iterations(first.result);
   std::string text = heading(first);
   text += fmt::format("footprint {}\n", format_bytes(first.result.footprint_bytes));
-  text += settled != nullptr ? fmt::format("numbers of the settled iteration ({})", settled->index)
-                             : std::string("numbers of the whole run");
+  text += settled ? fmt::format("numbers of the settled {}", iterations_text(*settled))
+                  : std::string("numbers of the whole run");
   text += first.unlimited ? "; slowdown against no limit\n\n" : "\n\n";
   return text + table.text(false) + unlimited_note(first);
 }

@@ -54,7 +54,7 @@ inline constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
 inline constexpr std::string_view kReplayPolicies[] = {"block", "batch", "batch_flush", "once"};
 
 inline constexpr Field<GpuConfig> kGpu[] = {
-    {"model", &GpuConfig::model, kText, "name of the product"},
+    {"model", &GpuConfig::model, kText, "name of the product, as cudaGetDeviceProperties gives it"},
     {"memory_bytes", &GpuConfig::memory_bytes, kGpuMemory, "device memory, as the driver reports it"},
     {"reserved_bytes", &GpuConfig::reserved_bytes, kMemory, "the part that managed memory never gets"},
     {"sm_count", &GpuConfig::sm_count, {1, 4096}, "streaming multiprocessors"},
@@ -65,6 +65,14 @@ inline constexpr Field<GpuConfig> kGpu[] = {
     {"sm_clock_khz", &GpuConfig::sm_clock_khz, {1000, 100 * kMillion}, "highest clock of the SMs"},
     {"memory_bytes_per_us", &GpuConfig::memory_bytes_per_us, kBandwidth, "device memory bandwidth"},
     {"fp32_flops_per_us", &GpuConfig::fp32_flops_per_us, {1, kMillion* kMillion}, "peak single precision"},
+    {"tf32_flops_per_us",
+     &GpuConfig::tf32_flops_per_us,
+     {0, kMillion* kMillion},
+     "peak of the tensor cores in TF32, dense; 0 is none"},
+    {"half_flops_per_us",
+     &GpuConfig::half_flops_per_us,
+     {0, kMillion* kMillion},
+     "peak of the tensor cores in fp16 and bf16 with sums in fp32, dense; 0 is none"},
 };
 
 inline constexpr Field<GmmuConfig> kGmmu[] = {

@@ -15,7 +15,7 @@
 namespace uvmsim::config {
 
 struct GpuConfig {
-  std::string model;
+  std::string model;                 // as cudaGetDeviceProperties names it
   std::uint64_t memory_bytes = 0;    // device memory
   std::uint64_t reserved_bytes = 0;  // never available to managed memory (firmware, contexts, page tables)
   std::uint32_t sm_count = 0;
@@ -25,7 +25,10 @@ struct GpuConfig {
   std::uint32_t shared_bytes_per_sm = 0;
   std::uint64_t sm_clock_khz = 0;
   std::uint64_t memory_bytes_per_us = 0;  // device memory bandwidth
-  std::uint64_t fp32_flops_per_us = 0;    // peak, for scaling recorded durations between GPUs
+  // Peaks, for scaling recorded durations between GPUs (sim/engine/time_scale.h).
+  std::uint64_t fp32_flops_per_us = 0;  // without tensor cores
+  std::uint64_t tf32_flops_per_us = 0;  // tensor cores, dense; 0: none
+  std::uint64_t half_flops_per_us = 0;  // the same in fp16 and bf16, sums in fp32
 };
 
 struct GmmuConfig {

@@ -6,6 +6,7 @@
 #include "sim/common/error.h"
 #include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
+#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
 
@@ -38,7 +39,7 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
 }  // namespace
 
 Engine::Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-               const RunObserver& observer)
+               const RunObserver& observer, std::function<std::uint64_t()> numbering)
     : header_(header),
       source_(source),
       options_(options),
@@ -46,7 +47,8 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       space_(static_cast<unsigned>(options.system.gpus.size())),
       topology_(options.system),
       layout_(options.layout, space_),
-      accounts_(observer.events, header.quantum_bytes, layout_, space_) {
+      accounts_(observer.events, header.quantum_bytes, layout_, space_),
+      numbering_(std::move(numbering)) {
   if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
                       kMaxGpus);
@@ -118,7 +120,7 @@ RunResult Engine::run() {
     throw ModelError("the simulation stopped with work left in a stream");
   }
   if (host_wait_.kind == HostWait::Kind::kEvent) {
-    throw_input_error("record {}: the host waits for event {}, which is never recorded", record_number_,
+    throw_input_error("record {}: the host waits for event {}, which is never recorded", recorded_number_,
                       host_wait_.event);
   }
   UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
@@ -147,9 +149,12 @@ void Engine::audit() {
 
 namespace uvmsim {
 
-std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice) {
+std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice,
+                                std::uint64_t iterations) {
   layout::FootprintMeter meter(choice);
-  layout::SegmentFinder records(source);
+  trace::IterationRepeater program(source, iterations);
+  const RecordSource repeated = [&](trace::Record& r) { return program.next(r); };
+  layout::SegmentFinder records(repeated);
   trace::Record record;
   std::uint64_t number = 0;
   while (records.next(record)) {
@@ -165,7 +170,32 @@ std::uint64_t measure_footprint(const RecordSource& source, const layout::Layout
 
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer) {
-  return engine::Engine(header, source, options, observer).run();
+  if (options.system.gpus.empty()) throw_input_error("system '{}' has no GPU", options.system.name);
+  engine::TimeScale scale(options.time_scale, options.system.gpus.front(), header.quantum_bytes);
+  const RecordSource scaled = [&](trace::Record& record) {
+    if (!source(record)) return false;
+    if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale.apply(*kernel);
+    return true;
+  };
+  trace::IterationRepeater program(scaled, options.iterations);
+  std::deque<std::uint64_t> numbers;  // of records read ahead
+  const RecordSource repeated = [&](trace::Record& record) {
+    if (!program.next(record)) return false;
+    numbers.push_back(program.number());
+    return true;
+  };
+  const auto numbering = [&] {
+    const std::uint64_t number = numbers.front();
+    numbers.pop_front();
+    return number;
+  };
+  RunResult result = engine::Engine(header, repeated, options, observer, numbering).run();
+  if (options.iterations != 0) {
+    result.first_settled = program.settled().first;
+    result.settled = program.settled().count;
+  }
+  result.time_scale = scale.result();
+  return result;
 }
 
 }  // namespace uvmsim

@@ -24,8 +24,9 @@ namespace uvmsim::engine {
 
 class Engine {
  public:
+  // `numbering`, if not empty, is called once for each record in order and gives its number in the recording.
   Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-         const RunObserver& observer);
+         const RunObserver& observer, std::function<std::uint64_t()> numbering = {});
   ~Engine();
 
   RunResult run();
@@ -61,7 +62,8 @@ class Engine {
       std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
   struct Operation {
     Nanoseconds issued{};
-    std::uint64_t record = 0;
+    std::uint64_t record = 0;    // counted in the program that runs
+    std::uint64_t recorded = 0;  // in the recording
     Work work;
   };
   struct Stream {
@@ -147,7 +149,9 @@ class Engine {
   bool have_record_ = false;
   bool gap_paid_ = false;
   trace::Record record_;
-  std::uint64_t record_number_ = 0;
+  std::uint64_t record_number_ = 0;    // of records taken
+  std::uint64_t recorded_number_ = 0;  // of record_ in the recording, where iterations may come once
+  std::function<std::uint64_t()> numbering_;
   std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;

@@ -53,6 +53,7 @@ void Engine::host_step() {
       have_record_ = true;
       gap_paid_ = false;
       ++record_number_;
+      recorded_number_ = numbering_ ? numbering_() : record_number_;
       if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
     }
     if (!gap_paid_) {
@@ -64,7 +65,7 @@ void Engine::host_step() {
     try {
       issued = issue(record_);
     } catch (const InputError& error) {
-      throw_input_error("record {}: {}", record_number_, error.what());
+      throw_input_error("record {}: {}", recorded_number_, error.what());
     }
     if (!issued) return;
     have_record_ = false;
@@ -109,7 +110,7 @@ void Engine::submit(std::uint32_t stream, Work work) {
     if (stream > 4096) throw_input_error("stream {} is out of range; allowed: 0 to 4096", stream);
     streams_.resize(stream + 1);
   }
-  streams_[stream].queue.push_back({host_time_, record_number_, std::move(work)});
+  streams_[stream].queue.push_back({host_time_, record_number_, recorded_number_, std::move(work)});
   schedule_stream(stream);
 }
 

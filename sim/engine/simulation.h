@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/engine/time_scale.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/report/counters.h"
 #include "sim/report/event_sink.h"
@@ -20,12 +20,6 @@ namespace uvmsim {
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
-};
-
-// How recorded kernel durations become durations on the system's GPU (the rule: time_scale.h).
-struct TimeScaleChoice {
-  std::uint64_t factor_millionths = 0;           // not 0: every kernel takes this times its recorded duration
-  std::optional<config::GpuConfig> recorded_on;  // 0: by the rule, from this GPU; absent: durations stay as they are
 };
 
 // Everything that determines a run besides the trace. The resolved form is written into every result.
@@ -59,7 +53,9 @@ struct RunResult {
   std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
+  std::size_t first_settled = 0, settled = 0;  // those that count as settled (repeat_iterations.h); 0: the last one
   std::uint64_t records = 0;
+  TimeScaleResult time_scale;
 };
 
 // Pull source of records: returns false at the end. Lets the engine stream a file or a generator.
@@ -71,8 +67,10 @@ struct RunObserver {
   std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
 };
 
-// Peak of live managed bytes of the program under a layout (needs one pass over the trace).
-std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout);
+// Peak of live managed bytes of the program under a layout (needs one pass over the trace), run for so many iterations
+// (0: as recorded).
+std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout,
+                                std::uint64_t iterations = 0);
 
 // Throws InputError for traces that cannot be (named record and cause), ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,

@@ -64,21 +64,22 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(now);
     }
   } catch (const InputError& error) {
-    throw_input_error("record {}: {}", operation.record, error.what());
+    throw_input_error("record {}: {}", operation.recorded, error.what());
   }
 }
 
 void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
   Stream& stream = streams_[index];
-  const std::uint64_t operation_number = stream.queue.front().record;
+  // Of the recording: every pass of a repeated iteration draws the same.
+  const std::uint64_t recorded_number = stream.queue.front().recorded;
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   stream.run = std::make_unique<KernelRun>(
       plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system, result_.capacity_bytes), gpu,
       options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
-      options_.seed * 0x9e3779b97f4a7c15u + operation_number);
+      options_.seed * 0x9e3779b97f4a7c15u + recorded_number);
   KernelRun& run = *stream.run;
-  accounts_.kernel_starts(operation.kernel, operation.is_copy, index, operation_number, now);
+  accounts_.kernel_starts(operation.kernel, operation.is_copy, index, stream.queue.front().record, now);
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (run.all_mapped()) {

@@ -38,6 +38,13 @@ std::string format_factor(std::uint64_t thousandths) {
   return text;
 }
 
+std::string format_millionths(std::uint64_t millionths) {
+  std::string text = fmt::format("{}.{:06}", millionths / 1000000, millionths % 1000000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 std::string format_gib(std::uint64_t bytes) {
   return format_thousandths(scaled_ratio(bytes, std::uint64_t{1} << 30, 1000));
 }

@@ -15,6 +15,8 @@ std::uint64_t ratio_thousandths(std::uint64_t numerator, std::uint64_t denominat
 std::string format_thousandths(std::uint64_t thousandths);
 // 1250 -> "1.25", 2000 -> "2": shortest form, as a user would type it.
 std::string format_factor(std::uint64_t thousandths);
+// The same of millionths.
+std::string format_millionths(std::uint64_t millionths);
 // 1610612736 -> "1.500": GiB, for a column whose header names the unit.
 std::string format_gib(std::uint64_t bytes);
 // 6291456 -> "6.00 MiB": the largest binary unit that leaves at least 1.

@@ -25,6 +25,12 @@ std::string policy_text(const RunRecord& record, std::string_view slot) {
   return "";
 }
 
+// "none", "1.25" or "roofline".
+std::string time_scale_text(const TimeScaleResult& scale) {
+  if (scale.rule == TimeScaleRule::kFixed) return format_millionths(scale.factor_millionths);
+  return time_scale_rule_name(scale.rule);
+}
+
 // One row; `iteration` is null for the whole run.
 ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
   const RunResult& result = record.result;
@@ -41,11 +47,13 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"evict", policy_text(record, "evict")},
       {"seed", fmt::format("{}", record.options.seed)},
       {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
+      {"time_scale", time_scale_text(result.time_scale)},
       {"osf", format_thousandths(effective_osf_thousandths(record))},
       {"footprint_bytes", fmt::format("{}", result.footprint_bytes)},
       {"capacity_bytes", fmt::format("{}", result.capacity_bytes)},
       {"scope", iteration != nullptr ? "iteration" : "total"},
       {"iteration", iteration != nullptr ? fmt::format("{}", iteration->index) : ""},
+      {"settled", iteration != nullptr ? (is_settled(result, *iteration) ? "1" : "0") : ""},
       {"begin_ns", fmt::format("{}", begin.value)},
       {"end_ns", fmt::format("{}", end.value)},
       {"duration_ns", fmt::format("{}", (end - begin).value)},

@@ -57,12 +57,42 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-Json iteration_json(const IterationResult& iteration) {
+Json iteration_json(const RunResult& result, const IterationResult& iteration) {
   return {{"index", iteration.index},
+          {"settled", is_settled(result, iteration)},
           {"begin_ns", iteration.begin.value},
           {"end_ns", iteration.end.value},
           {"duration_ns", (iteration.end - iteration.begin).value},
           {"counters", counters_json(iteration.counters)}};
+}
+
+Json settled_json(const RunResult& result) {
+  const auto settled = settled_iterations(result);
+  if (!settled) return nullptr;
+  return {{"first_index", settled->first_index},
+          {"last_index", settled->last_index},
+          {"count", settled->count},
+          {"duration_ns", settled->duration.value},
+          {"shortest_ns", settled->shortest.value},
+          {"longest_ns", settled->longest.value},
+          {"counters", counters_json(settled->counters)}};
+}
+
+Json time_scale_json(const TimeScaleResult& scale) {
+  Json out = {{"rule", time_scale_rule_name(scale.rule)},
+              {"recorded_on", scale.recorded_on.empty() ? Json(nullptr) : Json(scale.recorded_on)},
+              {"factor_millionths", nullptr},
+              {"classes", nullptr}};
+  if (scale.rule == TimeScaleRule::kFixed) out["factor_millionths"] = scale.factor_millionths;
+  if (scale.rule != TimeScaleRule::kRoofline) return out;
+  out["classes"] = Json::object();
+  for_each_time_scale_class(scale, [&](const char* name, std::uint64_t factor, const TimeScaleClass& c) {
+    out["classes"][name] = {{"factor_millionths", factor},
+                            {"kernels", c.kernels},
+                            {"recorded_ns", c.recorded_ns},
+                            {"scaled_ns", c.scaled_ns}};
+  });
+  return out;
 }
 
 Json unlimited_json(const RunRecord& record) {
@@ -89,6 +119,8 @@ std::string result_json(const RunRecord& record) {
   out["limit"] = limit_json(record.options);
   out["seed"] = record.options.seed;
   out["include_host_gaps"] = record.options.include_host_gaps;
+  out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
+  out["time_scale"] = time_scale_json(result.time_scale);
   out["policies"] = policies_json(record);
   out["plugins"] = Json::array();
   for (const InputFile& plugin : record.plugins) out["plugins"].push_back(to_json(plugin));
@@ -102,9 +134,9 @@ std::string result_json(const RunRecord& record) {
   out["unlimited"] = unlimited_json(record);
   out["counters"] = counters_json(result.counters);
   out["iterations"] = Json::array();
-  for (const IterationResult& iteration : result.iterations) out["iterations"].push_back(iteration_json(iteration));
-  const IterationResult* settled = settled_iteration(result);
-  out["settled"] = settled != nullptr ? iteration_json(*settled) : Json(nullptr);
+  for (const IterationResult& iteration : result.iterations)
+    out["iterations"].push_back(iteration_json(result, iteration));
+  out["settled"] = settled_json(result);
 
   out["system"] = Json::parse(record.system_json);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

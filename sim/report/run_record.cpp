@@ -1,6 +1,8 @@
 #include "sim/report/run_record.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "sim/common/sha256.h"
 #include "sim/report/numbers.h"
@@ -25,8 +27,39 @@ InputFile describe_input(const std::string& path) {
   return file;
 }
 
-const IterationResult* settled_iteration(const RunResult& result) {
-  return result.iterations.empty() ? nullptr : &result.iterations.back();
+std::optional<SettledIterations> settled_iterations(const RunResult& result) {
+  if (result.iterations.empty()) return std::nullopt;
+  const std::span all(result.iterations);
+  const auto iterations = result.settled == 0 ? all.last(1) : all.subspan(result.first_settled, result.settled);
+  SettledIterations out;
+  out.count = iterations.size();
+  out.first_index = iterations.front().index;
+  out.last_index = iterations.back().index;
+  out.shortest = out.longest = iterations.front().end - iterations.front().begin;
+  const auto mean = [&](std::uint64_t sum) { return (sum + out.count / 2) / out.count; };
+  std::uint64_t total_ns = 0;
+  std::vector<std::uint64_t> sums;
+  for (const IterationResult& iteration : iterations) {
+    const Nanoseconds duration = iteration.end - iteration.begin;
+    out.shortest = std::min(out.shortest, duration);
+    out.longest = std::max(out.longest, duration);
+    total_ns += static_cast<std::uint64_t>(duration.value);
+    std::size_t at = 0;
+    for_each_counter(iteration.counters, [&](const char*, std::uint64_t value) {
+      if (at == sums.size()) sums.push_back(0);
+      sums[at++] += value;
+    });
+  }
+  out.duration = Nanoseconds(static_cast<std::int64_t>(mean(total_ns)));
+  std::size_t at = 0;
+  for_each_counter(out.counters, [&](const char*, std::uint64_t& value) { value = mean(sums[at++]); });
+  return out;
+}
+
+bool is_settled(const RunResult& result, const IterationResult& iteration) {
+  if (result.settled == 0) return &iteration == &result.iterations.back();
+  const auto number = static_cast<std::size_t>(&iteration - result.iterations.data());
+  return number >= result.first_settled && number - result.first_settled < result.settled;
 }
 
 std::uint64_t effective_osf_thousandths(const RunRecord& record) {
@@ -38,8 +71,8 @@ std::uint64_t slowdown_thousandths(const RunResult& result) { return ratio(resul
 
 std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record) {
   if (!record.unlimited) return 0;
-  const IterationResult* settled = settled_iteration(record.result);
-  if (settled != nullptr) return ratio(settled->end - settled->begin, record.unlimited->settled);
+  const auto settled = settled_iterations(record.result);
+  if (settled) return ratio(settled->duration, record.unlimited->settled);
   return ratio(record.result.total, record.unlimited->total);
 }
 

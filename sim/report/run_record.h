@@ -34,7 +34,7 @@ struct PolicyUsed {
 // The same program, system and policies with the GPU's whole memory: what "slowdown against no limit" divides by.
 struct UnlimitedRun {
   Nanoseconds total{};
-  Nanoseconds settled{};        // last iteration; zero without iterations
+  Nanoseconds settled{};        // mean of the settled iterations; zero without iterations
   std::uint64_t evictions = 0;  // not 0: even the whole GPU is too small for this program
 };
 
@@ -50,8 +50,17 @@ struct RunRecord {
   std::optional<UnlimitedRun> unlimited;  // absent when the run itself was unlimited, or not asked for
 };
 
-// The last iteration, in which one-off costs are over; null when the trace marks no iterations.
-const IterationResult* settled_iteration(const RunResult& result);
+// The settled iterations (RunResult::settled), in which one-off costs are over, as one: means, rounded half up, and the
+// extremes.
+struct SettledIterations {
+  std::uint64_t count = 0;
+  std::uint64_t first_index = 0, last_index = 0;
+  Nanoseconds duration{}, shortest{}, longest{};
+  Counters counters;
+};
+// Absent when the trace marks no iterations.
+std::optional<SettledIterations> settled_iterations(const RunResult& result);
+bool is_settled(const RunResult& result, const IterationResult& iteration);  // one of result.iterations
 
 // Footprint (the given one if there is one) / capacity, in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
@@ -59,7 +68,7 @@ std::uint64_t effective_osf_thousandths(const RunRecord& record);
 // Total time over the time with everything resident.
 std::uint64_t slowdown_thousandths(const RunResult& result);
 
-// Settled iteration (or the whole run when there is none) over the same of the unlimited run; 0 when that is absent.
+// Settled iterations (or the whole run when there is none) over the same of the unlimited run; 0 when that is absent.
 std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record);
 
 }  // namespace uvmsim::report

@@ -7,6 +7,7 @@
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
+#include "sim/config/find_gpu.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
 #include "sim/layout/layout_choice.h"
@@ -77,10 +78,26 @@ const Resolver::System& Resolver::system(const Point& point) {
   if (known != systems_.end()) return known->second;
   System system;
   system.config = config::load_system(point.system);
+  system.as_in_file = system.config;
   config::apply_overrides(system.config, point.settings);
   system.values_json = config::values_json(system.config);
   system.sha256 = sha256(system.values_json);
   return systems_.emplace(key, std::move(system)).first->second;
+}
+
+// The GPU of the recording: of the system that the point names for it, else by the name in the trace's header.
+const std::optional<config::GpuConfig>& Resolver::recorded_gpu(const Point& point) {
+  const std::string model = point.recorded_on.empty() ? trace(point).header().gpu : "";
+  const std::tuple key(point.recorded_on, model, point.system);
+  const auto known = recorded_gpus_.find(key);
+  if (known != recorded_gpus_.end()) return known->second;
+  std::optional<config::GpuConfig> gpu;
+  if (!point.recorded_on.empty()) {
+    gpu = config::load_system(point.recorded_on).gpus.front();
+  } else {
+    gpu = config::find_gpu(model, system(point).as_in_file, config::default_search_path());
+  }
+  return recorded_gpus_.emplace(key, std::move(gpu)).first->second;
 }
 
 const report::InputFile& Resolver::plugin(const std::string& path) {
@@ -118,6 +135,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.include_host_gaps = point.include_host_gaps;
   options.iterations = point.iterations;
   options.time_scale.factor_millionths = point.time_scale_millionths;
+  options.time_scale.recorded_on = recorded_gpu(point);
 
   const json determinants = {
       {"schema", "uvmsim.point/1"},

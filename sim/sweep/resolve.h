@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,16 +42,19 @@ class Resolver {
  private:
   struct System {
     config::SystemConfig config;
+    config::SystemConfig as_in_file;  // without the settings
     std::string values_json;
     std::string sha256;
   };
   const System& system(const Point& point);
+  const std::optional<config::GpuConfig>& recorded_gpu(const Point& point);
   const report::InputFile& plugin(const std::string& path);
 
   std::uint64_t largest_kept_bytes_;
   std::map<std::pair<std::string, bool>, TraceInput> traces_;  // by path and `partial`
   std::map<std::pair<std::string, std::vector<std::string>>, System> systems_;
   std::map<std::string, report::InputFile> plugins_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::optional<config::GpuConfig>> recorded_gpus_;
 };
 
 }  // namespace uvmsim::sweep

@@ -70,7 +70,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
   std::uint64_t footprint = 0;
   try {
     if (checked_) {
-      footprint = measure_footprint(play(progress), layout);
+      footprint = measure_footprint(play(progress), layout, iterations);
     } else {
       trace::TraceReader reader = open();
       header_ = reader.header();
@@ -91,7 +91,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
         }
         return true;
       };
-      footprint = measure_footprint(source, layout);
+      footprint = measure_footprint(source, layout, iterations);
       validator.finish(reader.truncated());
       if (reader.truncated()) truncation_ = reader.truncation();
       if (!keeping) {

@@ -52,6 +52,26 @@ TEST_F(BadOptions, OversubscriptionFactors) {
   expect_error({"--osf", "2,2"}, {"twice"});
 }
 
+TEST_F(BadOptions, IterationsAndTimeScales) {
+  for (const char* n : {"0", "-1", "1.5", "many", "1000001"}) {
+    expect_error({"--iterations", n}, {"--iterations", "'" + std::string(n) + "'", "allowed: 1 to 1000000"});
+  }
+  for (const char* x : {"0", "-2", "fast", "1e3", "1001", "1.1234567"}) {
+    expect_error({"--time-scale", x}, {"--time-scale", "'" + std::string(x) + "'", "allowed: auto"});
+  }
+  expect_error({"--recorded-on", "h200-sxm-pcie6"}, {"h200-sxm-pcie6", "did you mean"});
+  expect_error({"--recorded-on", "h200-sxm-pcie5", "--time-scale", "2"}, {"--recorded-on", "--time-scale"});
+}
+
+TEST_F(BadOptions, IterationsThatCannotBeRepeated) {
+  const std::string unmarked = trace_of({alloc(1, 16 << 20), kernel(1, 0, 64), release(1)});
+  expect_one_line_error(run_trace(unmarked, {"--iterations", "3"}), {"the trace marks no iterations"});
+  const std::string leak = trace_of({alloc(1, 16 << 20), iteration("begin", 0), kernel(1, 0, 64), iteration("end", 0),
+                                     iteration("begin", 1), alloc(2, 1 << 20), kernel(2, 0, 64), iteration("end", 1)});
+  expect_one_line_error(run_trace(leak, {"--iterations", "3"}),
+                        {"iteration 1 cannot be repeated", "object 2 (1048576 bytes)", "never frees it"});
+}
+
 TEST_F(BadOptions, CapacityBelowOneChunk) {
   expect_error({"--capacity-bytes", "2097151"}, {"--capacity-bytes", "2097151", "at least 2097152", "2 MiB chunk"});
   expect_error({"--capacity-bytes", "0"}, {"--capacity-bytes", "at least"});

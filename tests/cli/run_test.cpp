@@ -82,12 +82,71 @@ TEST_F(Run, JsonHoldsTheWholeRun) {
   EXPECT_EQ(r["capacity_bytes"], 8 << 20);
   EXPECT_EQ(r["osf_thousandths"], 2000);
   EXPECT_EQ(r["iterations"].size(), 2u);
-  EXPECT_EQ(r["settled"]["index"], 1);
+  EXPECT_EQ(r["settled"]["last_index"], 1);
   EXPECT_EQ(r["counters"]["kernels"], 2);
   EXPECT_GT(r["counters"]["evictions"], 0);
   EXPECT_GE(r["slowdown_thousandths"], 1000);
   EXPECT_GE(r["unlimited"]["slowdown_thousandths"], 1000);
   EXPECT_GT(r["total_ns"], r["ideal_ns"]);
+}
+
+TEST_F(Run, MoreIterationsThanRecorded) {
+  const auto result = run_trace(two_iterations(16), {"--iterations", "10", "--json", "r.json", "--csv", "r.csv"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("iterations 1-9, mean"));
+  const json r = json::parse(folder.read("r.json"));
+  EXPECT_EQ(r["requested_iterations"], 10);
+  ASSERT_EQ(r["iterations"].size(), 10u);
+  EXPECT_EQ(r["iterations"][9]["index"], 9);
+  EXPECT_EQ(r["iterations"][0]["settled"], false);
+  EXPECT_EQ(r["settled"]["count"], 9);
+  EXPECT_EQ(r["settled"]["first_index"], 1);
+  EXPECT_EQ(r["settled"]["shortest_ns"], r["settled"]["longest_ns"]);
+  EXPECT_EQ(r["settled"]["duration_ns"], r["iterations"][5]["duration_ns"]);
+  EXPECT_EQ(r["counters"]["kernels"], 10);
+  EXPECT_THAT(folder.read("r.csv"), HasSubstr(",settled,"));
+}
+
+// The trace of a GPU that a system has: scaled to another system's, by the peaks of both.
+TEST_F(Run, DurationsOfAnotherGpu) {
+  std::string trace = two_iterations(16);
+  trace.replace(trace.find(R"("tool")"), 0, R"("gpu":"NVIDIA H200",)");
+  const auto on = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> all = {"--json", "r.json"};
+    all.insert(all.end(), options.begin(), options.end());
+    const auto result = run_trace(trace, all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return std::pair(json::parse(folder.read("r.json")), result.out);
+  };
+  const auto [same, same_text] = on({});
+  EXPECT_EQ(same["time_scale"]["rule"], "roofline");
+  EXPECT_EQ(same["time_scale"]["recorded_on"], "NVIDIA H200");
+  EXPECT_EQ(same["counters"]["kernel_compute_ns"], 200000);
+  EXPECT_THAT(same_text, HasSubstr("kernel durations as recorded on NVIDIA H200"));
+
+  // Half the clock: kernels that neither compute matrices nor fill the memory take twice as long.
+  const auto [slow, slow_text] = on({"--set", "gpus.0.sm_clock_khz=990 MHz"});
+  EXPECT_EQ(slow["time_scale"]["classes"]["sm"]["factor_millionths"], 2000000);
+  EXPECT_EQ(slow["time_scale"]["classes"]["sm"]["kernels"], 2);
+  EXPECT_EQ(slow["time_scale"]["classes"]["sm"]["scaled_ns"], 400000);
+  EXPECT_EQ(slow["counters"]["kernel_compute_ns"], 400000);
+  EXPECT_THAT(slow_text, HasSubstr("kernel durations from NVIDIA H200 by a roofline"));
+
+  const auto [fixed, fixed_text] = on({"--set", "gpus.0.sm_clock_khz=990 MHz", "--time-scale", "1.5"});
+  EXPECT_EQ(fixed["time_scale"]["rule"], "fixed");
+  EXPECT_EQ(fixed["time_scale"]["factor_millionths"], 1500000);
+  EXPECT_EQ(fixed["counters"]["kernel_compute_ns"], 300000);
+  EXPECT_THAT(fixed_text, HasSubstr("kernel durations times 1.5"));
+
+  // An unknown GPU: as recorded, and said so; unless a system is named.
+  trace.replace(trace.find("NVIDIA H200"), 11, "NVIDIA H201");
+  const auto [unknown, unknown_text] = on({});
+  EXPECT_EQ(unknown["time_scale"]["rule"], "none");
+  EXPECT_TRUE(unknown["time_scale"]["recorded_on"].is_null());
+  EXPECT_THAT(unknown_text, HasSubstr("as recorded on NVIDIA H201, which no system has"));
+  const auto [named, named_text] = on({"--recorded-on", "a100-pcie-80g"});
+  EXPECT_EQ(named["time_scale"]["recorded_on"], "NVIDIA A100 80GB PCIe");
+  EXPECT_EQ(named["time_scale"]["classes"]["sm"]["factor_millionths"], 582828);  // 108 * 1410 / (132 * 1980)
 }
 
 TEST_F(Run, IterationsAddUpToNoMoreThanTheRun) {

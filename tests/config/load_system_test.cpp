@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "sim/config/find_gpu.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_text.h"
 #include "tests/config/system_files.h"
@@ -199,6 +200,30 @@ TEST(Report, ShowsValueUnitSourceAndMeaning) {
   EXPECT_THAT(report, testing::ContainsRegex("sm_count +132 +\\[1\\]  streaming multiprocessors\n"));
   EXPECT_THAT(report, testing::ContainsRegex("batch_ns +[0-9]+ ns +\\[[0-9]+\\]  fetch and preprocess a batch\n"));
   EXPECT_THAT(report, HasSubstr("\nsources\n   [1] measured: cudaGetDeviceProperties"));
+}
+
+// Traces name the GPU that they were recorded on.
+TEST(FindGpu, ByTheNameInATrace) {
+  const SystemConfig a100 = load_system("a100-pcie-80g", kShipped);
+  const auto found = find_gpu("NVIDIA H200", a100, kShipped);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->sm_count, 132u);
+  EXPECT_EQ(find_gpu("tesla v100-pcie-16gb", a100, kShipped)->sm_count, 80u);
+  EXPECT_FALSE(find_gpu("NVIDIA H2000", a100, kShipped));
+  EXPECT_FALSE(find_gpu("", a100, kShipped));
+}
+
+TEST(FindGpu, TheSystemAtHandComesFirst) {
+  SystemConfig mine = load_system("h200-sxm-pcie5", kShipped);
+  mine.gpus.front().memory_bytes_per_us = 4000000;
+  EXPECT_EQ(find_gpu("NVIDIA H200", mine, kShipped)->memory_bytes_per_us, 4000000u);
+}
+
+TEST(FindGpu, ABrokenFileIsLeftOut) {
+  const TemporaryFolder folder;
+  folder.write("a-broken.json", "{");
+  const SystemConfig a100 = load_system("a100-pcie-80g", kShipped);
+  EXPECT_TRUE(find_gpu("NVIDIA H200", a100, {folder.path(), kShipped.front()}));
 }
 
 }  // namespace

@@ -61,7 +61,9 @@ inline nlohmann::ordered_json small_system() {
       "shared_bytes_per_sm": "64 KiB",
       "sm_clock_khz": "1.5 GHz",
       "memory_bytes_per_us": "500 GB/s",
-      "fp32_flops_per_us": "10 TFLOPS"
+      "fp32_flops_per_us": "10 TFLOPS",
+      "tf32_flops_per_us": "80 TFLOPS",
+      "half_flops_per_us": "160 TFLOPS"
     }],
     "host_links": [{
       "source": "test",

@@ -33,9 +33,9 @@ Counters settled_iteration(const std::string& recording, const std::string& layo
   options.limited = false;
   const RunResult result = simulate(
       reader.header(), [&](trace::Record& record) { return reader.next(record); }, options);
-  const IterationResult* settled = report::settled_iteration(result);
-  EXPECT_NE(settled, nullptr);
-  return settled == nullptr ? Counters{} : settled->counters;
+  const auto settled = report::settled_iterations(result);
+  EXPECT_TRUE(settled);
+  return settled ? settled->counters : Counters{};
 }
 
 class TrainingStep : public ::testing::TestWithParam<const char*> {};

@@ -62,8 +62,12 @@ TEST(ResultJson, HoldsTheRun) {
   EXPECT_EQ(json["counters"]["fault_batches"], 7);
   EXPECT_EQ(json["counters"]["gmmu_lookups"], 9);
   EXPECT_EQ(json["iterations"].size(), 2u);
-  EXPECT_EQ(json["settled"], json["iterations"][1]);
+  EXPECT_EQ(json["iterations"][0]["settled"], false);
+  EXPECT_EQ(json["iterations"][1]["settled"], true);
+  EXPECT_EQ(json["settled"]["first_index"], 1);
+  EXPECT_EQ(json["settled"]["count"], 1);
   EXPECT_EQ(json["settled"]["duration_ns"], 800);
+  EXPECT_EQ(json["settled"]["counters"], json["iterations"][1]["counters"]);
   EXPECT_EQ(json["system"]["a"], 2);
 }
 

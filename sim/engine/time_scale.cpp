@@ -1,0 +1,153 @@
+#include "sim/engine/time_scale.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "sim/common/error.h"
+#include "sim/common/random.h"
+#include "sim/trace/kernel_names.h"
+#include "sim/trace/limits.h"
+
+namespace uvmsim::engine {
+namespace {
+
+constexpr std::uint64_t kMillion = 1000000;
+// What streaming kernels reach of the peak bandwidth, in tenths.
+constexpr std::uint64_t kReachedTenths = 9;
+// Below this a kernel is mostly start and end: the shortest kernels of the recordings take 1 to 2 us.
+constexpr std::uint64_t kShortNs = 5000;
+
+std::uint64_t ratio(WideUnsigned recorded, WideUnsigned target) {
+  if (recorded == 0 || target == 0) return kMillion;
+  return static_cast<std::uint64_t>((recorded * kMillion + target / 2) / target);
+}
+
+std::uint64_t times(std::uint64_t ns, std::uint64_t millionths) {
+  const WideUnsigned scaled = (WideUnsigned{ns} * millionths + kMillion / 2) / kMillion;
+  constexpr auto kMost = static_cast<std::uint64_t>(trace::kMaxTimeNs);
+  if (scaled > kMost) throw_input_error("a kernel of {} ns times {} millionths is too long", ns, millionths);
+  return static_cast<std::uint64_t>(scaled);
+}
+
+// A GPU without tensor cores for a type computes with the next wider one.
+std::uint64_t tf32_peak(const config::GpuConfig& gpu) {
+  return gpu.tf32_flops_per_us != 0 ? gpu.tf32_flops_per_us : gpu.fp32_flops_per_us;
+}
+std::uint64_t half_peak(const config::GpuConfig& gpu) {
+  return gpu.half_flops_per_us != 0 ? gpu.half_flops_per_us : tf32_peak(gpu);
+}
+
+std::uint64_t quanta_of(const std::vector<trace::Extent>& extents) {
+  std::uint64_t quanta = 0;
+  for (const trace::Extent& extent : extents) {
+    quanta += extent.mode == trace::AccessMode::kReadWrite ? 2 * extent.count : extent.count;
+  }
+  return quanta;
+}
+
+// Bytes that a kernel moves: what is read and written moves twice.
+WideUnsigned bytes_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  WideUnsigned once = 0, in_phases = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) once += quanta_of(access.extents);
+  for (const trace::Phase& phase : kernel.phases) {
+    for (const trace::PhaseAccess& access : phase.accesses) in_phases += quanta_of(access.extents);
+  }
+  return std::max(once, in_phases) * quantum_bytes;
+}
+
+template <std::size_t N>
+bool names_any(std::string_view name, const std::array<std::string_view, N>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+}  // namespace
+
+Arithmetic arithmetic_of(const trace::Kernel& kernel) {
+  // Names of cuBLAS, cuDNN, CUTLASS and PyTorch.
+  constexpr std::array<std::string_view, 4> kMatrix = {"nvjet", "fmha", "flash", "sdpa"};
+  // PyTorch's attention in fp32 runs on the tensor cores, in three TF32 products.
+  constexpr std::array<std::string_view, 4> kTf32 = {"tf32", "s1688", "fmha_cutlassF_f32", "fmha_cutlassB_f32"};
+  constexpr std::array<std::string_view, 10> kHalf = {"f16f16", "bf16",  "fp16", "_f16",  "s16816",
+                                                      "h16816", "h1688", "h884", "hgemm", "nvjet"};
+  const std::string_view name = kernel.name;
+  const bool matrix = kernel.distribution == trace::Distribution::kTiled ||
+                      trace::distribution_by_name(name) == trace::Distribution::kTiled || names_any(name, kMatrix);
+  if (!matrix) return Arithmetic::kOther;
+  if (names_any(name, kTf32)) return Arithmetic::kTf32;
+  return names_any(name, kHalf) ? Arithmetic::kHalf : Arithmetic::kFp32;
+}
+
+TimeScale::TimeScale(const TimeScaleChoice& choice, const config::GpuConfig& target, std::uint32_t quantum_bytes)
+    : target_bytes_per_us_(std::max<std::uint64_t>(target.memory_bytes_per_us, 1)), quantum_bytes_(quantum_bytes) {
+  if (choice.recorded_on) result_.recorded_on = choice.recorded_on->model;
+  if (choice.factor_millionths != 0) {
+    result_.rule = TimeScaleRule::kFixed;
+    result_.factor_millionths = choice.factor_millionths;
+    return;
+  }
+  if (!choice.recorded_on) return;
+  const config::GpuConfig& from = *choice.recorded_on;
+  result_.rule = TimeScaleRule::kRoofline;
+  result_.memory_millionths = ratio(from.memory_bytes_per_us, target.memory_bytes_per_us);
+  result_.fp32_millionths = ratio(from.fp32_flops_per_us, target.fp32_flops_per_us);
+  result_.tf32_millionths = ratio(tf32_peak(from), tf32_peak(target));
+  result_.half_millionths = ratio(half_peak(from), half_peak(target));
+  result_.sm_millionths =
+      ratio(WideUnsigned{from.sm_count} * from.sm_clock_khz, WideUnsigned{target.sm_count} * target.sm_clock_khz);
+  result_.clock_millionths = ratio(from.sm_clock_khz, target.sm_clock_khz);
+}
+
+void TimeScale::apply(trace::Kernel& kernel) {
+  if (result_.rule == TimeScaleRule::kNone || kernel.duration_ns <= 0) return;
+  const auto recorded = static_cast<std::uint64_t>(kernel.duration_ns);
+  if (result_.rule == TimeScaleRule::kFixed) {
+    kernel.duration_ns = static_cast<std::int64_t>(times(recorded, result_.factor_millionths));
+    return;
+  }
+  TimeScaleClass* work_class = &result_.sm;
+  std::uint64_t work_factor = result_.sm_millionths;
+  if (recorded < kShortNs) {
+    work_class = &result_.clock;
+    work_factor = result_.clock_millionths;
+  } else if (const Arithmetic arithmetic = arithmetic_of(kernel); arithmetic != Arithmetic::kOther) {
+    work_class = arithmetic == Arithmetic::kFp32   ? &result_.fp32
+                 : arithmetic == Arithmetic::kTf32 ? &result_.tf32
+                                                   : &result_.half;
+    work_factor = arithmetic == Arithmetic::kFp32   ? result_.fp32_millionths
+                  : arithmetic == Arithmetic::kTf32 ? result_.tf32_millionths
+                                                    : result_.half_millionths;
+  }
+  // The time in memory on the target GPU; at most all of the kernel's time was spent there.
+  const std::uint64_t memory_at_most = times(recorded, result_.memory_millionths);
+  const WideUnsigned memory = bytes_of(kernel, quantum_bytes_) * 1000 * 10 / kReachedTenths / target_bytes_per_us_;
+  const bool all_memory = memory >= memory_at_most;
+  const std::uint64_t in_memory = all_memory ? memory_at_most : static_cast<std::uint64_t>(memory);
+  const std::uint64_t at_work = all_memory ? 0 : times(recorded, work_factor);
+  const bool memory_bound = in_memory > at_work;
+  const std::uint64_t scaled = memory_bound ? in_memory : at_work;
+  TimeScaleClass& bound = memory_bound ? result_.memory : *work_class;
+  ++bound.kernels;
+  bound.recorded_ns += recorded;
+  bound.scaled_ns += scaled;
+  kernel.duration_ns = static_cast<std::int64_t>(scaled);
+}
+
+}  // namespace uvmsim::engine
+
+namespace uvmsim {
+
+const char* time_scale_rule_name(TimeScaleRule rule) {
+  switch (rule) {
+    case TimeScaleRule::kNone:
+      break;
+    case TimeScaleRule::kFixed:
+      return "fixed";
+    case TimeScaleRule::kRoofline:
+      return "roofline";
+  }
+  return "none";
+}
+
+}  // namespace uvmsim

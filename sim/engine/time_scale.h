@@ -1,0 +1,89 @@
+// Kernel durations recorded on one GPU, for another: a roofline.
+//
+// A trace says how long a kernel took and which bytes it touched; phases count, so that bytes that later thread blocks
+// read again count again. Two things can limit a kernel:
+//  - memory. Streaming kernels reach 0.9 of the peak bandwidth (the median of the kernels of six training programs that
+//    do nothing but stream is 0.90). A kernel of B bytes that took d spent the time m = min(d, B / (0.9 bandwidth)) in
+//    memory, and on another GPU spends m * (bandwidth ratio);
+//  - its own work, if memory does not explain its time (m < d). That is d, and on another GPU d * (ratio), where the
+//    ratio is that of
+//      the matrix peak     for matrix products, convolutions and attention, by name or marked as tiled: fp32, TF32 or
+//                          half precision (fp16, bf16) as the name says;
+//      SMs times clock     for all others: instructions, shared memory and caches, whose rates per SM and clock differ
+//                          little between generations;
+//      the clock           for kernels below 5 us, which are start, end and a few dependent accesses on any GPU.
+// The kernel takes the longer of the two. Which one that is, is its class in the result. A GPU equal in all peaks
+// leaves every duration exactly as it is. Host gaps belong to the host of the recording and are not scaled; copies and
+// sets take their time from the system anyway.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/config/system.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim {
+
+// How recorded durations become durations on the system's GPU.
+struct TimeScaleChoice {
+  std::uint64_t factor_millionths = 0;           // not 0: every kernel takes this times its recorded duration
+  std::optional<config::GpuConfig> recorded_on;  // 0: by the rule, from this GPU; absent: durations stay as they are
+};
+
+enum class TimeScaleRule : std::uint8_t { kNone, kFixed, kRoofline };
+
+// "none", "fixed", "roofline"
+const char* time_scale_rule_name(TimeScaleRule rule);
+
+// The recording's time in one class, and what became of it.
+struct TimeScaleClass {
+  std::uint64_t kernels = 0;
+  std::uint64_t recorded_ns = 0, scaled_ns = 0;
+};
+
+struct TimeScaleResult {
+  TimeScaleRule rule = TimeScaleRule::kNone;
+  std::string recorded_on;                    // the GPU's model; empty: unknown
+  std::uint64_t factor_millionths = 1000000;  // kFixed
+  // kRoofline: what a duration is multiplied with, in millionths, if the class is
+  std::uint64_t memory_millionths = 1000000, fp32_millionths = 1000000, tf32_millionths = 1000000,
+                half_millionths = 1000000, sm_millionths = 1000000, clock_millionths = 1000000;
+  // Kernels of the trace, each counted once, however often its iteration is repeated.
+  TimeScaleClass memory, fp32, tf32, half, sm, clock;
+};
+
+// Calls visit(name, factor, class) for each class, in output order.
+template <class Result, class Visit>
+void for_each_time_scale_class(Result& result, Visit&& visit) {
+  visit("memory", result.memory_millionths, result.memory);
+  visit("fp32", result.fp32_millionths, result.fp32);
+  visit("tf32", result.tf32_millionths, result.tf32);
+  visit("half", result.half_millionths, result.half);
+  visit("sm", result.sm_millionths, result.sm);
+  visit("clock", result.clock_millionths, result.clock);
+}
+
+namespace engine {
+
+class TimeScale {
+ public:
+  TimeScale(const TimeScaleChoice& choice, const config::GpuConfig& target, std::uint32_t quantum_bytes);
+
+  // Replaces the duration of a kernel. Throws InputError if it becomes longer than a trace may say.
+  void apply(trace::Kernel& kernel);
+  const TimeScaleResult& result() const { return result_; }
+
+ private:
+  std::uint64_t target_bytes_per_us_;
+  std::uint32_t quantum_bytes_;
+  TimeScaleResult result_;
+};
+
+// What a kernel computes with, as far as its name says.
+enum class Arithmetic : std::uint8_t { kOther, kFp32, kTf32, kHalf };
+Arithmetic arithmetic_of(const trace::Kernel& kernel);
+
+}  // namespace engine
+}  // namespace uvmsim

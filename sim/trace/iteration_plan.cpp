@@ -1,0 +1,122 @@
+#include "sim/trace/iteration_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace uvmsim::trace {
+namespace {
+
+bool is_operation(const Record& record) {
+  return std::holds_alternative<Kernel>(record) || std::holds_alternative<Memcpy>(record) ||
+         std::holds_alternative<Memset>(record) || std::holds_alternative<Prefetch>(record) ||
+         std::holds_alternative<Advise>(record) || std::holds_alternative<Discard>(record) ||
+         std::holds_alternative<HostAccess>(record);
+}
+
+std::optional<ObjectId> freed_by(const Record& record) {
+  if (const auto* object = std::get_if<ObjectFree>(&record)) return object->id;
+  if (const auto* tensor = std::get_if<TensorFree>(&record)) return tensor->id;
+  return std::nullopt;
+}
+
+// A segment of a framework's allocator: opened for a tensor that had no room.
+bool is_segment(const std::vector<Record>& records, std::size_t at) {
+  const auto* object = std::get_if<ObjectAlloc>(&records[at]);
+  if (object == nullptr) return false;
+  for (++at; at < records.size(); ++at) {
+    if (std::holds_alternative<Range>(records[at])) continue;
+    const auto* tensor = std::get_if<TensorAlloc>(&records[at]);
+    return tensor != nullptr && tensor->object == object->id;
+  }
+  return false;
+}
+
+std::string text(const Allocation& allocation) {
+  return fmt::format("{} {} ({} bytes)", allocation.tensor ? "tensor" : "object", allocation.id, allocation.bytes);
+}
+
+// What takes the place of each of `freed`; the obstacle if nothing does.
+std::string pair_up(const std::vector<Allocation>& freed, const std::vector<Allocation>& kept,
+                    std::vector<std::pair<ObjectId, ObjectId>>& pairs) {
+  const Allocation* unpaired = nullptr;
+  std::size_t next = 0;
+  for (const Allocation& old : freed) {
+    const auto same = [&](const Allocation& a) { return a.tensor == old.tensor && a.bytes == old.bytes; };
+    const auto found = std::find_if(kept.begin() + static_cast<std::ptrdiff_t>(next), kept.end(), same);
+    if (found == kept.end()) {
+      unpaired = &old;
+      break;
+    }
+    pairs.emplace_back(old.id, found->id);
+    next = static_cast<std::size_t>(found - kept.begin()) + 1;
+  }
+  if (unpaired == nullptr) return "";
+  pairs.clear();
+  const auto fits = [](const Allocation& old, const Allocation& fresh) {
+    return old.tensor == fresh.tensor && old.bytes <= fresh.bytes;
+  };
+  if (std::equal(freed.begin(), freed.end(), kept.begin(), kept.end(), fits)) {
+    for (std::size_t i = 0; i < freed.size(); ++i) pairs.emplace_back(freed[i].id, kept[i].id);
+    return "";
+  }
+  return fmt::format("it frees {}, which was allocated before it, and keeps nothing of that size in its place",
+                     text(*unpaired));
+}
+
+}  // namespace
+
+IterationPlan plan_repetition(const IterationRecords& iteration, bool ends_program) {
+  const std::vector<Record>& records = iteration.records;
+  std::size_t operations_end = records.size();
+  if (ends_program) {
+    while (operations_end != 0 && !is_operation(records[operations_end - 1])) --operations_end;
+  }
+  std::unordered_set<ObjectId> freed_early, freed_late;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (const auto id = freed_by(records[i])) (i < operations_end ? freed_early : freed_late).insert(*id);
+  }
+
+  IterationPlan plan;
+  std::vector<Allocation> freed, kept;
+  for (const Allocation& old : iteration.freed_from_before) {
+    if (freed_early.contains(old.id)) {
+      freed.push_back(old);
+    } else {
+      plan.freed_at_the_end.insert(old.id);
+    }
+  }
+  std::sort(freed.begin(), freed.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto* object = std::get_if<ObjectAlloc>(&records[i]);
+    const auto* tensor = std::get_if<TensorAlloc>(&records[i]);
+    if (object == nullptr && tensor == nullptr) continue;
+    const ObjectId id = object != nullptr ? object->id : tensor->id;
+    if (!freed_early.contains(id)) {
+      if (is_segment(records, i)) {
+        plan.opened_once.insert(id);
+        if (freed_late.contains(id)) plan.freed_at_the_end.insert(id);
+        continue;
+      }
+      kept.push_back({id, object != nullptr ? object->bytes : tensor->bytes, tensor != nullptr, i});
+    }
+    plan.renamed.push_back(id);
+  }
+
+  plan.obstacle = pair_up(freed, kept, plan.kept);
+  if (!plan.obstacle.empty()) return plan;
+  std::unordered_set<ObjectId> needed;
+  for (const auto& [old, fresh] : plan.kept) needed.insert(fresh);
+  for (const Allocation& allocation : kept) {
+    if (needed.contains(allocation.id)) {
+      if (freed_late.contains(allocation.id)) plan.freed_at_the_end.insert(allocation.id);
+    } else if (!freed_late.contains(allocation.id)) {
+      plan.obstacle = fmt::format("it allocates {} and never frees it", text(allocation));
+      return plan;
+    }
+  }
+  return plan;
+}
+
+}  // namespace uvmsim::trace

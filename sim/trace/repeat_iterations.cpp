@@ -1,0 +1,248 @@
+#include "sim/trace/repeat_iterations.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/common/error.h"
+#include "sim/trace/limits.h"
+
+namespace uvmsim::trace {
+namespace {
+
+const Range* mark(const Record& record, RangeKind kind) {
+  const auto* range = std::get_if<Range>(&record);
+  return range != nullptr && range->kind == kind ? range : nullptr;
+}
+
+std::int64_t time_of(const std::vector<Record>& records) {
+  std::int64_t total = 0;
+  for (const Record& record : records) {
+    std::visit(
+        [&](const auto& r) {
+          if constexpr (requires { r.duration_ns; }) total += r.duration_ns;
+          if constexpr (requires { r.host_gap_ns; }) total += r.host_gap_ns;
+        },
+        record);
+  }
+  return total;
+}
+
+void shift_mark(Record& record, std::uint64_t by) {
+  if (auto* range = std::get_if<Range>(&record)) {
+    if (range->kind == RangeKind::kIterationBegin || range->kind == RangeKind::kIterationEnd) range->index += by;
+  }
+}
+
+}  // namespace
+
+bool IterationRepeater::next(Record& record) {
+  if (wanted_ == 0) {
+    ++number_;
+    return source_(record);
+  }
+  while (ready_.empty() && !source_done_) {
+    if (!read()) end_of_source();
+  }
+  if (give(ready_, record)) return true;
+  if (repeated_ && next_of_pass(record)) return true;
+  if (!give(rest_, record)) return false;
+  shift_mark(record, repetitions_);
+  return true;
+}
+
+bool IterationRepeater::give(std::deque<Numbered>& from, Record& record) {
+  if (from.empty()) return false;
+  number_ = from.front().number;
+  record = std::move(from.front().record);
+  from.pop_front();
+  return true;
+}
+
+void IterationRepeater::append(std::deque<Numbered>& to, std::vector<Record>&& records, std::uint64_t first_record) {
+  for (Record& record : records) to.push_back({first_record++, std::move(record)});
+}
+
+IterationRepeater::Settled IterationRepeater::settled() const {
+  if (!repeated_) {
+    const std::uint64_t done = std::min(recorded_, wanted_);
+    return done == 0 ? Settled{} : Settled{done - 1, 1};
+  }
+  return {repeated_->number, repetitions_ + (plan_.freed_at_the_end.empty() ? 1 : 0)};
+}
+
+// One record of the source, into what is ready or into what is held back.
+bool IterationRepeater::read() {
+  Record record;
+  if (!source_(record)) return false;
+  ++records_read_;
+  const auto allocated = [&](ObjectId id, std::uint64_t bytes, bool tensor) {
+    largest_id_ = std::max(largest_id_, id);
+    live_[id] = {id, bytes, tensor, allocations_++};
+  };
+  const auto freed = [&](ObjectId id) {
+    const auto found = live_.find(id);
+    if (found == live_.end()) return;
+    open_.freed_from_before.push_back(found->second);  // close_unit() drops what the iteration allocated itself
+    live_.erase(found);
+  };
+  if (const auto* object = std::get_if<ObjectAlloc>(&record)) allocated(object->id, object->bytes, false);
+  if (const auto* tensor = std::get_if<TensorAlloc>(&record)) allocated(tensor->id, tensor->bytes, true);
+  if (const auto* object = std::get_if<ObjectFree>(&record)) freed(object->id);
+  if (const auto* tensor = std::get_if<TensorFree>(&record)) freed(tensor->id);
+
+  if (mark(record, RangeKind::kIterationBegin) != nullptr) {
+    if (in_iteration_) throw_input_error("iteration {} begins within another", recorded_);
+    in_iteration_ = true;
+    if (recorded_ == 0) open_.freed_from_before.clear();
+  }
+  if (recorded_ == 0 && !in_iteration_) {
+    ready_.push_back({records_read_, std::move(record)});
+    return true;
+  }
+  if (open_.records.empty()) open_first_ = records_read_;
+  const bool ends = mark(record, RangeKind::kIterationEnd) != nullptr;
+  open_.records.push_back(std::move(record));
+  if (ends && in_iteration_) close_unit();
+  return true;
+}
+
+void IterationRepeater::close_unit() {
+  in_iteration_ = false;
+  Unit unit{recorded_++, open_first_, std::move(open_)};
+  open_ = {};
+  std::unordered_set<ObjectId> own;
+  for (const Record& record : unit.content.records) {
+    if (const auto* object = std::get_if<ObjectAlloc>(&record)) own.insert(object->id);
+    if (const auto* tensor = std::get_if<TensorAlloc>(&record)) own.insert(tensor->id);
+  }
+  if (recorded_ > wanted_) {
+    left_out_.merge(own);
+    return;
+  }
+  std::erase_if(unit.content.freed_from_before, [&](const Allocation& a) { return own.contains(a.id); });
+  held_.push_back(std::move(unit));
+  if (recorded_ == wanted_) {
+    while (!held_.empty()) release_held();
+  } else if (held_.size() > 2) {
+    release_held();
+  }
+}
+
+void IterationRepeater::release_held() {
+  append(ready_, std::move(held_.front().content.records), held_.front().first_record);
+  held_.pop_front();
+}
+
+void IterationRepeater::end_of_source() {
+  source_done_ = true;
+  if (in_iteration_) throw_input_error("the trace ends within iteration {}, which cannot be repeated", recorded_);
+  if (recorded_ == 0) throw_input_error("the trace marks no iterations, so that none can be repeated");
+  if (recorded_ >= wanted_) {
+    keep_without_left_out();
+  } else {
+    choose();
+  }
+}
+
+// The program goes on after fewer iterations than it did.
+void IterationRepeater::keep_without_left_out() {
+  std::uint64_t number = open_first_;
+  for (Record& record : open_.records) {
+    const std::uint64_t this_number = number++;
+    const auto* object = std::get_if<ObjectFree>(&record);
+    const auto* tensor = std::get_if<TensorFree>(&record);
+    if ((object != nullptr && left_out_.contains(object->id)) ||
+        (tensor != nullptr && left_out_.contains(tensor->id))) {
+      continue;
+    }
+    for_each_id(record, [&](ObjectId id) {
+      if (!left_out_.contains(id)) return;
+      throw_input_error(
+          "after its {} iterations the program uses object {}, which it allocated in one that was to be left out after "
+          "the first {}",
+          recorded_, id, wanted_);
+    });
+    ready_.push_back({this_number, std::move(record)});
+  }
+}
+
+void IterationRepeater::choose() {
+  struct Candidate {
+    std::size_t held;
+    bool ends_program;
+  };
+  const std::size_t last = held_.size() - 1;
+  std::vector<Candidate> candidates{{last, false}};
+  if (last != 0 && held_[last - 1].number != 0) candidates.push_back({last - 1, false});
+  candidates.push_back({last, true});
+  std::size_t chosen = 0;
+  for (const auto& [held, ends_program] : candidates) {
+    chosen = held;
+    plan_ = plan_repetition(held_[held].content, ends_program);
+    if (plan_.obstacle.empty()) break;
+  }
+  if (!plan_.obstacle.empty()) {
+    throw_input_error("iteration {} cannot be repeated: {}", held_[chosen].number, plan_.obstacle);
+  }
+  for (std::size_t i = 0; i < chosen; ++i) release_held();
+  repeated_ = std::move(held_.front());
+  held_.pop_front();
+  for (Unit& unit : held_) {
+    append(rest_, std::move(unit.content.records), unit.first_record);
+  }
+  append(rest_, std::move(open_.records), open_first_);
+  held_.clear();
+  open_ = {};
+
+  repetitions_ = wanted_ - recorded_;
+  const std::int64_t time = time_of(repeated_->content.records);
+  if (time > 0 && repetitions_ > static_cast<std::uint64_t>(kMaxTimeNs / time)) {
+    throw_input_error("{} iterations of {} ns are too long; allowed: {} ns in all", wanted_, time, kMaxTimeNs);
+  }
+  if (plan_.renamed.size() * repetitions_ >= std::numeric_limits<ObjectId>::max() - largest_id_) {
+    throw_input_error("{} iterations need more ids than there are above {}", wanted_, largest_id_);
+  }
+  next_id_ = largest_id_ + 1;
+  begin_pass();
+}
+
+void IterationRepeater::begin_pass() {
+  at_ = 0;
+  std::unordered_map<ObjectId, ObjectId> names;
+  for (const auto& [old, fresh] : plan_.kept) {
+    if (pass_ != 0) names[old] = names_.at(fresh);
+  }
+  // The last pass is the recorded one.
+  for (const ObjectId id : plan_.renamed) names[id] = pass_ == repetitions_ ? id : next_id_++;
+  names_ = std::move(names);
+}
+
+bool IterationRepeater::next_of_pass(Record& record) {
+  std::vector<Record>& records = repeated_->content.records;
+  while (pass_ <= repetitions_) {
+    for (; at_ < records.size(); ++at_) {
+      Record& next = records[at_];
+      const auto* opened = std::get_if<ObjectAlloc>(&next);
+      if (opened != nullptr && pass_ != 0 && plan_.opened_once.contains(opened->id)) continue;
+      if (pass_ != repetitions_) {
+        const auto* object = std::get_if<ObjectFree>(&next);
+        const auto* tensor = std::get_if<TensorFree>(&next);
+        if (object != nullptr && plan_.freed_at_the_end.contains(object->id)) continue;
+        if (tensor != nullptr && plan_.freed_at_the_end.contains(tensor->id)) continue;
+        record = next;
+      } else {
+        record = std::move(next);
+      }
+      number_ = repeated_->first_record + at_++;
+      for_each_id(record, [&](ObjectId& id) {
+        if (const auto found = names_.find(id); found != names_.end()) id = found->second;
+      });
+      shift_mark(record, pass_);
+      return true;
+    }
+    if (++pass_ <= repetitions_) begin_pass();
+  }
+  return false;
+}
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,98 @@
+// A recording of a few marked iterations, replayed as if the program had run N of them.
+//
+// What comes before the first iteration runs once, then the recorded iterations, one of which is repeated until N are
+// done, then what follows. With N smaller than recorded: the first N, then what follows, without the frees of memory
+// that was allocated in an iteration left out.
+//
+// Which one is repeated: the last recorded iteration that leaves memory as it found it. If the last one also ends the
+// program (it frees parameters and the like), that is the one before it; if that one is iteration 0, which contains
+// warm-up, it is the last one without the frees behind its last operation. The repetitions come directly before it, so
+// that it and what follows stay as recorded. What lies between two iterations belongs to the later one.
+//
+// Names: a repetition allocates under ids of its own (iteration_plan.h says which). Events keep their numbers: CUDA
+// programs record the same event again and again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "sim/trace/iteration_plan.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+class IterationRepeater {
+ public:
+  using Source = std::function<bool(Record&)>;  // false at the end of the trace
+
+  // 0 iterations: the records of the source as they are. The source must outlive it.
+  IterationRepeater(const Source& source, std::uint64_t iterations) : source_(source), wanted_(iterations) {}
+
+  // The next record of the longer or shorter program; false at its end. Holds the records of two iterations at most.
+  // Throws InputError when no iteration can be repeated (naming the object that is in the way), and when the trace
+  // marks no iterations, ends within one, or goes on with memory of an iteration left out.
+  bool next(Record& record);
+  // The number of that record in the recording, from 1: the same in every pass.
+  std::uint64_t number() const { return number_; }
+
+  // After the end: which iterations, counted from 0 in the order in which they ran, are passes of the repeated one that
+  // leave memory as they found it. Without repetitions the last one; none if there are none.
+  struct Settled {
+    std::uint64_t first = 0, count = 0;
+  };
+  Settled settled() const;
+
+ private:
+  struct Unit {  // an iteration, with what lies between it and the one before
+    std::uint64_t number = 0;
+    std::uint64_t first_record = 0;
+    IterationRecords content;
+  };
+  struct Numbered {
+    std::uint64_t number = 0;
+    Record record;
+  };
+
+  bool read();
+  bool give(std::deque<Numbered>& from, Record& record);
+  static void append(std::deque<Numbered>& to, std::vector<Record>&& records, std::uint64_t first_record);
+  void close_unit();
+  void release_held();
+  void end_of_source();
+  void choose();
+  void keep_without_left_out();
+  void begin_pass();
+  bool next_of_pass(Record& record);
+
+  const Source& source_;
+  const std::uint64_t wanted_;
+  bool source_done_ = false;
+  bool in_iteration_ = false;
+  std::uint64_t recorded_ = 0;  // iterations, as far as read
+  Allocations live_;
+  std::uint64_t allocations_ = 0;
+  ObjectId largest_id_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t records_read_ = 0;
+  std::deque<Numbered> ready_;    // to be given out first
+  std::deque<Unit> held_;         // the last two iterations, of which one may have to be repeated
+  IterationRecords open_;         // what comes behind them
+  std::uint64_t open_first_ = 0;  // number of its first record
+  std::unordered_set<ObjectId> left_out_;
+
+  // The passes of the repeated iteration: `repetitions_` of them and the recorded one.
+  std::optional<Unit> repeated_;
+  IterationPlan plan_;
+  std::uint64_t repetitions_ = 0, pass_ = 0;
+  std::size_t at_ = 0;  // within the pass
+  ObjectId next_id_ = 0;
+  std::unordered_map<ObjectId, ObjectId> names_;  // of this pass
+  std::deque<Numbered> rest_;                     // behind the passes
+};
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,97 @@
+// Programs of many iterations from recordings of few: closed forms.
+#include <gtest/gtest.h>
+
+#include "sim/report/run_record.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+namespace {
+
+// One parameter; in each iteration an activation that comes and goes, a gradient that lives until the next one. The
+// first iteration is another one: it warms up.
+Program training() {
+  Program p;
+  const auto parameter = p.alloc(8 * kMiB);
+  p.host(parameter);
+  p.sync();
+  trace::ObjectId gradient = 0;
+  for (const std::uint64_t index : {0, 1}) {
+    p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
+    if (gradient != 0) p.free(gradient);
+    if (index == 0) p.kernel("warm up", 500000, {parameter});
+    const auto activation = p.alloc(4 * kMiB);
+    p.kernel("forward", 300000, {parameter}, {activation});
+    gradient = p.alloc(2 * kMiB);
+    p.kernel("backward", 600000, {parameter, activation}, {gradient});
+    p.sync();
+    p.free(activation);
+    p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});
+  }
+  return p;
+}
+
+Nanoseconds duration(const IterationResult& iteration) { return iteration.end - iteration.begin; }
+
+TEST(Iterations, WhileEverythingFitsTheyAreAllAlike) {
+  const Program program = training();
+  RunOptions options = options_with(16);
+  const RunResult recorded = program.run(options);
+  ASSERT_EQ(recorded.iterations.size(), 2u);
+  options.iterations = 12;
+  const RunResult many = program.run(options);
+  ASSERT_EQ(many.iterations.size(), 12u);
+  EXPECT_EQ(duration(many.iterations[0]), duration(recorded.iterations[0]));
+  const Nanoseconds settled = duration(recorded.iterations[1]);
+  for (std::size_t i = 1; i < 12; ++i) {
+    EXPECT_EQ(many.iterations[i].index, i);
+    EXPECT_EQ(duration(many.iterations[i]), settled) << i;
+    EXPECT_EQ(many.iterations[i].counters.fault_batches, recorded.iterations[1].counters.fault_batches) << i;
+    EXPECT_EQ(many.iterations[i].counters.kernels, 2u);
+  }
+  // Warm-up once, then eleven times the settled one.
+  const Nanoseconds step = many.iterations[2].begin - many.iterations[1].begin;
+  EXPECT_EQ(many.iterations[11].begin, many.iterations[1].begin + Nanoseconds(10 * step.value));
+  EXPECT_EQ(many.total.value, recorded.total.value + 10 * step.value);
+  EXPECT_EQ(many.counters.kernels, 1u + 12 * 2);
+  EXPECT_EQ(many.footprint_bytes, recorded.footprint_bytes);
+  EXPECT_EQ(measure_footprint(program.source(), options.layout, 12), many.footprint_bytes);
+}
+
+TEST(Iterations, OneIsTheWarmUpAlone) {
+  const Program program = training();
+  RunOptions options = options_with(16);
+  const RunResult recorded = program.run(options);
+  options.iterations = 1;
+  const RunResult one = program.run(options);
+  ASSERT_EQ(one.iterations.size(), 1u);
+  EXPECT_EQ(duration(one.iterations[0]), duration(recorded.iterations[0]));
+  EXPECT_EQ(one.counters.kernels, 3u);
+}
+
+TEST(Iterations, SettledOnesAreSummedUp) {
+  RunResult result;
+  EXPECT_FALSE(report::settled_iterations(result));
+  for (const std::int64_t ns : {900, 100, 103, 104}) {
+    IterationResult iteration;
+    iteration.index = 5 + result.iterations.size();
+    iteration.end = Nanoseconds(ns);
+    iteration.counters.evictions = static_cast<std::uint64_t>(ns);
+    result.iterations.push_back(iteration);
+  }
+  EXPECT_EQ(report::settled_iterations(result)->first_index, 8u);  // as recorded: the last one
+  EXPECT_EQ(report::settled_iterations(result)->count, 1u);
+  result.first_settled = 1;
+  result.settled = 2;
+  const auto settled = report::settled_iterations(result);
+  EXPECT_EQ(settled->first_index, 6u);
+  EXPECT_EQ(settled->last_index, 7u);
+  EXPECT_EQ(settled->duration.value, 102);  // 101.5, rounded half up
+  EXPECT_EQ(settled->shortest.value, 100);
+  EXPECT_EQ(settled->longest.value, 103);
+  EXPECT_EQ(settled->counters.evictions, 102u);
+  EXPECT_TRUE(report::is_settled(result, result.iterations[2]));
+  EXPECT_FALSE(report::is_settled(result, result.iterations[3]));
+}
+
+}  // namespace
+}  // namespace uvmsim
