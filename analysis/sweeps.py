@@ -53,14 +53,12 @@ def refuse_partial(path, sweep, allow_partial):
 
 
 def identity_of(point, whole):
-    layout, _, parameters = point["layout"].partition(":")
     identity = {
         "program": program_name(point["trace"]),
         "trace": point["trace_sha256"][:8],
         "system": point["system"],
         "setting": point["system_sha256"][:8],
-        "layout name": layout,
-        "layout parameters": parameters,
+        "layout name": point["layout"],
         "seed": point["seed"],
         "gaps": gaps_text(point["include_host_gaps"]),
         "length": point["iterations"],
@@ -68,9 +66,10 @@ def identity_of(point, whole):
     }
     for name in point:
         if name.endswith("_parameters"):
-            slot = name.removesuffix("_parameters")
-            identity[slot] = point[slot]
-            identity[f"{slot} parameters"] = parameters_text(json.loads(point[name]))
+            choice = name.removesuffix("_parameters")
+            if choice != "layout":
+                identity[choice] = point[choice]
+            identity[f"{choice} parameters"] = parameters_text(json.loads(point[name]))
     return identity
 
 

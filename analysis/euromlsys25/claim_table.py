@@ -66,8 +66,8 @@ AMBIGUITIES = (
     "- the mean of E4 and E5: here over every model and factor above 1, each with the same weight;",
     "- what it is normalised to: here the run with the GPU's whole memory; 'factor 1' has as much memory as the"
     " footprint;",
-    "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have the same"
-    " memory, the footprint with PCA over the factor;",
+    "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have the memory"
+    " that the paper's footprint over the factor leaves;",
     "- what one fault is: here a fault batch (one record of CUPTI with the drivers that we measured);"
     " 'pages' counts every distinct page that a batch serves;",
     "- in which direction bytes and transactions count, and over how many iterations (E21): here both directions;",

@@ -284,7 +284,7 @@ def alexnet_traffic(paper, _):
                     found = ratio if found is None and mode == PCA else found
                     what = f"{row['length']} iterations" if reading == ALL else "one settled iteration"
                     lines.append(f"{mode}, {what}, {name}: {times(ratio)} ({row[measure] / 1e9:.3g} GB)")
-    lines += paper.occupied_text("alexnet", "moved_bytes", lambda value: f"{value / 1e9:.3g} GB", ALL)
+    lines += paper.experiment_lines("alexnet", "moved_bytes", lambda value: f"{value / 1e9:.3g} GB", ALL)
     if found is None:
         raise MissingData("no run of AlexNet at factor 10 with PCA")
     return Outcome(HOLDS if within(found, 200) else FAILS, times(found), lines)

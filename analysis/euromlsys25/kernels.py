@@ -8,7 +8,7 @@ import os
 import pandas
 
 from analysis.errors import ResultError
-from analysis.euromlsys25.paper import MODELS, TF32
+from analysis.euromlsys25.paper import MODELS
 from analysis.profiles import Profile
 
 ITERATIONS = 5
@@ -24,7 +24,7 @@ def load_kernels(folder):
         if not name.endswith(ENDING):
             continue
         with Profile(os.path.join(folder, name)) as profile:
-            program = profile.program.removesuffix(TF32)
+            program = profile.program
             if program not in MODELS:
                 raise ResultError(f"{profile.path}: a profile of {profile.program}; allowed: {', '.join(MODELS)}")
             rows = profile.query(

@@ -4,11 +4,12 @@ The paper trains six models for ten iterations under UVM, with PyTorch's caching
 open which iterations its numbers cover; both readings are kept:
 - SETTLED: the mean iteration after the warm-up;
 - ALL: all iterations of the run, the first one with its first touches included.
-It names one footprint per model and makes a factor by occupying memory, so both modes run with the same memory: the
-sweep divides the footprint with PCA, for both (`footprint_bytes` of each grid).
+It names one footprint per model (Table 2) and makes a factor by occupying memory, so both modes run with the same memory:
+the sweep divides the paper's footprint, for both (`footprint_bytes` of each grid). Where ours is larger, the factor 1 is
+slightly oversubscribed; "no oversubscription" is the run with the GPU's whole memory.
 
-Points whose memory is given in bytes are an experiment: what a factor means if the memory that the program itself takes
-besides the allocator during its first iteration (OCCUPIED_BYTES) came after the authors had occupied theirs.
+Three kinds of points are experiments: they judge nothing, and stand beside the claims that they explain. Points whose
+memory is given in bytes; traces recorded with TF32 in convolutions; points with other settings of the system than most.
 """
 
 import re
@@ -36,10 +37,7 @@ READINGS = (SETTLED, ALL)
 NO_LIMIT = 0.0
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 ITERATIONS = 10
-# Measured on an H200 with three models: what a program takes besides the allocator between its first tensor and the end
-# of its first iteration (modules loaded lazily, workspaces of libraries).
-OCCUPIED_BYTES = 148 << 20
-# Traces recorded with PyTorch's default precision (TF32 in convolutions) of the same models.
+# Ending of traces recorded with PyTorch's default precision, TF32 in convolutions.
 TF32 = "_tf32"
 BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
 # The batch size of the trace "gpt2".
@@ -104,9 +102,9 @@ class Paper:
 
     def __init__(self, frame):
         frame = frame[(frame["status"] == "ok") & frame["layout name"].isin(list(MODES))]
-        frame = frame.assign(program=[name.removesuffix(TF32) for name in frame["program"]])
         batches = frame["program"].str.match(BATCH_NAME)
-        known = frame[frame["program"].isin(list(MODELS)) | batches]
+        tf32 = frame["program"].isin([model + TF32 for model in MODELS])
+        known = frame[frame["program"].isin(list(MODELS)) | batches | tf32]
         if known.empty:
             raise ResultError(
                 f"no results of the paper's models; allowed: {', '.join(MODELS)} under the layouts {', '.join(MODES)}"
@@ -115,8 +113,12 @@ class Paper:
         self.policies = one_value(known, "policies", "combinations of policies")
         self.whole = one_value(known, "whole", "sweeps")
         models = known[~known["program"].str.match(BATCH_NAME)]
-        self.rows = self._measure(models[models["limit"] != "capacity"])
-        self.occupied = self._measure_occupied(models)
+        usual = models["setting"].mode()
+        apart = (
+            (models["limit"] == "capacity") | ~models["program"].isin(list(MODELS)) | ~models["setting"].isin(usual[:1])
+        )
+        self.rows = self._measure(models[~apart])
+        self.experiments = self._measure_experiments(models[apart])
         self.batches = self._measure_batches(known)
 
     def _prepare(self, frame):
@@ -152,19 +154,19 @@ class Paper:
         rows["slowdown"] = rows["slowdown"].fillna(rows["slowdown_osf1"])
         return rows
 
-    def _measure_occupied(self, frame):
-        """The experiment's points, at the factor that they would have without OCCUPIED_BYTES; None without any."""
-        given = frame[frame["limit"] == "capacity"]
-        if given.empty or self.rows is None:
+    def _measure_experiments(self, frame):
+        """The experiments' points, with the slowdown against the same program with the GPU's whole memory."""
+        if frame.empty:
             return None
-        rows = self._prepare(given)
-        runs = self.rows[self.rows["mode"] == PCA].groupby("program")["footprint_bytes"].first()
-        whole = rows["program"].map(runs) / (rows["capacity_bytes"] + OCCUPIED_BYTES)
-        rows["osf"] = [min(FACTORS, key=lambda factor: abs(factor - value)) for value in whole]
-        rows = rows[(rows["osf"] / whole - 1).abs() < 0.03].copy()
-        base = self.rows[self.rows["osf"] == NO_LIMIT].set_index(POINT[:2] + POINT[3:])["duration_ns"].rename("base_ns")
-        rows["slowdown"] = rows["duration_ns"] / rows.join(base, on=POINT[:2] + POINT[3:])["base_ns"]
-        return rows
+        parts = []
+        for other, members in frame.groupby("setting", sort=False):
+            parts.append(self._prepare(members).assign(setting=other))
+        rows = pandas.concat(parts, ignore_index=True)
+        rows["given"] = rows["point"].isin(frame[frame["limit"] == "capacity"]["point"])
+        every = rows if self.rows is None else pandas.concat([self.rows, rows], ignore_index=True)
+        key = ["program", "mode", "reading"]
+        base = every[every["osf"] == NO_LIMIT].drop_duplicates(key).set_index(key)["duration_ns"].rename("base_ns")
+        return rows.assign(slowdown=rows["duration_ns"] / rows.join(base, on=key)["base_ns"])
 
     def _measure_batches(self, frame):
         """One row per batch size of GPT-2 with the GPU's whole memory, with PCA; `live_bytes` is the peak of live
@@ -207,18 +209,29 @@ class Paper:
                 return table[factor]
         raise MissingData("no runs without oversubscription")
 
-    def occupied_text(self, model, measure, form, reading=SETTLED):
-        """One line per mode of the experiment's values of a measure; none where the sweep lacks it."""
-        if self.occupied is None:
+    def experiment_lines(self, model, measure, form, reading=SETTLED):
+        """One line per experiment with this model's memory: what a measure is there."""
+        if self.experiments is None:
             return []
-        chosen = self.occupied[(self.occupied["program"] == model) & (self.occupied["reading"] == reading)]
+        rows = self.experiments
+        rows = rows[(rows["program"] == model) & (rows["reading"] == reading) & (rows["osf"] != NO_LIMIT)]
         lines = []
-        for mode in MODES.values():
-            rows = chosen[chosen["mode"] == mode].sort_values("osf")
-            if len(rows):
-                values = ", ".join(f"{row['osf']:g}: {form(row[measure])}" for _, row in rows.iterrows())
-                lines.append(f"{mode}, {reading}, with {OCCUPIED_BYTES >> 20} MiB less memory: {measure} at {values}")
+        for _, row in rows.iterrows():
+            memory = f"{row['capacity_bytes'] / (1 << 20):.0f} MiB"
+            what = f"with {memory}" if row["given"] else f"at {row['osf']:g} of its own footprint ({memory})"
+            lines.append(f"experiment: {row['mode']}, {reading}, {what}: {measure} {form(row[measure])}")
         return lines
+
+    def tf32_ratios(self):
+        """Time without PCA over time with it, without oversubscription, of the traces with TF32; None without any."""
+        if self.experiments is None:
+            return None
+        rows = self.experiments
+        rows = rows[rows["program"].str.endswith(TF32) & (rows["reading"] == SETTLED) & (rows["osf"] == NO_LIMIT)]
+        times = {mode: rows[rows["mode"] == mode].set_index("program")["duration_ns"] for mode in MODES.values()}
+        ratios = (times[NO_PCA] / times[PCA]).dropna()
+        ratios.index = [name.removesuffix(TF32) for name in ratios.index]
+        return ratios if len(ratios) else None
 
     def missing(self):
         """What the paper's grid has and these results lack, one text each."""

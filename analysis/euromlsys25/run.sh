@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 results="${1:-results/euromlsys25}"
 uvmsim="${UVMSIM:-build/release/bin/uvmsim}"
-models=(alexnet_tf32 resnet50_tf32 resnet101_tf32 gpt2 bert whisper_tf32)
+models=(alexnet resnet50 resnet101 gpt2 bert whisper)
 
 "$uvmsim" sweep configs/sweeps/euromlsys25.json -o "$results"
 

@@ -144,6 +144,7 @@ def point_row(position, point, ids):
         "system_sha256": "0" * 64,
         "settings": "[]",
         "layout": point.layout,
+        "layout_parameters": "{}",
         "limit_by": point.limit,
         "osf_thousandths": thousandths,
         "limit_capacity_bytes": None,
