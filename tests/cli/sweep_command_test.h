@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -69,13 +70,18 @@ class SweepCommandTest : public CommandTest {
     std::sort(names.begin(), names.end());
     return names;
   }
+  static bool is_result(const std::string& name) { return name.size() == 64 + 5; }
   // Finished ones with their content.
   std::map<std::string, std::string> finished(const std::string& dir) const {
     std::map<std::string, std::string> files;
     for (const std::string& name : point_files(dir)) {
-      if (name.size() == 64 + 5) files[name] = folder.read(dir + "/points/" + name);
+      if (is_result(name)) files[name] = folder.read(dir + "/points/" + name);
     }
     return files;
+  }
+  std::size_t count_finished(const std::string& dir) const {
+    const auto names = point_files(dir);
+    return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_result));
   }
   // Which file it is, not what is in it: another one as soon as it is written again.
   std::map<std::string, std::filesystem::file_time_type> times(const std::string& dir) const {

@@ -231,7 +231,7 @@ TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const auto before = finished("out");
     const pid_t process = start({"run", "out", "--jobs", "2"});
-    while (finished("out").size() < before.size() + 2) ::usleep(1000);
+    while (count_finished("out") < before.size() + 2) ::usleep(200);
     ::kill(process, signal);
     EXPECT_EQ(exit_code_of(process), 130);
     EXPECT_THAT(folder.read("background"), AllOf(HasSubstr("interrupted"), HasSubstr("uvmsim sweep run out")));
@@ -263,7 +263,10 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
     while (kills < 20 && finished(dir).size() < all.size()) {
       const auto before = finished(dir);
       const pid_t process = start({"run", dir, "--jobs", "2"});
-      ::usleep(static_cast<useconds_t>(20'000 + random.below(60'000)));
+      // Anywhere from its start to its fourth point, and not always right after one.
+      const std::size_t wanted = std::min(before.size() + random.below(4), all.size());
+      while (count_finished(dir) < wanted) ::usleep(200);
+      ::usleep(static_cast<useconds_t>(random.below(10'000)));
       ::kill(process, SIGKILL);
       kills += exit_code_of(process) == 128 + SIGKILL;
       const auto after = finished(dir);
