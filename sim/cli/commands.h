@@ -9,8 +9,10 @@ namespace uvmsim::cli {
 
 int run_command(const std::vector<std::string>& arguments);
 int compare_command(const std::vector<std::string>& arguments);
+int sweep_command(const std::vector<std::string>& arguments);
 int trace_command(const std::vector<std::string>& arguments);
 int systems_command(const std::vector<std::string>& arguments);
+int layouts_command(const std::vector<std::string>& arguments);
 int policies_command(const std::vector<std::string>& arguments);
 int validate_command(const std::vector<std::string>& arguments);
 int calibrate_command(const std::vector<std::string>& arguments);

@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
 #include "sim/trace/repeat_iterations.h"
 
@@ -24,6 +25,7 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
       capacity = static_cast<std::uint64_t>(
           static_cast<unsigned long long>(options.footprint_bytes) / options.osf_thousandths * 1000 +
           options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths);
+      capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
     }
   }
   const std::uint64_t chunks = capacity / kBlockBytes;
@@ -149,32 +151,21 @@ namespace uvmsim {
 
 std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice,
                                 std::uint64_t iterations) {
-  AddressSpace space(1);
-  layout::Layout layout(choice, space);
+  layout::FootprintMeter meter(choice);
   trace::IterationRepeater program(source, iterations);
   const RecordSource repeated = [&](trace::Record& r) { return program.next(r); };
   layout::SegmentFinder records(repeated);
   trace::Record record;
-  const auto nothing = [](BlockIndex) {};
   std::uint64_t number = 0;
   while (records.next(record)) {
     ++number;
     try {
-      if (layout.has_empty_segments()) {
-        layout::for_each_touched(record, [&](trace::ObjectId id) { layout.touch(id); });
-      }
-      if (const auto* a = std::get_if<trace::ObjectAlloc>(&record)) layout.allocate(*a, records.is_segment());
-      if (const auto* t = std::get_if<trace::TensorAlloc>(&record)) layout.allocate(*t);
-      if (const auto* f = std::get_if<trace::ObjectFree>(&record)) layout.free(f->id, nothing);
-      if (const auto* f = std::get_if<trace::TensorFree>(&record)) {
-        layout.free_tensor(f->id, nothing);
-        layout.forget(f->id);
-      }
+      meter.add(record, records.is_segment());
     } catch (const InputError& error) {
       throw_input_error("record {}: {}", number, error.what());
     }
   }
-  return layout.peak_bytes();
+  return meter.footprint_bytes();
 }
 
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
