@@ -69,8 +69,8 @@ Json iteration_json(const RunResult& result, const IterationResult& iteration) {
 Json settled_json(const RunResult& result) {
   const auto settled = settled_iterations(result);
   if (!settled) return nullptr;
-  return {{"first_index", settled->first_index},
-          {"last_index", settled->last_index},
+  return {{"index", settled->last_index},
+          {"first_index", settled->first_index},
           {"count", settled->count},
           {"duration_ns", settled->duration.value},
           {"shortest_ns", settled->shortest.value},

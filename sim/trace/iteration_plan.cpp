@@ -40,17 +40,18 @@ std::string text(const Allocation& allocation) {
 // What takes the place of each of `freed`; the obstacle if nothing does.
 std::string pair_up(const std::vector<Allocation>& freed, const std::vector<Allocation>& kept,
                     std::vector<std::pair<ObjectId, ObjectId>>& pairs) {
+  // From the end: what is kept is mostly made late (gradients), what else is of that size was mostly made before.
   const Allocation* unpaired = nullptr;
-  std::size_t next = 0;
-  for (const Allocation& old : freed) {
-    const auto same = [&](const Allocation& a) { return a.tensor == old.tensor && a.bytes == old.bytes; };
-    const auto found = std::find_if(kept.begin() + static_cast<std::ptrdiff_t>(next), kept.end(), same);
-    if (found == kept.end()) {
-      unpaired = &old;
+  auto next = kept.rbegin();
+  for (auto old = freed.rbegin(); old != freed.rend(); ++old) {
+    next = std::find_if(next, kept.rend(),
+                        [&](const Allocation& a) { return a.tensor == old->tensor && a.bytes == old->bytes; });
+    if (next == kept.rend()) {
+      unpaired = &*old;
       break;
     }
-    pairs.emplace_back(old.id, found->id);
-    next = static_cast<std::size_t>(found - kept.begin()) + 1;
+    pairs.emplace_back(old->id, next->id);
+    ++next;
   }
   if (unpaired == nullptr) return "";
   pairs.clear();

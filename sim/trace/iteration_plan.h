@@ -2,8 +2,8 @@
 //
 // An iteration is balanced if memory is afterwards as it was before. What it frees but did not allocate (gradients that
 // live until zero_grad, a loss, a cache that grows) comes from the iteration before; in its place the iteration keeps
-// something of its own. The two are paired in order of allocation by size; or in order alone, when as many are kept as
-// freed and none is smaller (a cache that grows). Each pass frees what the pass before it kept.
+// something of its own. The two are paired by size, in order of allocation and from the last; or in order alone, when
+// as many are kept as freed and none is smaller (a cache that grows). Each pass frees what the pass before it kept.
 // Segments of a framework's allocator that an iteration opens and keeps are opened by the first pass only.
 #pragma once
 

@@ -82,7 +82,7 @@ TEST_F(Run, JsonHoldsTheWholeRun) {
   EXPECT_EQ(r["capacity_bytes"], 8 << 20);
   EXPECT_EQ(r["osf_thousandths"], 2000);
   EXPECT_EQ(r["iterations"].size(), 2u);
-  EXPECT_EQ(r["settled"]["last_index"], 1);
+  EXPECT_EQ(r["settled"]["index"], 1);
   EXPECT_EQ(r["counters"]["kernels"], 2);
   EXPECT_GT(r["counters"]["evictions"], 0);
   EXPECT_GE(r["slowdown_thousandths"], 1000);
