@@ -13,7 +13,7 @@ build_packages=(
   libboost-program-options-dev nlohmann-json3-dev libfmt-dev libzstd-dev
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   python3 python3-matplotlib python3-pandas)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang zstd)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang zstd python3-yaml)
 
 # Prints the first line that explains why, and gives up.
 dependency_error() {
