@@ -2,17 +2,17 @@
 # Installs the packages that uvmsim needs and this machine lacks. For Debian 12 or newer and Ubuntu 22.04 or newer.
 #
 #   source .ci/dependencies.sh
-#   install_dependencies build   # what quickstart.sh needs: compiler, libraries, matplotlib
+#   install_dependencies build   # what quickstart.sh needs: compiler, libraries, matplotlib, pandas
 #   install_dependencies test    # that, and what test.sh needs: test libraries, clang, clang-format
 #
 # Says which packages it installs; does nothing, and needs neither root nor a network, when all are there.
-# Sets and exports CXX, the g++ to build with, and PYTHON, an interpreter that has matplotlib.
+# Sets and exports CXX, the g++ to build with, and PYTHON, an interpreter that has matplotlib and pandas.
 
 build_packages=(
   build-essential cmake ninja-build ccache pkg-config
   libboost-program-options-dev nlohmann-json3-dev libfmt-dev libzstd-dev
   protobuf-compiler libprotobuf-dev libsqlite3-dev
-  python3 python3-matplotlib)
+  python3 python3-matplotlib python3-pandas)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang zstd)
 
 # Prints the first line that explains why, and gives up.
@@ -107,7 +107,7 @@ install_dependencies() {
   export CXX
   # Not the first python3 of PATH, which may be one without the distribution's packages.
   export PYTHON=/usr/bin/python3
-  if ! "$PYTHON" -c 'import matplotlib' 2>/dev/null; then
-    dependency_error "$PYTHON cannot import matplotlib although python3-matplotlib is installed"
+  if ! "$PYTHON" -c 'import matplotlib, pandas' 2>/dev/null; then
+    dependency_error "$PYTHON cannot import matplotlib and pandas although their packages are installed"
   fi
 }

@@ -1,58 +1,52 @@
-"""Reads results of `uvmsim run --json`: one JSON object per line, schema uvmsim.result/1 (sim/report/README.md)."""
+"""Reads results: JSON lines of `uvmsim run --json` and sweeps (`results.sqlite`, or the folder that holds it).
+
+`load(paths)` is what the figures use: one tidy table (`frame.py`) of all files together.
+"""
 
 import json
+import os
+
+from analysis.errors import ResultError
+from analysis.frame import result_rows, tidy
+from analysis.sweeps import is_database, read_sweep
 
 SCHEMA = "uvmsim.result/1"
 
 
-class ResultError(Exception):
-    """A file that is not what this script reads; the message is one line for the user."""
+def parse_result(text, where):
+    """One result of schema uvmsim.result/1 (sim/report/README.md); `where` begins the error message."""
+    try:
+        result = json.loads(text)
+    except ValueError as error:
+        raise ResultError(f"{where}: not JSON: {error}") from error
+    schema = result.get("schema") if isinstance(result, dict) else None
+    if schema != SCHEMA:
+        raise ResultError(f"{where}: schema {schema!r}; allowed: {SCHEMA!r}")
+    return result
 
 
-def load_results(paths):
-    """All results of the files, in order. Raises ResultError naming file and line."""
-    results = []
-    for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines = file.readlines()
-        except OSError as error:
-            raise ResultError(f"cannot read {path}: {error.strerror}") from error
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                result = json.loads(line)
-            except ValueError as error:
-                raise ResultError(f"{path}: line {number}: not JSON: {error}") from error
-            schema = result.get("schema") if isinstance(result, dict) else None
-            if schema != SCHEMA:
-                raise ResultError(f"{path}: line {number}: schema {schema!r}; allowed: {SCHEMA!r}")
-            results.append(result)
-    if not results:
+def read_lines(path):
+    """The results of one file of JSON lines, in order."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+    except OSError as error:
+        raise ResultError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{path}: not a text file; allowed: JSON lines of `uvmsim run --json`") from error
+    return [parse_result(line, f"{path}: line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def read(path, allow_partial=False):
+    """One list of rows (frame.py) per point of a file or a sweep's folder."""
+    if os.path.isdir(path) or is_database(path):
+        return read_sweep(path, allow_partial)
+    return [result_rows(result, f"{path}: result {number}") for number, result in enumerate(read_lines(path), start=1)]
+
+
+def load(paths, allow_partial=False):
+    """The tidy table (`frame.py`) of all files together. Refuses a sweep that is not whole, unless `allow_partial`."""
+    points = [rows for path in paths for rows in read(path, allow_partial)]
+    if not points:
         raise ResultError("no results given")
-    return results
-
-
-def settled_ns(result):
-    """Duration of the settled iteration, or of the whole run when the trace marks no iterations."""
-    return result["settled"]["duration_ns"] if result["settled"] else result["total_ns"]
-
-
-def unlimited_ns(result):
-    """The same of the program without limit; None when the result does not hold it."""
-    unlimited = result["unlimited"]
-    if not unlimited:
-        return settled_ns(result) if result["limit"]["by"] == "none" else None
-    return unlimited["settled_ns"] if result["settled"] else unlimited["total_ns"]
-
-
-def settled_counters(result):
-    return result["settled"]["counters"] if result["settled"] else result["counters"]
-
-
-def total_bytes(counters, direction):
-    """Bytes moved in one direction ("htod" or "dtoh"), whatever the cause."""
-    return sum(
-        value for name, value in counters.items() if name.startswith(direction + "_") and name.endswith("_bytes")
-    )
+    return tidy(points)

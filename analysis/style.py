@@ -2,12 +2,15 @@
 
 import os
 
-from analysis.results import ResultError
+from analysis.errors import ResultError
+from analysis.files import whole_file
 
 # Okabe and Ito, "Color Universal Design" (2008), darkest first; yellow is left out, it fades on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# A series is told apart by its marker alone.
+# A series is told apart by its marker alone, a bar by its hatch alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xx", "++", "oo")
+GREY = "#666666"
 
 
 def load_pyplot():
@@ -24,12 +27,14 @@ def load_pyplot():
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.grid": True,
+            "axes.axisbelow": True,
             "grid.color": "#dddddd",
             "grid.linewidth": 0.6,
             "lines.linewidth": 1.4,
             "lines.markersize": 5,
             "legend.frameon": False,
             "legend.fontsize": 8,
+            "hatch.linewidth": 0.6,
             "savefig.dpi": 200,
             # Text stays text, so that a paper's figure can be searched.
             "pdf.fonttype": 42,
@@ -40,6 +45,85 @@ def load_pyplot():
     return pyplot
 
 
+def look(number):
+    """Colour and marker of series `number`: 49 different pairs."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
+    }
+
+
+def bar_look(number):
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "hatch": HATCHES[(number + number // len(COLOURS)) % len(HATCHES)],
+        "edgecolor": "white",
+        "linewidth": 0.4,
+    }
+
+
+def factor_ticks(axis, factors, labelled=True, narrow=False):
+    """Oversubscription factors on a logarithmic x axis: every one marked, a number where there is room."""
+    factors = sorted(set(factors))
+    axis.set_xscale("log")
+    shown = []
+    for factor in reversed(factors):
+        if not shown or factor <= shown[-1] / (1.24 if narrow else 1.13):
+            shown.append(factor)
+    shown.reverse()
+    axis.set_xticks(shown, [f"{factor:g}" if labelled else "" for factor in shown])
+    axis.set_xticks(factors, [], minor=True)
+    axis.set_xlim(factors[0] / 1.09, factors[-1] * 1.09)
+
+
+def ratio_scale(axis, values, threshold=20):
+    """A logarithmic y axis with plain numbers where the values span more than `threshold`, else one from 0."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    values = [value for value in values if value > 0]
+    if values and max(values) / min(values) > threshold:
+        axis.set_yscale("log")
+        few_decades = max(values) / min(values) < 1e4
+        axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5) if few_decades else (1,), numticks=20))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_ylim(min(values) / 1.3, max(values) * 1.4)
+    elif values:
+        axis.set_ylim(0, 1.12 * max(values))
+
+
+def grid_of(pyplot, panels, columns=3, width=2.6, height=2.2, **arguments):
+    """A figure of `panels` axes, `columns` in a row; the axes that are not needed are taken away."""
+    columns = min(columns, panels)
+    rows = -(-panels // columns)
+    figure, axes = pyplot.subplots(
+        rows,
+        columns,
+        figsize=(max(width * columns + 0.5, 4.2), height * rows + 0.7),
+        squeeze=False,
+        constrained_layout=True,
+        **arguments,
+    )
+    axes = list(axes.flat)
+    for axis in axes[panels:]:
+        axis.remove()
+    return figure, axes[:panels]
+
+
+def legend_below(figure, handles, texts, columns=None):
+    """The legend of a figure with several panels: under them, never over data."""
+    # "outside" came with matplotlib 3.7; a legend of the figure as a whole leaves room only so.
+    longest = max((len(text) for text in texts), default=1)
+    width_inches = figure.get_size_inches()[0]
+    if columns is None:
+        columns = max(1, min(len(texts), int(width_inches / (0.062 * longest + 0.45))))
+    rows = -(-len(texts) // columns)
+    share = (0.17 * rows + 0.1) / figure.get_size_inches()[1]
+    figure.set_constrained_layout_pads(w_pad=0.03, h_pad=0.03)
+    figure.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+    figure.legend(handles, texts, loc="lower center", ncol=columns, bbox_to_anchor=(0.5, 0), handlelength=2.4)
+
+
 def figure_paths(path):
     """The PNG and the PDF that belong to a name with the ending of either, or with none."""
     stem, ending = os.path.splitext(path)
@@ -48,19 +132,15 @@ def figure_paths(path):
     return [stem + ".png", stem + ".pdf"]
 
 
-def save_figure(figure, path):
-    """Writes PNG and PDF beside their names, then renames: never half a figure. Returns their paths."""
+def save_figure(figure, path, dpi=None):
+    """Writes the figure as PNG and PDF, and closes it. Returns their paths."""
+    from matplotlib import pyplot
+
     paths = figure_paths(path)
     for target in paths:
-        temporary = f"{target}.tmp-{os.getpid()}"
         # No date: the same results give the same bytes.
         metadata = {"CreationDate": None} if target.endswith(".pdf") else {"Software": None}
-        try:
-            os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
-            figure.savefig(temporary, format=target[-3:], metadata=metadata)
-            os.replace(temporary, target)
-        except OSError as error:
-            if os.path.exists(temporary):
-                os.remove(temporary)
-            raise ResultError(f"cannot write {target}: {error.strerror}") from error
+        with whole_file(target) as temporary:
+            figure.savefig(temporary, format=target[-3:], metadata=metadata, dpi=dpi or pyplot.rcParams["savefig.dpi"])
+    pyplot.close(figure)
     return paths

@@ -20,7 +20,7 @@ sweep::Point shared_point(const RunArguments& run) {
   sweep::Point point;
   point.trace = run.trace;
   point.partial = run.partial;
-  point.layout = run.layout;
+  point.layout = layout::given_text(run.layout);
   point.system = run.system;
   point.settings = run.settings;
   point.footprint_bytes = run.footprint_bytes;

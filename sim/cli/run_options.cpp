@@ -6,7 +6,6 @@
 #include "sim/cli/options.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
-#include "sim/layout/layout.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -48,8 +47,8 @@ po::options_description run_options() {
   add("osf", texts("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
   add("capacity-bytes", text("SIZE"), "GPU memory for managed data, instead of --osf");
   add("footprint-bytes", text("SIZE"), "footprint that --osf divides, instead of the measured one");
-  add("layout", text("LAYOUT"),
-      "where memory lies: recorded (default), none (each tensor by itself) or pytorch_caching");
+  add("layout", text("NAME[:key=value,...]"),
+      "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
   add("prefetch", text("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
   add("evict", text("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
   add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");
@@ -148,7 +147,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.osf_thousandths = factors_of(values.texts("osf"));
   run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
   run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
-  run.layout = parse_choice("--layout", values.text("layout").value_or("recorded"), layout::layout_names());
+  run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
   run.prefetch = parse_policy("--prefetch", values.text("prefetch").value_or("tree"));
   run.evict = parse_policy("--evict", values.text("evict").value_or("lrm"));
   run.plugins = values.texts("plugin");

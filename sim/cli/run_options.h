@@ -18,7 +18,7 @@ struct RunArguments {
   std::vector<std::uint64_t> osf_thousandths;  // empty: no --osf
   std::uint64_t capacity_bytes = 0;            // 0: not given
   std::uint64_t footprint_bytes = 0;           // 0: measured
-  std::string layout;
+  layout::LayoutChoice layout;
   PolicyChoice prefetch, evict;
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;

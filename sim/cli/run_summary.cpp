@@ -42,7 +42,7 @@ std::string heading(const RunRecord& record) {
   std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
   if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
   for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
-  text += fmt::format("layout {}, seed {}{}\n", record.options.layout, record.options.seed,
+  text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
                       record.options.include_host_gaps ? "" : ", without host gaps");
   return text;
 }

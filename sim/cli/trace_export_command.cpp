@@ -23,7 +23,8 @@ struct Requests {
   std::vector<std::uint32_t> kernels;  // by request: kernels and sets before it
 };
 
-Requests read_requests(const std::string& path, bool partial, std::uint64_t page_bytes, const std::string& layout) {
+Requests read_requests(const std::string& path, bool partial, std::uint64_t page_bytes,
+                       const layout::LayoutChoice& layout) {
   trace::TraceReader reader(path, {partial});
   trace::Validator validator(reader.name(), reader.header());
   pagestream::PageStream stream(reader.header(), page_bytes, layout);
@@ -59,7 +60,8 @@ int trace_export(const Arguments& arguments) {
   add_partial(options);
   add_output(options, "where to");
   options.add_options()("page-size", text("SIZE"), "4KiB, 64KiB or 2MiB (default), also the size of every request");
-  options.add_options()("layout", text("NAME"), "where objects lie, as in `uvmsim run`; default recorded");
+  options.add_options()("layout", text("NAME[:key=value,...]"),
+                        "where objects lie, as in `uvmsim run`; default recorded");
   const Values values("export", kExportUsage, options, arguments, 2);
   if (values.help()) return 0;
   const Arguments positional = values.positional();
@@ -71,7 +73,8 @@ int trace_export(const Arguments& arguments) {
   if (positional.size() != 2) throw_input_error("export: no trace given; `uvmsim trace export --help` shows examples");
   const std::uint64_t page_bytes =
       values.given("page-size") ? parse_size("--page-size", values.string("page-size")) : kBlockBytes;
-  const std::string layout = values.given("layout") ? values.string("layout") : "recorded";
+  const layout::LayoutChoice layout =
+      parse_layout("--layout", values.given("layout") ? values.string("layout") : "recorded");
 
   AtomicFile file(values.output());
   const Requests requests = read_requests(positional[1], values.flag("partial"), page_bytes, layout);

@@ -7,6 +7,7 @@ namespace uvmsim::cli {
 
 using sweep::parse_choice;
 using sweep::parse_iterations;
+using sweep::parse_layout;
 using sweep::parse_osf;
 using sweep::parse_osf_list;
 using sweep::parse_policy;

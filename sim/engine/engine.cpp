@@ -144,9 +144,9 @@ void Engine::audit() {
 
 namespace uvmsim {
 
-std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout_name) {
+std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice) {
   AddressSpace space(1);
-  layout::Layout layout(layout_name, space);
+  layout::Layout layout(choice, space);
   layout::SegmentFinder records(source);
   trace::Record record;
   const auto nothing = [](BlockIndex) {};

@@ -10,6 +10,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/layout/layout_choice.h"
 #include "sim/report/counters.h"
 #include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
@@ -32,7 +33,7 @@ struct RunOptions {
   config::SystemConfig system;
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
-  std::string layout = "recorded";  // one of layout::layout_names()
+  layout::LayoutChoice layout;  // recorded
   // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else
   // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).
   std::uint64_t capacity_bytes = 0;
@@ -71,7 +72,7 @@ struct RunObserver {
 };
 
 // Peak of live managed bytes of the program under a layout (needs one pass over the trace).
-std::uint64_t measure_footprint(const RecordSource& source, const std::string& layout);
+std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout);
 
 // Throws InputError for traces that cannot be (named record and cause), ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,

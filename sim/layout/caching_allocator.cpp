@@ -3,26 +3,13 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/common/random.h"
 
 namespace uvmsim::layout {
 
 namespace {
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kRounding = 512;              // of every request
-constexpr std::uint64_t kSmall = kMiB;                // requests up to this go to small segments
-constexpr std::uint64_t kSmallSegment = 2 * kMiB;     // their size
-constexpr std::uint64_t kOwnSegment = 10 * kMiB;      // requests from this on have a segment of their own size
-constexpr std::uint64_t kSharedSegment = 20 * kMiB;   // what those between share
-constexpr std::uint64_t kSegmentRounding = 2 * kMiB;  // of segments of their own size
-constexpr std::uint64_t kLargestRemainder = kMiB;     // of a large block that is not split off
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
-
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-std::uint64_t segment_bytes(std::uint64_t bytes) {
-  if (bytes <= kSmall) return kSmallSegment;
-  return bytes < kOwnSegment ? kSharedSegment : rounded_up(bytes, kSegmentRounding);
-}
+constexpr std::uint64_t kSmallestRemainder = 512;                  // of a small block that is split off
+constexpr std::uint64_t kLargestUnsplit = std::uint64_t{1} << 20;  // remainder of a large one that is not
 }  // namespace
 
 CachingAllocator::FreeBlock CachingAllocator::entry(std::uint64_t segment, std::uint64_t offset) const {
@@ -30,44 +17,70 @@ CachingAllocator::FreeBlock CachingAllocator::entry(std::uint64_t segment, std::
   return {s.stream, s.blocks.at(offset).bytes, s.address + offset, segment, offset};
 }
 
-std::uint64_t CachingAllocator::open_segment(std::uint64_t bytes, std::uint32_t stream, std::uint64_t address) {
-  const std::uint64_t size = segment_bytes(bytes);
-  Segment segment{address != 0 ? address : end_address_, stream, bytes <= kSmall, {}};
-  segment.blocks.emplace(0, Block{size, true});
-  end_address_ = std::max(end_address_, segment.address + size);
-  reserved_bytes_ += size;
+void CachingAllocator::put(std::uint64_t segment, std::uint64_t offset) {
+  Pool& pool = pool_of(segments_[segment]);
+  segments_[segment].blocks.at(offset).free_since = pool.searches;
+  pool.blocks.insert(entry(segment, offset));
+}
+
+// The smallest block that is large enough, unless it is of the wrong side of the maximal split size; it leaves the
+// pool.
+std::optional<CachingAllocator::FreeBlock> CachingAllocator::find(Pool& pool, std::uint32_t stream,
+                                                                  std::uint64_t size) {
+  ++pool.searches;
+  const auto best = pool.blocks.lower_bound(FreeBlock{stream, size, 0, 0, 0});
+  if (best == pool.blocks.end() || std::get<0>(*best) != stream) return std::nullopt;
+  const std::uint64_t bytes = std::get<1>(*best);
+  if (!too_large_to_split(size) && too_large_to_split(bytes)) return std::nullopt;
+  if (too_large_to_split(size) && bytes >= size + settings_.max_non_split_rounding_bytes) return std::nullopt;
+  const FreeBlock found = *best;
+  pool.blocks.erase(best);
+  return found;
+}
+
+std::uint64_t CachingAllocator::open_segment(std::uint64_t size, std::uint32_t stream, std::uint64_t address) {
+  Segment segment{address != 0 ? address : end_address_, segment_bytes_for(size), stream, is_small_request(size), {}};
+  segment.blocks.emplace(0, Block{segment.bytes, true, 0});
+  end_address_ = std::max(end_address_, segment.address + segment.bytes);
+  take({segment_count_, 0, segment.bytes});
   segments_.push_back(std::move(segment));
-  return segments_.size() - 1;
+  return segment_count_++;
 }
 
 CachingAllocator::Placed CachingAllocator::allocate(std::uint64_t bytes, std::uint32_t stream,
                                                     std::uint64_t segment_address) {
-  UVMSIM_CHECK(bytes != 0 && bytes <= kMaxBytes, "{} bytes requested", bytes);
-  const std::uint64_t size = rounded_up(bytes, kRounding);
-  std::set<FreeBlock>& pool = size <= kSmall ? small_ : large_;
+  released_.clear();
+  taken_.clear();
+  const std::uint64_t size = rounded_request(bytes, settings_);
+  Pool& pool = is_small_request(size) ? small_ : large_;
   Placed placed;
   placed.id = next_id_++;
-  const auto best = pool.lower_bound(FreeBlock{stream, size, 0, 0, 0});
-  if (best != pool.end() && std::get<0>(*best) == stream) {
-    placed.segment = std::get<3>(*best);
-    placed.offset = std::get<4>(*best);
-    pool.erase(best);
+  if (const auto found = find(pool, stream, size)) {
+    placed.segment = std::get<3>(*found);
+    placed.offset = std::get<4>(*found);
   } else {
+    const std::uint64_t segment_bytes = segment_bytes_for(size);
+    collect_garbage();
+    if (!room_for(segment_bytes) && !(give_back_oversize(pool, stream, size) && room_for(segment_bytes))) {
+      finish_all();
+      give_back_whole(large_);
+      give_back_whole(small_);
+      if (!room_for(segment_bytes)) out_of_memory(bytes, segment_bytes);
+    }
     placed.segment = open_segment(size, stream, segment_address);
     placed.new_segment = true;
   }
   Segment& segment = segments_[placed.segment];
-  const auto block = segment.blocks.find(placed.offset);
-  const std::uint64_t left = block->second.bytes - size;
-  if (segment.small ? left >= kRounding : left > kLargestRemainder) {
-    block->second.bytes = size;
-    segment.blocks.emplace(placed.offset + size, Block{left, true});
-    pool.insert(entry(placed.segment, placed.offset + size));
+  Block& block = segment.blocks.at(placed.offset);
+  const std::uint64_t left = block.bytes - size;
+  if (segment.small ? left >= kSmallestRemainder : !too_large_to_split(size) && left > kLargestUnsplit) {
+    block.bytes = size;
+    segment.blocks.emplace(placed.offset + size, Block{left, true, 0});
+    put(placed.segment, placed.offset + size);
   }
-  block->second.free = false;
-  placed.bytes = block->second.bytes;
-  const auto& last = *segment.blocks.rbegin();
-  placed.segment_bytes = last.first + last.second.bytes;
+  block.free = false;
+  placed.bytes = block.bytes;
+  placed.segment_bytes = segment.bytes;
   allocated_bytes_ += placed.bytes;
   in_use_.emplace(placed.id, std::pair{placed.segment, placed.offset});
   return placed;
@@ -89,7 +102,7 @@ void CachingAllocator::free(std::uint64_t id) {
   std::uint64_t offset = use->second.second;
   in_use_.erase(use);
   Segment& segment = segments_[number];
-  std::set<FreeBlock>& pool = pool_of(segment);
+  std::set<FreeBlock>& pool = pool_of(segment).blocks;
   const auto block = segment.blocks.find(offset);
   allocated_bytes_ -= block->second.bytes;
   block->second.free = true;
@@ -102,7 +115,92 @@ void CachingAllocator::free(std::uint64_t id) {
     pool.erase(entry(number, offset));
     join_with_next(number, offset);
   }
-  pool.insert(entry(number, offset));
+  put(number, offset);
+}
+
+bool CachingAllocator::is_whole(const FreeBlock& block) const {
+  return std::get<1>(block) == segments_[std::get<3>(block)].bytes;
+}
+
+void CachingAllocator::give_back(const FreeBlock& block) {
+  const std::uint64_t number = std::get<3>(block);
+  Segment& segment = segments_[number];
+  pool_of(segment).blocks.erase(block);
+  segment.blocks.clear();
+  release({number, 0, segment.bytes});
+}
+
+void CachingAllocator::give_back_whole(const Pool& pool) {
+  std::vector<FreeBlock> whole;
+  for (const FreeBlock& block : pool.blocks) {
+    if (is_whole(block)) whole.push_back(block);
+  }
+  for (const FreeBlock& block : whole) give_back(block);
+}
+
+void CachingAllocator::empty_cache() {
+  released_.clear();
+  taken_.clear();
+  finish_all();
+  give_back_whole(large_);
+  give_back_whole(small_);
+}
+
+// One block that is not split and as large as the request (and as the maximal split size), or several that are
+// together, from the largest on. Whether as much was given back.
+bool CachingAllocator::give_back_oversize(const Pool& pool, std::uint32_t stream, std::uint64_t size) {
+  if (settings_.max_split_size_bytes == 0) return false;
+  const std::uint64_t needed = std::max(size, settings_.max_split_size_bytes);
+  const auto fits = pool.blocks.lower_bound(FreeBlock{stream, needed, 0, 0, 0});
+  if (fits != pool.blocks.end() && std::get<0>(*fits) == stream) {
+    if (!is_whole(*fits)) return false;
+    give_back(FreeBlock(*fits));
+    return true;
+  }
+  std::vector<FreeBlock> several;
+  std::uint64_t bytes = 0;
+  for (auto it = fits; it != pool.blocks.begin() && bytes < needed;) {
+    --it;
+    if (std::get<0>(*it) != stream || !too_large_to_split(std::get<1>(*it))) break;
+    if (!is_whole(*it)) continue;
+    several.push_back(*it);
+    bytes += std::get<1>(*it);
+  }
+  for (const FreeBlock& block : several) give_back(block);
+  return bytes >= needed;
+}
+
+void CachingAllocator::collect_garbage() {
+  if (settings_.memory_limit_bytes == 0 || settings_.garbage_collection_threshold <= 0) return;
+  const double limit = static_cast<double>(settings_.memory_limit_bytes);
+  const auto threshold = static_cast<std::uint64_t>(settings_.garbage_collection_threshold * limit);
+  if (reserved_bytes_ <= threshold) return;
+  const std::uint64_t goal = reserved_bytes_ - threshold;
+  std::vector<FreeBlock> candidates;
+  WideUnsigned ages = 0;  // of all candidates
+  const auto age = [&](const FreeBlock& block) {
+    return large_.searches - segments_[std::get<3>(block)].blocks.at(0).free_since;
+  };
+  for (const FreeBlock& block : large_.blocks) {
+    if (!is_whole(block)) continue;
+    candidates.push_back(block);
+    ages += age(block);
+  }
+  for (std::uint64_t bytes = 0; bytes < goal && !candidates.empty();) {
+    const WideUnsigned sum = ages;  // the mean is that at the start of the round, which goes on beyond the goal
+    const std::size_t count = candidates.size();
+    std::vector<FreeBlock> younger;
+    for (const FreeBlock& block : candidates) {
+      if (WideUnsigned{age(block)} * count < sum) {
+        younger.push_back(block);
+        continue;
+      }
+      ages -= age(block);
+      bytes += std::get<1>(block);
+      give_back(block);
+    }
+    candidates = std::move(younger);
+  }
 }
 
 }  // namespace uvmsim::layout

@@ -1,7 +1,5 @@
 #include "sim/layout/layout.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "sim/common/check.h"
@@ -16,19 +14,10 @@ bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockB
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 }  // namespace
 
-const std::vector<std::string>& layout_names() {
-  static const std::vector<std::string> names{"none", "pytorch_caching", "recorded"};
-  return names;
-}
-
-Layout::Layout(const std::string& name, AddressSpace& space) : kind_(Kind::kNone), space_(space) {
-  if (name == "recorded") {
-    kind_ = Kind::kRecorded;
-  } else if (name == "pytorch_caching") {
-    kind_ = Kind::kPytorchCaching;
-  } else if (name != "none") {
-    throw_input_error("unknown layout '{}'; allowed: {}", name, fmt::join(layout_names(), ", "));
-  }
+Layout::Layout(const LayoutChoice& choice, AddressSpace& space) : kind_(Kind::kNone), space_(space) {
+  resolve(choice);
+  if (choice.name == "recorded") kind_ = Kind::kRecorded;
+  if (choice.name == "pytorch_caching") kind_ = Kind::kPytorchCaching;
 }
 
 void Layout::take(std::uint64_t bytes) {

@@ -21,6 +21,7 @@
 
 #include "sim/common/units.h"
 #include "sim/layout/caching_allocator.h"
+#include "sim/layout/layout_choice.h"
 #include "sim/memory/address_space.h"
 #include "sim/trace/record.h"
 
@@ -37,8 +38,8 @@ struct Placement {
 
 class Layout {
  public:
-  // Throws InputError naming the known layouts.
-  Layout(const std::string& name, AddressSpace& space);
+  // Throws InputError for an unknown name or parameter (layout_choice.h).
+  Layout(const LayoutChoice& choice, AddressSpace& space);
 
   // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
   // live tensor. `is_segment` is SegmentFinder's word.
@@ -97,8 +98,5 @@ class Layout {
   std::uint64_t live_bytes_ = 0, peak_bytes_ = 0, taken_bytes_ = 0;
   std::uint64_t empty_segments_ = 0;
 };
-
-// The names, for help and errors.
-const std::vector<std::string>& layout_names();
 
 }  // namespace uvmsim::layout

@@ -25,7 +25,7 @@ void require_inside(std::uint64_t first, std::uint64_t count, std::uint64_t quan
 
 }  // namespace
 
-PageStream::PageStream(const trace::Header& header, std::uint64_t page_bytes, const std::string& layout)
+PageStream::PageStream(const trace::Header& header, std::uint64_t page_bytes, const layout::LayoutChoice& layout)
     : quantum_bytes_(header.quantum_bytes), page_bytes_(page_bytes), space_(1), layout_(layout, space_) {
   if (page_bytes != kBasePageBytes && page_bytes != kBigPageBytes && page_bytes != kBlockBytes) {
     throw_input_error("pages of {} bytes; allowed: {}, {}, {}", page_bytes, kBasePageBytes, kBigPageBytes, kBlockBytes);

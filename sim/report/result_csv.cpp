@@ -10,16 +10,16 @@
 namespace uvmsim::report {
 namespace {
 
+std::string parameters_text(const policy::GivenParameters& parameters) {
+  std::string text;
+  for (const auto& [key, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  return text;
+}
+
 std::string policy_text(const RunRecord& record, std::string_view slot) {
   for (const PolicyUsed& policy : record.policies) {
     if (policy.slot != slot) continue;
-    std::string text = policy.name;
-    char separator = ':';
-    for (const auto& [key, value] : policy.parameters) {
-      text += fmt::format("{}{}={}", separator, key, value);
-      separator = ',';
-    }
-    return text;
+    return policy.name + (policy.parameters.empty() ? "" : ":") + parameters_text(policy.parameters);
   }
   return "";
 }
@@ -34,7 +34,8 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"trace", record.trace.name},
       {"trace_sha256", record.trace.sha256},
       {"system", record.options.system.name},
-      {"layout", record.options.layout},
+      {"layout", record.options.layout.name},
+      {"layout_parameters", parameters_text(layout::resolve(record.options.layout).resolved())},
       {"prefetch", policy_text(record, "prefetch")},
       {"evict", policy_text(record, "evict")},
       {"seed", fmt::format("{}", record.options.seed)},

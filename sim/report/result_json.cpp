@@ -81,7 +81,11 @@ std::string result_json(const RunRecord& record) {
   out["schema"] = kResultSchema;
   out["uvmsim_version"] = version();
   out["trace"] = trace_json(record);
-  out["layout"] = record.options.layout;
+  out["layout"] = record.options.layout.name;
+  out["layout_parameters"] = Json::object();
+  for (const auto& [key, value] : layout::resolve(record.options.layout).resolved()) {
+    out["layout_parameters"][key] = value;
+  }
   out["limit"] = limit_json(record.options);
   out["seed"] = record.options.seed;
   out["include_host_gaps"] = record.options.include_host_gaps;

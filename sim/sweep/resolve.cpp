@@ -1,9 +1,7 @@
 #include "sim/sweep/resolve.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
@@ -11,8 +9,7 @@
 #include "sim/common/version.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
-#include "sim/layout/layout.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/layout/layout_choice.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
 #include "sim/sweep/model_version.h"
@@ -27,13 +24,6 @@ report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice
   return {std::string(policy::slot_name(slot)), choice.name,
           std::string(policy::information_class_name(entry.info.information)),
           entry.resolve(choice.parameters).resolved()};
-}
-
-void check_layout(const std::string& layout) {
-  const std::vector<std::string> names = layout::layout_names();
-  if (std::find(names.begin(), names.end(), layout) != names.end()) return;
-  throw_input_error("unknown layout '{}'{}; allowed: {}", layout, policy::suggestion(layout, names),
-                    fmt::join(names, ", "));
 }
 
 json limit_json(const Point& point) {
@@ -112,7 +102,6 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
   record.policies = {describe_policy(policy::Slot::kPrefetch, point.prefetch),
                      describe_policy(policy::Slot::kEvict, point.evict)};
-  check_layout(point.layout);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
 
@@ -120,7 +109,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.system = loaded.config;
   options.prefetch = point.prefetch;
   options.evict = point.evict;
-  options.layout = point.layout;
+  options.layout = layout::parse_layout(point.layout);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;
   if (point.osf_thousandths != 0) options.osf_thousandths = point.osf_thousandths;
@@ -135,7 +124,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"uvmsim_version", version()},
       {"model_version", model_version()},
       {"trace", {{"file", record.trace.name}, {"sha256", record.trace.sha256}, {"partial", point.partial}}},
-      {"layout", point.layout},
+      {"layout", layout::resolved_text(options.layout)},
       {"system", {{"name", loaded.config.name}, {"sha256", loaded.sha256}}},
       {"limit", limit_json(point)},
       {"footprint_bytes", point.footprint_bytes == 0 ? json() : json(point.footprint_bytes)},

@@ -42,16 +42,19 @@ void append_counters(const json& counters, Row& row) {
 
 const json& policy(const json& result, const char* slot) { return result.at("policies").at(slot); }
 
-// "tree:threshold=51,..." with all parameters in the policy's own order, as `uvmsim run --csv`.
-std::string policy_with_parameters(const json& result, const char* slot) {
-  const json& used = policy(result, slot);
-  std::string out = used.at("name").get<std::string>();
-  char separator = ':';
-  for (const auto& [key, value] : used.at("parameters").items()) {
-    out += fmt::format("{}{}={}", separator, key, value.get<std::string>());
-    separator = ',';
+// "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
+std::string parameters_text(const json& parameters) {
+  std::string out;
+  for (const auto& [key, value] : parameters.items()) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value.get<std::string>());
   }
   return out;
+}
+
+std::string policy_with_parameters(const json& result, const char* slot) {
+  const json& used = policy(result, slot);
+  const std::string parameters = parameters_text(used.at("parameters"));
+  return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
 }
 
 std::string limit_by(const Point& point) {
@@ -91,6 +94,7 @@ const std::vector<Column>& point_columns() {
       text("system_sha256"),
       text("settings"),
       text("layout"),
+      text("layout_parameters"),
       text("limit_by"),
       number("osf_thousandths"),
       number("limit_capacity_bytes"),
@@ -138,6 +142,7 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       cell(determinants.at("system").at("sha256")),
       json(point.settings).dump(),
       cell(result.at("layout")),
+      result.at("layout_parameters").dump(),
       limit_by(point),
       null_if_zero(point.osf_thousandths),
       null_if_zero(point.capacity_bytes),
@@ -207,6 +212,7 @@ const std::vector<Column>& csv_columns() {
       text("system"),
       text("settings"),
       text("layout"),
+      text("layout_parameters"),
       text("limit_by"),
       number("osf_thousandths"),
       text("prefetch"),
@@ -242,6 +248,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       cell(result.at("system").at("name")),
       json(point.settings).dump(),
       cell(result.at("layout")),
+      parameters_text(result.at("layout_parameters")),
       limit_by(point),
       null_if_zero(point.osf_thousandths),
       policy_with_parameters(result, "prefetch"),

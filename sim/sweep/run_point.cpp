@@ -28,7 +28,7 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
                             const ReadProgress& progress) {
   const Point& point = resolved.point;
   report::RunRecord record = resolved.record;
-  const std::uint64_t measured = input.footprint_bytes(point.layout, point.iterations, progress);
+  const std::uint64_t measured = input.footprint_bytes(record.options.layout, point.iterations, progress);
   const std::uint64_t footprint = point.footprint_bytes != 0 ? point.footprint_bytes : measured;
   if (point.osf_thousandths != 0) check_factor(point.osf_thousandths, footprint, "osf", input.name());
   record.header = input.header();

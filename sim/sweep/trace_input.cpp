@@ -63,9 +63,9 @@ const trace::Header& TraceInput::header() {
   return header_;
 }
 
-std::uint64_t TraceInput::footprint_bytes(const std::string& layout, std::uint64_t iterations,
+std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
                                           const ReadProgress& progress) {
-  const std::pair key(layout, iterations);
+  const std::pair key(layout::resolved_text(layout), iterations);
   if (const auto known = footprints_.find(key); known != footprints_.end()) return known->second;
   std::uint64_t footprint = 0;
   try {

@@ -37,7 +37,8 @@ class TraceInput {
   // The peak of live managed bytes under the layout, with so many iterations (0: as recorded). The first call reads the
   // whole trace and checks that it makes sense, so that a mistake near its end does not cost the simulation before it;
   // later ones are cheap.
-  std::uint64_t footprint_bytes(const std::string& layout, std::uint64_t iterations, const ReadProgress& progress = {});
+  std::uint64_t footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
+                                const ReadProgress& progress = {});
 
   // After footprint_bytes():
   std::uint64_t records() const { return records_; }
@@ -63,7 +64,7 @@ class TraceInput {
   std::string truncation_;
   std::vector<trace::Record> kept_;
   std::uint64_t kept_bytes_ = 0;
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> footprints_;  // by layout and iterations
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> footprints_;  // by resolved layout and iterations
 };
 
 // Heap and own size of a record, about.

@@ -130,6 +130,14 @@ PolicyChoice parse_policy(const std::string& option, const std::string& text) {
   return choice;
 }
 
+layout::LayoutChoice parse_layout(const std::string& option, const std::string& text) {
+  try {
+    return layout::parse_layout(text);
+  } catch (const InputError& error) {
+    throw_input_error("{}: {}", option, error.what());
+  }
+}
+
 std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
     throw_input_error("{}: '{}' is unknown{}; allowed: {}", option, text, policy::suggestion(text, allowed),

@@ -81,7 +81,8 @@ TEST_F(BadOptions, Combinations) {
 }
 
 TEST_F(BadOptions, LayoutSeedAndPolicies) {
-  expect_error({"--layout", "recoded"}, {"--layout", "recoded", "did you mean 'recorded'", "allowed: "});
+  expect_error({"--layout", "recoded"},
+               {"--layout", "unknown layout 'recoded'", "did you mean 'recorded'", "allowed: "});
   expect_error({"--seed", "-1"}, {"--seed", "'-1'", "allowed: 0 to"});
   expect_error({"--prefetch", "tre"}, {"prefetch", "tre", "did you mean 'tree'", "none"});
   expect_error({"--prefetch", "tree:treshold=5"}, {"tree", "treshold", "threshold"});

@@ -242,7 +242,7 @@ TEST_F(OracleGeneralCommand, SaysWhatIsWrong) {
   expect_one_line_error(run({"trace", "export", "oracle-general", "t.uvmt", "-o", "x", "--page-size", "8KiB"}),
                         {"pages of 8192 bytes"});
   expect_one_line_error(run({"trace", "export", "oracle-general", "t.uvmt", "-o", "x", "--layout", "y"}),
-                        {"unknown layout 'y'"});
+                        {"--layout", "unknown layout 'y'"});
   EXPECT_FALSE(std::filesystem::exists(folder.path("x")));
 }
 

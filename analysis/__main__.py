@@ -1,0 +1,47 @@
+"""Everything about a sweep of your own in one command: figures and tables of any results into one folder.
+
+    python3 -m analysis RESULTS... -o FOLDER
+
+Writes slowdown and traffic against the oversubscription factor (osf), the gap to the lower bounds (bounds), the
+comparison of policies where there are several (policies), each as PNG, PDF; and the table of all points (points.csv).
+"""
+
+import os
+import sys
+
+from analysis import plot_bounds, plot_osf, plot_policies
+from analysis.command import add_results, parser_of, run
+from analysis.files import write_text
+from analysis.frame import IDENTITY
+from analysis.results import load
+from analysis.series import points_of
+
+MEASURES = (
+    "capacity_bytes footprint_bytes duration_ns slowdown fault_batches evictions refaulted_pages htod_gib dtoh_gib"
+).split()
+
+
+def main(arguments=None):
+    parser = parser_of("", __doc__)
+    add_results(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="write figures and tables there")
+    given = parser.parse_args(arguments)
+
+    def work():
+        frame = load(given.results, given.partial)
+        points = points_of(frame)
+        columns = [*IDENTITY, "limit", "osf", *MEASURES]
+        written = [write_text(os.path.join(given.output, "points.csv"), points[columns].to_csv(index=False))]
+        written += plot_osf.draw(points, os.path.join(given.output, "osf.png"))
+        written += plot_bounds.draw(plot_bounds.gaps_of(frame), os.path.join(given.output, "bounds.png"))
+        table, against, title = plot_policies.compare(points)
+        if table["policies"].nunique() > 1:
+            written += plot_policies.draw(table, against, title, os.path.join(given.output, "policies.png"))
+        for path in written:
+            print(path)
+
+    return run("analysis", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""What the commands here share: arguments for results, and errors as one line with exit status 2."""
+
+import argparse
+import sys
+
+from analysis.errors import ResultError
+
+
+def parser_of(name, description):
+    """A parser whose first lines of help are the module's own text."""
+    return argparse.ArgumentParser(
+        prog=f"python3 -m analysis.{name}".removesuffix("."),
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_results(parser):
+    parser.add_argument(
+        "results",
+        nargs="+",
+        metavar="RESULTS",
+        help="JSON lines of `uvmsim run --json`, a results.sqlite of `uvmsim sweep`, or the folder of a sweep",
+    )
+    parser.add_argument(
+        "--partial", action="store_true", help="take an unfinished sweep, or one with failed points, for what it holds"
+    )
+
+
+def run(name, work):
+    """Exit status of a command: `work` returns it, or None for 0; ResultError becomes one line and 2."""
+    try:
+        return work() or 0
+    except ResultError as error:
+        print(f"{name}: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output has gone; without this Python complains once more at its end.
+        sys.stdout = None
+        return 2

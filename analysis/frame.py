@@ -1,0 +1,190 @@
+"""One tidy table of results, whatever file they came from: rows per point for the whole run, each iteration and the
+settled iterations.
+
+| columns | meaning |
+|---|---|
+| `point` | number of the run, from 0, in the order read |
+| `program`, `trace`, `system`, `setting`, `seed`, `gaps`, `length` | what ran; `trace` and `setting` tell apart two \
+traces or systems of one name, `length` is the number of iterations |
+| `layout name`, `prefetch`, `evict`, ... and `layout parameters`, ... | two columns per choice |
+| `layout`, `policies` | the choices as short names; parameters are named where they differ within the table |
+| `limit` | `none`, `osf` or `capacity` |
+| `osf`, `capacity_bytes`, `footprint_bytes` | the factor as asked for (in force where none was asked for) |
+| `scope` | `run` (the whole run), `iteration`, or `settled` (the mean settled iteration) |
+| `iteration` | index, in rows of scope `iteration` |
+| `settled` | true in the one row per point to quote: that of scope `settled`, or the run's where it marks no iterations |
+| `duration_ns` | of the run, the iteration, the mean settled iteration |
+| `ideal_ns` | the same with everything resident and no cost of managed memory; empty where not reported |
+| `unlimited_ns` | the same with the GPU's whole memory; empty where not reported |
+| `bound <name>_ns` | lower bounds of the run, where the result holds some |
+| `whole` | empty, or of which incomplete sweep the point is |
+| `status`, `error` | `ok`; or `failed`, then the row (scope `run`) holds nothing but the error and the point's name |
+| the rest | counters (sim/report/counters.h) of the same |
+"""
+
+import hashlib
+import json
+
+import pandas
+
+from analysis.errors import ResultError
+
+# What the runs of one series share, in the order of labels.
+IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "length", "trace", "setting", "whole")
+
+
+def parameters_text(parameters):
+    return ",".join(f"{key}={value}" for key, value in parameters.items())
+
+
+def digest(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def program_name(file):
+    return file.removesuffix(".uvmt")
+
+
+def gaps_text(included):
+    return "with host gaps" if included else "no host gaps"
+
+
+def identity_of(result):
+    identity = {
+        "program": program_name(result["trace"]["file"]),
+        "trace": result["trace"]["sha256"][:8],
+        "system": result["system"].get("name", "unnamed system"),
+        "setting": digest(result["system"]),
+        "layout name": result["layout"],
+        "layout parameters": parameters_text(result.get("layout_parameters", {})),
+        "seed": result["seed"],
+        "gaps": gaps_text(result["include_host_gaps"]),
+        "length": len(result["iterations"]),
+        "whole": "",
+    }
+    for slot, used in result["policies"].items():
+        identity[slot] = used["name"]
+        identity[f"{slot} parameters"] = parameters_text(used["parameters"])
+    return identity
+
+
+def osf_of(result):
+    """The factor as asked for; capacity is whole 2 MB chunks, so the one in force differs a little."""
+    return (result["limit"]["osf_thousandths"] or result["osf_thousandths"]) / 1000
+
+
+def rows_of(result):
+    """The rows of one result, an object of schema uvmsim.result/1 (sim/report/README.md)."""
+    common = {**identity_of(result), "limit": result["limit"]["by"], "osf": osf_of(result)}
+    common.update(capacity_bytes=result["capacity_bytes"], footprint_bytes=result["footprint_bytes"], status="ok")
+    unlimited = result["unlimited"] or {}
+    if not unlimited and common["limit"] == "none":
+        unlimited = {"total_ns": result["total_ns"], "settled_ns": (result["settled"] or {}).get("duration_ns")}
+    whole = {
+        **common,
+        "scope": "run",
+        "iteration": None,
+        "settled": not result["iterations"],
+        "duration_ns": result["total_ns"],
+        "ideal_ns": result["ideal_ns"],
+        "unlimited_ns": unlimited.get("total_ns"),
+        **{f"bound {name}": value for name, value in result.get("bounds", {}).items() if name.endswith("_ns")},
+        **result["counters"],
+    }
+    rows = [whole]
+    for scope, part in [("iteration", one) for one in result["iterations"]] + [("settled", result["settled"])]:
+        if part:
+            rows.append(
+                {
+                    **common,
+                    "scope": scope,
+                    "iteration": part["index"] if scope == "iteration" else None,
+                    "settled": scope == "settled",
+                    "duration_ns": part["duration_ns"],
+                    "ideal_ns": part.get("ideal_ns"),
+                    "unlimited_ns": unlimited.get("settled_ns") if scope == "settled" else None,
+                    **part["counters"],
+                }
+            )
+    return rows
+
+
+def tidy(points):
+    """The table of `points`: one list of rows each."""
+    frame = pandas.DataFrame([{**row, "point": number} for number, rows in enumerate(points) for row in rows])
+    if "error" not in frame:
+        frame["error"] = ""
+    frame["error"] = frame["error"].fillna("")
+    frame["layout"] = short_names(frame, ["layout name"])
+    frame["policies"] = short_names(frame, policy_slots(frame))
+    if "iteration" not in frame:
+        frame["iteration"] = None
+    frame["iteration"] = frame["iteration"].astype("Int64")
+    return frame
+
+
+def result_rows(result, where):
+    try:
+        return rows_of(result)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ResultError(f"{where}: not a whole result of uvmsim: {error!r}") from error
+
+
+def policy_slots(frame):
+    """The policy slots of the table, in the order of their columns."""
+    slots = [name.removesuffix(" parameters") for name in frame.columns if name.endswith(" parameters")]
+    return [slot for slot in slots if slot != "layout"]
+
+
+def varying_parameters(frame, choice, parameters):
+    """{name chosen: the parameters that differ between the points that chose it}"""
+    values = {}
+    for name, text in frame[[choice, parameters]].drop_duplicates().itertuples(index=False, name=None):
+        for parameter in filter(None, str(text).split(",")):
+            values.setdefault(name, {}).setdefault(parameter.split("=")[0], set()).add(parameter)
+    return {name: {key for key, seen in found.items() if len(seen) > 1} for name, found in values.items()}
+
+
+def short_names(frame, choices):
+    """One text per row, such as "tree:threshold=75, lrm": parameters are named only where they differ."""
+    pairs = [(choice, choice.removesuffix(" name") + " parameters") for choice in choices]
+    columns = [column for pair in pairs for column in pair]
+    varying = {choice: varying_parameters(frame, choice, parameters) for choice, parameters in pairs}
+
+    def name_of(key):
+        parts = []
+        for (choice, _), name, text in zip(pairs, key[::2], key[1::2]):
+            wanted = varying[choice].get(name, ())
+            named = [one for one in str(text).split(",") if one.split("=")[0] in wanted]
+            parts.append(f"{name}:{','.join(named)}" if named else str(name))
+        return ", ".join(parts)
+
+    names = {key: name_of(key) for key in set(frame[columns].itertuples(index=False, name=None))}
+    return [names[key] for key in frame[columns].itertuples(index=False, name=None)]
+
+
+def whole_runs(frame):
+    """One row per finished point: the whole run."""
+    return frame[(frame["scope"] == "run") & (frame["status"] == "ok")]
+
+
+def iterations(frame):
+    """One row per finished point and iteration."""
+    return frame[(frame["scope"] == "iteration") & (frame["status"] == "ok")]
+
+
+def settled(frame):
+    """One row per finished point: the settled iterations, or the whole run where the trace marks none."""
+    return frame[frame["settled"].astype(bool) & (frame["status"] == "ok")]
+
+
+def moved_bytes(frame, direction):
+    """Bytes moved in one direction ("htod" or "dtoh") per row, whatever the cause."""
+    names = [name for name in frame.columns if name.startswith(f"{direction}_") and name.endswith("_bytes")]
+    return frame[names].sum(axis=1)
+
+
+def transactions(frame, direction):
+    """Transfers in one direction per row, whatever the cause."""
+    names = [name for name in frame.columns if name.startswith(f"{direction}_") and name.endswith("_transactions")]
+    return frame[names].sum(axis=1)

@@ -1,0 +1,123 @@
+"""How far runs are from what is possible at all: their time against lower bounds, one group of bars per program.
+
+    python3 -m analysis.plot_bounds RESULTS... -o figure.png
+    python3 -m analysis.plot_bounds RESULTS... --table
+
+The lower bound that every result holds is its ideal time: the program with everything resident and no cost of managed
+memory. Other bounds (`bounds` of a result: name and time in ns) are used where there are some. A bar is the time of the
+whole run over the largest of its lower bounds: at 1 nothing is left to gain; the part above is the gap.
+"""
+
+import sys
+
+from analysis.command import add_results, parser_of, run
+from analysis.errors import ResultError
+from analysis.frame import IDENTITY, whole_runs
+from analysis.results import load
+from analysis.series import labels, with_factors
+from analysis.style import COLOURS, GREY, grid_of, legend_below, load_pyplot, ratio_scale, save_figure
+
+IDEAL = "all resident"
+
+
+def bounds_of(runs):
+    """{name of a bound: column of the table}"""
+    others = {name.removeprefix("bound ").removesuffix("_ns"): name for name in runs if name.startswith("bound ")}
+    return {IDEAL: "ideal_ns", **others}
+
+
+def gaps_of(frame):
+    """One row per finished point with `bound_ns` (its largest lower bound), `bound` (which) and `gap` (time over it)."""
+    runs = whole_runs(frame).copy()
+    if runs.empty:
+        raise ResultError("no finished points to draw")
+    bounds = bounds_of(runs)
+    values = runs[list(bounds.values())].astype(float)
+    if (values.max(axis=1) <= 0).any():
+        raise ResultError(f"{runs['program'].iloc[0]}: the ideal run takes no time, nothing to compare with")
+    runs["bound_ns"] = values.max(axis=1)
+    names = {column: name for name, column in bounds.items()}
+    runs["bound"] = [names[column] for column in values.idxmax(axis=1)]
+    runs["gap"] = runs["duration_ns"] / runs["bound_ns"]
+    return with_factors(runs)
+
+
+def panels_of(runs):
+    """[(name, points by rising factor)] and the title that all share."""
+    columns = list(IDENTITY)
+    groups = [(dict(zip(columns, key)), members) for key, members in runs.groupby(columns, sort=False, dropna=False)]
+    title, names = labels([identity for identity, _ in groups])
+    if len(groups) == 1:
+        names, title = [title], ""
+    return title, [(name, members) for name, (_, members) in zip(names, groups)]
+
+
+def print_table(runs):
+    title, panels = panels_of(runs)
+    print(title)
+    for name, members in panels:
+        print(f"\n{name}\n     OSF     time ms    bound ms  time/bound  bound")
+        for point in members.itertuples():
+            print(
+                f"{point.factor:>8}  {point.duration_ns / 1e6:10.1f}  {point.bound_ns / 1e6:10.1f}"
+                f"  {point.gap:9.2f}x  {point.bound}"
+            )
+
+
+def draw(runs, path):
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    pyplot = load_pyplot()
+    title, panels = panels_of(runs)
+    figure, axes = grid_of(pyplot, len(panels), width=3.0, height=2.3)
+    bounds = bounds_of(runs)
+    for number, (axis, (name, members)) in enumerate(zip(axes, panels)):
+        places = range(len(members))
+        axis.bar(places, members["gap"], 0.7, color="#bcd9ec", hatch="////", edgecolor=COLOURS[0], linewidth=0.6)
+        axis.bar(places, [1] * len(members), 0.7, color=COLOURS[0])
+        for place, gap in zip(places, members["gap"]):
+            axis.annotate(f"{gap:.3g}", (place, gap), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
+        if len(bounds) > 1:
+            for column, marker in zip(bounds.values(), ("_", "v", "^", "D", "X")):
+                axis.plot(places, members[column] / members["bound_ns"], marker, color="black", markersize=4)
+        axis.set_xticks(places, [factor.replace(" ", "\n") for factor in members["factor"]])
+        axis.grid(False, axis="x")
+        axis.set_title(name, fontsize=9)
+        axis.set_xlabel("oversubscription factor")
+        ratio_scale(axis, list(members["gap"]) + [0.6])
+        if number % 3 == 0:
+            axis.set_ylabel("time / lower bound (×)")
+    if title:
+        figure.suptitle(title, fontsize=10)
+    handles = [Patch(color=COLOURS[0]), Patch(facecolor="#bcd9ec", hatch="////", edgecolor=COLOURS[0])]
+    texts = ["largest lower bound" if len(bounds) > 1 else f"lower bound ({IDEAL})", "gap to the simulated time"]
+    if len(bounds) > 1:
+        handles += [
+            Line2D([], [], color="black", marker=marker, linestyle="") for marker in ("_", "v", "^", "D", "X")[: len(bounds)]
+        ]
+        texts += list(bounds)
+    legend_below(figure, handles, texts)
+    return save_figure(figure, path)
+
+
+def main(arguments=None):
+    parser = parser_of("plot_bounds", __doc__)
+    add_results(parser)
+    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
+    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
+    given = parser.parse_args(arguments)
+
+    def work():
+        runs = gaps_of(load(given.results, given.partial))
+        if given.table or not given.figure:
+            print_table(runs)
+        if given.figure:
+            for path in draw(runs, given.figure):
+                print(f"figure: {path}")
+
+    return run("plot_bounds", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

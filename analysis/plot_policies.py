@@ -1,0 +1,121 @@
+"""Compares policies: the time under each, relative to one of them, at every oversubscription factor.
+
+    python3 -m analysis.plot_policies RESULTS... -o figure.png                 against the first policies of the results
+    python3 -m analysis.plot_policies RESULTS... --against "tree, lrm"         against these, named as in the table
+
+One panel per program (and layout, system, ...), one group of bars per factor, one bar per combination of policies.
+Below 1 is faster. The table ends with the geometric mean over all factors that both ran. Times are those of the settled
+iterations, or of the whole run when the trace marks none.
+"""
+
+import math
+import sys
+
+import pandas
+
+from analysis.command import add_results, parser_of, run
+from analysis.errors import ResultError
+from analysis.frame import IDENTITY
+from analysis.results import load
+from analysis.series import labels, points_of, with_factors
+from analysis.style import bar_look, grid_of, legend_below, load_pyplot, ratio_scale, save_figure
+
+
+def compare(points, against=None):
+    """One row per panel, factor and policies with `relative`, the time over that of `against` (default: the first)."""
+    known = list(dict.fromkeys(points["policies"]))
+    if against is None:
+        against = known[0]
+    elif against not in known:
+        raise ResultError(f"--against: no policies '{against}'; allowed: {'; '.join(known)}")
+    points = points.copy()
+    panel_columns = [name for name in IDENTITY if name != "policies"]
+    panels = list(points[panel_columns].drop_duplicates().itertuples(index=False, name=None))
+    title, names = labels([dict(zip(panel_columns, key)) for key in panels])
+    points["panel"] = [names[panels.index(key)] for key in points[panel_columns].itertuples(index=False, name=None)]
+    if len(panels) == 1:
+        points["panel"] = title
+    points = with_factors(points)
+    base = points[points["policies"] == against].drop_duplicates(["panel", "factor"], keep="last")
+    base = base[["panel", "factor", "duration_ns"]].rename(columns={"duration_ns": "base_ns"})
+    merged = points.merge(base, on=["panel", "factor"], how="left", sort=False)
+    merged["relative"] = merged["duration_ns"] / merged["base_ns"]
+    # One row of a point with no other to compare with says nothing.
+    compared = merged.groupby("panel")["policies"].transform("nunique") > 1
+    order = dict.fromkeys(points.sort_values("point")["panel"])
+    merged["order"] = [list(order).index(panel) for panel in merged["panel"]]
+    merged = merged[compared] if compared.any() else merged
+    return merged.sort_values("order", kind="stable"), against, ("" if len(panels) == 1 else title)
+
+
+def geometric_mean(values):
+    values = [value for value in values if not pandas.isna(value)]
+    return math.exp(sum(math.log(value) for value in values) / len(values)) if values else math.nan
+
+
+def print_table(table, against):
+    print(f"time relative to {against}")
+    factors = list(dict.fromkeys(table["factor"]))
+    width = max(len(name) for name in table["policies"])
+    for panel in dict.fromkeys(table["panel"]):
+        print(f"\n{panel}")
+        print(f"{'':{width}}  " + "  ".join(f"{factor:>8}" for factor in factors) + "      mean")
+        of_panel = table[table["panel"] == panel]
+        for name in dict.fromkeys(of_panel["policies"]):
+            row = of_panel[of_panel["policies"] == name].drop_duplicates("factor", keep="last")
+            values = row.set_index("factor")["relative"].reindex(factors)
+            texts = ["       –" if pandas.isna(value) else f"{value:8.3f}" for value in values]
+            print(f"{name:{width}}  " + "  ".join(texts) + f"  {geometric_mean(values):8.3f}")
+
+
+def draw(table, against, title, path):
+    pyplot = load_pyplot()
+    panels, names = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table["policies"]))
+    width = max(3.2, 0.16 * len(names) * table["factor"].nunique())
+    columns = 1 if width > 5 else 2 if width > 3.6 else 3
+    figure, axes = grid_of(pyplot, len(panels), columns=columns, width=min(width, 7.5), height=2.3)
+    step = 0.8 / len(names)
+    handles = {}
+    for axis, panel in zip(axes, panels):
+        of_panel = table[table["panel"] == panel]
+        factors = list(dict.fromkeys(of_panel["factor"]))
+        for number, name in enumerate(names):
+            row = of_panel[of_panel["policies"] == name].drop_duplicates("factor", keep="last")
+            values = row.set_index("factor")["relative"].reindex(factors)
+            places = [place - 0.4 + step * (number + 0.5) for place in range(len(factors))]
+            handles[name] = axis.bar(places, values, step, **bar_look(number))
+        axis.axhline(1, color="#444444", linewidth=0.8)
+        axis.set_xticks(range(len(factors)), [factor.replace(" ", "\n") for factor in factors])
+        axis.grid(False, axis="x")
+        axis.set_title(panel)
+        axis.set_xlabel("oversubscription factor")
+        ratio_scale(axis, list(of_panel["relative"].dropna()) + [1])
+    for axis in axes[::columns]:
+        axis.set_ylabel(f"time (× {against})")
+    if title:
+        figure.suptitle(title, fontsize=10)
+    legend_below(figure, list(handles.values()), list(handles))
+    return save_figure(figure, path)
+
+
+def main(arguments=None):
+    parser = parser_of("plot_policies", __doc__)
+    add_results(parser)
+    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
+    parser.add_argument("--against", metavar="POLICIES", help="the policies to compare with, such as 'tree, lrm'")
+    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
+    given = parser.parse_args(arguments)
+
+    def work():
+        table, against, title = compare(points_of(load(given.results, given.partial)), given.against)
+        if given.table or not given.figure:
+            print_table(table, against)
+        if given.figure:
+            for path in draw(table, against, title, given.figure):
+                print(f"figure: {path}")
+
+    return run("plot_policies", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Reads sweeps: the `results.sqlite` of `uvmsim sweep` (sim/sweep/README.md says what its tables hold)."""
+
+import json
+import os
+import sqlite3
+
+from analysis.errors import ResultError
+from analysis.frame import gaps_text, parameters_text, program_name
+
+SCHEMA = "uvmsim.sweep/1"
+WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
+SQLITE_START = b"SQLite format 3\x00"
+
+
+def is_database(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_START)) == SQLITE_START
+    except OSError:
+        return False
+
+
+def database_of(path, allow_partial):
+    """The database that a path names: itself, or that of a sweep's folder."""
+    if not os.path.isdir(path):
+        return path
+    candidates = [WHOLE, PARTIAL] if allow_partial else [WHOLE]
+    for name in candidates:
+        if os.path.exists(os.path.join(path, name)):
+            return os.path.join(path, name)
+    raise ResultError(
+        f"{path}: holds no {' or '.join(candidates)}: not a finished sweep; `uvmsim sweep status` says what is missing"
+        + ("" if allow_partial else ", `uvmsim sweep collect --partial` and our --partial take what there is")
+    )
+
+
+def rows_of_table(connection, table, order):
+    cursor = connection.execute(f"SELECT * FROM {table} ORDER BY {order}")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, values)) for values in cursor]
+
+
+def refuse_partial(path, sweep, allow_partial):
+    """What to print beside results of a sweep that is not whole, or "" for a whole one."""
+    if sweep["complete"]:
+        return ""
+    if not allow_partial:
+        raise ResultError(
+            f"{path}: a partial sweep: {sweep['finished']} of {sweep['planned']} points finished, {sweep['failed']} failed;"
+            " finish it with `uvmsim sweep`, or pass --partial to take what there is"
+        )
+    return f"partial sweep: {sweep['finished']} of {sweep['planned']} points"
+
+
+def identity_of(point, whole):
+    layout, _, parameters = point["layout"].partition(":")
+    identity = {
+        "program": program_name(point["trace"]),
+        "trace": point["trace_sha256"][:8],
+        "system": point["system"],
+        "setting": point["system_sha256"][:8],
+        "layout name": layout,
+        "layout parameters": parameters,
+        "seed": point["seed"],
+        "gaps": gaps_text(point["include_host_gaps"]),
+        "length": point["iterations"],
+        "whole": whole,
+    }
+    for name in point:
+        if name.endswith("_parameters"):
+            slot = name.removesuffix("_parameters")
+            identity[slot] = point[slot]
+            identity[f"{slot} parameters"] = parameters_text(json.loads(point[name]))
+    return identity
+
+
+def rows_of_point(point, iterations, settled, unlimited, counters, whole):
+    """The rows of one point (frame.py); `unlimited` is (total, settled) time of the same with no limit, or Nones."""
+    common = {
+        **identity_of(point, whole),
+        "limit": point["limit_by"],
+        "osf": (point["osf_thousandths"] or point["effective_osf_thousandths"]) / 1000,
+        "capacity_bytes": point["capacity_bytes"],
+        "footprint_bytes": point["footprint_bytes"],
+        "status": "ok",
+    }
+    run = {
+        **common,
+        "scope": "run",
+        "settled": not iterations,
+        "duration_ns": point["total_ns"],
+        "ideal_ns": point["ideal_ns"],
+        "unlimited_ns": unlimited[0],
+    }
+    parts = [({"scope": "iteration", "settled": False, "iteration": one["iteration"]}, one) for one in iterations]
+    if settled:
+        parts.append(({"scope": "settled", "settled": True, "unlimited_ns": unlimited[1]}, settled))
+    rows = [{**run, **{name: point[name] for name in counters}}]
+    for scope, part in parts:
+        values = {"duration_ns": part["duration_ns"], "ideal_ns": part.get("ideal_ns")}
+        rows.append({**common, **scope, **values, **{name: part[name] for name in counters}})
+    return rows
+
+
+def points_of(connection, whole):
+    points = rows_of_table(connection, "points", "position")
+    by_id = {point["id"]: point for point in points}
+    settled = {row["id"]: row for row in rows_of_table(connection, "settled", "id")}
+    iterations = {}
+    for row in rows_of_table(connection, "iterations", "id, iteration"):
+        iterations.setdefault(row["id"], []).append(row)
+    columns = [column[1] for column in connection.execute("PRAGMA table_info(iterations)")]
+    counters = [name for name in columns if name not in ("id", "iteration", "begin_ns", "end_ns", "duration_ns", "ideal_ns")]
+    read = []
+    for point in points:
+        same = by_id.get(point["id"] if point["limit_by"] == "none" else point["unlimited_id"])
+        unlimited = (same["total_ns"], same["settled_ns"]) if same else (None, None)
+        read.append(
+            rows_of_point(
+                point, iterations.get(point["id"], []), settled.get(point["id"]), unlimited, counters, whole
+            )
+        )
+    return read
+
+
+def failures_of(connection, whole):
+    failed = []
+    for row in rows_of_table(connection, "failures", "position"):
+        name = {"program": row["label"], "whole": whole, "status": "failed", "error": row["error"]}
+        failed.append([{**name, "scope": "run", "settled": False}])
+    return failed
+
+
+def read_sweep(path, allow_partial=False):
+    """One list of rows (frame.py) per point of a sweep. Raises ResultError for a partial one unless `allow_partial`."""
+    path = database_of(path, allow_partial)
+    if not is_database(path):
+        raise ResultError(f"{path}: not an SQLite file; allowed: results.sqlite of `uvmsim sweep`")
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            sweep = rows_of_table(connection, "sweep", "1")[0]
+            if sweep["schema"] != SCHEMA:
+                raise ResultError(f"{path}: schema {sweep['schema']!r}; allowed: {SCHEMA!r}")
+            whole = refuse_partial(path, sweep, allow_partial)
+            return points_of(connection, whole) + failures_of(connection, whole)
+        finally:
+            connection.close()
+    except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ResultError(f"{path}: not a sweep of uvmsim: {error}") from error

@@ -1,0 +1,73 @@
+// A model of PyTorch's caching allocator with expandable segments (c10/cuda/CUDACachingAllocator).
+//
+// Each stream has one segment for small requests and one for large ones: a reservation of addresses in which memory
+// appears in handles of 2 MiB (small) or 20 MiB (large), as many as a request needs, at the lowest address that has
+// room for it together with free blocks beside it. The best block is the smallest one that is large enough, where a
+// block before addresses without memory counts with them, so that the end of a segment is taken last. Remainders from
+// 512 bytes on are split off. empty_cache(), and a limit that is reached, take the memory of all handles that no block
+// in use shares. When a segment has no room left, another is opened.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/layout/tensor_allocator.h"
+
+namespace uvmsim::layout {
+
+class ExpandableAllocator final : public TensorAllocator {
+ public:
+  explicit ExpandableAllocator(const AllocatorSettings& settings = {}) : TensorAllocator(settings) {}
+
+  // Segments lie in the order in which they were opened, whatever their recorded address.
+  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
+  void free(std::uint64_t id) override;
+  void empty_cache() override;
+
+ private:
+  enum class State : std::uint8_t { kInUse, kFree, kUnmapped };  // kUnmapped: addresses without memory
+  struct Block {
+    std::uint64_t bytes = 0;
+    State state = State::kUnmapped;
+  };
+  using Blocks = std::map<std::uint64_t, Block>;  // by offset; they cover the segment; neighbours of one state that is
+                                                  // not kInUse are one block
+  struct Segment {
+    std::uint64_t bytes = 0, handle_bytes = 0;
+    std::uint32_t stream = 0;
+    Blocks blocks;  // none when it was given back
+  };
+  struct Place {
+    std::uint64_t segment = 0, offset = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  using FreeBlock = std::tuple<std::uint32_t, std::uint64_t, Place>;  // stream, bytes
+  struct Pool {
+    std::set<FreeBlock> free;
+    std::set<std::pair<std::uint32_t, Place>> unmapped;  // stream
+  };
+
+  Pool& pool_of(const Segment& segment) { return segment.handle_bytes == small_handle() ? small_ : large_; }
+  static std::uint64_t small_handle();
+  void set(const Place& place, const Block& block);
+  void unset(const Place& place);
+  void join(Place place);
+  std::uint64_t expandable_bytes(const FreeBlock& block) const;
+  std::optional<Place> find(const Pool& pool, std::uint32_t stream, std::uint64_t size) const;
+  Place find_addresses(const Pool& pool, std::uint32_t stream, std::uint64_t size, std::uint64_t handle_bytes,
+                       bool& opened);
+  Place map(Place place, std::uint64_t bytes);
+  void unmap_free(const Pool& pool);
+
+  std::vector<Segment> segments_;
+  Pool small_, large_;
+  std::unordered_map<std::uint64_t, Place> in_use_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace uvmsim::layout

@@ -1,0 +1,52 @@
+// Which layout a run uses: its name and its parameters, what there is to choose from, and how it is written as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/policy/parameters.h"
+
+namespace uvmsim::layout {
+
+// A plain name is a choice: the layout with its defaults.
+struct LayoutChoice {
+  std::string name = "recorded";
+  policy::GivenParameters parameters;  // as given: key, value
+
+  LayoutChoice() = default;
+  LayoutChoice(const char* layout) : name(layout) {}
+  LayoutChoice(std::string layout, policy::GivenParameters given = {})
+      : name(std::move(layout)), parameters(std::move(given)) {}
+  bool operator==(const LayoutChoice&) const = default;
+};
+
+// What a layout is, for help, `uvmsim layouts` and errors.
+struct LayoutInfo {
+  std::string name;
+  std::string description;  // one line
+  std::string footprint;    // what its footprint counts, one line
+  std::string source;       // what it follows
+  policy::ParameterTable parameters;
+};
+
+// All layouts, ordered by name.
+const std::vector<LayoutInfo>& layouts();
+const std::vector<std::string>& layout_names();
+// Throws InputError "unknown layout ..." with the nearest name and all names.
+const LayoutInfo& find_layout(const std::string& name);
+
+// "none", "pytorch_caching:max_split_size_bytes=512MiB,garbage_collection_threshold=0.8". Throws InputError for another
+// form, an unknown name, and parameters that `resolve` refuses.
+LayoutChoice parse_layout(const std::string& text);
+
+// Every parameter with its value in force, in the order of the table: with the name, all that determines a layout.
+// Values of parameters that count bytes may have a unit. Throws InputError naming layout and parameter: unknown, given
+// twice, of another type, out of range.
+policy::Parameters resolve(const LayoutChoice& choice);
+
+// "name" or "name:key=value,...": with the parameters as given, for people and for parse_layout(); with every parameter
+// in force, so that equal texts mean equal layouts.
+std::string given_text(const LayoutChoice& choice);
+std::string resolved_text(const LayoutChoice& choice);
+
+}  // namespace uvmsim::layout

@@ -1,0 +1,86 @@
+// What the models of PyTorch's allocators have in common: requests for tensors in, places in segments out.
+//
+// A segment is what the allocator has from the driver: for the caching allocator one allocation, for expandable
+// segments a reservation of which only a part has memory. The rules are those of c10/cuda/CUDACachingAllocator.cpp.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace uvmsim::layout {
+
+struct AllocatorSettings {
+  std::uint64_t max_split_size_bytes = 0;  // blocks from this size on are not split, and kept for such requests; 0: all
+  std::uint64_t max_non_split_rounding_bytes = std::uint64_t{20} << 20;  // how much larger than the request they may be
+  std::uint64_t roundup_power2_divisions = 0;  // steps between two powers of two that requests are rounded to; 0: none
+  std::uint64_t memory_limit_bytes = 0;        // of all segments; 0: none
+  double garbage_collection_threshold = 0;     // share of the limit above which old segments are given back; 0: never
+  std::uint64_t reservation_bytes = std::uint64_t{1} << 46;  // of an expandable segment
+};
+
+// PyTorch's rounding of requests of 1 to 2^46 bytes, and what follows from the rounded size.
+std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings);
+bool is_small_request(std::uint64_t rounded_bytes);
+std::uint64_t segment_bytes_for(std::uint64_t rounded_bytes);  // of the segment that is opened for it
+
+class TensorAllocator {
+ public:
+  struct Placed {
+    std::uint64_t id = 0;       // what free() takes; never reused
+    std::uint64_t segment = 0;  // its number, counting from 0 in the order in which they were opened
+    std::uint64_t segment_bytes = 0;
+    std::uint64_t offset = 0;  // in the segment
+    std::uint64_t bytes = 0;   // the block's: rounded, and more when the rest was not worth splitting off
+    bool new_segment = false;  // opened for this request
+  };
+  // Memory within a segment.
+  struct Range {
+    std::uint64_t segment = 0, offset = 0, bytes = 0;
+    bool operator==(const Range&) const = default;
+  };
+
+  explicit TensorAllocator(const AllocatorSettings& settings) : settings_(settings) {}
+  virtual ~TensorAllocator() = default;
+
+  // `bytes` 1 to 2^46. A segment that is opened here gets the address `segment_address`, which decides between equally
+  // large free blocks; 0: above all segments so far. Throws InputError when the limit leaves no room.
+  virtual Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) = 0;
+  // Of something that is allocated.
+  virtual void free(std::uint64_t id) = 0;
+  // Gives back all memory that no block in use shares, as torch.cuda.empty_cache() does.
+  virtual void empty_cache() = 0;
+
+  // A block that other streams may still use is freed in two steps; in between it is in use. finish() of what an
+  // allocation that hit the limit has already waited for does nothing.
+  void free_later(std::uint64_t id) { waiting_.insert(id); }
+  void finish(std::uint64_t id) {
+    if (waiting_.erase(id) != 0) free(id);
+  }
+
+  // By the last allocate() or empty_cache(): given back first, then taken.
+  const std::vector<Range>& released() const { return released_; }
+  const std::vector<Range>& taken() const { return taken_; }
+
+  std::uint64_t segment_count() const { return segment_count_; }      // opened so far
+  std::uint64_t reserved_bytes() const { return reserved_bytes_; }    // memory of all segments
+  std::uint64_t allocated_bytes() const { return allocated_bytes_; }  // of all blocks in use
+
+ protected:
+  bool room_for(std::uint64_t bytes) const {
+    return settings_.memory_limit_bytes == 0 || reserved_bytes_ + bytes <= settings_.memory_limit_bytes;
+  }
+  [[noreturn]] void out_of_memory(std::uint64_t bytes, std::uint64_t segment_bytes) const;
+  void take(const Range& range);
+  void release(const Range& range);
+  void finish_all();
+
+  AllocatorSettings settings_;
+  std::vector<Range> released_, taken_;
+  std::uint64_t segment_count_ = 0, reserved_bytes_ = 0, allocated_bytes_ = 0;
+
+ private:
+  std::set<std::uint64_t> waiting_;
+};
+
+}  // namespace uvmsim::layout
