@@ -15,7 +15,7 @@ from analysis.errors import ResultError
 from analysis.frame import IDENTITY, whole_runs
 from analysis.results import load
 from analysis.series import labels, with_factors
-from analysis.style import COLOURS, GREY, grid_of, legend_below, load_pyplot, ratio_scale, save_figure
+from analysis.style import COLOURS, GREY, arrange, grid_of, load_pyplot, ratio_scale, save_figure
 
 IDEAL = "all resident"
 
@@ -72,7 +72,7 @@ def draw(runs, path):
     title, panels = panels_of(runs)
     figure, axes = grid_of(pyplot, len(panels), width=3.0, height=2.3)
     bounds = bounds_of(runs)
-    for number, (axis, (name, members)) in enumerate(zip(axes, panels)):
+    for axis, (name, members) in zip(axes, panels):
         places = range(len(members))
         axis.bar(places, members["gap"], 0.7, color="#bcd9ec", hatch="////", edgecolor=COLOURS[0], linewidth=0.6)
         axis.bar(places, [1] * len(members), 0.7, color=COLOURS[0])
@@ -81,15 +81,13 @@ def draw(runs, path):
         if len(bounds) > 1:
             for column, marker in zip(bounds.values(), ("_", "v", "^", "D", "X")):
                 axis.plot(places, members[column] / members["bound_ns"], marker, color="black", markersize=4)
-        axis.set_xticks(places, [factor.replace(" ", "\n") for factor in members["factor"]])
+        axis.set_xticks(places, [factor.replace(" ", "\n") for factor in members["factor"]], fontsize=8)
         axis.grid(False, axis="x")
         axis.set_title(name, fontsize=9)
         axis.set_xlabel("oversubscription factor")
         ratio_scale(axis, list(members["gap"]) + [0.6])
-        if number % 3 == 0:
+        if axis.get_subplotspec().is_first_col():
             axis.set_ylabel("time / lower bound (×)")
-    if title:
-        figure.suptitle(title, fontsize=10)
     handles = [Patch(color=COLOURS[0]), Patch(facecolor="#bcd9ec", hatch="////", edgecolor=COLOURS[0])]
     texts = ["largest lower bound" if len(bounds) > 1 else f"lower bound ({IDEAL})", "gap to the simulated time"]
     if len(bounds) > 1:
@@ -97,7 +95,7 @@ def draw(runs, path):
             Line2D([], [], color="black", marker=marker, linestyle="") for marker in ("_", "v", "^", "D", "X")[: len(bounds)]
         ]
         texts += list(bounds)
-    legend_below(figure, handles, texts)
+    arrange(figure, title, handles, texts)
     return save_figure(figure, path)
 
 

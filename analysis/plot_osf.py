@@ -16,7 +16,7 @@ import pandas
 from analysis.command import add_results, parser_of, run
 from analysis.results import load
 from analysis.series import labels, points_of, series_of
-from analysis.style import COLOURS, GREY, factor_ticks, legend_below, load_pyplot, look, ratio_scale, save_figure
+from analysis.style import COLOURS, GREY, arrange, factor_ticks, load_pyplot, look, ratio_scale, save_figure
 
 GIB = 1 << 30
 HEADER = (
@@ -110,7 +110,6 @@ def draw_several(pyplot, points):
         columns,
         figsize=(6.4 if columns == 1 else 2.7 * columns + 0.5, (5.6 if rows == 1 else 4.2 * rows) + 0.6),
         squeeze=False,
-        constrained_layout=True,
         gridspec_kw={"height_ratios": (3, 2) * rows},
     )
     for place in range(rows * columns):
@@ -132,15 +131,13 @@ def draw_several(pyplot, points):
             top.set_ylabel("slowdown (× no limit)")
             bottom.set_ylabel("data moved (GiB)")
         bottom.set_xlabel("oversubscription factor")
-    if len(programs) > 1:
-        figure.suptitle(title, fontsize=10)
     handles = [Line2D([], [], **look(number)) for number in range(len(kinds))] if len(kinds) > 1 else []
     texts = list(names) if len(kinds) > 1 else []
     handles += [
         Line2D([], [], color=GREY, marker="o", markersize=6.5),
         Line2D([], [], color=GREY, marker="o", markersize=3.5, markerfacecolor="white", linestyle="--"),
     ]
-    legend_below(figure, handles, texts + ["data moved: host to GPU", "data moved: GPU to host"])
+    arrange(figure, title if len(programs) > 1 else "", handles, texts + ["data moved: host to GPU", "data moved: GPU to host"])
     return figure
 
 

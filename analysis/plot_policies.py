@@ -18,7 +18,7 @@ from analysis.errors import ResultError
 from analysis.frame import IDENTITY
 from analysis.results import load
 from analysis.series import labels, points_of, with_factors
-from analysis.style import bar_look, grid_of, legend_below, load_pyplot, ratio_scale, save_figure
+from analysis.style import arrange, bar_look, grid_of, load_pyplot, ratio_scale, save_figure
 
 
 def compare(points, against=None):
@@ -88,13 +88,11 @@ def draw(table, against, title, path):
         axis.set_xticks(range(len(factors)), [factor.replace(" ", "\n") for factor in factors])
         axis.grid(False, axis="x")
         axis.set_title(panel)
+        if axis.get_subplotspec().is_first_col():
+            axis.set_ylabel("relative time (×)")
         axis.set_xlabel("oversubscription factor")
         ratio_scale(axis, list(of_panel["relative"].dropna()) + [1])
-    for axis in axes[::columns]:
-        axis.set_ylabel(f"time (× {against})")
-    if title:
-        figure.suptitle(title, fontsize=10)
-    legend_below(figure, list(handles.values()), list(handles))
+    arrange(figure, ", ".join(filter(None, [title, f"time relative to {against}"])), list(handles.values()), list(handles))
     return save_figure(figure, path)
 
 

@@ -94,14 +94,13 @@ def ratio_scale(axis, values, threshold=20):
 
 def grid_of(pyplot, panels, columns=3, width=2.6, height=2.2, **arguments):
     """A figure of `panels` axes, `columns` in a row; the axes that are not needed are taken away."""
-    columns = min(columns, panels)
+    columns = 2 if panels == 4 and columns == 3 else min(columns, panels)
     rows = -(-panels // columns)
     figure, axes = pyplot.subplots(
         rows,
         columns,
         figsize=(max(width * columns + 0.5, 4.2), height * rows + 0.7),
         squeeze=False,
-        constrained_layout=True,
         **arguments,
     )
     axes = list(axes.flat)
@@ -110,18 +109,19 @@ def grid_of(pyplot, panels, columns=3, width=2.6, height=2.2, **arguments):
     return figure, axes[:panels]
 
 
-def legend_below(figure, handles, texts, columns=None):
-    """The legend of a figure with several panels: under them, never over data."""
-    # "outside" came with matplotlib 3.7; a legend of the figure as a whole leaves room only so.
-    longest = max((len(text) for text in texts), default=1)
-    width_inches = figure.get_size_inches()[0]
-    if columns is None:
-        columns = max(1, min(len(texts), int(width_inches / (0.062 * longest + 0.45))))
-    rows = -(-len(texts) // columns)
-    share = (0.17 * rows + 0.1) / figure.get_size_inches()[1]
-    figure.set_constrained_layout_pads(w_pad=0.03, h_pad=0.03)
-    figure.get_layout_engine().set(rect=(0, share, 1, 1 - share))
-    figure.legend(handles, texts, loc="lower center", ncol=columns, bbox_to_anchor=(0.5, 0), handlelength=2.4)
+def arrange(figure, title="", handles=(), texts=()):
+    """Finishes a figure with several panels: its title above them, the legend below, never over data."""
+    share, height = 0, figure.get_size_inches()[1]
+    if title:
+        figure.suptitle(title, fontsize=10, y=1 - 0.05 / height, verticalalignment="top")
+    if texts:
+        width = figure.get_size_inches()[0]
+        longest = max(len(text) for text in texts)
+        columns = max(1, min(len(texts), int(width / (0.062 * longest + 0.45))))
+        rows = -(-len(texts) // columns)
+        share = (0.18 * rows + 0.06) / height
+        figure.legend(handles, texts, loc="lower center", ncol=columns, bbox_to_anchor=(0.5, 0), handlelength=2.4)
+    figure.tight_layout(rect=(0, share, 1, 1 - (0.22 / height if title else 0)), pad=0.6)
 
 
 def figure_paths(path):

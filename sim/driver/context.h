@@ -34,7 +34,8 @@ struct DriverContext {
   Nanoseconds prefetch_decision_cost{};
   Nanoseconds evict_decision_cost{};
   Counters& counters;
-  EventSink* events = nullptr;  // may be null
+  EventSink* events = nullptr;    // may be null
+  EventSink* accounts = nullptr;  // the same if it wants accounts, else null
   std::uint64_t host_resident_pages = 0;
 
   const config::DriverCosts& costs() const { return system.costs; }
@@ -56,6 +57,15 @@ struct Work {
 
 constexpr std::uint64_t virtual_address(BlockIndex block, unsigned page) {
   return block.value * kBlockBytes + page * kBasePageBytes;
+}
+
+// Pages of a block came to a GPU or left it: an event per contiguous run.
+inline void tell_residency(EventSink& sink, unsigned gpu, BlockIndex block, const PageMask& pages,
+                           ResidencyChange change, Nanoseconds at) {
+  pages.for_each_run([&](unsigned first, unsigned count) {
+    sink.on(ResidentPagesEvent{static_cast<std::int32_t>(gpu), change, virtual_address(block, first),
+                               count * kBasePageBytes, at});
+  });
 }
 
 }  // namespace uvmsim::driver

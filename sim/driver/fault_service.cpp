@@ -124,10 +124,23 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     thrashing = thrashing_.pages(b);
     throttled = throttled || !to.throttled.empty();
   }
+  if (context_.accounts != nullptr) {
+    tell_faulted(work, gpu, b, wanted_reads - to.throttled, wanted_writes - to.throttled);
+  }
   carry_out(work, gpu, b, to, thrashing, TransferCause::kFault);
   // Written pages hold data again. (Those that moved were cleared on the way.)
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   return (wanted - to.throttled).count();
+}
+
+void FaultService::tell_faulted(const Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
+                                const PageMask& writes) const {
+  for (const bool write : {false, true}) {
+    (write ? writes : reads).for_each_run([&](unsigned first, unsigned count) {
+      context_.accounts->on(FaultedPagesEvent{static_cast<std::int32_t>(gpu), work.cpu, virtual_address(b, first),
+                                              count * kBasePageBytes, write});
+    });
+  }
 }
 
 void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Destinations& to, const PageMask& thrashing,

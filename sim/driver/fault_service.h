@@ -60,6 +60,8 @@ class FaultService {
                               bool& throttled);
   Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
                       TransferCause cause);
+  void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
+                    const PageMask& writes) const;
   void carry_out(Work& work, unsigned gpu, BlockIndex block, const Destinations& to, const PageMask& thrashing,
                  TransferCause cause);
 

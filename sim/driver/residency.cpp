@@ -49,6 +49,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   unmap_gpu(b, gpu, absent);  // remote mappings
 
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
+  const PageMask again = block.evicted & copied;
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
     work.spend(context_.costs().populate_page_ns * populated.count());
@@ -62,7 +63,6 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     copy(work, b, gpu, TransferDirection::kHostToDevice, ready, migration.demanded & copied,
          migration.prefetched & copied, migration.cause);
     work.spend(context_.costs().after_push_ns);
-    const PageMask again = block.evicted & copied;
     context_.counters.refaulted_pages += again.count();
   }
   block.evicted -= absent;
@@ -80,6 +80,14 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   unpin(gpu);
   note_chunk_used(b, gpu);
   if (!absent.empty()) emit_residency(gpu, work.done());
+  if (context_.accounts != nullptr) {
+    const auto tell = [&](const PageMask& pages, ResidencyChange change) {
+      tell_residency(*context_.accounts, gpu, b, pages, change, work.done());
+    };
+    tell(populated, ResidencyChange::kPopulated);
+    tell(copied - again, ResidencyChange::kLoaded);
+    tell(again, ResidencyChange::kReloaded);
+  }
 }
 
 void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
@@ -124,6 +132,9 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   context_.gpus[gpu].resident_pages -= gone.count();
   drop_backing_if_empty(b, gpu);
   emit_residency(gpu, work.done());
+  if (context_.accounts != nullptr) {
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kMoved, work.done());
+  }
 }
 
 void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
@@ -212,6 +223,9 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
     block.read_duplicated -= gone;
     mine.resident -= gone;
     state.resident_pages -= gone.count();
+    if (context_.accounts != nullptr) {
+      tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
+    }
     map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
   });
   if (root.split) {

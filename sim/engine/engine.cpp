@@ -43,7 +43,8 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       observer_(observer),
       space_(static_cast<unsigned>(options.system.gpus.size())),
       topology_(options.system),
-      layout_(options.layout, space_) {
+      layout_(options.layout, space_),
+      accounts_(observer.events, header.quantum_bytes, layout_, space_) {
   if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
                       kMaxGpus);
@@ -69,7 +70,7 @@ Engine::Engine(const trace::Header& header, const RecordSource& source, const Ru
       options_.system, space_, gpus_, topology_, *prefetcher_,
       policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name).info.decision_cost,
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
-      observer.events});
+      observer.events, accounts_.sink()});
   residency_ = std::make_unique<driver::Residency>(*context_);
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);

@@ -11,6 +11,7 @@
 #include "sim/driver/access_counters.h"
 #include "sim/driver/host_faults.h"
 #include "sim/driver/user_calls.h"
+#include "sim/engine/accounts.h"
 #include "sim/engine/audit.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
@@ -100,6 +101,7 @@ class Engine {
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
   void finish_runs();
+  void tell_end(std::uint32_t stream, Nanoseconds now);
   void end_operation(std::uint32_t stream);
   void complete(std::uint32_t stream, Nanoseconds now);
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
@@ -129,6 +131,7 @@ class Engine {
   std::unique_ptr<driver::UserCalls> user_calls_;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
   layout::Layout layout_;
+  Accounts accounts_;
   std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;
 

@@ -70,6 +70,9 @@ void FaultLoop::on_fetch() {
   const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
   const auto entries = buffer_.fetch(now, config.fault_batch_count, config.fault_coalesce);
   const std::uint32_t raw = buffer_.fetched_raw();
+  if (context_.accounts != nullptr) {
+    context_.accounts->on(ActorEvent{Actor::kFaultService, static_cast<std::int32_t>(gpu_), 0});
+  }
   const driver::BatchSummary summary = service_.service(gpu_, entries, now);
 
   ++counters.fault_batches;

@@ -155,16 +155,19 @@ bool Engine::issue(trace::Record& record) {
     layout::for_each_touched(record, [&](trace::ObjectId id) {
       layout_.touch(id);
       allocation_cost();
+      if (layout_.taken_bytes() != 0) accounts_.allocated(id, "", false, record_number_, host_time_);
     });
   }
   if (auto* r = std::get_if<trace::ObjectAlloc>(&record)) {
     layout_.allocate(*r, source_.is_segment());
     allocation_cost();
+    accounts_.allocated(r->id, "", false, record_number_, host_time_);
     return true;
   }
   if (auto* r = std::get_if<trace::TensorAlloc>(&record)) {
     layout_.allocate(*r);
     allocation_cost();
+    accounts_.allocated(r->id, r->name, true, record_number_, host_time_);
     return true;
   }
   if (auto* r = std::get_if<trace::ObjectFree>(&record)) return issue_free(r->id, false);
@@ -215,6 +218,7 @@ bool Engine::issue(trace::Record& record) {
     }
     const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
     if (r->advice == trace::Advice::kSetReadMostly) ledger_.copies_dropped = true;
+    accounts_.host_acts();
     host_time_ = user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who, host_time_);
     host_pays(runtime.launch_ns);
     return true;
@@ -245,6 +249,7 @@ bool Engine::issue(trace::Record& record) {
   }
   if (auto* r = std::get_if<trace::HostAccess>(&record)) return issue_host_access(*r);
   if (auto* r = std::get_if<trace::Range>(&record)) {
+    accounts_.range(*r, record_number_);
     submit(0, MarkOperation{r->kind, std::move(r->name), r->index});
     return true;
   }
@@ -255,6 +260,7 @@ bool Engine::issue(trace::Record& record) {
 bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   if (!placement.managed || !placement.owns) {
+    accounts_.freed(id, record_number_, host_time_);
     tensor ? retire_tensor(id) : layout_.free(id, {});
     return true;
   }
@@ -268,7 +274,9 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const std::uint64_t ns =
       pages == 0 ? runtime.free_ns : runtime.free_touched_ns + (pages * runtime.free_ns_per_mib) / 256;
+  accounts_.freed(id, record_number_, host_time_);
   const auto release = [this](BlockIndex b) {
+    accounts_.drops(b, PageMask::all(), host_time_);
     ledger_.released_pages += residency_->release(b);
     thrashing_->forget(b);
     access_counters_->forget(b);
@@ -353,6 +361,7 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
     const bool write = mode != trace::AccessMode::kRead;
     if (host_faults_->mapped(block, index, write)) return false;
     for (auto& loop : fault_loops_) loop->advance(events_.now());
+    accounts_.host_acts();
     host_time_ = host_faults_->touch(block, index, write, host_time_);
     if (host_faults_->mapped(block, index, write)) ++host_access_page_;  // else it was throttled: once more
     events_.schedule(host_time_, EventKind::kHost);

@@ -32,8 +32,14 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(now + copy->duration);
     } else if (const auto* prefetch = std::get_if<PrefetchOperation>(&operation.work)) {
       for (auto& loop : fault_loops_) loop->advance(now);
+      accounts_.work_starts(
+          WorkKind::kPrefetch, "prefetch", index,
+          prefetch->destination.is_host() ? -1 : static_cast<std::int32_t>(prefetch->destination.gpu()),
+          operation.record, now);
       finish_at(user_calls_->prefetch(prefetch->spans, prefetch->destination, now));
     } else if (const auto* discard = std::get_if<DiscardOperation>(&operation.work)) {
+      accounts_.work_starts(WorkKind::kDiscard, "discard", index, -1, operation.record, now);
+      for (const driver::BlockSpan& span : discard->spans) accounts_.drops(span.block, span.mask(), now);
       user_calls_->discard(discard->spans);
       ledger_.copies_dropped = true;
       finish_at(now);
@@ -72,6 +78,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
       options_.seed * 0x9e3779b97f4a7c15u + operation_number);
   KernelRun& run = *stream.run;
+  accounts_.kernel_starts(operation.kernel, operation.is_copy, index, operation_number, now);
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (run.all_mapped()) {
@@ -118,6 +125,7 @@ void Engine::end_operation(std::uint32_t index) {
   const Nanoseconds now = events_.now();
   Nanoseconds free_at = now;
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work)) {
+    accounts_.stream_acts(index);
     free_at = access_counters_->service(static_cast<unsigned>(kernel->kernel.device), now);
   }
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work); kernel && !kernel->is_copy) {
@@ -129,6 +137,7 @@ void Engine::end_operation(std::uint32_t index) {
       observer_.events->on(KernelEvent{kernel->kernel.name, index, kernel->kernel.device, stream.started, now});
     }
   }
+  if (accounts_.sink() != nullptr) tell_end(index, now);
   if constexpr (kModelChecks) audit_sometimes();
   stream.queue.pop_front();
   stream.running = false;
@@ -136,6 +145,15 @@ void Engine::end_operation(std::uint32_t index) {
   last_completion_ = now;
   schedule_stream(index);
   wake_host();
+}
+
+void Engine::tell_end(std::uint32_t index, Nanoseconds now) {
+  const Work& work = streams_[index].queue.front().work;
+  if (const auto* kernel = std::get_if<KernelOperation>(&work)) {
+    accounts_.work_ends(index, now, std::max<std::int64_t>(kernel->kernel.duration_ns, 0));
+  } else if (std::holds_alternative<PrefetchOperation>(work) || std::holds_alternative<DiscardOperation>(work)) {
+    accounts_.work_ends(index, now, 0);
+  }
 }
 
 void Engine::note_touches(const KernelWork& work, unsigned gpu) {
@@ -212,6 +230,7 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
     case trace::RangeKind::kIterationBegin:
       iteration_begin_ = now;
       iteration_start_ = result_.counters;
+      accounts_.iteration(mark.index, true, now);
       break;
     case trace::RangeKind::kIterationEnd: {
       IterationResult iteration;
@@ -222,6 +241,7 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
       if (observer_.events != nullptr) {
         observer_.events->on(RangeEvent{fmt::format("iteration {}", mark.index), iteration_begin_, now});
       }
+      accounts_.iteration(mark.index, false, now);
       result_.iterations.push_back(std::move(iteration));
       break;
     }

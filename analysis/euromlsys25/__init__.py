@@ -1,0 +1,1 @@
+"""Claims and figures of "Understanding Oversubscribed Memory Management for Deep Learning Training" (EuroMLSys '25)."""

@@ -1,0 +1,192 @@
+"""What the claims and figures need of the paper's sweep: tables of model by oversubscription factor.
+
+The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It leaves
+open which iterations its numbers cover; both readings are kept:
+- SETTLED: the mean iteration after the warm-up;
+- ALL: all iterations of the run, the first one with its first touches included.
+"""
+
+import re
+
+import pandas
+
+from analysis.errors import ResultError
+from analysis.frame import iterations, moved_bytes, settled, transactions, whole_runs
+
+MODELS = {
+    "alexnet": "AlexNet",
+    "resnet50": "ResNet-50",
+    "resnet101": "ResNet-101",
+    "gpt2": "GPT-2",
+    "bert": "BERT",
+    "whisper": "Whisper",
+}
+CNNS = ("alexnet", "resnet50", "resnet101")
+LANGUAGE_MODELS = ("gpt2", "bert")
+PCA, NO_PCA = "with PCA", "without PCA"
+MODES = {"pytorch_caching": PCA, "none": NO_PCA}
+SETTLED, ALL = "settled iterations", "all iterations"
+READINGS = (SETTLED, ALL)
+# The column of runs with the GPU's whole memory, beside the oversubscription factors.
+NO_LIMIT = 0.0
+FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+ITERATIONS = 10
+BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
+# The batch size of the trace "gpt2".
+GPT2_BATCH = 8
+
+SUMMED = (
+    "duration_ns fault_batches read_fault_batches write_fault_batches faulting_pages fault_service_ns htod_busy_ns"
+    " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions htod_transactions"
+    " dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
+).split()
+
+
+class MissingData(Exception):
+    """The results lack what a claim or a figure needs; the message says what."""
+
+
+def with_sums(rows):
+    """Transactions and bytes, whatever their cause."""
+    rows = rows.copy()
+    for direction in ("htod", "dtoh"):
+        count, size = transactions(rows, direction), moved_bytes(rows, direction)
+        rows[f"{direction}_transactions"], rows[f"{direction}_bytes"] = count, size
+    rows["transactions"] = rows["htod_transactions"] + rows["dtoh_transactions"]
+    rows["moved_bytes"] = rows["htod_bytes"] + rows["dtoh_bytes"]
+    return rows
+
+
+def with_shares(rows):
+    """Derived measures, from sums: shares and sizes per transfer."""
+    rows = rows.copy()
+    known = rows["read_fault_batches"] + rows["write_fault_batches"]
+    rows["read_share"] = rows["read_fault_batches"] / known
+    rows["write_share"] = rows["write_fault_batches"] / known
+    rows["imbalance"] = (rows["read_share"] - rows["write_share"]).abs()
+    rows["bytes_per_transaction"] = rows["moved_bytes"] / rows["transactions"]
+    rows["fault_time_share"] = rows["fault_service_ns"] / rows["duration_ns"]
+    return rows.replace([float("inf")], float("nan"))
+
+
+def one_value(rows, column, what):
+    values = list(dict.fromkeys(rows[column]))
+    if len(values) > 1:
+        raise ResultError(f"several {what} in one set of results: {', '.join(map(str, values))}; allowed: one")
+    return values[0]
+
+
+class Paper:
+    """The paper's sweep. `table(measure, mode)` is what claims and figures read."""
+
+    def __init__(self, frame):
+        frame = frame[(frame["status"] == "ok") & frame["layout name"].isin(list(MODES))]
+        batches = frame["program"].str.match(BATCH_NAME)
+        known = frame[frame["program"].isin(list(MODELS)) | batches]
+        if known.empty:
+            raise ResultError(
+                f"no results of the paper's models; allowed: {', '.join(MODELS)} under the layouts {', '.join(MODES)}"
+            )
+        self.system = one_value(known, "system", "systems")
+        self.policies = one_value(known, "policies", "combinations of policies")
+        self.whole = one_value(known, "whole", "sweeps")
+        self.rows = self._measure(known[~known["program"].str.match(BATCH_NAME)])
+        self.batches = self._measure_batches(known)
+
+    def _prepare(self, frame):
+        """One row per point and reading."""
+        runs = whole_runs(frame).set_index("point")
+        each = with_sums(iterations(frame))
+        summed = each.groupby("point", sort=False)[SUMMED].sum()
+        typical = with_sums(settled(frame)).set_index("point")[SUMMED + ["ideal_ns"]]
+        # Without reported ideal times of iterations: what their kernels take with everything resident.
+        typical["ideal_ns"] = typical["ideal_ns"].fillna(typical["kernel_compute_ns"])
+        summed["ideal_ns"] = runs["ideal_ns"].where(summed["duration_ns"] > 0)
+        readings = []
+        for name, values in ((SETTLED, typical), (ALL, summed)):
+            values = with_shares(values).assign(reading=name)
+            for column in ("program", "layout name", "capacity_bytes", "footprint_bytes", "length"):
+                values[column] = runs[column]
+            values["osf"] = runs["osf"].where(runs["limit"] != "none", NO_LIMIT)
+            values["mode"] = runs["layout name"].map(MODES)
+            readings.append(values.reset_index())
+        rows = pandas.concat(readings, ignore_index=True)
+        return rows.drop_duplicates(["program", "mode", "osf", "reading"], keep="last")
+
+    def _measure(self, frame):
+        if frame.empty:
+            return None
+        rows = self._prepare(frame)
+        key = ["program", "mode", "reading"]
+        for name, factor in (("slowdown", NO_LIMIT), ("slowdown_osf1", 1.0)):
+            base = rows[rows["osf"] == factor].set_index(key)["duration_ns"].rename("base_ns")
+            rows[name] = rows["duration_ns"] / rows.join(base, on=key)["base_ns"]
+        # A sweep without the unlimited runs: the same memory as the footprint needs is no oversubscription either.
+        rows["slowdown"] = rows["slowdown"].fillna(rows["slowdown_osf1"])
+        return rows
+
+    def _measure_batches(self, frame):
+        """One row per batch size of GPT-2 with the GPU's whole memory, with PCA; `live_bytes` is the peak of live
+        tensors where the sweep has the run without PCA too."""
+        frame = frame[frame["program"].str.match(BATCH_NAME) | (frame["program"] == "gpt2")]
+        frame = frame[frame["limit"] == "none"]
+        if not frame["program"].str.match(BATCH_NAME).any():
+            return None
+        rows = self._prepare(frame)
+        rows = rows[rows["reading"] == SETTLED].copy()
+        sizes = rows["program"].str.extract(BATCH_NAME)[0].astype(float)
+        rows["batch"] = sizes.fillna(GPT2_BATCH).astype(int)
+        live = rows[rows["mode"] == NO_PCA].set_index("batch")["footprint_bytes"]
+        rows = rows[rows["mode"] == PCA].sort_values("batch")
+        return rows.assign(live_bytes=rows["batch"].map(live))
+
+    def table(self, measure, mode, reading=SETTLED):
+        """Models (rows) by factors (columns, NO_LIMIT first) of one measure. Raises MissingData without any."""
+        if self.rows is None:
+            raise MissingData("no runs of the six models")
+        chosen = self.rows[(self.rows["mode"] == mode) & (self.rows["reading"] == reading)]
+        if chosen.empty:
+            raise MissingData(f"no runs {mode}")
+        table = chosen.pivot(index="program", columns="osf", values=measure)
+        return table.reindex([model for model in MODELS if model in table.index])
+
+    def oversubscribed(self, measure, mode, reading=SETTLED):
+        """The same for factors above 1."""
+        table = self.table(measure, mode, reading)
+        above = table[[factor for factor in table.columns if factor > 1]]
+        if above.shape[1] == 0:
+            raise MissingData("no runs with an oversubscription factor above 1")
+        return above
+
+    def unlimited(self, measure, mode, reading=SETTLED):
+        """Without oversubscription: with the GPU's whole memory, where not run at the factor 1. One value per model."""
+        table = self.table(measure, mode, reading)
+        for factor in (NO_LIMIT, 1.0):
+            if factor in table.columns:
+                return table[factor]
+        raise MissingData("no runs without oversubscription")
+
+    def missing(self):
+        """What the paper's grid has and these results lack, one text each."""
+        lacking = []
+        for mode in MODES.values():
+            for model, name in MODELS.items():
+                have = set()
+                if self.rows is not None:
+                    chosen = (self.rows["program"] == model) & (self.rows["mode"] == mode)
+                    have = set(self.rows[chosen]["osf"])
+                absent = [factor for factor in (NO_LIMIT, *FACTORS) if factor not in have]
+                if absent:
+                    texts = ["all" if len(absent) > len(FACTORS) else ", ".join(factor_text(one) for one in absent)]
+                    lacking.append(f"{name} {mode}: {texts[0]}")
+        return lacking
+
+
+def factor_text(factor):
+    return "no limit" if factor == NO_LIMIT else f"{factor:g}"
+
+
+def per_model(values, form):
+    """"AlexNet 1.2x, ..." from a value per model."""
+    known = {model: values[model] for model in MODELS if model in values and not pandas.isna(values[model])}
+    return ", ".join(f"{MODELS[model]} {form(value)}" for model, value in known.items())

@@ -1,0 +1,96 @@
+"""What the claims' rules are made of: verdicts, tolerances, trends, and the point where a curve bends."""
+
+import dataclasses
+
+import numpy
+
+HOLDS, IN_PART, FAILS, NO_DATA = "holds", "holds in part", "does not hold", "no data"
+
+# Numbers that the paper states exactly are met within this part of them.
+TOLERANCE = 0.25
+# A trend rises (or falls) where the rank correlation with the factor is at least (or at most minus) this.
+RANK = 0.8
+# Per model: a claim holds in part where at least this share of the models meets it.
+MOST = 2 / 3
+
+
+@dataclasses.dataclass
+class Outcome:
+    verdict: str
+    simulated: str  # the numbers, short
+    readings: list = dataclasses.field(default_factory=list)  # other readings of the claim, and details; one line each
+
+
+def within(value, target, tolerance=TOLERANCE):
+    return bool(abs(value - target) <= tolerance * target)
+
+
+def within_range(value, low, high, tolerance=TOLERANCE):
+    return bool(low * (1 - tolerance) <= value <= high * (1 + tolerance))
+
+
+def verdict_of(*parts):
+    """All hold, some hold, none."""
+    return HOLDS if all(parts) else IN_PART if any(parts) else FAILS
+
+
+def verdict_by_model(passed):
+    """`passed`: one truth per model, at least one."""
+    share = sum(map(bool, passed)) / len(passed)
+    return HOLDS if share == 1 else IN_PART if share >= MOST else FAILS
+
+
+def rank_correlation(values):
+    """Spearman's, of a series with its index; nan where it is constant or has fewer than three points."""
+    values = values.dropna()
+    if len(values) < 3 or values.nunique() < 2:
+        return float("nan")
+    ranks = values.rank()
+    places = ranks.index.to_series().rank()
+    return float(numpy.corrcoef(ranks, places)[0, 1])
+
+
+def correlation(first, second):
+    """Pearson's, of two series over their common index; nan where one is constant."""
+    both = first.index.intersection(second.index)
+    first, second = first[both].astype(float), second[both].astype(float)
+    known = first.notna() & second.notna()
+    if known.sum() < 3 or first[known].nunique() < 2 or second[known].nunique() < 2:
+        return float("nan")
+    return float(numpy.corrcoef(first[known], second[known])[0, 1])
+
+
+def slopes_around(curve, factor):
+    """(mean slope up to the factor, mean slope beyond it) of a curve over factors."""
+    curve = curve.dropna()
+    below, above = curve[curve.index <= factor], curve[curve.index >= factor]
+
+    def slope(part):
+        if len(part) < 2:
+            return float("nan")
+        return float((part.iloc[-1] - part.iloc[0]) / (part.index[-1] - part.index[0]))
+
+    return slope(below), slope(above)
+
+
+def knee(curve):
+    """The factor at which two straight lines, joined there, fit the curve best; None where it does not bend upwards."""
+    curve = curve.dropna().astype(float)
+    factors, values = curve.index.to_numpy(dtype=float), curve.to_numpy()
+    best = None
+    for place in range(1, len(factors) - 1):
+        bend = numpy.maximum(0, factors - factors[place])
+        matrix = numpy.column_stack([numpy.ones_like(factors), factors, bend])
+        solution = numpy.linalg.lstsq(matrix, values, rcond=None)[0]
+        error = float(((matrix @ solution - values) ** 2).sum())
+        if best is None or error < best[0] * (1 - 1e-9):
+            best = (error, float(factors[place]), float(solution[2]))
+    return best[1] if best and best[2] > 1e-9 else None
+
+
+def times(value):
+    return f"{value:.3g}x" if value < 1000 else f"{value:.0f}x"
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"

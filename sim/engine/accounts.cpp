@@ -1,0 +1,94 @@
+#include "sim/engine/accounts.h"
+
+#include <algorithm>
+
+#include "sim/driver/context.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+// Calls f(address, bytes) for the contiguous stretches of [offset, offset + bytes) of what was placed.
+template <class F>
+void for_each_run(const layout::Placement& placement, std::uint64_t offset, std::uint64_t bytes, F&& f) {
+  std::uint64_t at = placement.offset + offset;
+  const std::uint64_t end = std::min(at + bytes, std::uint64_t{placement.blocks.size()} * kBlockBytes);
+  while (at < end) {
+    std::size_t block = static_cast<std::size_t>(at / kBlockBytes);
+    const std::uint64_t address = placement.blocks[block].value * kBlockBytes + at % kBlockBytes;
+    const std::uint64_t first = at;
+    for (at = (block + 1) * kBlockBytes; at < end; at += kBlockBytes, ++block) {
+      if (placement.blocks[block + 1].value != placement.blocks[block].value + 1) break;
+    }
+    at = std::min(at, end);
+    f(address, at - first);
+  }
+}
+
+}  // namespace
+
+void Accounts::tell_allocation(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record,
+                               Nanoseconds at) {
+  const layout::Placement& placement = layout_.find(id);
+  if (!placement.managed) return;
+  runs_.clear();
+  for_each_run(placement, 0, placement.bytes, [&](std::uint64_t address, std::uint64_t bytes) {
+    runs_.push_back({address, bytes});
+  });
+  sink_->on(AllocationEvent{id, name, placement.bytes, tensor, placement.owns, runs_, record, at});
+}
+
+void Accounts::tell_drop(BlockIndex block, const PageMask& pages, Nanoseconds at) {
+  for (unsigned gpu = 0; gpu < space_.gpu_count(); ++gpu) {
+    const PageMask gone = space_.pages(block, gpu_processor(gpu)).resident & pages;
+    driver::tell_residency(*sink_, gpu, block, gone, ResidencyChange::kDropped, at);
+  }
+}
+
+void Accounts::tell_range(const trace::Range& range, std::uint64_t record) {
+  RangeEdge edge = RangeEdge::kPush;
+  switch (range.kind) {
+    case trace::RangeKind::kPush:
+      break;
+    case trace::RangeKind::kPop:
+      edge = RangeEdge::kPop;
+      break;
+    case trace::RangeKind::kIterationBegin:
+      edge = RangeEdge::kIterationBegin;
+      break;
+    case trace::RangeKind::kIterationEnd:
+      edge = RangeEdge::kIterationEnd;
+      break;
+  }
+  sink_->on(HostRangeEvent{edge, range.name, range.index, record});
+}
+
+void Accounts::tell_start(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
+                          Nanoseconds start) {
+  touches_.clear();
+  for (const trace::Touch& touch : kernel.touches) {
+    add_touch(kernel.accesses[touch.slot].object, touch.quantum, 1, touch.mode);
+  }
+  if (kernel.touches.empty()) {
+    for (const trace::ObjectAccess& access : kernel.accesses) {
+      for (const trace::Extent& extent : access.extents) {
+        add_touch(access.object, extent.first, extent.count, extent.mode);
+      }
+    }
+  }
+  sink_->on(WorkStartEvent{is_copy ? WorkKind::kCopy : WorkKind::kKernel, kernel.name, stream, kernel.device, record,
+                           start, touches_});
+}
+
+void Accounts::add_touch(trace::ObjectId id, std::uint64_t first_quantum, std::uint64_t quanta,
+                         trace::AccessMode mode) {
+  const layout::Placement& placement = layout_.find(id);
+  const std::uint64_t first = first_quantum * quantum_bytes_;
+  if (!placement.managed || first >= placement.bytes) return;
+  const std::uint64_t bytes = std::min(quanta * quantum_bytes_, placement.bytes - first);
+  for_each_run(placement, first, bytes, [&](std::uint64_t address, std::uint64_t length) {
+    touches_.push_back({id, address, length, mode != trace::AccessMode::kWrite, mode != trace::AccessMode::kRead});
+  });
+}
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,217 @@
+"""Results made up for the tests: small, whole, and such that every claim of the paper holds.
+
+`paper_points()` is the paper's sweep as a list of `Point`; a test changes what it wants to violate, then writes the
+points as JSON lines (`write_lines`) or as the database of a sweep (`write_database`).
+"""
+
+import json
+import os
+import re
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+GB = 10**9
+FACTORS = (None, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+MODELS = ("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper")
+PCA, NONE = "pytorch_caching", "none"
+BATCHES = (16, 32, 48, 64, 72, 80, 88, 96)
+
+
+def counter_names():
+    """The names of all counters, from the one table that defines them."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(root, "sim", "report", "counters.h"), encoding="utf-8") as file:
+        text = file.read()
+    table = text[text.index("void for_each_counter") :]
+    plain, gmmu = table[: table.index('"gmmu_"')], table[table.index('"gmmu_"') :]
+    find = re.compile(r"UVMSIM_COUNTER\((\w+)\);").findall
+    return find(plain) + ["gmmu_" + name for name in find(gmmu)]
+
+
+COUNTERS = counter_names()
+
+
+class Point:
+    """One run. `counters` are those of one settled iteration; the first iteration and the whole run follow."""
+
+    def __init__(self, program, layout="none", osf=None, duration_ns=1000000, iterations=10, **counters):
+        self.program, self.layout, self.osf = program, layout, osf
+        self.duration_ns, self.iterations = duration_ns, iterations
+        self.counters = {name: 0 for name in COUNTERS}
+        self.counters["kernel_compute_ns"] = duration_ns
+        self.counters.update(counters)
+        self.first_counters = {}  # what differs in the first iteration
+        self.footprint_bytes = 10 * GB
+        self.memory_bytes = 80 * GB
+        self.ideal_ns = None
+        self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
+        self.system = "a100-pcie-80g"
+        self.error = None
+
+    @property
+    def capacity_bytes(self):
+        return self.memory_bytes if self.osf is None else int(self.footprint_bytes / self.osf)
+
+    def each(self):
+        """(duration, counters) of every iteration."""
+        first = {**self.counters, **self.first_counters}
+        return [(self.duration_ns, first if index == 0 else self.counters) for index in range(self.iterations)]
+
+    def total(self):
+        if not self.iterations:
+            return self.duration_ns, self.counters
+        parts = self.each()
+        return sum(part[0] for part in parts), {name: sum(part[1][name] for part in parts) for name in COUNTERS}
+
+    def ideal(self):
+        return self.ideal_ns if self.ideal_ns is not None else self.total()[1]["kernel_compute_ns"]
+
+
+def result_of(point):
+    total_ns, counters = point.total()
+    iterations = [
+        {
+            "index": index,
+            "begin_ns": index * duration,
+            "end_ns": (index + 1) * duration,
+            "duration_ns": duration,
+            "counters": values,
+        }
+        for index, (duration, values) in enumerate(point.each())
+    ]
+    thousandths = None if point.osf is None else round(1000 * point.osf)
+    return {
+        "schema": "uvmsim.result/1",
+        "trace": {"file": point.program + ".uvmt", "sha256": point.program.encode().hex().ljust(64, "0")},
+        "layout": point.layout,
+        "limit": {"by": "none" if point.osf is None else "osf", "osf_thousandths": thousandths},
+        "seed": 1,
+        "include_host_gaps": True,
+        "policies": {
+            "prefetch": {"name": point.prefetch, "parameters": point.prefetch_parameters},
+            "evict": {"name": point.evict, "parameters": {}},
+        },
+        "footprint_bytes": point.footprint_bytes,
+        "capacity_bytes": point.capacity_bytes,
+        "osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),
+        "total_ns": total_ns,
+        "ideal_ns": point.ideal(),
+        "unlimited": None,
+        "counters": counters,
+        "iterations": iterations,
+        "settled": iterations[-1] if iterations else None,
+        "system": {"name": point.system},
+    }
+
+
+def write_lines(points, path):
+    with open(path, "w", encoding="utf-8") as file:
+        for point in points:
+            file.write(json.dumps(result_of(point)) + "\n")
+    return path
+
+
+def create(connection, table, rows):
+    columns = ", ".join(f'"{name}"' for name in rows[0])
+    connection.execute(f"CREATE TABLE {table} ({columns})")
+    marks = ", ".join("?" * len(rows[0]))
+    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [tuple(row.values()) for row in rows])
+
+
+def point_row(position, point, ids):
+    total_ns, counters = point.total()
+    thousandths = None if point.osf is None else round(1000 * point.osf)
+    return {
+        "position": position,
+        "id": ids[point],
+        "trace": point.program + ".uvmt",
+        "trace_sha256": point.program.encode().hex().ljust(64, "0"),
+        "trace_partial": 0,
+        "program": "python3 train.py",
+        "recorded_gpu": "NVIDIA H200",
+        "system": point.system,
+        "system_sha256": "0" * 64,
+        "settings": "[]",
+        "layout": point.layout,
+        "limit_by": "none" if point.osf is None else "osf",
+        "osf_thousandths": thousandths,
+        "limit_capacity_bytes": None,
+        "limit_footprint_bytes": None,
+        "prefetch": point.prefetch,
+        "prefetch_parameters": json.dumps(point.prefetch_parameters),
+        "evict": point.evict,
+        "evict_parameters": "{}",
+        "plugins": "[]",
+        "seed": 1,
+        "include_host_gaps": 1,
+        "iterations_asked": point.iterations,
+        "time_scale_millionths": None,
+        "footprint_bytes": point.footprint_bytes,
+        "capacity_bytes": point.capacity_bytes,
+        "effective_osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),
+        "records": 1,
+        "iterations": point.iterations,
+        "total_ns": total_ns,
+        "ideal_ns": point.ideal(),
+        "slowdown_ideal_thousandths": 1000,
+        "settled_ns": point.duration_ns,
+        "unlimited_id": next(
+            (
+                key
+                for other, key in ids.items()
+                if point.osf is not None
+                and other.osf is None
+                and (other.program, other.layout, other.prefetch, other.evict, other.prefetch_parameters)
+                == (point.program, point.layout, point.prefetch, point.evict, point.prefetch_parameters)
+            ),
+            None,
+        ),
+        "slowdown_thousandths": None,
+        **counters,
+    }
+
+
+def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
+    """The database of a sweep. Points with an `error` are failed ones; `planned` makes it incomplete."""
+    finished = [point for point in points if point.error is None]
+    failed = [point for point in points if point.error is not None]
+    planned = len(points) if planned is None else planned
+    ids = {point: f"{number:064x}" for number, point in enumerate(finished, start=1)}
+    sweep = {
+        "schema": schema,
+        "uvmsim_version": "0.1.0",
+        "model_version": "0",
+        "spec": "{}",
+        "spec_sha256": "0" * 64,
+        "planned": planned,
+        "finished": len(finished),
+        "failed": len(failed),
+        "complete": int(len(finished) == planned),
+    }
+    iterations, settled = [], []
+    for point in finished:
+        for index, (duration, counters) in enumerate(point.each()):
+            begin, end = index * duration, (index + 1) * duration
+            row = {"id": ids[point], "iteration": index, "begin_ns": begin, "end_ns": end, "duration_ns": duration}
+            iterations.append({**row, **counters})
+        if point.iterations:
+            row = {"id": ids[point], "first_iteration": 1, "last_iteration": point.iterations - 1, "iterations": 9}
+            times = {"duration_ns": point.duration_ns, "shortest_ns": point.duration_ns, "longest_ns": point.duration_ns}
+            settled.append({**row, **times, **point.counters})
+    errors = [
+        {"position": number, "id": "f" * 64, "label": point.program, "error": point.error}
+        for number, point in enumerate(failed)
+    ]
+    connection = sqlite3.connect(path)
+    create(connection, "sweep", [sweep])
+    create(connection, "points", [point_row(place, point, ids) for place, point in enumerate(finished, start=1)])
+    create(connection, "iterations", iterations or [{"id": None, "iteration": None, "duration_ns": None}])
+    create(connection, "settled", settled or [{"id": None, "duration_ns": None}])
+    create(connection, "failures", errors or [{"position": None, "id": None, "label": None, "error": None}])
+    for table in ("iterations", "settled", "failures"):
+        connection.execute(f"DELETE FROM {table} WHERE id IS NULL")
+    connection.commit()
+    connection.close()
+    return path
