@@ -55,6 +55,12 @@ void read_list(const Json& value, const Place& place, std::vector<Value>& out, R
 // The digits as the file has them, for the readers of option values.
 std::string number_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
+// Before they are made.
+void check_combinations(std::uint64_t count, const Place& place) {
+  constexpr std::uint64_t kMost = 100'000;
+  if (count > kMost) throw_input_error("{}: {} combinations; allowed: at most {}", place.text(), count, kMost);
+}
+
 // --- paths -----------------------------------------------------------------------------------------------------------
 
 std::string absolute(const std::string& path, const Place& place) {
@@ -107,14 +113,12 @@ void read_settings_of(const Json& object, const Place& place, std::vector<std::v
   for (const auto& [key, value] : object.items()) {
     std::vector<std::string> values;
     read_list(value, place / key, values, setting_text);
+    check_combinations(combinations.size() * values.size(), place);
     std::vector<std::vector<std::string>> longer;
     for (const auto& combination : combinations) {
       for (const std::string& text : values) {
         longer.push_back(combination);
         longer.back().push_back(key + "=" + text);
-        if (longer.size() > kLargestSweep) {
-          throw_input_error("{}: more than {} combinations", place.text(), kLargestSweep);
-        }
       }
     }
     combinations = std::move(longer);
@@ -186,14 +190,12 @@ void read_policy(const Json& value, const Place& place, std::vector<PolicyChoice
     for (const auto& [name, values] : member.items()) {
       std::vector<std::string> texts;
       read_list(values, where / name, texts, parameter_text);
+      check_combinations(choices.size() * texts.size(), where);
       std::vector<PolicyChoice> longer;
       for (const PolicyChoice& choice : choices) {
         for (const std::string& text : texts) {
           longer.push_back(choice);
           longer.back().parameters.emplace_back(name, text);
-          if (longer.size() > kLargestSweep) {
-            throw_input_error("{}: more than {} combinations", where.text(), kLargestSweep);
-          }
         }
       }
       choices = std::move(longer);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -30,10 +31,9 @@ std::string path_of(const std::string& folder, const char* name) { return (fs::p
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text) throw_input_error("cannot read {}", path);
-  return text.str();
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw_input_error("cannot read {}", path);
+  return text;
 }
 
 json parsed(const std::string& text, const std::string& where) {
