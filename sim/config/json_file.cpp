@@ -18,9 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kLargestFile = std::size_t{4} << 20;
-
-std::string read_text(const std::string& name) {
+std::string read_text(const std::string& name, std::size_t largest) {
   std::error_code ignored;
   if (std::filesystem::is_directory(name, ignored)) {
     throw_input_error("{}: is a directory, not a JSON file", name);
@@ -29,13 +27,18 @@ std::string read_text(const std::string& name) {
   if (!file) {
     throw_input_error("{}: cannot be opened: {}", name, std::generic_category().message(errno));
   }
-  std::string text(kLargestFile + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  std::string text;
+  char chunk[1 << 16];
+  while (text.size() <= largest) {
+    const std::size_t got = std::fread(chunk, 1, sizeof chunk, file.get());
+    if (got == 0) break;
+    text.append(chunk, got);
+  }
   if (std::ferror(file.get()) != 0) {
     throw_input_error("{}: cannot be read: {}", name, std::generic_category().message(errno));
   }
-  if (text.size() > kLargestFile) {
-    throw_input_error("{}: is larger than {} MiB", name, kLargestFile >> 20);
+  if (text.size() > largest) {
+    throw_input_error("{}: is larger than {} MiB", name, largest >> 20);
   }
   return text;
 }
@@ -103,9 +106,9 @@ std::string without_exception_id(const std::string& message) {
 
 }  // namespace
 
-ordered_json read_json_file(const std::filesystem::path& path) {
+ordered_json read_json_file(const std::filesystem::path& path, std::size_t largest_bytes) {
   const std::string name = path.string();
-  const std::string text = read_text(name);
+  const std::string text = read_text(name, largest_bytes);
   DuplicateKeys duplicates(name);
   try {
     return ordered_json::parse(text, [&](int, ordered_json::parse_event_t event, ordered_json& parsed) {

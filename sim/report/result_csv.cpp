@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/common/version.h"
+#include "sim/report/csv_field.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {
@@ -55,16 +56,6 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
   return row;
 }
 
-std::string quoted(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-  std::string text = "\"";
-  for (const char c : field) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 }  // namespace
 
 std::vector<ResultRow> result_rows(const RunRecord& record) {
@@ -84,7 +75,7 @@ std::string result_csv_rows(const RunRecord& record) {
   std::string text;
   for (const ResultRow& row : result_rows(record)) {
     std::vector<std::string> fields;
-    for (const auto& [column, value] : row) fields.push_back(quoted(value));
+    for (const auto& [column, value] : row) fields.push_back(csv_field(value));
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;

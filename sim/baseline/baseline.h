@@ -1,0 +1,45 @@
+// A baseline: runs, and what was found when they were last looked at. README.md describes the file.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/compare/run_view.h"
+#include "sim/compare/tolerance.h"
+#include "sim/sweep/point.h"
+
+namespace uvmsim::baseline {
+
+inline constexpr const char* kBaselineSchema = "uvmsim.baseline/1";
+
+struct BaselinePoint {
+  std::string name;          // unique within the baseline
+  sweep::Point point;        // paths as the file has them: relative to its folder
+  std::string trace_sha256;  // of the trace that `expected` was found with
+  compare::Metrics expected;
+  compare::Tolerances tolerances;  // of this point; before those of the baseline
+};
+
+struct Baseline {
+  std::string description;  // one line, may be empty
+  compare::Tolerances tolerances;
+  std::vector<BaselinePoint> points;
+
+  compare::Tolerance tolerance(const BaselinePoint& point, std::string_view metric) const;
+};
+
+// Throws InputError that names the file, the JSON pointer of the key and what is allowed: not JSON, unknown or missing
+// key, wrong type, no tolerance, a tolerance that no metric has, two points of one name, no point.
+Baseline read_baseline(const std::string& path);
+
+// The file, ending in a newline: two-space JSON, keys in a fixed order, inputs that have their default left out. What
+// read_baseline() read and baseline_text() wrote reads the same again.
+std::string baseline_text(const Baseline& baseline);
+
+// The point with paths that work from the current folder, and the reverse. What a name finds in a search path (systems)
+// stays as it is.
+sweep::Point from_folder_of(const std::string& baseline_path, sweep::Point point);
+sweep::Point to_folder_of(const std::string& baseline_path, sweep::Point point);
+
+}  // namespace uvmsim::baseline

@@ -1,0 +1,53 @@
+// Files for results that a command writes at its end: opened before the work starts.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+
+namespace uvmsim::cli {
+
+// A file, or standard output for "-", or nothing.
+class ResultOutput {
+ public:
+  // Throws InputError when the file cannot be written.
+  explicit ResultOutput(const std::optional<std::string>& path) : to_stdout_(path == "-") {
+    if (path && !to_stdout_) file_.emplace(*path);
+  }
+  // All of it at once; the file is in place afterwards.
+  void write(const std::string& content) {
+    if (to_stdout_) fmt::print("{}", content);
+    if (!file_) return;
+    file_->write(content);
+    file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+  bool to_stdout_;
+};
+
+using NamedOutputs = std::vector<std::pair<const char*, std::optional<std::string>>>;
+
+// Throws InputError when two options name the same file or both standard output.
+inline void check_outputs(const NamedOutputs& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      const auto& [first, path] = outputs[i];
+      const auto& [second, other] = outputs[j];
+      if (!path || path != other) continue;
+      if (*path == "-") {
+        throw_input_error("{} and {} cannot both go to standard output; give one of them a file", first, second);
+      }
+      throw_input_error("{} and {} both name {}; give two files", first, second, *path);
+    }
+  }
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,64 @@
+// What changed between two sets of runs.
+//
+// Runs belong together when everything that determined them is the same. Where all runs of a share one thing and all
+// runs of b another (the evict policy, a cost, the trace), and it is the only such thing, that one is compared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/compare/run_view.h"
+#include "sim/compare/tolerance.h"
+
+namespace uvmsim::compare {
+
+struct CompareOptions {
+  std::vector<std::string> across;   // keys of RunView::identity that may differ, with all that belong to them
+  std::vector<std::string> metrics;  // names or patterns; empty: all
+  Tolerances tolerances;
+};
+
+// One thing in which all runs of a are alike, all runs of b are alike, and a and b differ.
+struct Across {
+  std::string key;   // "evict"
+  std::string a, b;  // "lrm", "lru:window=4"; "several" where runs of one side differ (asked for by the user)
+};
+
+struct MetricChange {
+  std::string name;
+  std::optional<std::uint64_t> a, b;  // nothing where a run has no such metric
+};
+
+struct ComparedPair {
+  const RunView* a;
+  const RunView* b;
+  std::vector<MetricChange> changes;  // those beyond their tolerance, in the order of the metrics
+};
+
+// Points into the runs compared.
+struct Comparison {
+  std::vector<Across> across;
+  std::vector<ComparedPair> pairs;  // in the order of a
+  std::vector<const RunView*> only_a, only_b;
+  // When nothing matches: several things of which each would have to be in `across`.
+  std::vector<Across> hindrances;
+
+  std::size_t changed_pairs() const;
+  bool differs() const { return changed_pairs() != 0 || !only_a.empty() || !only_b.empty(); }
+};
+
+// Throws InputError for a key or a metric that no run has, and when several runs of one side belong to the same run of
+// the other. `name_a` and `name_b` name the sides in messages.
+Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b, const CompareOptions& options);
+
+// The keys of `identity` in which some of the runs differ. Of two runs with different policies, the parameters of these
+// do not count: "prefetch" covers "prefetch.threshold".
+std::vector<std::string> varying_keys(const std::vector<const RunView*>& runs);
+
+// The metrics to show first: time, faults, bytes and transactions by direction, evictions.
+bool is_main_metric(std::string_view name);
+
+}  // namespace uvmsim::compare

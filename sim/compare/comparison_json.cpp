@@ -1,0 +1,119 @@
+#include "sim/compare/comparison_json.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "sim/compare/change.h"
+#include "sim/report/csv_field.h"
+
+namespace uvmsim::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a row of the CSV tells of its run, besides the parameters of policies.
+constexpr std::array<std::string_view, 8> kColumns = {"trace",          "system",   "layout", "osf",
+                                                      "capacity_bytes", "prefetch", "evict",  "seed"};
+
+Json texts_json(const NamedTexts& texts) {
+  Json out = Json::object();
+  for (const auto& [key, text] : texts) out[key] = text;
+  return out;
+}
+
+// Without the numbers of the system: more than a hundred, and in the results.
+Json run_json(const RunView& run) {
+  NamedTexts identity = run.identity;
+  std::erase_if(identity, [](const auto& one) { return one.first.starts_with("system."); });
+  return {{"origin", run.origin},
+          {"trace_file", run.trace_name},
+          {"identity", texts_json(identity)},
+          {"made_by", texts_json(run.provenance)}};
+}
+
+Json across_json(const std::vector<Across>& across) {
+  Json out = Json::array();
+  for (const Across& one : across) out.push_back({{"key", one.key}, {"a", one.a}, {"b", one.b}});
+  return out;
+}
+
+Json value_json(const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json change_json(const MetricChange& change) {
+  Json out = {{"metric", change.name}, {"a", value_json(change.a)}, {"b", value_json(change.b)}};
+  const auto percent =
+      change.a && change.b ? change_percent_thousandths(*change.a, *change.b) : std::optional<std::int64_t>();
+  out["change_percent_thousandths"] = percent ? Json(*percent) : Json(nullptr);
+  return out;
+}
+
+Json side_json(const RunSet& set, const std::vector<const RunView*>& only) {
+  Json out = {{"name", set.name}, {"runs", set.runs.size()}, {"missing", set.missing}, {"only_here", Json::array()}};
+  for (const RunView* run : only) out["only_here"].push_back(run_json(*run));
+  return out;
+}
+
+// A policy with its parameters, in one field.
+std::string field_of(const RunView& run, std::string_view key) {
+  if (find_text(run.identity, key) == nullptr) return "";
+  return full_text(run, key, [](std::string_view) { return true; });
+}
+
+// The fields that tell which run a row is of; where the two sides differ, "lrm -> lru".
+std::string run_fields(const RunView* a, const RunView* b) {
+  std::vector<std::string> fields;
+  for (const std::string_view key : kColumns) {
+    const std::string of_a = a != nullptr ? field_of(*a, key) : field_of(*b, key);
+    const std::string of_b = b != nullptr ? field_of(*b, key) : of_a;
+    fields.push_back(report::csv_field(of_a == of_b ? of_a : of_a + " -> " + of_b));
+  }
+  return fmt::format("{}", fmt::join(fields, ","));
+}
+
+std::string decimal_percent(const MetricChange& change) {
+  if (!change.a || !change.b) return "";
+  const auto percent = change_percent_thousandths(*change.a, *change.b);
+  if (!percent) return "";
+  const std::uint64_t magnitude = static_cast<std::uint64_t>(*percent < 0 ? -*percent : *percent);
+  return fmt::format("{}{}.{:03}", *percent < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
+}
+
+std::string value_field(const std::optional<std::uint64_t>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison, const RunSet& a, const RunSet& b) {
+  Json out;
+  out["schema"] = "uvmsim.comparison/1";
+  out["across"] = across_json(comparison.across);
+  out["a"] = side_json(a, comparison.only_a);
+  out["b"] = side_json(b, comparison.only_b);
+  out["compared"] = comparison.pairs.size();
+  out["changed"] = Json::array();
+  for (const ComparedPair& pair : comparison.pairs) {
+    if (pair.changes.empty()) continue;
+    Json changes = Json::array();
+    for (const MetricChange& change : pair.changes) changes.push_back(change_json(change));
+    out["changed"].push_back({{"a", run_json(*pair.a)}, {"b", run_json(*pair.b)}, {"metrics", std::move(changes)}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string comparison_csv(const Comparison& comparison) {
+  std::string text = fmt::format("{},side,metric,a,b,change_percent\n", fmt::join(kColumns, ","));
+  for (const ComparedPair& pair : comparison.pairs) {
+    for (const MetricChange& change : pair.changes) {
+      text += fmt::format("{},both,{},{},{},{}\n", run_fields(pair.a, pair.b), report::csv_field(change.name),
+                          value_field(change.a), value_field(change.b), decimal_percent(change));
+    }
+  }
+  for (const RunView* run : comparison.only_a) text += run_fields(run, nullptr) + ",a,,,,\n";
+  for (const RunView* run : comparison.only_b) text += run_fields(nullptr, run) + ",b,,,,\n";
+  return text;
+}
+
+}  // namespace uvmsim::compare
