@@ -4,7 +4,8 @@
     python3 -m analysis.euromlsys25 results/euromlsys25
 
 Writes into RESULTS/paper, or into FOLDER of --output: claims.txt (with the rules and other readings of each claim),
-claims.csv, claims.md, and fig1 to fig9 as PNG and PDF.
+claims.csv, claims.md, and fig1 to fig9 as PNG and PDF. What kernels touch (Fig. 5, E13) is read from profiles of the
+models, RESULTS/profiles/MODEL.profile; see kernels.py.
 """
 
 import os
@@ -23,15 +24,17 @@ def main(arguments=None):
     parser = parser_of("euromlsys25", __doc__)
     add_results(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write there instead of into RESULTS/paper")
+    parser.add_argument("--profiles", metavar="FOLDER", help="profiles for Fig. 5 and E13, default RESULTS/profiles")
     parser.add_argument("--dpi", type=int, metavar="N", help="resolution of the PNG files, default 200")
     parser.add_argument("--no-figures", action="store_true", help="only the table")
     given = parser.parse_args(arguments)
     first = given.results[0]
-    output = given.output or os.path.join(first if os.path.isdir(first) else os.path.dirname(first), "paper")
+    folder = first if os.path.isdir(first) else os.path.dirname(first)
+    output = given.output or os.path.join(folder, "paper")
 
     def work():
         paper = Paper(load(given.results, given.partial))
-        kernels = load_kernels(given.results)
+        kernels = load_kernels(given.profiles or os.path.join(folder, "profiles"))
         judged = judge_all(paper, kernels)
         print(text_table(judged))
         print()

@@ -50,10 +50,10 @@ def out_of_memory(paper, _):
     rows = paper.batches
     if rows is None:
         raise MissingData("no batch sweep of GPT-2 (programs gpt2_b16, gpt2_b32, ... with the GPU's whole memory)")
-    capacity = rows["capacity_bytes"].iloc[0]
 
     def limits(sizes):
-        fits, fails = rows["batch"][sizes <= capacity], rows["batch"][sizes > capacity]
+        fit = sizes <= rows["capacity_bytes"]
+        fits, fails = rows["batch"][fit], rows["batch"][~fit]
         return (fits.max() if len(fits) else 0), (fails.min() if len(fails) else None)
 
     def text(pair):
@@ -65,7 +65,7 @@ def out_of_memory(paper, _):
     largest, first_failing = live or reserved
     good = first_failing is not None and 80 * (1 - TOLERANCE) <= largest and 80 < first_failing <= 80 * (1 + TOLERANCE)
     exact = first_failing is not None and largest <= 80 < first_failing
-    readings = [f"by what the allocator reserves: {text(reserved)}; GPU memory {capacity / 1e9:.1f} GB"]
+    readings = [f"by what the allocator reserves: {text(reserved)}; GPU memory {rows['capacity_bytes'].min() / 1e9:.1f} GB"]
     if live:
         readings.append(f"by live tensors: {text(live)}")
     readings.append("under UVM all batch sizes finish: " + ", ".join(map(str, rows["batch"])))

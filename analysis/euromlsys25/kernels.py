@@ -1,5 +1,39 @@
-"""Working sets of kernels (Fig. 5, E13)."""
+"""Working sets of kernels (Fig. 5, E13), from profiles: RESULTS/profiles/MODEL.profile of any run of five iterations.
+
+    uvmsim run workloads/gpt2.uvmt --system a100-pcie-80g --layout pytorch_caching --iterations 5 \\
+      --profile results/euromlsys25/profiles/gpt2.profile
+"""
+
+import os
+
+import pandas
+
+from analysis.errors import ResultError
+from analysis.euromlsys25.paper import MODELS
+from analysis.profiles import Profile
+
+ITERATIONS = 5
+ENDING = ".profile"
 
 
-def load_kernels(paths):
-    return None
+def load_kernels(folder):
+    """One row per kernel of the first iterations: `program`, `iteration`, `touched_bytes`, `footprint_bytes`; None
+    where the folder has no profiles."""
+    parts = []
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in names:
+        if not name.endswith(ENDING):
+            continue
+        with Profile(os.path.join(folder, name)) as profile:
+            if profile.program not in MODELS:
+                raise ResultError(f"{profile.path}: a profile of {profile.program}; allowed: {', '.join(MODELS)}")
+            rows = profile.query(
+                "SELECT iteration, working_set_bytes AS touched_bytes FROM operations"
+                " WHERE kind = 'kernel' AND iteration < ? ORDER BY operation",
+                [ITERATIONS],
+            )
+            parts.append(rows.assign(program=profile.program, footprint_bytes=profile.result["footprint_bytes"]))
+    if not parts:
+        return None
+    rows = pandas.concat(parts, ignore_index=True)
+    return rows.assign(order=rows["program"].map(list(MODELS).index)).sort_values("order", kind="stable")

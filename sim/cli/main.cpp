@@ -11,6 +11,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
+    Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"policies", "the prefetch and eviction policies and their parameters", policies_command},

@@ -1,6 +1,7 @@
 #include "sim/cli/run_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 
@@ -10,10 +11,14 @@
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
 #include "sim/report/run_record.h"
-#include "sim/sweep/run_point.h"
+#include "sim/sweep/run_points.h"
+#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 namespace {
+
+// Several runs replay the trace from memory up to this size.
+constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
 
 // What all runs of one command share; no limit.
 sweep::Point shared_point(const RunArguments& run) {
@@ -38,7 +43,12 @@ sweep::Point shared_point(const RunArguments& run) {
 class Runner {
  public:
   explicit Runner(const RunArguments& run)
-      : run_(run), shared_(shared_point(run)), trace_(resolver_.trace(shared_)), progress_(run.verbose), outputs_(run) {
+      : run_(run),
+        resolver_(kLargestKeptTrace),
+        shared_(shared_point(run)),
+        trace_(resolver_.trace(shared_)),
+        progress_(run.verbose),
+        outputs_(run) {
     resolver_.resolve(shared_);  // finds what is wrong before the trace is read
   }
 
@@ -57,22 +67,17 @@ class Runner {
 
   void run_all() {
     const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
-    std::optional<report::UnlimitedRun> unlimited;
-    if (!limited || run_.unlimited_run) {
-      report::RunRecord record = run(shared_, limited ? nullptr : outputs_.timeline());
-      if (limited) {
-        const IterationResult* settled = report::settled_iteration(record.result);
-        unlimited = report::UnlimitedRun{record.result.total,
-                                         settled != nullptr ? settled->end - settled->begin : Nanoseconds{},
-                                         record.result.counters.evictions};
-      } else {
-        records_of_runs_.push_back(std::move(record));
-      }
-    }
-    for (const sweep::Point& point : limited_points()) {
-      records_of_runs_.push_back(run(point, outputs_.timeline()));
-      records_of_runs_.back().unlimited = unlimited;
-    }
+    const bool unlimited_run = !limited || run_.unlimited_run;
+    std::vector<sweep::Point> points = limited_points();
+    if (unlimited_run) points.insert(points.begin(), shared_);
+    records_of_runs_ = run(points, limited);
+    if (!limited || !unlimited_run) return;
+    const RunResult& without = records_of_runs_.front().result;
+    const IterationResult* settled = report::settled_iteration(without);
+    const report::UnlimitedRun unlimited{
+        without.total, settled != nullptr ? settled->end - settled->begin : Nanoseconds{}, without.counters.evictions};
+    records_of_runs_.erase(records_of_runs_.begin());
+    for (report::RunRecord& record : records_of_runs_) record.unlimited = unlimited;
   }
 
   void write_and_print() {
@@ -103,11 +108,19 @@ class Runner {
     };
   }
 
-  report::RunRecord run(const sweep::Point& point, EventSink* events) {
-    progress_.begin(sweep::limit_text(point), trace_.records());
-    report::RunRecord record = sweep::run_point(resolver_.resolve(point), trace_, events, reporter());
+  // At the same time. A timeline is drawn of a run with a limit, if there is one.
+  std::vector<report::RunRecord> run(const std::vector<sweep::Point>& points, bool limited) {
+    std::vector<std::string> names;
+    std::vector<sweep::PointToRun> runs;
+    for (const sweep::Point& point : points) {
+      names.push_back(sweep::limit_text(point));
+      const bool drawn = !limited || point.osf_thousandths != 0 || point.capacity_bytes != 0;
+      runs.push_back({resolver_.resolve(point), drawn ? outputs_.timeline() : nullptr});
+    }
+    progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * points.size());
+    std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, sweep::available_cpus(), reporter());
     progress_.end();
-    return record;
+    return records;
   }
 
   const RunArguments& run_;

@@ -66,6 +66,11 @@ TraceInput& Resolver::trace(const Point& point) {
   return traces_.try_emplace(key, point.trace, point.partial, largest_kept_bytes_).first->second;
 }
 
+void Resolver::keep_only_trace_of(const Point& point) {
+  const std::pair key(point.trace, point.partial);
+  std::erase_if(traces_, [&](const auto& entry) { return entry.first != key; });
+}
+
 const Resolver::System& Resolver::system(const Point& point) {
   const std::pair key(point.system, point.settings);
   const auto known = systems_.find(key);
@@ -81,7 +86,10 @@ const Resolver::System& Resolver::system(const Point& point) {
 const report::InputFile& Resolver::plugin(const std::string& path) {
   const auto known = plugins_.find(path);
   if (known != plugins_.end()) return known->second;
-  policy::load_plugin(policy::default_registry(), path);
+  // The registry is the process's: another resolver may have loaded it.
+  const auto entries = policy::default_registry().list();
+  const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == path; };
+  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(policy::default_registry(), path);
   return plugins_.emplace(path, report::describe_input(path)).first->second;
 }
 
@@ -127,7 +135,8 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"iterations", point.iterations},
       {"time_scale", time_scale_json(options.time_scale)},
   };
-  resolved.determinants = determinants.dump();
+  resolved.determinants =
+      determinants.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
   resolved.id = sha256(resolved.determinants);
   return resolved;
 }

@@ -34,6 +34,8 @@ class Resolver {
 
   // The trace of a point, opened at the first call.
   TraceInput& trace(const Point& point);
+  // Frees all other traces.
+  void keep_only_trace_of(const Point& point);
 
  private:
   struct System {

@@ -1,4 +1,4 @@
-#include "sim/cli/values.h"
+#include "sim/sweep/values.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "sim/config/quantity.h"
 #include "sim/policy/name_suggestion.h"
 
-namespace uvmsim::cli {
+namespace uvmsim::sweep {
 namespace {
 
 constexpr std::uint64_t kMaximumOsfThousandths = 1'000'000'000;
@@ -146,4 +146,4 @@ std::string parse_choice(const std::string& option, const std::string& text, con
   return text;
 }
 
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::sweep

@@ -1,0 +1,88 @@
+"""Reads profiles: the SQLite files of `uvmsim run --profile` (sim/report/PROFILE.md says what their tables hold)."""
+
+import json
+import sqlite3
+
+import pandas
+
+from analysis.errors import ResultError
+from analysis.frame import program_name
+from analysis.sweeps import is_database
+
+SCHEMA = "uvmsim.profile/1"
+# Counted per operation, per layer and per allocation alike.
+HTOD = "htod_fault_bytes htod_prefetch_bytes htod_user_bytes htod_counter_bytes".split()
+DTOH = "dtoh_fault_bytes dtoh_prefetch_bytes dtoh_user_bytes dtoh_evict_bytes".split()
+FAULTS = ["read_faulting_pages", "write_faulting_pages"]
+
+
+class Profile:
+    """One profile. `query` gives a DataFrame; `result` is the run's result as `--json` writes it."""
+
+    def __init__(self, path):
+        self.path = path
+        if not is_database(path):
+            try:
+                with open(path, "rb"):
+                    pass
+            except OSError as error:
+                raise ResultError(f"cannot read {path}: {error.strerror}") from error
+            raise ResultError(f"{path}: not an SQLite file; allowed: a profile of `uvmsim run --profile`")
+        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        row = self.query("SELECT * FROM run").iloc[:1]
+        schema = row["schema"].iloc[0] if len(row) and "schema" in row else None
+        if schema != SCHEMA:
+            self.close()
+            raise ResultError(f"{path}: schema {schema!r}; allowed: {SCHEMA!r}")
+        self.result = json.loads(row["result"].iloc[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.connection.close()
+
+    def query(self, text, parameters=()):
+        try:
+            return pandas.read_sql_query(text, self.connection, params=parameters)
+        except (sqlite3.Error, pandas.errors.DatabaseError) as error:
+            self.close()
+            reason = str(error).splitlines()[-1]
+            raise ResultError(f"{self.path}: not a profile of uvmsim: {reason}") from error
+
+    @property
+    def program(self):
+        return program_name(self.result["trace"]["file"])
+
+    def title(self):
+        limit = self.result["limit"]["by"]
+        factor = "no limit" if limit == "none" else f"factor {self.result['osf_thousandths'] / 1000:.3g}"
+        return f"{self.program}, {self.result['system'].get('name')}, layout {self.result['layout']}, {factor}"
+
+    def iterations(self):
+        return [int(value) for value in self.query(
+            "SELECT DISTINCT iteration FROM operations WHERE iteration IS NOT NULL ORDER BY iteration"
+        )["iteration"]]
+
+    def chosen_iterations(self, choice):
+        """The iterations that a choice names: "last", "all", or a number. None: everything, marked or not."""
+        known = self.iterations()
+        if choice == "all" or not known:
+            return None
+        if choice == "last":
+            return [known[-1]]
+        if not choice.isdigit() or int(choice) not in known:
+            raise ResultError(f"--iteration: no iteration '{choice}'; allowed: last, all, {known[0]} to {known[-1]}")
+        return [int(choice)]
+
+
+def with_traffic(frame):
+    """Columns `faulting_pages`, `to_gpu_bytes` and `to_host_bytes` from the sums by cause."""
+    frame = frame.copy()
+    frame["faulting_pages"] = frame[FAULTS].sum(axis=1)
+    frame["to_gpu_bytes"] = frame[HTOD].sum(axis=1)
+    frame["to_host_bytes"] = frame[DTOH].sum(axis=1)
+    return frame

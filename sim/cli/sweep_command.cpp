@@ -1,0 +1,242 @@
+#include "sim/cli/sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+#include <string_view>
+
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/sweep_display.h"
+#include "sim/cli/values.h"
+#include "sim/common/error.h"
+#include "sim/sweep/collect.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/run_sweep.h"
+#include "sim/sweep/spec.h"
+#include "sim/sweep/sweep_status.h"
+#include "sim/sweep/worker_pool.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+using Arguments = std::vector<std::string>;
+
+constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
+
+constexpr const char* kUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
+uvmsim sweep plan SPEC.json -o DIR
+uvmsim sweep run DIR [--jobs N] [--shard I/N]
+uvmsim sweep status DIR
+uvmsim sweep collect DIR [--partial]
+
+Runs a grid of points: every combination of the traces, systems, layouts, factors and policies of a sweep file, on all
+cores. The first form plans, runs and collects.
+
+Examples:
+  uvmsim sweep configs/sweeps/euromlsys25.json -o paper
+      the paper's sweep; results in paper/results.sqlite and paper/results.csv
+  uvmsim sweep configs/sweeps/euromlsys25.json -o paper
+      once more: only what is missing is computed, so after Ctrl-C, or with more factors in the file, it goes on
+  uvmsim sweep plan s.json -o DIR && uvmsim sweep run DIR --shard 1/4
+      on each of four machines another quarter; then `uvmsim sweep collect DIR`
+
+A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md explains them):
+  {"traces": ["workloads/*_h200.uvmt"], "systems": "h200-sxm-pcie5", "osf": ["none", 1, 1.5, 2],
+   "prefetch": ["none", {"name": "tree", "parameters": {"threshold": [51, 75]}}]}
+
+Options:
+  -o [ --output ] DIR   the sweep's folder
+  --jobs N              processes that compute, default one per core
+  --shard I/N           of N shares of the points, the I-th
+  --partial             collect what is finished, into results.partial.sqlite and results.partial.csv
+  --schema              print the JSON schema of sweep files
+  -h [ --help ]         print this text
+
+Exit code: 0 when every point (of the shard) is finished, 1 when some failed or are missing, 2 for an error in the input.
+)";
+
+po::value_semantic* text() { return po::value<std::string>(); }
+
+// Positional argument 1 of a verb.
+std::string argument_of(const po::variables_map& values, const char* verb, const char* what) {
+  const Arguments found = positional_arguments(values);
+  if (found.empty()) throw_input_error("sweep {}: no {} given; `uvmsim sweep --help` shows examples", verb, what);
+  return found.front();
+}
+
+std::string output_of(const po::variables_map& values, const char* verb) {
+  const auto folder = text_of(values, "output");
+  if (!folder) throw_input_error("sweep {}: option --output (-o DIR) is missing", verb);
+  return *folder;
+}
+
+std::size_t jobs_of(const po::variables_map& values) {
+  const auto given = text_of(values, "jobs");
+  if (!given) return sweep::available_cpus();
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t jobs = parse_unsigned("--jobs", *given);
+  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", *given, kMost);
+  return jobs;
+}
+
+sweep::Shard shard_of(const po::variables_map& values) {
+  const auto given = text_of(values, "shard");
+  if (!given) return {};
+  const std::size_t slash = given->find('/');
+  const auto wrong = [&] {
+    throw_input_error("--shard: '{}' is no share; allowed: I/N with I from 1 to N, such as 1/4", *given);
+  };
+  if (slash == std::string::npos) wrong();
+  sweep::Shard shard;
+  try {
+    shard = {parse_unsigned("", given->substr(0, slash)), parse_unsigned("", given->substr(slash + 1))};
+  } catch (const InputError&) {
+    wrong();
+  }
+  if (shard.index == 0 || shard.index > shard.count) wrong();
+  return shard;
+}
+
+sweep::Plan make_and_write_plan(const std::string& spec, const std::string& folder) {
+  sweep::Plan plan = sweep::make_plan(spec);
+  sweep::write_plan(plan, folder);
+  fmt::print("{}: {} points\n", folder, plan.points.size());
+  return plan;
+}
+
+void print_failures(const sweep::SweepStatus& status) {
+  for (const sweep::FailedPoint& failed : status.failed) {
+    fmt::print("failed: {}: {} (point {}, {})\n", failed.label, failed.error, failed.position, failed.id.substr(0, 12));
+  }
+}
+
+int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, std::size_t jobs) {
+  const InterruptGuard guard;
+  SweepDisplay display;
+  sweep::SweepProgress last;
+  sweep::SweepRun run;
+  run.shard = shard;
+  run.jobs = jobs;
+  run.progress = [&](const sweep::SweepProgress& progress) {
+    last = progress;
+    throw_if_interrupted();
+    display.update(progress);
+  };
+  run.failed = [&](const std::string& label, const std::string& error) { display.failed(label, error); };
+  try {
+    last = sweep::run_sweep(plan, folder, run);
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "\nuvmsim: interrupted, {} of {} points are finished; `uvmsim sweep run {}` goes on\n",
+               last.finished, last.points, folder);
+    return kInterrupted;
+  }
+  fmt::print("{}: {} of {} points finished, {} failed\n", folder, last.finished, last.points, last.failed);
+  return last.failed == 0 ? kFine : kFailed;
+}
+
+int collect_plan(const sweep::Plan& plan, const std::string& folder, bool partial) {
+  const sweep::Collected collected = sweep::collect(plan, folder, partial);
+  const sweep::SweepStatus& status = collected.status;
+  if (!collected.written) {
+    print_failures(status);
+    fmt::print(stderr,
+               "uvmsim: {}: {} of {} points finished, {} failed, {} missing: nothing collected; `uvmsim sweep run {}` "
+               "computes the rest, --partial collects what there is\n",
+               folder, status.finished, status.planned, status.failed.size(), status.missing(), folder);
+    return kFailed;
+  }
+  fmt::print("{}\n{}\n", collected.database, collected.csv);
+  if (!status.complete()) fmt::print("partial: {} of {} points\n", status.finished, status.planned);
+  return kFine;
+}
+
+po::options_description with_help() {
+  po::options_description options;
+  options.add_options()("help,h", po::bool_switch());
+  return options;
+}
+
+int plan_verb(const Arguments& arguments) {
+  po::options_description options = with_help();
+  options.add_options()("output,o", text());
+  const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
+  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  const std::string spec = argument_of(values, "plan", "sweep file");
+  make_and_write_plan(spec, output_of(values, "plan"));
+  return kFine;
+}
+
+int run_verb(const Arguments& arguments) {
+  po::options_description options = with_help();
+  options.add_options()("jobs", text())("shard", text());
+  const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
+  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  const std::string folder = argument_of(values, "run", "folder");
+  const std::size_t jobs = jobs_of(values);
+  const sweep::Shard shard = shard_of(values);
+  return run_plan(sweep::read_plan(folder), folder, shard, jobs);
+}
+
+int status_verb(const Arguments& arguments) {
+  const auto values = parse_options("uvmsim sweep status", arguments, with_help(), 1);
+  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  const std::string folder = argument_of(values, "status", "folder");
+  const sweep::SweepStatus status = sweep::sweep_status(sweep::read_plan(folder), folder);
+  fmt::print("planned   {}\nfinished  {}\nfailed    {}\nmissing   {}\n", status.planned, status.finished,
+             status.failed.size(), status.missing());
+  print_failures(status);
+  return status.complete() ? kFine : kFailed;
+}
+
+int collect_verb(const Arguments& arguments) {
+  po::options_description options = with_help();
+  options.add_options()("partial", po::bool_switch());
+  const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
+  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  const std::string folder = argument_of(values, "collect", "folder");
+  return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
+}
+
+int whole_sweep(const Arguments& arguments) {
+  po::options_description options = with_help();
+  options.add_options()("output,o", text())("jobs", text())("schema", po::bool_switch());
+  const auto values = parse_options("uvmsim sweep", arguments, options, 1);
+  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  if (values["schema"].as<bool>()) return fmt::print("{}", sweep::spec_schema()), kFine;
+  if (positional_arguments(values).empty()) {
+    throw_input_error("sweep: no sweep file given; `uvmsim sweep --help` shows examples");
+  }
+  const std::string spec = positional_arguments(values).front();
+  std::error_code ignored;
+  if (!std::filesystem::exists(spec, ignored)) {
+    throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect", spec);
+  }
+  const std::string folder = output_of(values, spec.c_str());
+  const std::size_t jobs = jobs_of(values);
+  const sweep::Plan plan = make_and_write_plan(spec, folder);
+  const int code = run_plan(plan, folder, {}, jobs);
+  return code == kFine ? collect_plan(plan, folder, false) : code;
+}
+
+struct Verb {
+  std::string_view name;
+  int (*run)(const Arguments& arguments);
+};
+constexpr std::array kVerbs = {Verb{"plan", plan_verb}, Verb{"run", run_verb}, Verb{"status", status_verb},
+                               Verb{"collect", collect_verb}};
+
+}  // namespace
+
+int sweep_command(const std::vector<std::string>& arguments) {
+  for (const Verb& verb : kVerbs) {
+    if (!arguments.empty() && verb.name == arguments.front()) return verb.run({arguments.begin() + 1, arguments.end()});
+  }
+  return whole_sweep(arguments);
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,60 @@
+#include "sim/cli/sweep_display.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace uvmsim::cli {
+namespace {
+
+constexpr std::uint64_t kBarWidth = 30;
+constexpr std::chrono::milliseconds kRedrawInterval{100};
+constexpr std::chrono::seconds kLineInterval{10};
+
+}  // namespace
+
+SweepDisplay::SweepDisplay() : terminal_(::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+
+SweepDisplay::~SweepDisplay() { erase(); }
+
+void SweepDisplay::update(const sweep::SweepProgress& progress) {
+  const auto now = Clock::now();
+  if (now - last_ < (terminal_ ? Clock::duration(kRedrawInterval) : Clock::duration(kLineInterval))) return;
+  last_ = now;
+  const std::string failures = progress.failed == 0 ? "" : fmt::format(", {} failed", progress.failed);
+  if (terminal_) {
+    const std::uint64_t filled = progress.done_thousandths * kBarWidth / 1000;
+    fmt::print(stderr, "\r\x1b[K[{:-<{}}] {} of {} points{}{}", std::string(filled, '#'), kBarWidth, progress.finished,
+               progress.points, failures, time_left(progress));
+    std::fflush(stderr);
+    drawn_ = true;
+  } else {
+    fmt::print(stderr, "uvmsim: {} of {} points{}{}\n", progress.finished, progress.points, failures,
+               time_left(progress));
+  }
+}
+
+void SweepDisplay::failed(const std::string& label, const std::string& error) {
+  erase();
+  fmt::print(stderr, "uvmsim: failed: {}: {}\n", label, error);
+}
+
+// By the share of the expected work that is done; nothing until that is known.
+std::string SweepDisplay::time_left(const sweep::SweepProgress& progress) const {
+  if (progress.done_thousandths == 0) return "";
+  const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count();
+  const auto left = elapsed * static_cast<std::int64_t>(1000 - progress.done_thousandths) /
+                    static_cast<std::int64_t>(progress.done_thousandths) / 1000;
+  if (left >= 3600) return fmt::format(", about {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
+  return fmt::format(", about {}:{:02} left", left / 60, left % 60);
+}
+
+void SweepDisplay::erase() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,59 @@
+// The keys of a sweep file: one table that reads, names and documents them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/sweep/point.h"
+
+namespace uvmsim::sweep {
+
+// How much memory: at most one is not 0; both 0: no limit.
+struct Limit {
+  std::uint64_t osf_thousandths = 0;
+  std::uint64_t capacity_bytes = 0;
+};
+
+// The values of one grid; every combination of them is a point.
+struct Axes {
+  std::vector<std::string> traces, layouts{"recorded"}, systems;
+  std::vector<std::vector<std::string>> settings{{}};  // alternatives
+  std::vector<Limit> osf, capacities;                  // both empty: no limit
+  std::vector<std::uint64_t> footprints{0};
+  std::vector<PolicyChoice> prefetch{{"tree", {}}}, evict{{"lrm", {}}};
+  std::vector<std::string> plugins;  // all of them in every point
+  std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
+  std::vector<bool> host_gaps{true};
+  std::string recorded_on;
+  bool partial = false;
+};
+
+// Where a value stands, for messages, and what its paths are relative to.
+struct Place {
+  std::string file;     // as the user named it
+  std::string pointer;  // "/grids/0/osf/1"
+  std::filesystem::path folder;
+
+  Place operator/(const std::string& key) const { return {file, pointer + "/" + key, folder}; }
+  std::string text() const { return file + ": " + (pointer.empty() ? "/" : pointer); }
+};
+
+struct AxisKey {
+  std::string_view name;
+  std::string_view doc;
+  void (*read)(const nlohmann::ordered_json& value, const Place& place, Axes& axes);
+  nlohmann::ordered_json (*schema)();
+};
+
+// In the order in which they are documented.
+const std::vector<AxisKey>& axis_keys();
+
+// Every combination, in order; the limit varies fastest. Throws InputError when there are more than kLargestSweep.
+void append_points(const Axes& axes, const Place& place, std::vector<Point>& points);
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,167 @@
+#include "sim/sweep/collect.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/sweep/database.h"
+#include "sim/sweep/point_files.h"
+#include "sim/sweep/result_table.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "uvmsim.sweep/1";
+
+const std::vector<Column> kSweepColumns = {
+    {"schema", true},   {"uvmsim_version", true}, {"model_version", true}, {"spec", true},      {"spec_sha256", true},
+    {"planned", false}, {"finished", false},      {"failed", false},       {"complete", false},
+};
+const std::vector<Column> kSystemColumns = {{"sha256", true}, {"name", true}, {"json", true}};
+const std::vector<Column> kFailureColumns = {{"position", false}, {"id", true}, {"label", true}, {"error", true}};
+
+// RFC 4180.
+std::string csv_field(const Cell& cell) {
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *number);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return "";
+  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
+  std::string quoted = "\"";
+  for (const char c : *text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string csv_line(const Row& row) {
+  std::vector<std::string> fields;
+  for (const Cell& cell : row) fields.push_back(csv_field(cell));
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+class Collector {
+ public:
+  Collector(const Plan& plan, const std::string& folder, const SweepStatus& status)
+      : plan_(plan), files_(folder), status_(status) {
+    for (const PlannedPoint& planned : plan.points) planned_by_id_[planned.id] = &planned;
+  }
+
+  void write(const std::string& database_path, const std::string& csv_path) {
+    Database database(database_path);
+    AtomicFile csv(csv_path);
+    begin(database, csv);
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const PlannedPoint& planned = plan_.points[i];
+      const auto result = result_of(planned.id);
+      if (!result) continue;
+      try {
+        add(planned, i + 1, *result, database, csv);
+      } catch (const Json::exception& error) {
+        throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", planned.id, error.what());
+      }
+    }
+    for (const FailedPoint& failed : status_.failed) {
+      database.insert("failures", {static_cast<std::int64_t>(failed.position), failed.id, failed.label, failed.error});
+    }
+    database.close();
+    csv.commit();
+  }
+
+ private:
+  void begin(Database& database, AtomicFile& csv) const {
+    database.create_table("sweep", kSweepColumns, "");
+    database.create_table("points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)");
+    database.create_table("iterations", iteration_columns(), "PRIMARY KEY (id, iteration)");
+    database.create_table("settled", settled_columns(), "PRIMARY KEY (id)");
+    database.create_table("failures", kFailureColumns, "PRIMARY KEY (position)");
+    database.create_table("systems", kSystemColumns, "PRIMARY KEY (sha256)");
+    const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+    database.insert("sweep", {kSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
+                              number(status_.planned), number(status_.finished), number(status_.failed.size()),
+                              std::int64_t{status_.complete()}});
+    std::vector<std::string> names;
+    for (const Column& column : csv_columns()) names.push_back(column.name);
+    // A partial one has a column more, which says so in every row.
+    csv.write(fmt::format("{}{}\n", fmt::join(names, ","), status_.complete() ? "" : ",partial_sweep"));
+  }
+
+  void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Database& database,
+           AtomicFile& csv) {
+    const auto unlimited = unlimited_of(planned);
+    database.insert("points", point_row(planned, position, result, unlimited));
+    for (const Row& row : iteration_rows(planned, result)) database.insert("iterations", row);
+    if (const auto row = settled_row(planned, result)) database.insert("settled", *row);
+    for (Row row : csv_rows(planned, position, result, unlimited)) {
+      if (!status_.complete()) row.emplace_back(std::int64_t{1});
+      csv.write(csv_line(row));
+    }
+    const Json& system = result.at("system");
+    const std::string hash = Json::parse(planned.determinants).at("system").at("sha256").get<std::string>();
+    if (systems_.insert(hash).second) {
+      database.insert("systems", {hash, system.at("name").get<std::string>(), system.dump()});
+    }
+  }
+
+  // Nothing when it is not finished.
+  std::optional<Json> result_of(const std::string& id) const {
+    const auto text = files_.result(id);
+    if (!text) return std::nullopt;
+    try {
+      return Json::parse(*text);
+    } catch (const Json::exception& error) {
+      throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", id, error.what());
+    }
+  }
+
+  std::optional<Unlimited> unlimited_of(const PlannedPoint& planned) {
+    const std::string id = unlimited_id(planned);
+    const auto known = unlimited_.find(id);
+    if (known != unlimited_.end()) return known->second;
+    std::optional<Unlimited> unlimited;
+    if (planned_by_id_.count(id) != 0) {
+      if (const auto result = result_of(id)) unlimited = Unlimited{id, settled_ns(*result)};
+    }
+    return unlimited_.emplace(id, unlimited).first->second;
+  }
+
+  const Plan& plan_;
+  PointFiles files_;
+  const SweepStatus& status_;
+  std::map<std::string, const PlannedPoint*> planned_by_id_;
+  std::map<std::string, std::optional<Unlimited>> unlimited_;
+  std::set<std::string> systems_;
+};
+
+}  // namespace
+
+Collected collect(const Plan& plan, const std::string& folder, bool allow_partial) {
+  const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
+  Collected collected{sweep_status(plan, folder), false, {}, {}};
+  const bool complete = collected.status.complete();
+  if (!complete && !allow_partial) return collected;
+  const auto& names = complete ? kWholeResults : kPartialResults;
+  collected.database = path(names[0]);
+  collected.csv = path(names[1]);
+  Collector(plan, folder, collected.status).write(collected.database, collected.csv);
+  collected.written = true;
+  std::error_code ignored;
+  if (complete) {
+    for (const char* name : kPartialResults) fs::remove(path(name), ignored);
+  }
+  return collected;
+}
+
+}  // namespace uvmsim::sweep

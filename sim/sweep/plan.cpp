@@ -1,0 +1,155 @@
+#include "sim/sweep/plan.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <unordered_set>
+
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/common/version.h"
+#include "sim/sweep/model_version.h"
+#include "sim/sweep/resolve.h"
+#include "sim/sweep/spec.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kSchema = "uvmsim.sweep/1";
+constexpr const char* kHeaderFile = "sweep.json";
+constexpr const char* kPointsFile = "points.jsonl";
+
+std::string path_of(const std::string& folder, const char* name) { return (fs::path(folder) / name).string(); }
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw_input_error("cannot read {}", path);
+  return text;
+}
+
+json parsed(const std::string& text, const std::string& where) {
+  json value = json::parse(text, nullptr, false);
+  if (!value.is_object()) throw_input_error("{}: is no JSON object; plan the sweep again", where);
+  return value;
+}
+
+std::string text_at(const json& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    throw_input_error("{}: /{}: is missing or no text; plan the sweep again", where, key);
+  }
+  return found->get<std::string>();
+}
+
+PlannedPoint read_point(const std::string& line, const std::string& where) {
+  const json object = parsed(line, where);
+  PlannedPoint planned;
+  planned.id = text_at(object, "id", where);
+  if (!object.contains("determinants") || !object.contains("point")) {
+    throw_input_error("{}: has no determinants or no point; plan the sweep again", where);
+  }
+  planned.determinants = object["determinants"].dump();
+  if (sha256(planned.determinants) != planned.id) {
+    throw_input_error("{}: the id is not that of the determinants; plan the sweep again", where);
+  }
+  planned.point = point_from_json(object["point"], where + ": /point");
+  return planned;
+}
+
+}  // namespace
+
+Plan make_plan(const std::string& spec_path) {
+  const Spec spec = read_spec(spec_path);
+  Plan plan;
+  plan.spec = spec.json;
+  plan.uvmsim_version = version();
+  plan.model_version = model_version();
+  Resolver resolver;
+  std::unordered_set<std::string> known;
+  for (const Point& point : spec.points) {
+    try {
+      ResolvedPoint resolved = resolver.resolve(point);
+      if (known.insert(resolved.id).second) {
+        plan.points.push_back({point, std::move(resolved.determinants), std::move(resolved.id)});
+      }
+    } catch (const InputError& error) {
+      throw_input_error("{}: {}", spec_path, error.what());
+    }
+  }
+  return plan;
+}
+
+void write_plan(const Plan& plan, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(fs::path(folder) / "points", error);
+  if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
+  std::string lines;
+  for (const PlannedPoint& planned : plan.points) {
+    // By hand: the determinants are text whose bytes are hashed.
+    lines += R"({"determinants":)" + planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
+             to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace) + "}\n";
+  }
+  const json header = {{"schema", kSchema},
+                       {"uvmsim_version", plan.uvmsim_version},
+                       {"model_version", plan.model_version},
+                       {"points", plan.points.size()},
+                       {"points_sha256", sha256(lines)},
+                       {"spec", json::parse(plan.spec)}};
+  std::error_code ignored;
+  const auto header_path = path_of(folder, kHeaderFile);
+  const bool same = fs::exists(header_path, ignored) && read_text(header_path) == header.dump() + "\n";
+  if (!same) {
+    for (const char* name : kWholeResults) fs::remove(path_of(folder, name), ignored);
+    for (const char* name : kPartialResults) fs::remove(path_of(folder, name), ignored);
+  }
+  // The header last: until it is there, the two files do not fit and nobody takes half a plan for one.
+  write_file(path_of(folder, kPointsFile), lines);
+  write_file(header_path, header.dump() + "\n");
+}
+
+Plan read_plan(const std::string& folder) {
+  const std::string header_path = path_of(folder, kHeaderFile), points_path = path_of(folder, kPointsFile);
+  std::error_code ignored;
+  if (!fs::is_regular_file(header_path, ignored)) {
+    throw_input_error("{}: holds no sweep ({} is missing); `uvmsim sweep plan SPEC -o {}` makes one", folder,
+                      kHeaderFile, folder);
+  }
+  const json header = parsed(read_text(header_path), header_path);
+  if (text_at(header, "schema", header_path) != kSchema) {
+    throw_input_error("{}: /schema: is not {}; plan the sweep again", header_path, kSchema);
+  }
+  Plan plan;
+  plan.uvmsim_version = text_at(header, "uvmsim_version", header_path);
+  plan.model_version = text_at(header, "model_version", header_path);
+  plan.spec = header.value("spec", json()).dump();
+  const std::string lines = read_text(points_path);
+  if (sha256(lines) != text_at(header, "points_sha256", header_path)) {
+    throw_input_error("{}: is not the one that {} was written with; plan the sweep again", points_path, kHeaderFile);
+  }
+  std::istringstream stream(lines);
+  std::set<std::string> known;
+  for (std::string line; std::getline(stream, line);) {
+    const std::string where = points_path + ": line " + std::to_string(plan.points.size() + 1);
+    plan.points.push_back(read_point(line, where));
+    if (!known.insert(plan.points.back().id).second) throw_input_error("{}: the point is there twice", where);
+  }
+  return plan;
+}
+
+void check_versions(const Plan& plan, const std::string& folder) {
+  if (plan.model_version == model_version() && plan.uvmsim_version == version()) return;
+  throw_input_error("{}: was planned by uvmsim {} with model {}, this is uvmsim {} with model {}; plan the sweep again",
+                    folder, plan.uvmsim_version, plan.model_version.substr(0, 12), version(),
+                    std::string_view(model_version()).substr(0, 12));
+}
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,53 @@
+// A planned sweep: its folder holds what is to be computed, by whom, and what is done.
+//
+//   DIR/sweep.json           the sweep file, the versions that planned it, how many points and their SHA-256
+//   DIR/points.jsonl         one point per line, in plan order: {"determinants": ..., "id": ..., "point": ...}
+//   DIR/points/ID.json       a finished point (point_files.h)
+//   DIR/points/ID.error.json a failed one
+//   DIR/results.sqlite, .csv all of them together (collect.h); DIR/results.partial.* when some are missing
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/sweep/point.h"
+
+namespace uvmsim::sweep {
+
+struct PlannedPoint {
+  Point point;
+  std::string determinants;  // canonical JSON
+  std::string id;            // its SHA-256
+};
+
+struct Plan {
+  std::string spec;  // the sweep file's content, JSON on one line
+  std::string uvmsim_version, model_version;
+  std::vector<PlannedPoint> points;  // ids are unique
+};
+
+// Resolves every point of a sweep file. Points that are equal are there once, where they came first. Throws InputError,
+// beginning with the file's name.
+Plan make_plan(const std::string& spec_path);
+
+inline constexpr const char* kWholeResults[] = {"results.sqlite", "results.csv"};
+inline constexpr const char* kPartialResults[] = {"results.partial.sqlite", "results.partial.csv"};
+
+// Makes the folder; replaces the plan that is there, and touches no finished point. What was collected for another plan
+// is removed, so that nobody takes it for this one's. Throws InputError.
+void write_plan(const Plan& plan, const std::string& folder);
+
+// Checks everything, as the folder may hold anything. Throws InputError naming the file and the line.
+Plan read_plan(const std::string& folder);
+
+// Throws InputError when the plan was made by another version of the model than this one: its ids would not be ours.
+void check_versions(const Plan& plan, const std::string& folder);
+
+// Every `count`-th point from the `index`-th, from 1.
+struct Shard {
+  std::uint64_t index = 1, count = 1;
+  bool holds(std::uint64_t position) const { return position % count == index - 1; }
+};
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,80 @@
+#include "sim/sweep/point_files.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "sim/common/atomic_file.h"
+#include "sim/common/sha256.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kHashDigits = 64;
+
+// Nothing when there is no such file.
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+}  // namespace
+
+PointFiles::PointFiles(const std::string& folder) : folder_(std::filesystem::path(folder) / "points") {}
+
+std::string PointFiles::result_path(const std::string& id) const { return (folder_ / (id + ".json")).string(); }
+std::string PointFiles::error_path(const std::string& id) const { return (folder_ / (id + ".error.json")).string(); }
+
+std::optional<std::string> PointFiles::result(const std::string& id) const {
+  const auto text = read_text(result_path(id));
+  if (!text) return std::nullopt;
+  // Compared byte by byte: nothing of a file that is not ours gets as far as a JSON parser.
+  const std::string before = fmt::format(R"({{"id":"{}","sha256":")", id);
+  constexpr std::string_view kBetween = R"(","result":)", kAfter = "}\n";
+  const std::size_t begin = before.size() + kHashDigits + kBetween.size();
+  if (text->size() < begin + kAfter.size() || !text->starts_with(before) || !text->ends_with(kAfter) ||
+      text->compare(before.size() + kHashDigits, kBetween.size(), kBetween) != 0) {
+    return std::nullopt;
+  }
+  std::string result = text->substr(begin, text->size() - begin - kAfter.size());
+  if (text->compare(before.size(), kHashDigits, sha256(result)) != 0) return std::nullopt;
+  return result;
+}
+
+std::optional<std::string> PointFiles::error(const std::string& id) const {
+  const auto text = read_text(error_path(id));
+  if (!text) return std::nullopt;
+  const json object = json::parse(*text, nullptr, false);
+  if (!object.is_object() || object.value("id", json()) != id || !object.value("error", json()).is_string()) {
+    return "unknown: its error file is damaged";
+  }
+  return object["error"].get<std::string>();
+}
+
+void PointFiles::write_result(const std::string& id, const std::string& result_line) const {
+  const std::string_view result = std::string_view(result_line).substr(0, result_line.find('\n'));
+  write_file(result_path(id),
+             fmt::format("{{\"id\":\"{}\",\"sha256\":\"{}\",\"result\":{}}}\n", id, sha256(result), result));
+  std::error_code ignored;
+  std::filesystem::remove(error_path(id), ignored);
+}
+
+void PointFiles::write_error(const std::string& id, const std::string& label, const std::string& message) const {
+  const json object = {{"id", id}, {"point", label}, {"error", message}};
+  write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void PointFiles::remove_leftovers(const std::string& id, long pid) const {
+  std::error_code ignored;
+  for (const std::string& path : {result_path(id), error_path(id)}) {
+    std::filesystem::remove(fmt::format("{}.tmp-{}-0", path, pid), ignored);
+  }
+}
+
+}  // namespace uvmsim::sweep

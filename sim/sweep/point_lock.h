@@ -1,0 +1,27 @@
+// Who computes a point at the moment: several `sweep run` may share a folder, also over a network.
+//
+// A lock of one byte of DIR/points/.lock, at an offset made from the point's id. The system frees it when its process
+// ends, however that happens. Where files cannot be locked, every process simply computes for itself.
+#pragma once
+
+#include <string>
+
+namespace uvmsim::sweep {
+
+class PointLocks {
+ public:
+  // Opens the file; each process needs its own object.
+  explicit PointLocks(const std::string& folder);
+  ~PointLocks();
+  PointLocks(const PointLocks&) = delete;
+  PointLocks& operator=(const PointLocks&) = delete;
+
+  // False when another process has it and `wait` is false.
+  bool lock(const std::string& id, bool wait);
+  void unlock(const std::string& id);
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace uvmsim::sweep

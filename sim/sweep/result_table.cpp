@@ -1,0 +1,295 @@
+#include "sim/sweep/result_table.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/common/sha256.h"
+#include "sim/report/counters.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+// Keys in the order of the file: that of a policy's parameters is its own.
+using json = nlohmann::ordered_json;
+
+constexpr Counters kNames;  // only its names matter
+
+Column number(std::string name) { return {std::move(name), false}; }
+Column text(std::string name) { return {std::move(name), true}; }
+
+std::vector<Column> with_counters(std::vector<Column> columns) {
+  for_each_counter(kNames, [&](const char* name, std::uint64_t) { columns.push_back(number(name)); });
+  return columns;
+}
+
+// Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
+Cell cell(const json& value) {
+  if (value.is_null()) return {};
+  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return value.dump();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  return value.dump();
+}
+Cell cell(std::uint64_t value) { return cell(json(value)); }
+Cell null_if_zero(std::uint64_t value) { return value == 0 ? Cell{} : cell(value); }
+
+void append_counters(const json& counters, Row& row) {
+  for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
+}
+
+const json& policy(const json& result, const char* slot) { return result.at("policies").at(slot); }
+
+// "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
+std::string parameters_text(const json& parameters) {
+  std::string out;
+  for (const auto& [key, value] : parameters.items()) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value.get<std::string>());
+  }
+  return out;
+}
+
+std::string policy_with_parameters(const json& result, const char* slot) {
+  const json& used = policy(result, slot);
+  const std::string parameters = parameters_text(used.at("parameters"));
+  return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
+}
+
+std::string limit_by(const Point& point) {
+  return point.capacity_bytes != 0 ? "capacity" : point.osf_thousandths != 0 ? "osf" : "none";
+}
+
+Cell slowdown(const json& result, const std::optional<Unlimited>& unlimited) {
+  if (!unlimited || unlimited->settled_ns == 0) return {};
+  return cell(report::ratio_thousandths(settled_ns(result), unlimited->settled_ns));
+}
+
+}  // namespace
+
+std::string unlimited_id(const PlannedPoint& planned) {
+  nlohmann::json determinants = nlohmann::json::parse(planned.determinants);  // sorted keys, as its id wants
+  determinants["limit"] = nullptr;
+  determinants["footprint_bytes"] = nullptr;
+  return sha256(determinants.dump());
+}
+
+std::uint64_t settled_ns(const json& result) {
+  const json& settled = result.at("settled");
+  return settled.is_null() ? result.at("total_ns").get<std::uint64_t>()
+                           : settled.at("duration_ns").get<std::uint64_t>();
+}
+
+const std::vector<Column>& point_columns() {
+  static const std::vector<Column> columns = with_counters({
+      number("position"),
+      text("id"),
+      text("trace"),
+      text("trace_sha256"),
+      number("trace_partial"),
+      text("program"),
+      text("recorded_gpu"),
+      text("system"),
+      text("system_sha256"),
+      text("settings"),
+      text("layout"),
+      text("layout_parameters"),
+      text("limit_by"),
+      number("osf_thousandths"),
+      number("limit_capacity_bytes"),
+      number("limit_footprint_bytes"),
+      text("prefetch"),
+      text("prefetch_parameters"),
+      text("evict"),
+      text("evict_parameters"),
+      text("plugins"),
+      number("seed"),
+      number("include_host_gaps"),
+      number("iterations_asked"),
+      number("time_scale_millionths"),
+      number("footprint_bytes"),
+      number("capacity_bytes"),
+      number("effective_osf_thousandths"),
+      number("records"),
+      number("iterations"),
+      number("total_ns"),
+      number("ideal_ns"),
+      number("slowdown_ideal_thousandths"),
+      number("settled_ns"),
+      text("unlimited_id"),
+      number("slowdown_thousandths"),
+  });
+  return columns;
+}
+
+Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& result,
+              const std::optional<Unlimited>& unlimited) {
+  const Point& point = planned.point;
+  const json determinants = json::parse(planned.determinants);
+  const json& trace = result.at("trace");
+  json plugins = json::array();
+  for (const json& plugin : result.at("plugins")) plugins.push_back(plugin.at("file"));
+  Row row = {
+      cell(position),
+      planned.id,
+      cell(trace.at("file")),
+      cell(trace.at("sha256")),
+      cell(trace.at("partial")),
+      cell(trace.at("program")),
+      cell(trace.at("gpu")),
+      cell(result.at("system").at("name")),
+      cell(determinants.at("system").at("sha256")),
+      json(point.settings).dump(),
+      cell(result.at("layout")),
+      result.at("layout_parameters").dump(),
+      limit_by(point),
+      null_if_zero(point.osf_thousandths),
+      null_if_zero(point.capacity_bytes),
+      null_if_zero(point.footprint_bytes),
+      cell(policy(result, "prefetch").at("name")),
+      policy(result, "prefetch").at("parameters").dump(),
+      cell(policy(result, "evict").at("name")),
+      policy(result, "evict").at("parameters").dump(),
+      plugins.dump(),
+      cell(point.seed),
+      cell(result.at("include_host_gaps")),
+      null_if_zero(point.iterations),
+      null_if_zero(point.time_scale_millionths),
+      cell(result.at("footprint_bytes")),
+      cell(result.at("capacity_bytes")),
+      cell(result.at("osf_thousandths")),
+      cell(trace.at("records")),
+      cell(std::uint64_t{result.at("iterations").size()}),
+      cell(result.at("total_ns")),
+      cell(result.at("ideal_ns")),
+      cell(result.at("slowdown_thousandths")),
+      cell(settled_ns(result)),
+      unlimited ? Cell{unlimited->id} : Cell{},
+      slowdown(result, unlimited),
+  };
+  append_counters(result.at("counters"), row);
+  return row;
+}
+
+const std::vector<Column>& iteration_columns() {
+  static const std::vector<Column> columns =
+      with_counters({text("id"), number("iteration"), number("begin_ns"), number("end_ns"), number("duration_ns")});
+  return columns;
+}
+
+std::vector<Row> iteration_rows(const PlannedPoint& planned, const json& result) {
+  std::vector<Row> rows;
+  for (const json& iteration : result.at("iterations")) {
+    Row row = {planned.id, cell(iteration.at("index")), cell(iteration.at("begin_ns")), cell(iteration.at("end_ns")),
+               cell(iteration.at("duration_ns"))};
+    append_counters(iteration.at("counters"), row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+const std::vector<Column>& settled_columns() {
+  static const std::vector<Column> columns = with_counters({text("id"), number("iteration"), number("duration_ns")});
+  return columns;
+}
+
+std::optional<Row> settled_row(const PlannedPoint& planned, const json& result) {
+  const json& settled = result.at("settled");
+  if (settled.is_null()) return std::nullopt;
+  Row row = {planned.id, cell(settled.at("index")), cell(settled.at("duration_ns"))};
+  append_counters(settled.at("counters"), row);
+  return row;
+}
+
+const std::vector<Column>& csv_columns() {
+  static const std::vector<Column> columns = with_counters({
+      number("position"),
+      text("id"),
+      text("uvmsim_version"),
+      text("trace"),
+      text("trace_sha256"),
+      text("system"),
+      text("settings"),
+      text("layout"),
+      text("layout_parameters"),
+      text("limit_by"),
+      number("osf_thousandths"),
+      text("prefetch"),
+      text("evict"),
+      number("seed"),
+      number("include_host_gaps"),
+      number("iterations_asked"),
+      number("time_scale_millionths"),
+      text("osf"),
+      number("footprint_bytes"),
+      number("capacity_bytes"),
+      text("scope"),
+      number("iteration"),
+      number("begin_ns"),
+      number("end_ns"),
+      number("duration_ns"),
+      number("ideal_ns"),
+      number("settled_ns"),
+      number("slowdown_thousandths"),
+  });
+  return columns;
+}
+
+std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const json& result,
+                          const std::optional<Unlimited>& unlimited) {
+  const Point& point = planned.point;
+  const Row parameters = {
+      cell(position),
+      planned.id,
+      cell(result.at("uvmsim_version")),
+      cell(result.at("trace").at("file")),
+      cell(result.at("trace").at("sha256")),
+      cell(result.at("system").at("name")),
+      json(point.settings).dump(),
+      cell(result.at("layout")),
+      parameters_text(result.at("layout_parameters")),
+      limit_by(point),
+      null_if_zero(point.osf_thousandths),
+      policy_with_parameters(result, "prefetch"),
+      policy_with_parameters(result, "evict"),
+      cell(point.seed),
+      cell(result.at("include_host_gaps")),
+      null_if_zero(point.iterations),
+      null_if_zero(point.time_scale_millionths),
+      report::format_thousandths(result.at("osf_thousandths").get<std::uint64_t>()),
+      cell(result.at("footprint_bytes")),
+      cell(result.at("capacity_bytes")),
+  };
+  std::vector<Row> rows;
+  const auto add = [&](Row rest, const json& counters) {
+    Row row = parameters;
+    row.insert(row.end(), rest.begin(), rest.end());
+    append_counters(counters, row);
+    rows.push_back(std::move(row));
+  };
+  for (const json& iteration : result.at("iterations")) {
+    add({"iteration",
+         cell(iteration.at("index")),
+         cell(iteration.at("begin_ns")),
+         cell(iteration.at("end_ns")),
+         cell(iteration.at("duration_ns")),
+         {},
+         {},
+         {}},
+        iteration.at("counters"));
+  }
+  const Cell total = cell(result.at("total_ns"));
+  add({"total",
+       {},
+       cell(std::uint64_t{0}),
+       total,
+       total,
+       cell(result.at("ideal_ns")),
+       cell(settled_ns(result)),
+       slowdown(result, unlimited)},
+      result.at("counters"));
+  return rows;
+}
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,55 @@
+// What a finished point found, as columns: for the database and the CSV file of a sweep.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/sweep/plan.h"
+
+namespace uvmsim::sweep {
+
+using Cell = std::variant<std::monostate, std::int64_t, std::string>;  // absent, a number, a text
+using Row = std::vector<Cell>;
+
+struct Column {
+  std::string name;
+  bool is_text = false;
+};
+
+// The same point without limit, to compare with.
+struct Unlimited {
+  std::string id;
+  std::uint64_t settled_ns = 0;
+};
+
+// The id that a point would have without limit; its own when it has none.
+std::string unlimited_id(const PlannedPoint& planned);
+
+// Duration of the settled iteration; of the whole run when no iterations are marked.
+std::uint64_t settled_ns(const nlohmann::ordered_json& result);
+
+// Throughout, `result` is a parsed result (schema uvmsim.result/1); json::exception when it is none.
+
+const std::vector<Column>& point_columns();
+Row point_row(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,
+              const std::optional<Unlimited>& unlimited);
+
+const std::vector<Column>& iteration_columns();
+std::vector<Row> iteration_rows(const PlannedPoint& planned, const nlohmann::ordered_json& result);
+
+const std::vector<Column>& settled_columns();
+std::optional<Row> settled_row(const PlannedPoint& planned,
+                               const nlohmann::ordered_json& result);  // nothing without iterations
+
+// One row per iteration, then one for the whole run; the columns that `uvmsim run --csv` has, too, mean the same here.
+const std::vector<Column>& csv_columns();
+std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,
+                          const std::optional<Unlimited>& unlimited);
+
+}  // namespace uvmsim::sweep

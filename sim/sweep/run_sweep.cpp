@@ -1,0 +1,201 @@
+#include "sim/sweep/run_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/report/result_json.h"
+#include "sim/sweep/point_files.h"
+#include "sim/sweep/point_lock.h"
+#include "sim/sweep/resolve.h"
+#include "sim/sweep/run_point.h"
+#include "sim/sweep/schedule.h"
+#include "sim/sweep/worker_pool.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{100};
+// Of one decoded trace, and a worker keeps one. Larger ones are decoded again for every point.
+constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{160} << 20;
+
+// Answers of a worker; a failure is followed by its message.
+constexpr const char* kFinished = "finished";
+constexpr const char* kBusy = "busy";  // another process computes it
+constexpr const char* kFailed = "failed ";
+
+// What a worker does, in its own process.
+class PointWorker {
+ public:
+  PointWorker(const Plan& plan, const std::string& folder)
+      : plan_(plan), folder_(folder), files_(folder), resolver_(kLargestKeptTrace) {}
+
+  // "12" or "12 wait": computes the point at that position, once no other process does.
+  std::string operator()(const std::string& request) {
+    const PlannedPoint& planned = plan_.points[std::stoull(request)];
+    if (!locks_) locks_ = std::make_unique<PointLocks>(folder_);  // not before the fork
+    if (!locks_->lock(planned.id, request.ends_with("wait"))) return kBusy;
+    std::string answer = kFinished;
+    if (!files_.is_finished(planned.id)) {
+      const std::string error = compute(planned);
+      if (!error.empty()) answer = kFailed + error;
+    }
+    locks_->unlock(planned.id);
+    return answer;
+  }
+
+ private:
+  // Returns the error, written to the point's error file.
+  std::string compute(const PlannedPoint& planned) {
+    std::string error;
+    try {
+      files_.write_result(planned.id, report::result_json(run(planned)));
+      return "";
+    } catch (const InputError& caught) {
+      error = caught.what();
+    } catch (const std::bad_alloc&) {
+      error = "out of memory";
+    } catch (const std::exception& caught) {
+      error = fmt::format("this is a bug in uvmsim or a policy plug-in: {}", caught.what());
+    }
+    try {
+      files_.write_error(planned.id, label(planned.point), error);
+    } catch (const InputError& caught) {
+      error += fmt::format("; {}", caught.what());
+    }
+    return error;
+  }
+
+  report::RunRecord run(const PlannedPoint& planned) {
+    resolver_.keep_only_trace_of(planned.point);
+    const ResolvedPoint resolved = resolver_.resolve(planned.point);
+    if (resolved.id != planned.id) {
+      throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");
+    }
+    return run_point(resolved, resolver_.trace(planned.point));
+  }
+
+  const Plan& plan_;
+  std::string folder_;
+  PointFiles files_;
+  Resolver resolver_;
+  std::unique_ptr<PointLocks> locks_;
+};
+
+class Sweep {
+ public:
+  Sweep(const Plan& plan, const std::string& folder, const SweepRun& run)
+      : plan_(plan), run_(run), files_(folder), folder_(folder), schedule_(plan, missing_points()) {}
+
+  SweepProgress all() {
+    if (missing_.empty()) return progress_;
+    for (const std::size_t position : missing_) cost_ += expected_cost(plan_.points[position].point);
+    PointWorker work(plan_, folder_);
+    WorkerPool pool(std::clamp<std::size_t>(run_.jobs, 1, missing_.size()), std::ref(work));
+    running_.resize(pool.size());
+    last_.resize(pool.size());
+    try {
+      for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
+      while (std::any_of(running_.begin(), running_.end(), [](const auto& point) { return point.has_value(); })) {
+        if (const auto event = pool.wait(kTick)) take_answer(pool, *event);
+        if (run_.progress) run_.progress(progress_);
+      }
+    } catch (...) {
+      for (const pid_t process : pool.kill_all()) {
+        for (const auto& position : running_) {
+          if (position) files_.remove_leftovers(plan_.points[*position].id, process);
+        }
+      }
+      throw;
+    }
+    return progress_;
+  }
+
+ private:
+  const std::vector<std::size_t>& missing_points() {
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      if (!run_.shard.holds(i)) continue;
+      ++progress_.points;
+      if (files_.is_finished(plan_.points[i].id)) {
+        ++progress_.finished;
+      } else {
+        missing_.push_back(i);
+      }
+    }
+    return missing_;
+  }
+
+  void give_work(WorkerPool& pool, std::size_t worker) {
+    if (const auto position = schedule_.take(last_[worker])) {
+      last_[worker] = position;
+      running_[worker] = position;
+      pool.send(worker, fmt::format("{}", *position));
+      return;
+    }
+    last_[worker].reset();
+    if (busy_.empty()) return;
+    // Nothing else is left: wait until the other process is done with it, or dead.
+    running_[worker] = busy_.front();
+    busy_.pop_front();
+    pool.send(worker, fmt::format("{} wait", *running_[worker]));
+  }
+
+  void take_answer(WorkerPool& pool, const WorkerPool::Event& event) {
+    const std::size_t position = running_[event.worker].value();
+    const PlannedPoint& planned = plan_.points[position];
+    running_[event.worker].reset();
+    if (event.died) {
+      files_.remove_leftovers(planned.id, event.process);
+      files_.write_error(planned.id, label(planned.point), event.text);
+      fail(position, event.text);
+    } else if (event.text == kBusy) {
+      busy_.push_back(position);
+    } else if (event.text == kFinished) {
+      ++progress_.finished;
+      done(position);
+    } else {
+      fail(position, event.text.substr(std::min(event.text.size(), std::string_view(kFailed).size())));
+    }
+    give_work(pool, event.worker);
+  }
+
+  void fail(std::size_t position, const std::string& error) {
+    ++progress_.failed;
+    done(position);
+    if (run_.failed) run_.failed(label(plan_.points[position].point), error);
+  }
+
+  void done(std::size_t position) {
+    cost_done_ += expected_cost(plan_.points[position].point);
+    progress_.done_thousandths = cost_done_ * 1000 / std::max<std::uint64_t>(cost_, 1);
+  }
+
+  const Plan& plan_;
+  const SweepRun& run_;
+  PointFiles files_;
+  std::string folder_;
+  SweepProgress progress_;
+  std::vector<std::size_t> missing_;
+  Schedule schedule_;
+  std::deque<std::size_t> busy_;                     // computed by another process when we wanted them
+  std::vector<std::optional<std::size_t>> running_;  // by worker
+  std::vector<std::optional<std::size_t>> last_;     // by worker, for the schedule
+  std::uint64_t cost_ = 0, cost_done_ = 0;
+};
+
+}  // namespace
+
+SweepProgress run_sweep(const Plan& plan, const std::string& folder, const SweepRun& run) {
+  check_versions(plan, folder);
+  return Sweep(plan, folder, run).all();
+}
+
+}  // namespace uvmsim::sweep

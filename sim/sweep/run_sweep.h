@@ -1,0 +1,34 @@
+// Runs what is missing of a planned sweep, on all cores.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sim/sweep/plan.h"
+
+namespace uvmsim::sweep {
+
+struct SweepProgress {
+  std::uint64_t points = 0;    // of this shard
+  std::uint64_t finished = 0;  // those that were there before included
+  std::uint64_t failed = 0;
+  std::uint64_t done_thousandths = 0;  // of the work that was missing at the start, by expected cost
+};
+
+struct SweepRun {
+  Shard shard;
+  std::size_t jobs = 1;
+  // Called about ten times a second and after every point; may throw to stop (Ctrl-C).
+  std::function<void(const SweepProgress&)> progress;
+  // Called for each point that fails: its label and the error.
+  std::function<void(const std::string& label, const std::string& error)> failed;
+};
+
+// Computes every point of the shard that has no whole result, failed ones too, and writes each as it is done. Several
+// of these may work on one folder at the same time and share its points. Returns what there is at the end; failed
+// points are those of this run. Throws InputError when the plan is another version's or nothing can be written, and
+// whatever `progress` throws; the folder stays as far as it got.
+SweepProgress run_sweep(const Plan& plan, const std::string& folder, const SweepRun& run);
+
+}  // namespace uvmsim::sweep

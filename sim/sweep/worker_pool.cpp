@@ -1,0 +1,149 @@
+#include "sim/sweep/worker_pool.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::sweep {
+namespace {
+
+// One message fits a socket's buffer on every system.
+constexpr std::size_t kLongestMessage = 60'000;
+
+// The whole message; nothing when the other side is gone.
+std::optional<std::string> receive(int socket) {
+  std::string message(kLongestMessage, '\0');
+  ssize_t length = -1;
+  do {
+    length = ::recv(socket, message.data(), message.size(), 0);
+  } while (length < 0 && errno == EINTR);
+  if (length <= 0) return std::nullopt;
+  message.resize(static_cast<std::size_t>(length));
+  return message;
+}
+
+bool transmit(int socket, const std::string& message) {
+  const std::size_t length = std::min(message.size(), kLongestMessage);
+  ssize_t sent = -1;
+  do {
+    sent = ::send(socket, message.data(), length, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(length);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(std::size_t workers, Work work) : work_(std::move(work)) {
+  for (std::size_t i = 0; i < workers; ++i) workers_.push_back(start());
+}
+
+WorkerPool::~WorkerPool() { kill_all(); }
+
+WorkerPool::Worker WorkerPool::start() {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    throw_input_error("cannot start a worker: {}", std::strerror(errno));
+  }
+  std::fflush(nullptr);  // a worker that is killed flushes nothing, one that aborts might
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process < 0) {
+    const int reason = errno;
+    ::close(sockets[0]);
+    ::close(sockets[1]);
+    throw_input_error("cannot start a worker: {}", std::strerror(reason));
+  }
+  if (process == 0) {
+    ::close(sockets[0]);
+    for (const Worker& other : workers_) ::close(other.socket);
+    serve(sockets[1], parent);
+  }
+  ::close(sockets[1]);
+  return {process, sockets[0]};
+}
+
+void WorkerPool::serve(int socket, pid_t parent) {
+  // Ctrl-C reaches the whole group of processes; what happens then is for the parent to say.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_DFL);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);  // it died before the line above
+  while (const auto request = receive(socket)) {
+    std::string answer = work_(*request);
+    if (answer.empty()) answer = " ";  // an empty message would look like an end
+    if (!transmit(socket, answer)) break;
+  }
+  ::_exit(0);
+}
+
+std::string WorkerPool::bury(Worker& worker) {
+  ::close(std::exchange(worker.socket, -1));
+  int status = 0;
+  while (::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  worker.process = -1;
+  if (WIFSIGNALED(status)) {
+    return fmt::format("worker died, signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("worker ended with exit code {}", WEXITSTATUS(status));
+}
+
+void WorkerPool::send(std::size_t worker, const std::string& request) {
+  // A dead worker shows when its answer is waited for.
+  static_cast<void>(transmit(workers_[worker].socket, request));
+}
+
+std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds timeout) {
+  std::vector<pollfd> sockets;
+  for (const Worker& worker : workers_) sockets.push_back({worker.socket, POLLIN, 0});
+  if (::poll(sockets.data(), sockets.size(), static_cast<int>(timeout.count())) <= 0) return std::nullopt;
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    if (sockets[i].revents == 0) continue;
+    Worker& worker = workers_[i];
+    Event event{i, false, worker.process, {}};
+    if (auto answer = receive(worker.socket)) {
+      event.text = std::move(*answer);
+    } else {
+      event.died = true;
+      event.text = bury(worker);
+      worker = start();
+    }
+    return event;
+  }
+  return std::nullopt;
+}
+
+std::vector<pid_t> WorkerPool::kill_all() {
+  std::vector<pid_t> processes;
+  for (const Worker& worker : workers_) {
+    if (worker.process > 0) ::kill(worker.process, SIGKILL);
+  }
+  for (Worker& worker : workers_) {
+    if (worker.process <= 0) continue;
+    processes.push_back(worker.process);
+    bury(worker);
+  }
+  workers_.clear();
+  return processes;
+}
+
+std::size_t available_cpus() {
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
+  return static_cast<std::size_t>(std::max(1, CPU_COUNT(&cpus)));
+}
+
+}  // namespace uvmsim::sweep

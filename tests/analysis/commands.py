@@ -1,0 +1,42 @@
+"""Runs the package's commands as a user would, within the test's process."""
+
+import contextlib
+import io
+import tempfile
+import unittest
+
+
+def call(main, *arguments):
+    """(exit status, standard output, standard error) of a command's `main`."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = stop.code
+    return status, out.getvalue(), err.getvalue()
+
+
+class FolderTest(unittest.TestCase):
+    """A test with a folder of its own, and the one way in which commands refuse bad input."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return f"{self.folder}/{name}"
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return self.path(name)
+
+    def assert_refused(self, main, *arguments, says):
+        """Exit status 2, nothing printed, one line on standard error that contains `says`."""
+        status, out, err = call(main, *arguments)
+        self.assertEqual((status, out), (2, ""), err)
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertIn("error: ", err)
+        self.assertIn(says, err)

@@ -1,0 +1,107 @@
+// Workers: answers come back, death is told of and made good.
+#include "sim/sweep/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace uvmsim::sweep {
+namespace {
+
+using ::testing::HasSubstr;
+using Event = WorkerPool::Event;
+
+// Waits however long it takes; the test runner has a limit of its own.
+Event next(WorkerPool& pool) {
+  for (;;) {
+    if (auto event = pool.wait(std::chrono::milliseconds(1000))) return *event;
+  }
+}
+
+TEST(WorkerPool, EveryRequestIsAnsweredByAnotherProcess) {
+  WorkerPool pool(3, [](const std::string& request) { return request + " by " + std::to_string(::getpid()); });
+  for (std::size_t i = 0; i < 3; ++i) pool.send(i, "request " + std::to_string(i));
+  std::set<std::string> processes;
+  for (int i = 0; i < 3; ++i) {
+    const Event event = next(pool);
+    EXPECT_FALSE(event.died);
+    EXPECT_THAT(event.text, ::testing::StartsWith("request " + std::to_string(event.worker) + " by "));
+    processes.insert(event.text.substr(event.text.rfind(' ')));
+    EXPECT_EQ(event.text.substr(event.text.rfind(' ') + 1), std::to_string(event.process));
+  }
+  EXPECT_EQ(processes.size(), 3u);
+  EXPECT_EQ(processes.count(" " + std::to_string(::getpid())), 0u);
+}
+
+TEST(WorkerPool, AWorkerRemembers) {
+  WorkerPool pool(1, [count = 0](const std::string&) mutable { return std::to_string(++count); });
+  for (const char* expected : {"1", "2", "3"}) {
+    pool.send(0, "again");
+    EXPECT_EQ(next(pool).text, expected);
+  }
+}
+
+TEST(WorkerPool, AWorkerThatDiesIsReplaced) {
+  WorkerPool pool(2, [](const std::string& request) -> std::string {
+    if (request == "kill") ::raise(SIGKILL);
+    if (request == "crash") ::raise(SIGSEGV);
+    if (request == "exit") ::_exit(7);
+    return "fine";
+  });
+  const std::map<std::string, std::string> deaths = {
+      {"kill", "worker died, signal 9"}, {"crash", "worker died, signal 11"}, {"exit", "exit code 7"}};
+  for (const auto& [request, text] : deaths) {
+    pool.send(1, request);
+    const Event death = next(pool);
+    EXPECT_TRUE(death.died);
+    EXPECT_EQ(death.worker, 1u);
+    EXPECT_THAT(death.text, HasSubstr(text));
+    pool.send(1, "live");
+    pool.send(0, "live");
+    for (int i = 0; i < 2; ++i) {
+      const Event alive = next(pool);
+      EXPECT_FALSE(alive.died);
+      EXPECT_EQ(alive.text, "fine");
+      EXPECT_NE(alive.process, death.process);
+    }
+  }
+}
+
+TEST(WorkerPool, WaitingEndsWithItsTime) {
+  WorkerPool pool(1, [](const std::string&) {
+    ::pause();
+    return std::string();
+  });
+  pool.send(0, "never");
+  EXPECT_EQ(pool.wait(std::chrono::milliseconds(5)), std::nullopt);
+}
+
+TEST(WorkerPool, EmptyAndLongAnswersArrive) {
+  WorkerPool pool(1, [](const std::string& request) { return std::string(std::stoul(request), 'x'); });
+  pool.send(0, "0");
+  const Event empty = next(pool);
+  EXPECT_FALSE(empty.died);
+  pool.send(0, "1000000");
+  EXPECT_EQ(next(pool).text, std::string(60'000, 'x'));
+}
+
+TEST(WorkerPool, NobodyIsLeftWhenItEnds) {
+  pid_t worker = 0;
+  {
+    WorkerPool pool(1, [](const std::string&) { return std::to_string(::getpid()); });
+    pool.send(0, "who");
+    worker = static_cast<pid_t>(std::stol(next(pool).text));
+    EXPECT_EQ(::kill(worker, 0), 0);
+  }
+  EXPECT_NE(::kill(worker, 0), 0);
+}
+
+TEST(WorkerPool, ThereIsAtLeastOneCpu) { EXPECT_GE(available_cpus(), 1u); }
+
+}  // namespace
+}  // namespace uvmsim::sweep
