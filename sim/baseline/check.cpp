@@ -46,7 +46,8 @@ PointVerdict judge(const Baseline& baseline, const BaselinePoint& point, RunAnsw
   PointVerdict verdict{point.name, point.trace_sha256, std::move(answer), {}};
   if (!verdict.answer.error.empty()) return verdict;
   for (const auto& [name, expected] : point.expected) {
-    MetricVerdict metric{name, expected, value_of(verdict.answer.metrics, name), baseline.tolerance(point, name), false};
+    MetricVerdict metric{name, expected, value_of(verdict.answer.metrics, name), baseline.tolerance(point, name),
+                         false};
     metric.within = metric.found && metric.tolerance.allows(expected, *metric.found);
     verdict.metrics.push_back(std::move(metric));
   }

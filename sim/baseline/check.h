@@ -37,7 +37,7 @@ struct PointVerdict {
 };
 
 struct CheckResult {
-  std::string path;                   // of the baseline
+  std::string path;                    // of the baseline
   std::vector<PointVerdict> verdicts;  // in the order of the baseline
 
   std::size_t failures() const;

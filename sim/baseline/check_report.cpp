@@ -36,7 +36,7 @@ bool other_trace(const PointVerdict& verdict) { return verdict.answer.trace_sha2
 
 bool changed(const PointVerdict& verdict) {
   return other_trace(verdict) || std::any_of(verdict.metrics.begin(), verdict.metrics.end(),
-                     [](const MetricVerdict& metric) { return changed(metric); });
+                                             [](const MetricVerdict& metric) { return changed(metric); });
 }
 
 std::string points_text(std::size_t count) {
@@ -111,8 +111,8 @@ std::string failure_message(const PointVerdict& verdict) {
 }
 
 std::string testcase_xml(const CheckResult& result, const PointVerdict& verdict) {
-  const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.path),
-                                       escaped(verdict.name));
+  const std::string head =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.path), escaped(verdict.name));
   if (verdict.passed()) return head + "/>\n";
   if (!verdict.answer.error.empty()) {
     return fmt::format("{}>\n      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n", head,

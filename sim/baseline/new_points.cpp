@@ -63,12 +63,12 @@ SweepPoints points_of_sweep(const std::string& path, const std::string& folder, 
       continue;
     }
     const compare::RunView view = compare::view_of_result_text(*result, folder + ": point " + planned.id);
-    out.points.push_back(
-        new_point(path, planned.point, {"", false, *compare::find_text(view.identity, "trace"), view.metrics}, metrics));
+    out.points.push_back(new_point(path, planned.point,
+                                   {"", false, *compare::find_text(view.identity, "trace"), view.metrics}, metrics));
   }
   if (missing != 0) {
-    throw_input_error("{}: {} of {} points have no result, so it is no baseline; `uvmsim sweep run {}` runs them", folder,
-                      missing, plan.points.size(), folder);
+    throw_input_error("{}: {} of {} points have no result, so it is no baseline; `uvmsim sweep run {}` runs them",
+                      folder, missing, plan.points.size(), folder);
   }
   return out;
 }

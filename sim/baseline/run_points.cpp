@@ -47,8 +47,7 @@ class Worker {
     resolver_.keep_only_trace_of(request.point);
     check_trace(request);
     const sweep::ResolvedPoint resolved = resolver_.resolve(request.point);
-    const std::string result =
-        report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));
+    const std::string result = report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));
     Json answer = {{"trace_sha256", resolved.record.trace.sha256}, {"metrics", Json::object()}};
     for (const auto& [name, value] : compare::view_of_result_text(result, "result").metrics) {
       answer["metrics"][name] = value;

@@ -20,6 +20,7 @@
 #include "sim/cli/tolerance_options.h"
 #include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
+#include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/worker_pool.h"

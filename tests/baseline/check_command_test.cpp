@@ -23,8 +23,8 @@ class CheckCommand : public CommandTest {
     folder.write("trace.jsonl", two_iterations(16));
     std::vector<std::string> arguments{"check", "b.json"};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    for (const char* more : {"--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", "1,2", "--prefetch",
-                             "tree:threshold=51"}) {
+    for (const char* more :
+         {"--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", "1,2", "--prefetch", "tree:threshold=51"}) {
       arguments.emplace_back(more);
     }
     const auto result = run(arguments);
@@ -69,7 +69,8 @@ TEST_F(CheckCommand, AChangedPolicyParameterFailsWithTheRightLine) {
 }
 
 TEST_F(CheckCommand, UpdateWritesWhatItFoundAndSaysWhatChanged) {
-  make_baseline({"--tolerance", "settled_ns=1%", "--metric", "settled_ns,fault_batches,evictions", "--description", "mine"});
+  make_baseline(
+      {"--tolerance", "settled_ns=1%", "--metric", "settled_ns,fault_batches,evictions", "--description", "mine"});
   const std::string before = folder.read("b.json");
   auto result = run({"check", "b.json", "--update"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -164,7 +165,7 @@ TEST_F(CheckCommand, WrongCommandLines) {
   expect_one_line_error(run({"check", "b.json", "--plugin", "none.so"}), {"none.so"});
   expect_one_line_error(run({"check", "b.json", "--tolerance", "1%"}), {"--tolerance is for --from and --new"});
   expect_one_line_error(run({"check", "b.json", "--junit", "no/such/r.xml"}), {"cannot write"});
-  expect_one_line_error(run({"check", "b.json", "--from", "."}), {"points.jsonl"});
+  expect_one_line_error(run({"check", "b.json", "--from", "."}), {"holds no sweep"});
   expect_one_line_error(run({"check", "b.json", "--from", ".", "--update"}), {"--update has no effect"});
   expect_one_line_error(run({"check", "b.json", "c.json", "--from", "."}), {"one baseline at a time"});
   expect_one_line_error(run({"check", "b.json", "--from", ".", "--new", "trace.jsonl"}), {"--from and --new"});

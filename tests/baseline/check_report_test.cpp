@@ -50,9 +50,10 @@ TEST(CheckText, NamesMetricExpectedFoundAndChange) {
 }
 
 TEST(UpdateText, NamesWhatChangedWithinTheTolerancesToo) {
-  const std::string text = update_text({"b", {ran("fine", {metric("evictions", 5, 5)}),
-                                              ran("moved", {metric("settled_ns", 1000, 1001, "2 %"),
-                                                            metric("evictions", 5, 5)})}});
+  const std::string text =
+      update_text({"b",
+                   {ran("fine", {metric("evictions", 5, 5)}),
+                    ran("moved", {metric("settled_ns", 1000, 1001, "2 %"), metric("evictions", 5, 5)})}});
   EXPECT_THAT(text, HasSubstr("changed  moved\n"));
   EXPECT_THAT(text, HasSubstr("settled_ns   1,000  1,001  +0.10 %\n"));
   EXPECT_THAT(text, Not(HasSubstr("evictions")));
@@ -79,8 +80,9 @@ TEST(Junit, CountsFailuresAndErrorsApart) {
 
 TEST(Junit, EscapesWhatXmlCannotHold) {
   const std::string xml =
-      junit_xml({{"a<b>&\"c\".json", {broken("tab\there", "nul" + std::string(1, '\0') + " esc\x1b <&> \xff \xc3\xa9"),
-                                      broken("edge", "\xef\xbf\xbe \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\x80 \xf0\x9f\x98\x80")}}});
+      junit_xml({{"a<b>&\"c\".json",
+                  {broken("tab\there", "nul" + std::string(1, '\0') + " esc\x1b <&> \xff \xc3\xa9"),
+                   broken("edge", "\xef\xbf\xbe \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\x80 \xf0\x9f\x98\x80")}}});
   EXPECT_THAT(xml, HasSubstr("name=\"a&lt;b&gt;&amp;&quot;c&quot;.json\""));
   EXPECT_THAT(xml, HasSubstr("nul\xef\xbf\xbd esc\xef\xbf\xbd &lt;&amp;&gt; \xef\xbf\xbd \xc3\xa9"));
   EXPECT_EQ(xml.find('\0'), std::string::npos);

@@ -101,7 +101,8 @@ TEST_F(Check, AMissingTraceFailsWithBothNames) {
   const CheckResult result = check(baseline_, path(), {});
   EXPECT_TRUE(result.verdicts[0].passed());
   EXPECT_THAT(result.verdicts[1].answer.error, HasSubstr("gone.jsonl"));
-  EXPECT_THAT(result.verdicts[1].answer.error, HasSubstr("expected: the trace with SHA-256 " + baseline_.points[1].trace_sha256));
+  EXPECT_THAT(result.verdicts[1].answer.error,
+              HasSubstr("expected: the trace with SHA-256 " + baseline_.points[1].trace_sha256));
   EXPECT_FALSE(result.verdicts[1].answer.is_bug);
   EXPECT_EQ(result.failures(), 1u);
 }

@@ -1,5 +1,6 @@
 #include "sim/compare/read_runs.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/common/sha256.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/point_files.h"
 #include "tests/compare/results.h"
 #include "tests/report/scratch_folder.h"
 
@@ -30,12 +34,22 @@ class ReadRuns : public ::testing::Test {
   }
   // A sweep of three points: one with a result, one failed, one not run yet.
   void write_sweep() const {
-    const std::string point = R"("point":{"trace":"gpt2.uvmt","system":"h200-sxm-pcie5","osf_thousandths":)";
-    folder_.write("points.jsonl", "{\"id\":\"a1\"," + point + "1500}}\n" + "{\"id\":\"b2\"," + point + "2000}}\n" +
-                                      "{\"id\":\"c3\"," + point + "4000}}\n");
-    std::filesystem::create_directories(folder_.path("points"));
-    folder_.write("points/a1.json", R"({"id":"a1","result":)" + example_result().dump() + "}");
-    folder_.write("points/b2.error.json", R"({"id":"b2","error":"memory ran out"})");
+    sweep::Plan plan;
+    plan.spec = "{}";
+    plan.uvmsim_version = "0";
+    plan.model_version = "0";
+    for (const std::uint64_t osf : {1500, 2000, 4000}) {
+      sweep::Point point;
+      point.trace = "gpt2.uvmt";
+      point.system = "h200-sxm-pcie5";
+      point.osf_thousandths = osf;
+      const std::string determinants = fmt::format(R"({{"osf":{}}})", osf);
+      plan.points.push_back({point, determinants, sha256(determinants)});
+    }
+    sweep::write_plan(plan, folder_.path());
+    const sweep::PointFiles files(folder_.path());
+    files.write_result(plan.points[0].id, example_result().dump());
+    files.write_error(plan.points[1].id, "the second", "memory ran out");
   }
 
   const ScratchFolder folder_;
@@ -71,16 +85,19 @@ TEST_F(ReadRuns, ASweepSaysWhatItLacks) {
 }
 
 TEST_F(ReadRuns, RefusesFoldersThatAreNoSweep) {
-  EXPECT_THAT(message_of(""), HasSubstr("is a folder without points.jsonl"));
+  EXPECT_THAT(message_of(""), HasSubstr("holds no sweep"));
   write_sweep();
-  folder_.write("points/a1.json", R"({"id":"other","result":{}})");
-  EXPECT_THAT(message_of(""), HasSubstr("a1.json: /id: 'other' is no id of a point"));
-  folder_.write("points/a1.json", R"({"id":"a2","result":{}})");
-  EXPECT_THAT(message_of(""), HasSubstr("is not the result of point a1"));
-  folder_.write("points.jsonl", R"({"id":"../../etc/passwd","point":{}})");
-  EXPECT_THAT(message_of(""), HasSubstr("points.jsonl: line 1: /id: '../../etc/passwd' is no id of a point"));
-  folder_.write("points.jsonl", R"({"id":"a1","point":{"trace":"x","system":"y","osff":1}})");
-  EXPECT_THAT(message_of(""), HasSubstr("unknown key 'osff'"));
+  folder_.write("points.jsonl", "{}");
+  EXPECT_THAT(message_of(""), HasSubstr("points.jsonl"));
+}
+
+// A result that was cut or changed by hand is none.
+TEST_F(ReadRuns, RefusesASweepWithoutAnyResult) {
+  write_sweep();
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path("points"))) {
+    folder_.write("points/" + entry.path().filename().string(), "{");
+  }
+  EXPECT_THAT(message_of(""), HasSubstr("no point of this sweep has a result"));
 }
 
 TEST_F(ReadRuns, KeepsTheRunsThatMeetACondition) {
