@@ -12,7 +12,7 @@ traces or systems of one name, `length` is the number of iterations |
 | `osf`, `capacity_bytes`, `footprint_bytes` | the factor as asked for (in force where none was asked for) |
 | `scope` | `run` (the whole run), `iteration`, or `settled` (the mean settled iteration) |
 | `iteration` | index, in rows of scope `iteration` |
-| `settled` | true in the one row per point to quote: that of scope `settled`, or the run's where it marks no iterations |
+| `settled` | true in the one row per point to quote: of scope `settled`, or the run's where it marks no iterations |
 | `duration_ns` | of the run, the iteration, the mean settled iteration |
 | `ideal_ns` | the same with everything resident and no cost of managed memory; empty where not reported |
 | `unlimited_ns` | the same with the GPU's whole memory; empty where not reported |

@@ -15,7 +15,7 @@ from analysis.errors import ResultError
 from analysis.frame import IDENTITY, whole_runs
 from analysis.results import load
 from analysis.series import labels, with_factors
-from analysis.style import COLOURS, GREY, arrange, grid_of, load_pyplot, ratio_scale, save_figure
+from analysis.style import COLOURS, arrange, grid_of, load_pyplot, ratio_scale, save_figure
 
 IDEAL = "all resident"
 
@@ -27,7 +27,7 @@ def bounds_of(runs):
 
 
 def gaps_of(frame):
-    """One row per finished point with `bound_ns` (its largest lower bound), `bound` (which) and `gap` (time over it)."""
+    """One row per finished point with `bound_ns` (its largest), `bound` (which) and `gap` (time over it)."""
     runs = whole_runs(frame).copy()
     if runs.empty:
         raise ResultError("no finished points to draw")
@@ -92,7 +92,8 @@ def draw(runs, path):
     texts = ["largest lower bound" if len(bounds) > 1 else f"lower bound ({IDEAL})", "gap to the simulated time"]
     if len(bounds) > 1:
         handles += [
-            Line2D([], [], color="black", marker=marker, linestyle="") for marker in ("_", "v", "^", "D", "X")[: len(bounds)]
+            Line2D([], [], color="black", marker=marker, linestyle="")
+            for marker in ("_", "v", "^", "D", "X")[: len(bounds)]
         ]
         texts += list(bounds)
     arrange(figure, title, handles, texts)

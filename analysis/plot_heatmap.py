@@ -25,7 +25,6 @@ MAPS = {
     "loads": ("loaded_bytes", "host to GPU", "moved (MB)", "mega", True),
     "evictions": ("evicted_bytes", "evictions", "evicted (MB)", "mega", True),
 }
-GIB = 1 << 30
 
 
 def time_range(profile, iterations):
@@ -34,7 +33,8 @@ def time_range(profile, iterations):
         return None
     marks = ", ".join(map(str, iterations))
     row = profile.query(
-        f"SELECT MIN(start_ns) AS first, MAX(start_ns + duration_ns) AS last FROM operations WHERE iteration IN ({marks})"
+        "SELECT MIN(start_ns) AS first, MAX(start_ns + duration_ns) AS last FROM operations"
+        f" WHERE iteration IN ({marks})"
     ).iloc[0]
     return float(row["first"]), float(row["last"])
 
@@ -83,11 +83,13 @@ def draw(profile, shown, iterations, device, path):
     )
     window = time_range(profile, iterations) or (0.0, float(grid["end_ns"]))
     unit, divisor = ("s", 1e9) if window[1] - window[0] >= 2e9 else ("ms", 1e6)
+    span = float(grid["bucket_bytes"] * grid["address_buckets"])
+    size, bytes_in = ("GiB", 1 << 30) if span >= 1 << 30 else ("MiB", 1 << 20)
     extent = (
         0,
         float(grid["bucket_ns"] * grid["time_buckets"]) / divisor,
         0,
-        float(grid["bucket_bytes"] * grid["address_buckets"]) / GIB,
+        span / bytes_in,
     )
     starts = iteration_starts(profile)
     for axis, name in zip(axes[:, 0], shown):
@@ -109,11 +111,16 @@ def draw(profile, shown, iterations, device, path):
             axis.axvline(first / divisor, color="#D55E00", linewidth=0.7, linestyle=":")
             if axis is axes[0, 0] and window[0] <= first <= window[1] and len(starts) <= 12:
                 axis.annotate(
-                    f"{iteration}", (first / divisor, 1), (2, 1), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", fontsize=7, color="#D55E00",
+                    f"{iteration}",
+                    (first / divisor, 1),
+                    (2, 1),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    fontsize=7,
+                    color="#D55E00",
                 )
         axis.set_xlim(window[0] / divisor, window[1] / divisor)
-        axis.set_ylabel(f"{title}\naddress (GiB)")
+        axis.set_ylabel(f"{title}\naddress ({size})")
         bar = figure.colorbar(image, ax=axis, label=label, pad=0.015, aspect=14, format="%g")
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
     axes[-1, 0].set_xlabel(f"time ({unit}; dotted: iterations begin)" if starts else f"time ({unit})")

@@ -137,7 +137,12 @@ def draw_several(pyplot, points):
         Line2D([], [], color=GREY, marker="o", markersize=6.5),
         Line2D([], [], color=GREY, marker="o", markersize=3.5, markerfacecolor="white", linestyle="--"),
     ]
-    arrange(figure, title if len(programs) > 1 else "", handles, texts + ["data moved: host to GPU", "data moved: GPU to host"])
+    arrange(
+        figure,
+        title if len(programs) > 1 else "",
+        handles,
+        texts + ["data moved: host to GPU", "data moved: GPU to host"],
+    )
     return figure
 
 

@@ -92,7 +92,9 @@ def draw(table, against, title, path):
             axis.set_ylabel("relative time (×)")
         axis.set_xlabel("oversubscription factor")
         ratio_scale(axis, list(of_panel["relative"].dropna()) + [1])
-    arrange(figure, ", ".join(filter(None, [title, f"time relative to {against}"])), list(handles.values()), list(handles))
+    arrange(
+        figure, ", ".join(filter(None, [title, f"time relative to {against}"])), list(handles.values()), list(handles)
+    )
     return save_figure(figure, path)
 
 

@@ -62,7 +62,7 @@ def kernels(profile, iterations):
 def layers(profile, iterations, nested):
     text = f"""
         SELECT layers.layer AS number, CASE WHEN layers.layer = 0 THEN '(outside of all layers)' ELSE path END AS layer,
-               {sums(["kernels", "duration_ns", "compute_ns", "stall_ns"])}, {sums(["fault_batches", "evictions"] + TRAFFIC)}
+               {sums(["kernels", "duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions"] + TRAFFIC)}
         FROM layer_sums JOIN layers USING (layer)
         WHERE nested = {int(nested)} AND {condition(iterations)} GROUP BY number"""
     frame = profile.query(text)
@@ -74,7 +74,8 @@ def layers(profile, iterations, nested):
 def owners(profile, iterations):
     text = f"""
         SELECT CASE WHEN layers.layer = 0 THEN '(outside of all layers)' ELSE path END AS layer, lifetime,
-               COUNT(DISTINCT allocation) AS allocations, {sums(["stall_ns", "fault_batches", "touched_bytes"] + TRAFFIC, "u.")}
+               COUNT(DISTINCT allocation) AS allocations,
+               {sums(["stall_ns", "fault_batches", "touched_bytes"] + TRAFFIC, "u.")}
         FROM allocation_uses AS u JOIN allocations USING (allocation) JOIN layers USING (layer)
         WHERE {condition(iterations, "u.iteration")} GROUP BY layers.layer, lifetime"""
     return profile.query(text), ["layer", "lifetime"]

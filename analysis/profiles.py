@@ -47,11 +47,11 @@ class Profile:
 
     def query(self, text, parameters=()):
         try:
-            return pandas.read_sql_query(text, self.connection, params=parameters)
-        except (sqlite3.Error, pandas.errors.DatabaseError) as error:
+            cursor = self.connection.execute(text, parameters)
+            return pandas.DataFrame(cursor.fetchall(), columns=[column[0] for column in cursor.description])
+        except sqlite3.Error as error:
             self.close()
-            reason = str(error).splitlines()[-1]
-            raise ResultError(f"{self.path}: not a profile of uvmsim: {reason}") from error
+            raise ResultError(f"{self.path}: not a profile of uvmsim: {error}") from error
 
     @property
     def program(self):
@@ -63,9 +63,8 @@ class Profile:
         return f"{self.program}, {self.result['system'].get('name')}, layout {self.result['layout']}, {factor}"
 
     def iterations(self):
-        return [int(value) for value in self.query(
-            "SELECT DISTINCT iteration FROM operations WHERE iteration IS NOT NULL ORDER BY iteration"
-        )["iteration"]]
+        text = "SELECT DISTINCT iteration FROM operations WHERE iteration IS NOT NULL ORDER BY iteration"
+        return [int(value) for value in self.query(text)["iteration"]]
 
     def chosen_iterations(self, choice):
         """The iterations that a choice names: "last", "all", or a number. None: everything, marked or not."""

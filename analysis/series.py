@@ -1,4 +1,4 @@
-"""Groups the points of a table into series (what differs only in its limit), and names them by what tells them apart."""
+"""Series of points that differ only in their limit, named by what tells them apart."""
 
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY, moved_bytes, settled

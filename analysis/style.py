@@ -109,6 +109,15 @@ def grid_of(pyplot, panels, columns=3, width=2.6, height=2.2, **arguments):
     return figure, axes[:panels]
 
 
+def legend_of(axes):
+    """Handles and texts of all series of several panels, each once."""
+    known = {}
+    for axis in axes:
+        for handle, text in zip(*axis.get_legend_handles_labels()):
+            known.setdefault(text, handle)
+    return list(known.values()), list(known)
+
+
 def arrange(figure, title="", handles=(), texts=()):
     """Finishes a figure with several panels: its title above them, the legend below, never over data."""
     share, height = 0, figure.get_size_inches()[1]

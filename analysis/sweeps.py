@@ -46,8 +46,8 @@ def refuse_partial(path, sweep, allow_partial):
         return ""
     if not allow_partial:
         raise ResultError(
-            f"{path}: a partial sweep: {sweep['finished']} of {sweep['planned']} points finished, {sweep['failed']} failed;"
-            " finish it with `uvmsim sweep`, or pass --partial to take what there is"
+            f"{path}: a partial sweep: {sweep['finished']} of {sweep['planned']} points finished,"
+            f" {sweep['failed']} failed; finish it with `uvmsim sweep`, or pass --partial to take what there is"
         )
     return f"partial sweep: {sweep['finished']} of {sweep['planned']} points"
 
@@ -110,15 +110,15 @@ def points_of(connection, whole):
     for row in rows_of_table(connection, "iterations", "id, iteration"):
         iterations.setdefault(row["id"], []).append(row)
     columns = [column[1] for column in connection.execute("PRAGMA table_info(iterations)")]
-    counters = [name for name in columns if name not in ("id", "iteration", "begin_ns", "end_ns", "duration_ns", "ideal_ns")]
+    counters = [
+        name for name in columns if name not in ("id", "iteration", "begin_ns", "end_ns", "duration_ns", "ideal_ns")
+    ]
     read = []
     for point in points:
         same = by_id.get(point["id"] if point["limit_by"] == "none" else point["unlimited_id"])
         unlimited = (same["total_ns"], same["settled_ns"]) if same else (None, None)
         read.append(
-            rows_of_point(
-                point, iterations.get(point["id"], []), settled.get(point["id"]), unlimited, counters, whole
-            )
+            rows_of_point(point, iterations.get(point["id"], []), settled.get(point["id"]), unlimited, counters, whole)
         )
     return read
 

@@ -1,6 +1,6 @@
 """Reproduces the paper: prints the table of its claims with a verdict each, and draws its figures 1 to 9.
 
-    uvmsim sweep configs/sweeps/euromlsys25.json -o results/euromlsys25
+    analysis/euromlsys25/run.sh results/euromlsys25        runs the sweep, and this
     python3 -m analysis.euromlsys25 results/euromlsys25
 
 Writes into RESULTS/paper, or into FOLDER of --output: claims.txt (with the rules and other readings of each claim),

@@ -34,7 +34,7 @@ def rows_of(judged):
 
 
 def summary(judged):
-    """"22 claims: 17 hold, ..." """
+    """ "22 claims: 17 hold, ..." """
     counts = {}
     for _, outcome, _ in judged:
         counts[outcome.verdict] = counts.get(outcome.verdict, 0) + 1
@@ -51,9 +51,11 @@ def setting_lines(paper):
         lengths = sorted(set(rows["length"]))
         lines.append(f"iterations per run: {', '.join(map(str, lengths))}")
     missing = paper.missing()
-    lines += ["the paper's whole grid"] if not missing else ["not the paper's whole grid, missing:"] + [
-        f"  {text}" for text in missing
-    ]
+    lines += (
+        ["the paper's whole grid"]
+        if not missing
+        else ["not the paper's whole grid, missing:"] + [f"  {text}" for text in missing]
+    )
     return lines
 
 
@@ -64,7 +66,9 @@ AMBIGUITIES = (
     "- the mean of E4 and E5: here over every model and factor above 1, each with the same weight;",
     "- what it is normalised to: here the run with the GPU's whole memory; 'factor 1' has as much memory as the"
     " footprint;",
-    "- what one fault is: here a fault batch (one record of CUPTI and Nsight Systems with the drivers that we measured);"
+    "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have the same"
+    " memory, the footprint with PCA over the factor;",
+    "- what one fault is: here a fault batch (one record of CUPTI with the drivers that we measured);"
     " 'pages' counts every distinct page that a batch serves;",
     "- in which direction bytes and transactions count, and over how many iterations (E21): here both directions;",
     "- inputs are copied with cudaMemcpy, which populates pages without faults; those bytes count as migrated only when"

@@ -33,7 +33,9 @@ FAULT_MEASURES = {"fault_batches": "batches", "faulting_pages": "pages"}
 
 
 def means_text(means, form):
-    return ", ".join(f"{'no limit' if factor == 0 else format(factor, 'g')}: {form(value)}" for factor, value in means.items())
+    return ", ".join(
+        f"{'no limit' if factor == 0 else format(factor, 'g')}: {form(value)}" for factor, value in means.items()
+    )
 
 
 def count(value):
@@ -85,8 +87,12 @@ def faults_rise(paper, _):
         lines.append(f"{name}, growth: {per_model(growth, times)}")
         lines.append(f"{name}, correlation with time: {per_model(tied, lambda value: format(value, '.3f'))}")
         if measure == "fault_batches":
-            verdict = verdict_by_model([growth[model] >= SHARP_GROWTH and tied[model] >= CLOSE for model in every.index])
-            simulated = f"growth {times(growth.min())} to {times(growth.max())}; correlation at least {min(tied.values()):.2f}"
+            verdict = verdict_by_model(
+                [growth[model] >= SHARP_GROWTH and tied[model] >= CLOSE for model in every.index]
+            )
+            simulated = (
+                f"growth {times(growth.min())} to {times(growth.max())}; correlation at least {min(tied.values()):.2f}"
+            )
     return Outcome(verdict, simulated, lines)
 
 
@@ -94,7 +100,7 @@ def faults_rise(paper, _):
     15,
     "Faults without PCA stay flat but are more; PCA has about half of them (Fig. 6b)",
     "flat; about half",
-    f"mean over models: highest at most {FLAT:g} times the lowest over all factors, above that with PCA at every factor;"
+    f"mean over models: highest at most {FLAT:g} times the lowest over all factors, and above that with PCA;"
     " with PCA / without over models and factors above 1: 0.5 within 25 % (ratio of sums); fault batches, settled"
     " iterations",
 )
@@ -112,7 +118,8 @@ def faults_flat(paper, _):
             of_sums = float(first[both].sum().sum() / second[both].sum().sum())
             of_ratios = float((first / second).stack().mean())
             lines.append(
-                f"{reading}, {name}: highest {times(spread)} the lowest; {'more' if more else 'not more'} at every factor;"
+                f"{reading}, {name}: highest {times(spread)} the lowest;"
+                f" {'more' if more else 'not more'} at every factor;"
                 f" with / without {of_sums:.2f} (sums), {of_ratios:.2f} (mean of ratios)"
             )
             if (reading, measure) == (SETTLED, "fault_batches"):
@@ -223,8 +230,9 @@ def more_transactions(paper, _):
     20,
     "Migrated bytes follow the same pattern; bytes per transaction are similar in both modes (Fig. 9)",
     "same pattern; ratio about 1",
-    f"bytes and transactions rank models and factors alike (rank correlation at least {RANK:g} in both modes), PCA moves"
-    f" more, and bytes per transaction with PCA / without is 1 within {SIMILAR:.0%} (ratio of sums); settled iterations",
+    f"bytes and transactions rank models and factors alike (rank correlation at least {RANK:g} in both modes), PCA"
+    f" moves more, and bytes per transaction with PCA / without is 1 within {SIMILAR:.0%} (ratio of sums); settled"
+    " iterations",
 )
 def bytes_follow(paper, _):
     lines, ranks = [], []
@@ -236,7 +244,11 @@ def bytes_follow(paper, _):
     more, of_ratios, _ = ratios_of(paper, "moved_bytes")
     lines.append(f"bytes with PCA / without: {times(more)} (sums), {times(of_ratios)} (mean of ratios)")
     per, shown = [], {}
-    for direction, name in (("moved_bytes", "both directions"), ("htod_bytes", "host to GPU"), ("dtoh_bytes", "GPU to host")):
+    for direction, name in (
+        ("moved_bytes", "both directions"),
+        ("htod_bytes", "host to GPU"),
+        ("dtoh_bytes", "GPU to host"),
+    ):
         number = "transactions" if direction == "moved_bytes" else direction.replace("_bytes", "_transactions")
         sizes = [
             paper.oversubscribed(direction, mode).sum().sum() / max(paper.oversubscribed(number, mode).sum().sum(), 1)
@@ -272,6 +284,7 @@ def alexnet_traffic(paper, _):
                     found = ratio if found is None and mode == PCA else found
                     what = f"{row['length']} iterations" if reading == ALL else "one settled iteration"
                     lines.append(f"{mode}, {what}, {name}: {times(ratio)} ({row[measure] / 1e9:.3g} GB)")
+    lines += paper.occupied_text("alexnet", "moved_bytes", lambda value: f"{value / 1e9:.3g} GB", ALL)
     if found is None:
         raise MissingData("no run of AlexNet at factor 10 with PCA")
     return Outcome(HOLDS if within(found, 200) else FAILS, times(found), lines)
@@ -291,9 +304,13 @@ def trade(paper, _):
         moves = ratios_of(paper, "transactions", reading)[0]
         handled = {}
         for mode in (PCA, NO_PCA):
-            transfer = sum(paper.oversubscribed(name, mode, reading).sum().sum() for name in ("htod_busy_ns", "dtoh_busy_ns"))
+            transfer = sum(
+                paper.oversubscribed(name, mode, reading).sum().sum() for name in ("htod_busy_ns", "dtoh_busy_ns")
+            )
             handling = paper.oversubscribed("fault_service_ns", mode, reading).sum().sum()
-            stall = paper.oversubscribed("kernel_ns", mode, reading) - paper.oversubscribed("kernel_compute_ns", mode, reading)
+            stall = paper.oversubscribed("kernel_ns", mode, reading) - paper.oversubscribed(
+                "kernel_compute_ns", mode, reading
+            )
             handled[mode] = handling / max(transfer, 1)
             lines.append(
                 f"{reading}, {mode}: fault handling {handling / 1e9:.3g} s, transfers {transfer / 1e9:.3g} s, kernels"

@@ -65,7 +65,9 @@ def out_of_memory(paper, _):
     largest, first_failing = live or reserved
     good = first_failing is not None and 80 * (1 - TOLERANCE) <= largest and 80 < first_failing <= 80 * (1 + TOLERANCE)
     exact = first_failing is not None and largest <= 80 < first_failing
-    readings = [f"by what the allocator reserves: {text(reserved)}; GPU memory {rows['capacity_bytes'].min() / 1e9:.1f} GB"]
+    readings = [
+        f"by what the allocator reserves: {text(reserved)}; GPU memory {rows['capacity_bytes'].min() / 1e9:.1f} GB"
+    ]
     if live:
         readings.append(f"by live tensors: {text(live)}")
     readings.append("under UVM all batch sizes finish: " + ", ".join(map(str, rows["batch"])))
@@ -99,7 +101,8 @@ def no_overhead(paper, _):
 )
 def fault_handling(paper, _):
     ratios = {
-        reading: paper.unlimited("fault_service_ns", PCA, reading) / paper.unlimited("fault_service_ns", NO_PCA, reading)
+        reading: paper.unlimited("fault_service_ns", PCA, reading)
+        / paper.unlimited("fault_service_ns", NO_PCA, reading)
         for reading in READINGS
     }
     return Outcome(
@@ -128,6 +131,7 @@ def slowdown_outcome(paper, mode, mean_target, max_target):
     mean, largest = shown[SETTLED]
     by_model = paper.oversubscribed("slowdown", mode).mean(axis=1)
     readings.append(f"means of settled iterations: {per_model(by_model, times)}")
+    readings += [line for line in paper.occupied_text("alexnet", "slowdown", times) if line.startswith(mode)]
     return Outcome(
         verdict_of(within(mean, mean_target), within(largest, max_target)),
         f"mean {times(mean)}, max {times(largest)}",
@@ -196,6 +200,7 @@ KNEE_RULE = (
 @claim(6, "AlexNet slows down sharply beyond factor 5 (little compute to hide behind)", "knee at 5", KNEE_RULE)
 def alexnet_knee(paper, _):
     outcome = knee_outcome(paper, "alexnet", 5.0)
+    outcome.readings += paper.occupied_text("alexnet", "slowdown", times)
     compute = paper.unlimited("kernel_compute_ns", PCA)
     moved = paper.oversubscribed("moved_bytes", PCA).mean(axis=1)
     rates = compute / moved
@@ -307,7 +312,9 @@ def ranking(paper, _):
 def completes(paper, _):
     lines, done, wanted = [], 0, 0
     for mode in (PCA, NO_PCA):
-        rows = paper.rows[(paper.rows["mode"] == mode) & (paper.rows["reading"] == ALL)] if paper.rows is not None else []
+        rows = (
+            paper.rows[(paper.rows["mode"] == mode) & (paper.rows["reading"] == ALL)] if paper.rows is not None else []
+        )
         rows = rows[rows["osf"] == 10.0] if len(rows) else rows
         finished = set(rows[rows["length"] >= ITERATIONS]["program"]) if len(rows) else set()
         wanted += len(MODELS)

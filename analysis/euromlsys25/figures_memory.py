@@ -2,7 +2,7 @@
 
 from analysis.euromlsys25.figures_time import FACTOR, model_look
 from analysis.euromlsys25.paper import MODELS, NO_LIMIT, NO_PCA, PCA, MissingData
-from analysis.style import COLOURS, GREY, arrange, bar_look, factor_ticks, grid_of
+from analysis.style import COLOURS, GREY, arrange, bar_look, factor_ticks, grid_of, legend_of
 
 MODES = (PCA, NO_PCA)
 
@@ -57,7 +57,7 @@ def faults(pyplot, paper, _):
         axis.set_title(f"({letter}) {mode}")
     axes[0].set_ylim(0, 1.08 * max(everything, default=1))
     axes[0].set_ylabel("fault batches per iteration (thousands)")
-    arrange(figure, "", *axes[0].get_legend_handles_labels())
+    arrange(figure, "", *legend_of(axes))
     return figure
 
 
@@ -77,9 +77,11 @@ def read_and_write(pyplot, paper, _):
             places = range(len(shares))
             axis.bar(places, shares.fillna(0), 0.85, label="read faults", **bar_look(0))
             known = 100 * shares.notna()
-            axis.bar(places, known - shares.fillna(0), 0.85, bottom=shares.fillna(0), label="write faults", **bar_look(1))
+            axis.bar(
+                places, known - shares.fillna(0), 0.85, bottom=shares.fillna(0), label="write faults", **bar_look(1)
+            )
             for place, missing in zip(places, shares.isna()):
-                if missing:
+                if missing and model in table.index:
                     axis.annotate("none", (place, 2), rotation=90, ha="center", fontsize=6, color=GREY)
             axis.set_xticks(places, [f"{factor:g}" for factor in shares.index], rotation=90, fontsize=7)
             axis.set_ylim(0, 100)
@@ -90,7 +92,7 @@ def read_and_write(pyplot, paper, _):
             else:
                 axis.set_xlabel("factor")
         axes[row][0].set_ylabel(f"{mode}\nfault batches (%)")
-    arrange(figure, "", *axes[0][0].get_legend_handles_labels())
+    arrange(figure, "", *legend_of(axes.flat))
     return figure
 
 
@@ -119,7 +121,7 @@ def migrations(pyplot, paper, _):
             axis.set_ylabel("transactions\nper iteration (million)")
         if axis.get_subplotspec().is_last_row():
             axis.set_xlabel(FACTOR)
-    arrange(figure, "", *axes[0].get_legend_handles_labels())
+    arrange(figure, "", *legend_of(axes))
     return figure
 
 
@@ -140,5 +142,5 @@ def migrated_bytes(pyplot, paper, _):
         bottom.set_xlabel("factor")
     axes[0][0].set_ylabel("migrated\nper iteration (GB)")
     axes[1][0].set_ylabel("KB per transaction")
-    arrange(figure, "", *axes[0][0].get_legend_handles_labels())
+    arrange(figure, "", *legend_of(axes.flat))
     return figure

@@ -2,7 +2,7 @@
 
 from analysis.euromlsys25.claims_time import mode_ratios as ratios_of
 from analysis.euromlsys25.paper import ALL, MODELS, NO_LIMIT, NO_PCA, PCA, MissingData
-from analysis.style import COLOURS, arrange, bar_look, factor_ticks, look, ratio_scale
+from analysis.style import COLOURS, arrange, bar_look, factor_ticks, legend_of, look, ratio_scale
 
 FACTOR = "oversubscription factor"
 
@@ -40,7 +40,7 @@ def batch_sizes(pyplot, paper, _):
     axis.set_xlabel("batch size (sequences of 512 tokens)")
     axis.set_ylabel("time per iteration (s)")
     axis.set_title("GPT-2 training")
-    arrange(figure, "", *axis.get_legend_handles_labels())
+    arrange(figure, "", *legend_of([axis]))
     return figure
 
 
@@ -54,11 +54,12 @@ def fault_handling(pyplot, paper, _):
         for place, share in zip(places, shares):
             axis.annotate(f"{share:.0f}", (place, share), (0, 2), textcoords="offset points", ha="center", fontsize=7)
     axis.set_xticks(range(len(MODELS)), [name.replace("-1", "-\n1") for name in MODELS.values()])
+    axis.set_xlim(-0.6, len(MODELS) - 0.4)
     axis.grid(False, axis="x")
     axis.set_ylim(0, 108)
     axis.set_ylabel("fault handling (% of run time)")
     axis.set_title("No oversubscription, all iterations")
-    arrange(figure, "", *axis.get_legend_handles_labels())
+    arrange(figure, "", *legend_of([axis]))
     return figure
 
 
@@ -77,7 +78,7 @@ def slowdowns(pyplot, paper, _):
         axis.set_xlabel(FACTOR)
         axis.set_title(f"({letter}) {mode}")
     axes[0].set_ylabel("slowdown (× same mode, no limit)")
-    arrange(figure, "", *axes[0].get_legend_handles_labels())
+    arrange(figure, "", *legend_of(axes))
     return figure
 
 
@@ -99,5 +100,5 @@ def mode_ratios(pyplot, paper, _):
     ratio_scale(axis, list(table.stack()) + [1], threshold=8)
     axis.set_xlabel(FACTOR)
     axis.set_ylabel("time without PCA / with PCA (×)")
-    arrange(figure, "", *axis.get_legend_handles_labels())
+    arrange(figure, "", *legend_of([axis]))
     return figure

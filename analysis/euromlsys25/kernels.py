@@ -1,7 +1,6 @@
 """Working sets of kernels (Fig. 5, E13), from profiles: RESULTS/profiles/MODEL.profile of any run of five iterations.
 
-    uvmsim run workloads/gpt2.uvmt --system a100-pcie-80g --layout pytorch_caching --iterations 5 \\
-      --profile results/euromlsys25/profiles/gpt2.profile
+`run.sh` beside this file makes them.
 """
 
 import os
@@ -9,7 +8,7 @@ import os
 import pandas
 
 from analysis.errors import ResultError
-from analysis.euromlsys25.paper import MODELS
+from analysis.euromlsys25.paper import MODELS, TF32
 from analysis.profiles import Profile
 
 ITERATIONS = 5
@@ -25,14 +24,15 @@ def load_kernels(folder):
         if not name.endswith(ENDING):
             continue
         with Profile(os.path.join(folder, name)) as profile:
-            if profile.program not in MODELS:
+            program = profile.program.removesuffix(TF32)
+            if program not in MODELS:
                 raise ResultError(f"{profile.path}: a profile of {profile.program}; allowed: {', '.join(MODELS)}")
             rows = profile.query(
                 "SELECT iteration, working_set_bytes AS touched_bytes FROM operations"
                 " WHERE kind = 'kernel' AND iteration < ? ORDER BY operation",
                 [ITERATIONS],
             )
-            parts.append(rows.assign(program=profile.program, footprint_bytes=profile.result["footprint_bytes"]))
+            parts.append(rows.assign(program=program, footprint_bytes=profile.result["footprint_bytes"]))
     if not parts:
         return None
     rows = pandas.concat(parts, ignore_index=True)

@@ -59,8 +59,23 @@ def mean(column):
 
 
 print(f"cudaMallocManaged: {mean(3):.0f} ns + {(1000 * largest[3] - mean(3)) / (mib / 1024):.0f} ns per GiB")
-print(f"cudaFree, untouched: {mean(4):.0f} ns")
-print(f"cudaFree, populated: {mean(5):.0f} ns (2 MiB and less) + {(1000 * largest[5] - mean(5)) / mib:.0f} ns per MiB")
+print(f"cudaFree, untouched: {mean(4):.0f} ns + {(1000 * largest[4] - mean(4)) / (mib / 1024):.0f} ns per GiB")
+slope = (1000 * largest[5] - mean(5)) / (mib - 2)
+print(f"cudaFree, populated: {mean(5):.0f} ns (2 MiB and less) + {slope:.0f} ns per further MiB")
+print(f"cudaFree of device memory: {mean(2):.0f} ns + {(1000 * largest[2] - mean(2)) / (mib / 1024):.0f} ns per GiB")
+
+
+def largest_error(fixed, per_gib):
+    return max(abs((fixed + per_gib * row[0] / 1048576) / (1000 * row[1]) - 1) for row in calls)
+
+
+# cudaMalloc is no straight line: the one whose largest error is the least
+error, fixed, per_gib = min(
+    (largest_error(fixed, per_gib), fixed, per_gib)
+    for fixed in range(25000, 40000, 10)
+    for per_gib in range(50000, 150000, 1000)
+)
+print(f"cudaMalloc: {fixed} ns + {per_gib} ns per GiB, largest error {100 * error:.0f} %")
 
 print("\naddress translation at 1980 MHz (tlb_h200.txt): cost over the same lines in few pages")
 chase = rows("tlb_h200.txt", "pages", 3)

@@ -13,6 +13,7 @@ int compare_command(const std::vector<std::string>& arguments);
 int sweep_command(const std::vector<std::string>& arguments);
 int trace_command(const std::vector<std::string>& arguments);
 int systems_command(const std::vector<std::string>& arguments);
+int layouts_command(const std::vector<std::string>& arguments);
 int policies_command(const std::vector<std::string>& arguments);
 int validate_command(const std::vector<std::string>& arguments);
 int calibrate_command(const std::vector<std::string>& arguments);

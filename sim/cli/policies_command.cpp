@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/cli/options.h"
+#include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
 #include "sim/policy/name_suggestion.h"
 #include "sim/policy/plugin.h"
@@ -17,8 +18,6 @@
 namespace uvmsim::cli {
 namespace {
 
-using policy::Parameter;
-using policy::ParameterType;
 using policy::PolicyEntry;
 using Entries = std::vector<const PolicyEntry*>;
 namespace options = boost::program_options;
@@ -38,24 +37,6 @@ Examples:
   uvmsim policies tree
   uvmsim policies --plugin ./mine.so mine --json
 )";
-
-// Rows with the columns padded to the widest cell, except the last column.
-void print_table(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  for (const auto& row : rows) {
-    std::string line(indent);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    fmt::print("{}\n", line);
-  }
-}
 
 void print_overview(const Entries& entries) {
   std::vector<std::vector<std::string>> rows{{"SLOT", "NAME", "CLASS", "DESCRIPTION"}};
@@ -80,53 +61,12 @@ void print_policy(const PolicyEntry& entry) {
                {"decision cost", fmt::format("{} ns", info.decision_cost.value)},
                {"origin", entry.origin}},
               "  ");
-  if (entry.parameters.empty()) {
-    fmt::print("  no parameters\n");
-    return;
-  }
-  std::vector<std::vector<std::string>> rows{{"PARAMETER", "TYPE", "DEFAULT", "ALLOWED", "MEANING"}};
-  for (const Parameter& parameter : entry.parameters) {
-    rows.push_back({parameter.name, std::string(type_name(parameter.type)), parameter.default_value,
-                    allowed_values(parameter), parameter.doc});
-  }
-  fmt::print("\n");
-  print_table(rows, "  ");
-}
-
-// Numbers stay numbers.
-nlohmann::ordered_json json_of(const Parameter& parameter) {
-  nlohmann::ordered_json json{{"name", parameter.name}, {"type", type_name(parameter.type)}};
-  const policy::Parameters defaults("", {parameter}, {});
-  switch (parameter.type) {
-    case ParameterType::kInteger:
-      json["default"] = defaults.integer(parameter.name);
-      json["minimum"] = parameter.integer_range.minimum;
-      json["maximum"] = parameter.integer_range.maximum;
-      break;
-    case ParameterType::kReal:
-      json["default"] = defaults.real(parameter.name);
-      json["minimum"] = parameter.real_range.minimum;
-      json["maximum"] = parameter.real_range.maximum;
-      break;
-    case ParameterType::kBoolean:
-      json["default"] = defaults.boolean(parameter.name);
-      break;
-    case ParameterType::kChoice:
-      json["default"] = parameter.default_value;
-      json["choices"] = parameter.choices;
-      break;
-  }
-  json["doc"] = parameter.doc;
-  return json;
+  print_parameters(entry.parameters);
 }
 
 void print_json(const Entries& entries) {
   nlohmann::ordered_json policies = nlohmann::ordered_json::array();
   for (const PolicyEntry* entry : entries) {
-    nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
-    for (const Parameter& parameter : entry->parameters) {
-      parameters.push_back(json_of(parameter));
-    }
     policies.push_back({{"slot", slot_name(entry->slot)},
                         {"name", entry->info.name},
                         {"description", entry->info.description},
@@ -134,7 +74,7 @@ void print_json(const Entries& entries) {
                         {"information_class", information_class_name(entry->info.information)},
                         {"decision_cost_ns", entry->info.decision_cost.value},
                         {"origin", entry->origin},
-                        {"parameters", std::move(parameters)}});
+                        {"parameters", parameters_json(entry->parameters)}});
   }
   const nlohmann::ordered_json document{{"schema_version", 1}, {"policies", std::move(policies)}};
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

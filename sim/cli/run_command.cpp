@@ -76,14 +76,14 @@ class Runner {
     };
   }
 
-  // At the same time. A timeline is drawn of a run with a limit, if there is one.
+  // At the same time. A timeline or profile is of a run with a limit, if there is one.
   std::vector<report::RunRecord> run(const std::vector<sweep::Point>& points, bool limited) {
     std::vector<std::string> names;
     std::vector<sweep::PointToRun> runs;
     for (const sweep::Point& point : points) {
       names.push_back(sweep::limit_text(point));
-      const bool drawn = !limited || point.osf_thousandths != 0 || point.capacity_bytes != 0;
-      runs.push_back({resolver_.resolve(point), drawn ? outputs_.timeline() : nullptr});
+      const bool observed = !limited || point.osf_thousandths != 0 || point.capacity_bytes != 0;
+      runs.push_back({resolver_.resolve(point), observed ? outputs_.events() : nullptr});
     }
     progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * points.size());
     std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, sweep::available_cpus(), reporter());

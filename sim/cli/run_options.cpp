@@ -1,7 +1,8 @@
 #include "sim/cli/run_options.h"
 
+#include <iterator>
 #include <sstream>
-#include <tuple>
+#include <utility>
 
 #include "sim/cli/options.h"
 #include "sim/cli/values.h"
@@ -64,6 +65,11 @@ po::options_description run_options() {
   add("json", text("FILE"), "write results as JSON, one line per run; - is standard output");
   add("csv", text("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
   add("timeline", text("FILE"), "write a timeline for ui.perfetto.dev (of one run)");
+  add("profile", text("FILE"),
+      "write an SQLite file of who faulted, waited and moved (kernels, layers, tensors) and what was resident when (of "
+      "one "
+      "run)");
+  add("profile-grid", text("TIMESxADDRESSES"), "buckets of the profile's heat maps, default 512x256");
   add("verbose", flag(), "say on standard error what is being done");
   add("help,h", flag(), "print this text");
   return options;
@@ -104,6 +110,21 @@ std::uint64_t size_of_option(const Values& values, const char* name, std::uint64
   return bytes;
 }
 
+// "512x256"
+report::ProfileGrid parse_grid(const std::string& option, const std::string& text) {
+  constexpr std::uint64_t kMost = 4096;
+  const std::size_t x = text.find('x');
+  if (x == std::string::npos) {
+    throw_input_error("{}: '{}' is no grid; allowed: TIMESxADDRESSES, such as 512x256", option, text);
+  }
+  const std::uint64_t times = parse_unsigned(option, text.substr(0, x));
+  const std::uint64_t addresses = parse_unsigned(option, text.substr(x + 1));
+  if (times == 0 || addresses == 0 || times > kMost || addresses > kMost) {
+    throw_input_error("{}: {} is out of range; allowed: 1x1 to {}x{}", option, text, kMost, kMost);
+  }
+  return {static_cast<std::uint32_t>(times), static_cast<std::uint32_t>(addresses)};
+}
+
 void check_combinations(const RunArguments& run) {
   if (run.capacity_bytes != 0 && !run.osf_thousandths.empty()) {
     throw_input_error("--osf and --capacity-bytes both set the capacity; give one of them");
@@ -114,16 +135,21 @@ void check_combinations(const RunArguments& run) {
   if (run.time_scale_millionths != 0 && !run.recorded_on.empty()) {
     throw_input_error("--recorded-on has no effect with a fixed --time-scale; give one of them");
   }
-  if (run.timeline && run.osf_thousandths.size() > 1) {
-    throw_input_error("--timeline draws one run; give one --osf, not {}", run.osf_thousandths.size());
+  for (const auto& [file, name] : {std::pair{&run.timeline, "--timeline"}, std::pair{&run.profile, "--profile"}}) {
+    if (*file && run.osf_thousandths.size() > 1) {
+      throw_input_error("{} shows one run; give one --osf, not {}", name, run.osf_thousandths.size());
+    }
   }
   if (run.json == "-" && run.csv == "-") {
     throw_input_error("--json and --csv cannot both go to standard output; give one of them a file");
   }
-  for (const auto& [a, b, names] : {std::tuple{&run.json, &run.csv, "--json and --csv"},
-                                    std::tuple{&run.json, &run.timeline, "--json and --timeline"},
-                                    std::tuple{&run.csv, &run.timeline, "--csv and --timeline"}}) {
-    if (*a && *a == *b && **a != "-") throw_input_error("{} both name {}; give two files", names, **a);
+  const std::pair<const std::optional<std::string>*, const char*> files[] = {
+      {&run.json, "--json"}, {&run.csv, "--csv"}, {&run.timeline, "--timeline"}, {&run.profile, "--profile"}};
+  for (auto a = std::begin(files); a != std::end(files); ++a) {
+    for (auto b = std::next(a); b != std::end(files); ++b) {
+      if (!*a->first || *a->first != *b->first || **a->first == "-") continue;
+      throw_input_error("{} and {} both name {}; give two files", a->second, b->second, **a->first);
+    }
   }
 }
 
@@ -162,6 +188,9 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.json = values.text("json");
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
+  run.profile = values.text("profile");
+  if (const auto grid = values.text("profile-grid")) run.profile_grid = parse_grid("--profile-grid", *grid);
+  if (!run.profile && values.text("profile-grid")) throw_input_error("--profile-grid has no effect without --profile");
   check_combinations(run);
   return run;
 }

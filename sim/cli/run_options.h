@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/simulation.h"
+#include "sim/report/heat_grid.h"
 
 namespace uvmsim::cli {
 
@@ -30,7 +31,8 @@ struct RunArguments {
   bool unlimited_run = true;  // also run without limit, to compare with
   bool verbose = false;
   std::optional<std::string> json, csv;  // path, "-" = standard output
-  std::optional<std::string> timeline;
+  std::optional<std::string> timeline, profile;
+  report::ProfileGrid profile_grid;
 };
 
 // Throws InputError: what is wrong and what is allowed, in one line.

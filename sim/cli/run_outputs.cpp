@@ -10,7 +10,16 @@ namespace uvmsim::cli {
 RunOutputs::RunOutputs(const RunArguments& run) : json_to_stdout_(run.json == "-"), csv_to_stdout_(run.csv == "-") {
   if (run.json && !json_to_stdout_) json_.emplace(*run.json);
   if (run.csv && !csv_to_stdout_) csv_.emplace(*run.csv);
-  if (run.timeline) timeline_ = std::make_unique<report::Timeline>(*run.timeline);
+  std::vector<EventSink*> sinks;
+  if (run.timeline) {
+    timeline_ = std::make_unique<report::Timeline>(*run.timeline);
+    sinks.push_back(timeline_.get());
+  }
+  if (run.profile) {
+    profile_ = std::make_unique<report::Profile>(*run.profile, run.profile_grid);
+    sinks.push_back(profile_.get());
+  }
+  if (!sinks.empty()) events_.emplace(std::move(sinks));
 }
 
 void RunOutputs::write(const std::vector<report::RunRecord>& records) {
@@ -24,6 +33,7 @@ void RunOutputs::write(const std::vector<report::RunRecord>& records) {
   if (json_) json_->commit();
   if (csv_) csv_->commit();
   if (timeline_) timeline_->finish();
+  if (profile_) profile_->finish(records.back());
   if (json_to_stdout_) fmt::print("{}", json);
   if (csv_to_stdout_) fmt::print("{}", csv);
 }

@@ -8,6 +8,8 @@
 
 #include "sim/cli/run_options.h"
 #include "sim/common/atomic_file.h"
+#include "sim/report/event_fan.h"
+#include "sim/report/profile.h"
 #include "sim/report/run_record.h"
 #include "sim/report/timeline.h"
 
@@ -18,7 +20,8 @@ class RunOutputs {
   // Throws InputError when one of them cannot be written.
   explicit RunOutputs(const RunArguments& run);
 
-  EventSink* timeline() { return timeline_.get(); }
+  // What a run has to tell its events; null when nobody wants them.
+  EventSink* events() { return events_ ? &*events_ : nullptr; }
   // Standard output takes results, not the text for people.
   bool standard_output_taken() const { return json_to_stdout_ || csv_to_stdout_; }
   void write(const std::vector<report::RunRecord>& records);
@@ -26,6 +29,8 @@ class RunOutputs {
  private:
   std::optional<AtomicFile> json_, csv_;
   std::unique_ptr<report::Timeline> timeline_;
+  std::unique_ptr<report::Profile> profile_;
+  std::optional<report::EventFan> events_;
   bool json_to_stdout_, csv_to_stdout_;
 };
 

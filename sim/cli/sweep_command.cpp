@@ -4,8 +4,6 @@
 
 #include <array>
 #include <filesystem>
-#include <limits>
-#include <sstream>
 #include <string_view>
 
 #include "sim/cli/interrupt.h"
@@ -59,6 +57,11 @@ Options:
 
 Exit code: 0 when every point (of the shard) is finished, 1 when some failed or are missing, 2 for an error in the input.
 )";
+
+int print_text(const std::string& text) {
+  fmt::print("{}", text);
+  return kFine;
+}
 
 po::value_semantic* text() { return po::value<std::string>(); }
 
@@ -165,7 +168,7 @@ int plan_verb(const Arguments& arguments) {
   po::options_description options = with_help();
   options.add_options()("output,o", text());
   const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
-  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string spec = argument_of(values, "plan", "sweep file");
   make_and_write_plan(spec, output_of(values, "plan"));
   return kFine;
@@ -175,7 +178,7 @@ int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
   options.add_options()("jobs", text())("shard", text());
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
-  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string folder = argument_of(values, "run", "folder");
   const std::size_t jobs = jobs_of(values);
   const sweep::Shard shard = shard_of(values);
@@ -184,7 +187,7 @@ int run_verb(const Arguments& arguments) {
 
 int status_verb(const Arguments& arguments) {
   const auto values = parse_options("uvmsim sweep status", arguments, with_help(), 1);
-  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string folder = argument_of(values, "status", "folder");
   const sweep::SweepStatus status = sweep::sweep_status(sweep::read_plan(folder), folder);
   fmt::print("planned   {}\nfinished  {}\nfailed    {}\nmissing   {}\n", status.planned, status.finished,
@@ -197,7 +200,7 @@ int collect_verb(const Arguments& arguments) {
   po::options_description options = with_help();
   options.add_options()("partial", po::bool_switch());
   const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
-  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
+  if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string folder = argument_of(values, "collect", "folder");
   return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
 }
@@ -206,8 +209,8 @@ int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
   options.add_options()("output,o", text())("jobs", text())("schema", po::bool_switch());
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
-  if (values["help"].as<bool>()) return fmt::print("{}", kUsage), kFine;
-  if (values["schema"].as<bool>()) return fmt::print("{}", sweep::spec_schema()), kFine;
+  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
   if (positional_arguments(values).empty()) {
     throw_input_error("sweep: no sweep file given; `uvmsim sweep --help` shows examples");
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -13,6 +14,8 @@
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
+#include "sim/layout/footprint.h"
+#include "sim/layout/segments.h"
 #include "sim/trace/generate.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reader.h"
@@ -44,6 +47,45 @@ void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace:
   warn_truncated(reader);
 }
 
+// What the trace holds and what it takes under every layout, in one pass.
+trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
+  constexpr std::uint64_t kLargestFootprint = std::uint64_t{512}
+                                              << 30;  // so that a broken trace does not take all memory
+  struct Measured {
+    std::unique_ptr<layout::FootprintMeter> meter;
+    trace::LayoutFootprint footprint;
+  };
+  std::vector<Measured> all;
+  for (const std::string& name : layout::layout_names()) {
+    all.push_back({std::make_unique<layout::FootprintMeter>(name, kLargestFootprint), {name, 0, ""}});
+  }
+  const layout::SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
+  layout::SegmentFinder records(source);
+  trace::TraceStatistics statistics = trace::summarize(reader.header(), [&](trace::Record& record) {
+    if (!records.next(record)) {
+      return false;
+    }
+    for (Measured& one : all) {
+      if (!one.meter) {
+        continue;
+      }
+      try {
+        one.meter->add(record, records.is_segment());
+      } catch (const InputError& error) {
+        one.footprint.problem = error.what();
+        one.meter.reset();
+      }
+    }
+    return true;
+  });
+  for (Measured& one : all) {
+    one.footprint.bytes = one.meter ? one.meter->footprint_bytes() : 0;
+    statistics.footprints.push_back(std::move(one.footprint));
+  }
+  statistics.truncation = reader.truncation();
+  return statistics;
+}
+
 int info(const Arguments& arguments) {
   auto options = common_options();
   add_partial(options);
@@ -53,7 +95,7 @@ int info(const Arguments& arguments) {
     return 0;
   }
   trace::TraceReader reader(values.trace(), {values.flag("partial")});
-  const auto statistics = trace::summarize(reader);
+  const trace::TraceStatistics statistics = with_footprints(reader);
   fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics) : trace::statistics_text(statistics));
   warn_truncated(reader);
   return 0;

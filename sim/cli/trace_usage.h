@@ -5,7 +5,8 @@ namespace uvmsim::cli {
 
 inline constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [options]
 
-Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations.
+Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations; and its
+footprint under every layout, which is what --osf divides (`uvmsim layouts` explains them).
 
 Examples:
   uvmsim trace info workloads/gpt2.uvmt

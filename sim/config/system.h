@@ -169,9 +169,14 @@ struct RuntimeCosts {
   std::uint64_t block_launch_ns = 4;         // between the first thread blocks of a kernel
   std::uint64_t allocate_ns = 6800;          // cudaMallocManaged
   std::uint64_t allocate_ns_per_gib = 8500;
-  std::uint64_t free_ns = 6500;           // cudaFree of managed memory, untouched
-  std::uint64_t free_touched_ns = 22000;  // cudaFree of managed memory that was populated
-  std::uint64_t free_ns_per_mib = 6800;   // per populated MiB
+  std::uint64_t free_ns = 6300;  // cudaFree of managed memory, untouched
+  std::uint64_t free_untouched_ns_per_gib = 4700;
+  std::uint64_t free_touched_ns = 22500;     // cudaFree of managed memory that was populated
+  std::uint64_t free_ns_per_mib = 6800;      // per populated MiB beyond the first two
+  std::uint64_t device_allocate_ns = 30000;  // cudaMalloc
+  std::uint64_t device_allocate_ns_per_gib = 100000;
+  std::uint64_t device_free_ns = 24300;  // cudaFree of that
+  std::uint64_t device_free_ns_per_gib = 240000;
 };
 
 struct SystemConfig {

@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::engine {
@@ -146,30 +147,19 @@ void Engine::audit() {
 namespace uvmsim {
 
 std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice) {
-  AddressSpace space(1);
-  layout::Layout layout(choice, space);
+  layout::FootprintMeter meter(choice);
   layout::SegmentFinder records(source);
   trace::Record record;
-  const auto nothing = [](BlockIndex) {};
   std::uint64_t number = 0;
   while (records.next(record)) {
     ++number;
     try {
-      if (layout.has_empty_segments()) {
-        layout::for_each_touched(record, [&](trace::ObjectId id) { layout.touch(id); });
-      }
-      if (const auto* a = std::get_if<trace::ObjectAlloc>(&record)) layout.allocate(*a, records.is_segment());
-      if (const auto* t = std::get_if<trace::TensorAlloc>(&record)) layout.allocate(*t);
-      if (const auto* f = std::get_if<trace::ObjectFree>(&record)) layout.free(f->id, nothing);
-      if (const auto* f = std::get_if<trace::TensorFree>(&record)) {
-        layout.free_tensor(f->id, nothing);
-        layout.forget(f->id);
-      }
+      meter.add(record, records.is_segment());
     } catch (const InputError& error) {
       throw_input_error("record {}: {}", number, error.what());
     }
   }
-  return layout.peak_bytes();
+  return meter.footprint_bytes();
 }
 
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,

@@ -91,6 +91,11 @@ class Engine {
   void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
   void host_gap(std::int64_t ns);
   bool issue_free(trace::ObjectId id, bool tensor);
+  std::uint64_t managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const;
+  void release_block(BlockIndex b);
+  void pay_for_allocation(std::uint64_t ns);
+  bool release_after(trace::Record& record);
+  bool free_released();
   void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);

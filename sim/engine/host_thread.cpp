@@ -134,11 +134,12 @@ std::vector<driver::BlockSpan> Engine::spans_of(trace::ObjectId id, std::uint64_
 bool Engine::issue(trace::Record& record) {
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const auto allocation_cost = [&] {  // of what the layout took from the driver
-    const std::uint64_t bytes = layout_.taken_bytes();
-    if (bytes == 0) return;
-    const std::uint64_t ns = runtime.allocate_ns + (bytes >> 20) * runtime.allocate_ns_per_gib / 1024;
-    host_pays(ns);
-    result_.counters.host_allocation_ns += ns;
+    const layout::Layout::Taken& taken = layout_.taken();
+    std::uint64_t ns = taken.calls * runtime.allocate_ns + (taken.bytes >> 20) * runtime.allocate_ns_per_gib / 1024;
+    if (taken.device_bytes != 0) {
+      ns += runtime.device_allocate_ns + (taken.device_bytes >> 20) * runtime.device_allocate_ns_per_gib / 1024;
+    }
+    pay_for_allocation(ns);
   };
   const auto queue_has_room = [&](std::uint32_t stream) {
     return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0});
@@ -151,6 +152,8 @@ bool Engine::issue(trace::Record& record) {
     return true;
   };
 
+  if (!free_released()) return false;
+  layout_.follow(record);
   if (layout_.has_empty_segments()) {
     layout::for_each_touched(record, [&](trace::ObjectId id) {
       layout_.touch(id);
@@ -168,9 +171,9 @@ bool Engine::issue(trace::Record& record) {
     layout_.allocate(*r);
     allocation_cost();
     accounts_.allocated(r->id, r->name, true, record_number_, host_time_);
-    return true;
+    return release_after(record);
   }
-  if (auto* r = std::get_if<trace::ObjectFree>(&record)) return issue_free(r->id, false);
+  if (auto* r = std::get_if<trace::ObjectFree>(&record)) return issue_free(r->id, false) && release_after(record);
   if (auto* r = std::get_if<trace::TensorFree>(&record)) return issue_free(r->id, true);
   if (auto* r = std::get_if<trace::Kernel>(&record)) {
     if (!queue_has_room(r->stream)) return false;
@@ -259,31 +262,64 @@ bool Engine::issue(trace::Record& record) {
 // cudaFree synchronises the device and drops the pages without write-back.
 bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
-  if (!placement.managed || !placement.owns) {
+  if (!placement.owns || !(placement.managed || placement.device)) {
     accounts_.freed(id, record_number_, host_time_);
     tensor ? retire_tensor(id) : layout_.free(id, {});
     return true;
   }
   ideal_.wait_all();
   if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
-  std::uint64_t pages = 0;
-  for (const BlockIndex b : placement.blocks) {
-    for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) pages += space_.pages(b, gpu_processor(gpu)).resident.count();
-  }
-  pages = std::min(pages, (placement.bytes + kBasePageBytes - 1) / kBasePageBytes);
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const std::uint64_t ns =
-      pages == 0 ? runtime.free_ns : runtime.free_touched_ns + (pages * runtime.free_ns_per_mib) / 256;
+      placement.device ? runtime.device_free_ns + (placement.bytes >> 20) * runtime.device_free_ns_per_gib / 1024
+                       : managed_free_ns(placement.blocks, placement.bytes);
   accounts_.freed(id, record_number_, host_time_);
-  const auto release = [this](BlockIndex b) {
-    accounts_.drops(b, PageMask::all(), host_time_);
-    ledger_.released_pages += residency_->release(b);
-    thrashing_->forget(b);
-    access_counters_->forget(b);
-  };
+  const auto release = [this](BlockIndex b) { release_block(b); };
   tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
+  pay_for_allocation(ns);
+  return true;
+}
+
+// Of memory that is populated, the first 2 MB cost no more than less of it (measured: configs/measurements).
+std::uint64_t Engine::managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const {
+  std::uint64_t pages = 0;
+  for (const BlockIndex b : blocks) {
+    for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) pages += space_.pages(b, gpu_processor(gpu)).resident.count();
+  }
+  pages = std::min(pages, (bytes + kBasePageBytes - 1) / kBasePageBytes);
+  const config::RuntimeCosts& runtime = options_.system.runtime;
+  if (pages == 0) return runtime.free_ns + (bytes >> 20) * runtime.free_untouched_ns_per_gib / 1024;
+  return runtime.free_touched_ns +
+         (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * runtime.free_ns_per_mib / 256;
+}
+
+void Engine::release_block(BlockIndex b) {
+  accounts_.drops(b, PageMask::all(), host_time_);
+  ledger_.released_pages += residency_->release(b);
+  thrashing_->forget(b);
+  access_counters_->forget(b);
+}
+
+void Engine::pay_for_allocation(std::uint64_t ns) {
   host_pays(ns);
   result_.counters.host_allocation_ns += ns;
+}
+
+// The layout's allocator gave segments back: the record itself is done, the host frees them before the next one.
+bool Engine::release_after(trace::Record& record) {
+  if (layout_.released().empty()) return true;
+  record = trace::UvmCounter{};
+  return free_released();
+}
+
+bool Engine::free_released() {
+  if (layout_.released().empty()) return true;
+  ideal_.wait_all();
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  for (const layout::Released& memory : layout_.released()) {
+    pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
+  }
+  layout_.drop_released([this](BlockIndex b) { release_block(b); });
   return true;
 }
 

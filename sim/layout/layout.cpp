@@ -4,48 +4,79 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/layout/caching_allocator.h"
+#include "sim/layout/expandable_allocator.h"
 
 namespace uvmsim::layout {
 
 namespace {
-constexpr std::uint64_t kSmallAlignment = 512;  // cudaMallocManaged aligns small allocations to 512 bytes
 // Allocations of 2 MB and more that start at a multiple of it have a range of their own, cut off where they end.
 bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockBytes && va % kBlockBytes == 0; }
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
+
+std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space) {
+  const policy::Parameters parameters = resolve(choice);
+  const bool caching = choice.name == "pytorch_caching";
+  if (!caching && choice.name != "expandable_segments") return nullptr;
+  const auto bytes = [&](const char* name) { return static_cast<std::uint64_t>(parameters.integer(name)); };
+  AllocatorSettings settings;
+  settings.roundup_power2_divisions = std::stoull(parameters.choice("roundup_power2_divisions"));
+  settings.memory_limit_bytes = bytes("memory_limit_bytes");
+  std::unique_ptr<TensorAllocator> allocator;
+  if (caching) {
+    settings.max_split_size_bytes = bytes("max_split_size_bytes");
+    settings.max_non_split_rounding_bytes = bytes("max_non_split_rounding_bytes");
+    settings.garbage_collection_threshold = parameters.real("garbage_collection_threshold");
+    allocator = std::make_unique<CachingAllocator>(settings);
+  } else {
+    if (const std::uint64_t reservation = bytes("reservation_bytes"); reservation != 0) {
+      settings.reservation_bytes = reservation;
+    }
+    allocator = std::make_unique<ExpandableAllocator>(settings);
+  }
+  const std::string& record_stream = parameters.choice("record_stream");
+  const auto when = record_stream == "touched" ? TensorMemory::RecordStream::kTouched
+                    : record_stream == "never" ? TensorMemory::RecordStream::kNever
+                                               : TensorMemory::RecordStream::kInferred;
+  return std::make_unique<TensorMemory>(std::move(allocator), when, space);
+}
 }  // namespace
 
-Layout::Layout(const LayoutChoice& choice, AddressSpace& space) : kind_(Kind::kNone), space_(space) {
-  resolve(choice);
-  if (choice.name == "recorded") kind_ = Kind::kRecorded;
-  if (choice.name == "pytorch_caching") kind_ = Kind::kPytorchCaching;
+Layout::Layout(const LayoutChoice& choice, AddressSpace& space)
+    : recorded_(choice.name == "recorded"), tensor_memory_(make_tensor_memory(choice, space)), space_(space) {
+  const policy::Parameters parameters = resolve(choice);
+  if (choice.name == "none") small_alignment_ = std::stoull(parameters.choice("small_alignment_bytes"));
+  if (tensor_memory_) follow_empty_cache_ = parameters.choice("empty_cache") == "recorded";
 }
 
-void Layout::take(std::uint64_t bytes) {
-  taken_bytes_ += bytes;
+void Layout::take(std::uint64_t calls, std::uint64_t bytes) {
+  taken_.calls += calls;
+  taken_.bytes += bytes;
   live_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
 }
 
 const Placement& Layout::insert(trace::ObjectId id, Placement placement) {
-  if (placement.managed && placement.owns) take(placement.bytes);
+  if (placement.managed && placement.owns) take(1, placement.bytes);
+  if (placement.device && placement.owns) taken_.device_bytes = placement.bytes;
   return placements_.emplace(id, std::move(placement)).first->second;
 }
 
 const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segment) {
-  taken_bytes_ = 0;
+  taken_ = {};
   if (object.bytes == 0 || object.bytes > kMaxObjectBytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", object.id, object.bytes, kMaxObjectBytes);
   }
   if (placements_.contains(object.id)) throw_input_error("object {} is allocated twice", object.id);
   if (object.kind != trace::ObjectKind::kManaged) {
-    return insert(object.id, Placement{{}, 0, object.bytes, false, true});
+    return insert(object.id, Placement{{}, 0, object.bytes, false, object.kind == trace::ObjectKind::kDevice, true});
   }
-  if (is_segment && kind_ != Kind::kRecorded) {
+  if (is_segment && !recorded_) {
     ++empty_segments_;
     if (object.va != 0) unused_vas_.emplace(object.id, object.va);
-    return insert(object.id, Placement{{}, 0, object.bytes, true, false});
+    return insert(object.id, Placement{{}, 0, object.bytes, true, false, false});
   }
-  if (kind_ == Kind::kRecorded && object.va != 0) {
+  if (recorded_ && object.va != 0) {
     Placement placement = place_recorded(object.va, object.bytes);
     recorded_va_.emplace(object.id, object.va);
     return insert(object.id, std::move(placement));
@@ -54,8 +85,8 @@ const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segm
 }
 
 const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
-  taken_bytes_ = 0;
-  if (tensor.object == trace::kNoObject && kind_ != Kind::kPytorchCaching) {
+  taken_ = {};
+  if (tensor.object == trace::kNoObject && !tensor_memory_) {
     trace::ObjectAlloc object;
     object.id = tensor.id;
     object.bytes = tensor.bytes;
@@ -65,58 +96,69 @@ const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
   if (tensor.bytes > kMaxObjectBytes) {
     throw_input_error("tensor {} has {} bytes; allowed: at most {}", tensor.id, tensor.bytes, kMaxObjectBytes);
   }
-  bool managed = true;
+  const Placement* object = nullptr;
   if (tensor.object != trace::kNoObject) {
-    const Placement& object = find(tensor.object);
-    if (tensor.offset > object.bytes || tensor.bytes > object.bytes - tensor.offset) {
-      throw_input_error("tensor {} ends past object {} ({} bytes)", tensor.id, tensor.object, object.bytes);
+    object = &find(tensor.object);
+    if (tensor.offset > object->bytes || tensor.bytes > object->bytes - tensor.offset) {
+      throw_input_error("tensor {} ends past object {} ({} bytes)", tensor.id, tensor.object, object->bytes);
     }
-    managed = object.managed;
     tensor_owner_.emplace(tensor.id, tensor.object);
     ++tensors_in_[tensor.object];
   }
-  if (kind_ == Kind::kRecorded || !managed) {
-    return insert(tensor.id, place_inside(find(tensor.object), tensor.offset, tensor.bytes));
+  if (object != nullptr && !object->managed)
+    return insert(tensor.id, Placement{{}, 0, tensor.bytes, false, false, false});
+  if (recorded_) {
+    return insert(tensor.id, place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes));
   }
+  if (tensor_memory_) return insert(tensor.id, place_tensor(tensor));
   // A tensor of no bytes has a place too.
-  if (kind_ == Kind::kNone) return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
-  return insert(tensor.id, place_cached(tensor));
+  return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
 }
 
-Placement Layout::place_inside(const Placement& object, std::uint64_t offset, std::uint64_t bytes) const {
-  Placement inside{{}, 0, bytes, object.managed, false};
-  if (!object.managed) return inside;
-  const std::uint64_t start = object.offset + offset;
-  inside.offset = start % kBlockBytes;
+Placement Layout::place_inside(const std::vector<BlockIndex>& blocks, std::uint64_t start, std::uint64_t bytes) {
+  Placement inside{{}, start % kBlockBytes, bytes, true, false, false};
   const std::uint64_t last = (start + std::max<std::uint64_t>(bytes, 1) - 1) / kBlockBytes;
-  inside.blocks.assign(object.blocks.begin() + static_cast<std::ptrdiff_t>(start / kBlockBytes),
-                       object.blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
+  inside.blocks.assign(blocks.begin() + static_cast<std::ptrdiff_t>(start / kBlockBytes),
+                       blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
   return inside;
 }
 
-Placement Layout::place_cached(const trace::TensorAlloc& tensor) {
+Placement Layout::place_tensor(const trace::TensorAlloc& tensor) {
   // The model decides between equally large free blocks by address. Where the recording opened a segment too, it gets
   // that one's address, and so its place among the others.
   const auto va = unused_vas_.find(tensor.object);
   const std::uint64_t bytes = std::max<std::uint64_t>(tensor.bytes, 1);
-  const auto placed = caching_.allocate(bytes, tensor.stream, va == unused_vas_.end() ? 0 : va->second);
-  caching_ids_.emplace(tensor.id, placed.id);
-  if (placed.new_segment) {
-    if (va != unused_vas_.end()) unused_vas_.erase(va);
-    caching_segments_.push_back(place_none(placed.segment_bytes));
-    take(placed.segment_bytes);
+  const std::size_t released_before = released_.size();
+  const TensorMemory::Place place =
+      tensor_memory_->allocate(tensor.id, bytes, tensor.stream, va == unused_vas_.end() ? 0 : va->second, released_);
+  note_released(released_before);
+  if (place.new_segment && va != unused_vas_.end()) unused_vas_.erase(va);
+  take(tensor_memory_->taken_calls(), tensor_memory_->taken_bytes());
+  return place_inside(place.blocks, place.offset, tensor.bytes);
+}
+
+void Layout::note_released(std::size_t from) {
+  for (; from < released_.size(); ++from) live_bytes_ -= released_[from].bytes;
+}
+
+void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
+  for (const Released& memory : released_) {
+    for (const BlockIndex block : memory.blocks) {
+      release(block);
+      space_.free(block, 1);
+    }
   }
-  return place_inside(caching_segments_[placed.segment], placed.offset, tensor.bytes);
+  released_.clear();
 }
 
 void Layout::touch(trace::ObjectId id) {
-  taken_bytes_ = 0;
+  taken_ = {};
   const auto it = placements_.find(id);
   if (it == placements_.end()) return;  // whoever uses it next will say so
   Placement& placement = it->second;
   if (!placement.managed || !placement.blocks.empty()) return;
   placement = place_none(placement.bytes);
-  take(placement.bytes);
+  take(1, placement.bytes);
   --empty_segments_;
 }
 
@@ -129,8 +171,8 @@ const Placement& Layout::find(trace::ObjectId id) const {
 void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
   const auto it = placements_.find(id);
   const auto is_freed_tensor = [](const Placement& p) { return !p.owns && (!p.managed || !p.blocks.empty()); };
-  if (it == placements_.end() || tensor_owner_.contains(id) || caching_ids_.contains(id) ||
-      is_freed_tensor(it->second)) {
+  const bool is_tensor = tensor_owner_.contains(id) || (tensor_memory_ && tensor_memory_->contains(id));
+  if (it == placements_.end() || is_tensor || is_freed_tensor(it->second)) {
     throw_input_error("free of object {}, which was never allocated or is already freed", id);
   }
   if (const auto inside = tensors_in_.find(id); inside != tensors_in_.end()) {
@@ -138,10 +180,17 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
   }
   const Placement placement = std::move(it->second);
   placements_.erase(it);
+  if (tensor_memory_ && placement.owns && (placement.managed || placement.device)) {
+    tensor_memory_->host_waits_for_device();  // as cudaFree does
+  }
   if (!placement.managed) return;
   if (!placement.owns) {  // a segment of the recording that was never placed
     --empty_segments_;
     unused_vas_.erase(id);
+    if (!follow_empty_cache_) return;
+    const std::size_t released_before = released_.size();
+    tensor_memory_->empty_cache(released_);
+    note_released(released_before);
     return;
   }
   live_bytes_ -= placement.bytes;
@@ -164,15 +213,14 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
 
 void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
   const auto owner = tensor_owner_.find(id);
-  const auto cached = caching_ids_.find(id);
-  if (owner == tensor_owner_.end() && cached == caching_ids_.end()) return free(id, release);
+  const bool cached = tensor_memory_ && tensor_memory_->contains(id);
+  if (owner == tensor_owner_.end() && !cached) return free(id, release);
   if (owner != tensor_owner_.end()) {
     if (--tensors_in_.at(owner->second) == 0) tensors_in_.erase(owner->second);
     tensor_owner_.erase(owner);
   }
-  if (cached != caching_ids_.end()) {
-    caching_.free(cached->second);
-    caching_ids_.erase(cached);
+  if (cached) {
+    tensor_memory_->free(id);
   } else if (find(id).owns) {
     free(id, release);
   }
@@ -181,7 +229,7 @@ void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex
 void Layout::forget(trace::ObjectId tensor) { placements_.erase(tensor); }
 
 Placement Layout::place_none(std::uint64_t bytes) {
-  Placement placement{{}, 0, bytes, true, true};
+  Placement placement{{}, 0, bytes, true, false, true};
   if (bytes >= kBlockBytes) {
     const BlockIndex first = space_.allocate(0, bytes);
     const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
@@ -189,7 +237,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
     for (std::uint64_t i = 0; i < count; ++i) placement.blocks.push_back(BlockIndex(first.value + i));
     return placement;
   }
-  const std::uint64_t need = (bytes + kSmallAlignment - 1) / kSmallAlignment * kSmallAlignment;
+  const std::uint64_t need = (bytes + small_alignment_ - 1) / small_alignment_ * small_alignment_;
   Slab* slab = nullptr;
   std::map<std::uint64_t, std::uint64_t>::iterator hole;
   for (auto& [block, candidate] : slabs_) {
@@ -221,7 +269,7 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
   }
   recorded_ranges_.emplace(va, bytes);
   if (owns_range(va, bytes)) return place_none(bytes);
-  Placement placement{{}, va % kBlockBytes, bytes, true, true};
+  Placement placement{{}, va % kBlockBytes, bytes, true, false, true};
   const std::uint64_t first = va / kBlockBytes;
   const std::uint64_t last = (va + bytes - 1) / kBlockBytes;
   for (std::uint64_t w = first; w <= last; ++w) {
@@ -241,7 +289,7 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
     return;
   }
   Slab& slab = shared->second;
-  const std::uint64_t bytes = (placement.bytes + kSmallAlignment - 1) / kSmallAlignment * kSmallAlignment;
+  const std::uint64_t bytes = (placement.bytes + small_alignment_ - 1) / small_alignment_ * small_alignment_;
   slab.used -= bytes;
   if (slab.used == 0) {
     release(slab.block);

@@ -1,27 +1,31 @@
 // Gives the trace's objects simulated addresses: which VA blocks hold them.
 //
-//   none             every object and every tensor is one cudaMallocManaged: 2 MB and more get a range of their own,
-//                    2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in a small
-//                    allocation grow past its end)
-//   recorded         objects as under none, but what does not own its range keeps its recorded address modulo 2 MB and
-//                    shares blocks with what it shared them with when it was recorded; tensors lie in their objects, at
-//                    their recorded offset
-//   pytorch_caching  tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in segments
-//                    that are managed allocations of their own and stay until the end; other objects as under none
-// Under none and pytorch_caching the segments of the recording hold nothing and get no memory, unless a record touches
-// one itself (not a tensor in it): then it is placed as any object, from that moment on.
+//   none                 every object and every tensor is one cudaMallocManaged: 2 MB and more get a range of their
+//   own,
+//                        2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in a
+//                        small allocation grow past its end)
+//   recorded             objects as under none, but what does not own its range keeps its recorded address modulo 2 MB
+//                        and shares blocks with what it shared them with when it was recorded; tensors lie in their
+//                        objects, at their recorded offset
+//   pytorch_caching      tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in
+//                        segments that are managed allocations of their own; other objects as under none
+//   expandable_segments  the same with PyTorch's expandable segments (expandable_allocator.h): managed reservations in
+//                        which memory appears in handles
+// But for `recorded`, the segments of the recording hold nothing and get no memory, unless a record touches one itself
+// (not a tensor in it): then it is placed as any object, from that moment on.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/common/units.h"
-#include "sim/layout/caching_allocator.h"
 #include "sim/layout/layout_choice.h"
+#include "sim/layout/tensor_memory.h"
 #include "sim/memory/address_space.h"
 #include "sim/trace/record.h"
 
@@ -33,6 +37,7 @@ struct Placement {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   bool managed = true;  // false: plain device, pinned or host memory, outside the model
+  bool device = false;  // cudaMalloc
   bool owns = true;     // freeing it is a call of the driver; false: it lies in the memory of something else
 };
 
@@ -48,8 +53,26 @@ class Layout {
   // A record touches the object itself. Needed only while there are empty segments.
   void touch(trace::ObjectId id);
   bool has_empty_segments() const { return empty_segments_ != 0; }
-  // Bytes of the managed memory that the last allocate() or touch() took from the driver.
-  std::uint64_t taken_bytes() const { return taken_bytes_; }
+  // Every record, before what it does is done: which stream uses which tensor, and what the host waits for. The same
+  // record may come several times in a row.
+  void follow(const trace::Record& record) {
+    if (tensor_memory_) tensor_memory_->follow(record);
+  }
+  // What the last allocate() or touch() took from the driver. A segment that grows costs no further call.
+  struct Taken {
+    std::uint64_t calls = 0;         // cudaMallocManaged
+    std::uint64_t bytes = 0;         // of managed memory
+    std::uint64_t device_bytes = 0;  // of one cudaMalloc
+  };
+  const Taken& taken() const { return taken_; }
+  std::uint64_t taken_bytes() const { return taken_.bytes; }
+  // What allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree each. They
+  // keep their blocks until drop_released(), for cudaFree first waits for the device.
+  const std::vector<Released>& released() const { return released_; }
+  void drop_released(const std::function<void(BlockIndex)>& release);
+
+  // Segments that an allocator of the layout has opened so far.
+  std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
 
   const Placement& find(trace::ObjectId id) const;
   // Whether freeing it is a call of the driver.
@@ -63,7 +86,6 @@ class Layout {
   std::uint64_t peak_bytes() const { return peak_bytes_; }
 
  private:
-  enum class Kind : std::uint8_t { kNone, kRecorded, kPytorchCaching };
   struct Slab {  // a shared 2 MB range: free byte ranges by offset
     BlockIndex block;
     std::map<std::uint64_t, std::uint64_t> free;
@@ -72,13 +94,17 @@ class Layout {
 
   Placement place_none(std::uint64_t bytes);
   Placement place_recorded(std::uint64_t va, std::uint64_t bytes);
-  Placement place_inside(const Placement& object, std::uint64_t offset, std::uint64_t bytes) const;
-  Placement place_cached(const trace::TensorAlloc& tensor);
+  static Placement place_inside(const std::vector<BlockIndex>& blocks, std::uint64_t start, std::uint64_t bytes);
+  Placement place_tensor(const trace::TensorAlloc& tensor);
+  void note_released(std::size_t from);
   void remove(const Placement& placement, const std::function<void(BlockIndex)>& release);
   const Placement& insert(trace::ObjectId id, Placement placement);
-  void take(std::uint64_t bytes);
+  void take(std::uint64_t calls, std::uint64_t bytes);
 
-  Kind kind_;
+  bool recorded_ = false;                        // the layout of that name
+  std::unique_ptr<TensorMemory> tensor_memory_;  // of PyTorch's allocators
+  bool follow_empty_cache_ = false;
+  std::uint64_t small_alignment_ = 512;
   AddressSpace& space_;
   std::unordered_map<trace::ObjectId, Placement> placements_;
   std::unordered_map<trace::ObjectId, trace::ObjectId> tensor_owner_;  // live tensors with an object, by tensor
@@ -91,11 +117,10 @@ class Layout {
   std::map<std::uint64_t, Window> windows_;                 // recorded address >> 21, for `recorded`
   std::map<std::uint64_t, std::uint64_t> recorded_ranges_;  // live recorded [va, va + bytes)
   std::unordered_map<trace::ObjectId, std::uint64_t> recorded_va_;
-  CachingAllocator caching_;
-  std::vector<Placement> caching_segments_;                         // by its number in the model
-  std::unordered_map<trace::ObjectId, std::uint64_t> caching_ids_;  // live tensors
-  std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;   // of recorded segments that no model segment took
-  std::uint64_t live_bytes_ = 0, peak_bytes_ = 0, taken_bytes_ = 0;
+  std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;  // of recorded segments that no model segment took
+  std::vector<Released> released_;
+  Taken taken_;
+  std::uint64_t live_bytes_ = 0, peak_bytes_ = 0;
   std::uint64_t empty_segments_ = 0;
 };
 

@@ -13,18 +13,58 @@ namespace uvmsim::layout {
 
 namespace {
 
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
+const char* const kPytorch = "c10/cuda/CUDACachingAllocator.cpp, pytorch 001074d2 (2025)";
+
+policy::Parameter roundup() {
+  return policy::choice("roundup_power2_divisions", "0", {"0", "2", "4", "8", "16", "32", "64"},
+                        "requests are rounded up to one of so many steps between two powers of two; 0: to 512 bytes");
+}
+policy::Parameter limit() {
+  return policy::integer("memory_limit_bytes", 0, {0, kMostBytes},
+                         "most memory of all segments, PyTorch's memory fraction; 0: none, as under unified memory");
+}
+policy::Parameter record_stream() {
+  return policy::choice("record_stream", "inferred", {"inferred", "touched", "never"},
+                        "which freed blocks wait for other streams: those that nothing else orders, all that were "
+                        "touched by another stream, none");
+}
+policy::Parameter empty_cache() {
+  return policy::choice("empty_cache", "recorded", {"recorded", "never"},
+                        "when unused segments are given back: where the recording gave one back, or never");
+}
+
 std::vector<LayoutInfo> all_layouts() {
   return {
+      {"expandable_segments",
+       "PyTorch's expandable segments: tensors in managed reservations that get memory in handles",
+       "handles that have memory, whether tensors lie in them or not, and the program's other objects",
+       kPytorch,
+       {policy::integer("reservation_bytes", 0, {0, kMostBytes},
+                        "addresses of one segment (PyTorch: 1.125 times the GPU's memory); 0: as many as it needs"),
+        roundup(), limit(), record_stream(), empty_cache()}},
       {"none",
        "every object and every tensor is one cudaMallocManaged of its own, and one cudaFree",
        "tensors and objects, as many bytes as the program asked for",
        "PyTorch with PYTORCH_NO_CUDA_MEMORY_CACHING=1",
-       {}},
+       {policy::choice("small_alignment_bytes", "512", {"512", "65536", "2097152"},
+                       "allocations below 2 MiB start at multiples of this in the ranges that they share (measured: "
+                       "512)")}},
       {"pytorch_caching",
-       "PyTorch's caching allocator places tensors in segments of cudaMallocManaged",
+       "PyTorch's caching allocator: tensors in segments of one cudaMallocManaged each",
        "segments, whether tensors lie in them or not, and the program's other objects",
-       "c10/cuda/CUDACachingAllocator.cpp, pytorch 001074d2 (2025)",
-       {}},
+       kPytorch,
+       {policy::integer("max_split_size_bytes", 0, {0, kMostBytes},
+                        "blocks from this size on are not split and only serve requests of that size; more than 20 "
+                        "MiB, or 0: none"),
+        policy::integer("max_non_split_rounding_bytes", 20 * kMiB, {20 * kMiB, kMostBytes},
+                        "such a block serves a request that is smaller by less than this"),
+        roundup(),
+        policy::real("garbage_collection_threshold", 0, {0, 1},
+                     "share of memory_limit_bytes above which large segments that were long unused are given back; 0: "
+                     "never"),
+        limit(), record_stream(), empty_cache()}},
       {"recorded",
        "objects and tensors lie where they were recorded",
        "objects as recorded: segments of an allocator count whole",
@@ -99,7 +139,15 @@ LayoutChoice parse_layout(const std::string& text) {
 
 policy::Parameters resolve(const LayoutChoice& choice) {
   const LayoutInfo& info = find_layout(choice.name);
-  return {"layout " + info.name, info.parameters, without_units(choice)};
+  policy::Parameters parameters("layout " + info.name, info.parameters, without_units(choice));
+  if (choice.name == "pytorch_caching") {
+    const std::int64_t split = parameters.integer("max_split_size_bytes");
+    if (split != 0 && split <= 20 * kMiB) {  // as PyTorch: the segments that small requests share must be split
+      throw_input_error("layout {}: parameter 'max_split_size_bytes': {} is too small; allowed: 0, {} to {}", info.name,
+                        split, 20 * kMiB + 1, kMostBytes);
+    }
+  }
+  return parameters;
 }
 
 std::string given_text(const LayoutChoice& choice) { return text_of(choice.name, choice.parameters); }

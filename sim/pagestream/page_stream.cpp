@@ -64,12 +64,16 @@ void PageStream::add(const trace::Record& record, const std::function<void(std::
     last_page_ = page;
   };
   const auto release = [this](BlockIndex block) { numbers_.erase(block.value); };
+  layout_.follow(record);
   if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
     name_blocks(layout_.allocate(*object));
   } else if (const auto* tensor = std::get_if<trace::TensorAlloc>(&record)) {
-    name_blocks(layout_.allocate(*tensor));
+    const layout::Placement& placement = layout_.allocate(*tensor);
+    layout_.drop_released(release);
+    name_blocks(placement);
   } else if (const auto* freed = std::get_if<trace::ObjectFree>(&record)) {
     layout_.free(freed->id, release);
+    layout_.drop_released(release);
   } else if (const auto* tensor_freed = std::get_if<trace::TensorFree>(&record)) {
     layout_.free_tensor(tensor_freed->id, release);
   } else if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {

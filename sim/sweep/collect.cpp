@@ -13,7 +13,7 @@
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
-#include "sim/sweep/database.h"
+#include "sim/report/sqlite_file.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/result_table.h"
 
@@ -52,6 +52,53 @@ std::string csv_line(const Row& row) {
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
+// A table of the database, made and then filled row by row.
+class Table {
+ public:
+  // `key` stands after the columns, as "PRIMARY KEY (id)"; may be empty.
+  Table(report::SqliteFile& file, const std::string& name, const std::vector<Column>& columns, const std::string& key)
+      : rows_(create(file, name, columns, key), name, static_cast<int>(columns.size())) {}
+
+  void insert(const Row& row) {
+    for (const Cell& cell : row) {
+      if (const auto* number = std::get_if<std::int64_t>(&cell)) {
+        rows_.add(*number);
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        rows_.add(std::string_view(*text));
+      } else {
+        rows_.add_null();
+      }
+    }
+    rows_.end();
+  }
+
+ private:
+  static report::SqliteFile& create(report::SqliteFile& file, const std::string& name,
+                                    const std::vector<Column>& columns, const std::string& key) {
+    std::vector<std::string> lines;
+    for (const Column& column : columns) {
+      lines.push_back(fmt::format("{} {}", column.name, column.is_text ? "TEXT" : "INTEGER"));
+    }
+    if (!key.empty()) lines.push_back(key);
+    file.execute(fmt::format("CREATE TABLE {} (\n  {}\n)", name, fmt::join(lines, ",\n  ")));
+    return file;
+  }
+
+  report::SqliteFile::Rows rows_;
+};
+
+struct Tables {
+  explicit Tables(report::SqliteFile& file)
+      : sweep(file, "sweep", kSweepColumns, ""),
+        points(file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)"),
+        iterations(file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)"),
+        settled(file, "settled", settled_columns(), "PRIMARY KEY (id)"),
+        failures(file, "failures", kFailureColumns, "PRIMARY KEY (position)"),
+        systems(file, "systems", kSystemColumns, "PRIMARY KEY (sha256)") {}
+
+  Table sweep, points, iterations, settled, failures, systems;
+};
+
 class Collector {
  public:
   Collector(const Plan& plan, const std::string& folder, const SweepStatus& status)
@@ -60,50 +107,48 @@ class Collector {
   }
 
   void write(const std::string& database_path, const std::string& csv_path) {
-    Database database(database_path);
+    report::SqliteFile database(database_path);
     AtomicFile csv(csv_path);
-    begin(database, csv);
-    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
-      const PlannedPoint& planned = plan_.points[i];
-      const auto result = result_of(planned.id);
-      if (!result) continue;
-      try {
-        add(planned, i + 1, *result, database, csv);
-      } catch (const Json::exception& error) {
-        throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", planned.id, error.what());
+    {
+      database.execute("BEGIN");
+      Tables tables(database);
+      begin(tables, csv);
+      for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+        const PlannedPoint& planned = plan_.points[i];
+        const auto result = result_of(planned.id);
+        if (!result) continue;
+        try {
+          add(planned, i + 1, *result, tables, csv);
+        } catch (const Json::exception& error) {
+          throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", planned.id, error.what());
+        }
+      }
+      for (const FailedPoint& failed : status_.failed) {
+        tables.failures.insert({static_cast<std::int64_t>(failed.position), failed.id, failed.label, failed.error});
       }
     }
-    for (const FailedPoint& failed : status_.failed) {
-      database.insert("failures", {static_cast<std::int64_t>(failed.position), failed.id, failed.label, failed.error});
-    }
-    database.close();
+    database.execute("COMMIT");
+    database.commit();
     csv.commit();
   }
 
  private:
-  void begin(Database& database, AtomicFile& csv) const {
-    database.create_table("sweep", kSweepColumns, "");
-    database.create_table("points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)");
-    database.create_table("iterations", iteration_columns(), "PRIMARY KEY (id, iteration)");
-    database.create_table("settled", settled_columns(), "PRIMARY KEY (id)");
-    database.create_table("failures", kFailureColumns, "PRIMARY KEY (position)");
-    database.create_table("systems", kSystemColumns, "PRIMARY KEY (sha256)");
+  void begin(Tables& tables, AtomicFile& csv) const {
     const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    database.insert("sweep", {kSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
-                              number(status_.planned), number(status_.finished), number(status_.failed.size()),
-                              std::int64_t{status_.complete()}});
+    tables.sweep.insert({kSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
+                         number(status_.planned), number(status_.finished), number(status_.failed.size()),
+                         std::int64_t{status_.complete()}});
     std::vector<std::string> names;
     for (const Column& column : csv_columns()) names.push_back(column.name);
     // A partial one has a column more, which says so in every row.
     csv.write(fmt::format("{}{}\n", fmt::join(names, ","), status_.complete() ? "" : ",partial_sweep"));
   }
 
-  void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Database& database,
-           AtomicFile& csv) {
+  void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Tables& tables, AtomicFile& csv) {
     const auto unlimited = unlimited_of(planned);
-    database.insert("points", point_row(planned, position, result, unlimited));
-    for (const Row& row : iteration_rows(planned, result)) database.insert("iterations", row);
-    if (const auto row = settled_row(planned, result)) database.insert("settled", *row);
+    tables.points.insert(point_row(planned, position, result, unlimited));
+    for (const Row& row : iteration_rows(planned, result)) tables.iterations.insert(row);
+    if (const auto row = settled_row(planned, result)) tables.settled.insert(*row);
     for (Row row : csv_rows(planned, position, result, unlimited)) {
       if (!status_.complete()) row.emplace_back(std::int64_t{1});
       csv.write(csv_line(row));
@@ -111,7 +156,7 @@ class Collector {
     const Json& system = result.at("system");
     const std::string hash = Json::parse(planned.determinants).at("system").at("sha256").get<std::string>();
     if (systems_.insert(hash).second) {
-      database.insert("systems", {hash, system.at("name").get<std::string>(), system.dump()});
+      tables.systems.insert({hash, system.at("name").get<std::string>(), system.dump()});
     }
   }
 

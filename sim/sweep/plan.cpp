@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using nlohmann::ordered_json;  // keeps a sweep file as its user wrote it
 
 constexpr const char* kSchema = "uvmsim.sweep/1";
 constexpr const char* kHeaderFile = "sweep.json";
@@ -36,22 +37,24 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-json parsed(const std::string& text, const std::string& where) {
-  json value = json::parse(text, nullptr, false);
+template <class Json>
+Json parsed(const std::string& text, const std::string& where) {
+  Json value = Json::parse(text, nullptr, false);
   if (!value.is_object()) throw_input_error("{}: is no JSON object; plan the sweep again", where);
   return value;
 }
 
-std::string text_at(const json& object, const char* key, const std::string& where) {
+template <class Json>
+std::string text_at(const Json& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) {
     throw_input_error("{}: /{}: is missing or no text; plan the sweep again", where, key);
   }
-  return found->get<std::string>();
+  return found->template get<std::string>();
 }
 
 PlannedPoint read_point(const std::string& line, const std::string& where) {
-  const json object = parsed(line, where);
+  const json object = parsed<json>(line, where);
   PlannedPoint planned;
   planned.id = text_at(object, "id", where);
   if (!object.contains("determinants") || !object.contains("point")) {
@@ -98,12 +101,12 @@ void write_plan(const Plan& plan, const std::string& folder) {
     lines += R"({"determinants":)" + planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
              to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace) + "}\n";
   }
-  const json header = {{"schema", kSchema},
-                       {"uvmsim_version", plan.uvmsim_version},
-                       {"model_version", plan.model_version},
-                       {"points", plan.points.size()},
-                       {"points_sha256", sha256(lines)},
-                       {"spec", json::parse(plan.spec)}};
+  const ordered_json header = {{"schema", kSchema},
+                               {"uvmsim_version", plan.uvmsim_version},
+                               {"model_version", plan.model_version},
+                               {"points", plan.points.size()},
+                               {"points_sha256", sha256(lines)},
+                               {"spec", ordered_json::parse(plan.spec)}};
   std::error_code ignored;
   const auto header_path = path_of(folder, kHeaderFile);
   const bool same = fs::exists(header_path, ignored) && read_text(header_path) == header.dump() + "\n";
@@ -123,14 +126,14 @@ Plan read_plan(const std::string& folder) {
     throw_input_error("{}: holds no sweep ({} is missing); `uvmsim sweep plan SPEC -o {}` makes one", folder,
                       kHeaderFile, folder);
   }
-  const json header = parsed(read_text(header_path), header_path);
+  const ordered_json header = parsed<ordered_json>(read_text(header_path), header_path);
   if (text_at(header, "schema", header_path) != kSchema) {
     throw_input_error("{}: /schema: is not {}; plan the sweep again", header_path, kSchema);
   }
   Plan plan;
   plan.uvmsim_version = text_at(header, "uvmsim_version", header_path);
   plan.model_version = text_at(header, "model_version", header_path);
-  plan.spec = header.value("spec", json()).dump();
+  plan.spec = header.value("spec", ordered_json()).dump();
   const std::string lines = read_text(points_path);
   if (sha256(lines) != text_at(header, "points_sha256", header_path)) {
     throw_input_error("{}: is not the one that {} was written with; plan the sweep again", points_path, kHeaderFile);

@@ -163,14 +163,18 @@ class Summary {
 }  // namespace
 
 TraceStatistics summarize(TraceReader& reader) {
-  Summary summary(reader.header());
-  Record record;
-  while (reader.next(record)) {
-    summary.add(record);
-  }
-  TraceStatistics out = summary.take();
+  TraceStatistics out = summarize(reader.header(), [&](Record& record) { return reader.next(record); });
   out.truncation = reader.truncation();
   return out;
+}
+
+TraceStatistics summarize(const Header& header, const std::function<bool(Record&)>& next) {
+  Summary summary(header);
+  Record record;
+  while (next(record)) {
+    summary.add(record);
+  }
+  return summary.take();
 }
 
 }  // namespace uvmsim::trace

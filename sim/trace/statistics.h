@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,13 @@ struct KernelTotals {
 struct IterationStatistics {
   std::uint64_t index = 0;
   KernelTotals totals;
+};
+
+// Peak of live managed bytes under a layout of sim/layout; filled in by whoever knows the layouts.
+struct LayoutFootprint {
+  std::string layout;
+  std::uint64_t bytes = 0;
+  std::string problem;  // why there is none; empty when there is
 };
 
 struct TraceStatistics {
@@ -47,12 +55,15 @@ struct TraceStatistics {
   std::array<std::uint64_t, 5> copied_bytes{};  // by CopyKind
   std::uint64_t set_bytes = 0;
   std::vector<IterationStatistics> iterations;
+  std::vector<LayoutFootprint> footprints;
   std::string truncation;  // of the reader; empty for a whole file
 };
 
 // Reads the rest of the trace. Bytes of a touched quantum beyond the end of its object are not counted. Does not check
 // the trace (validate.h does); objects it does not know count with whole quanta.
 TraceStatistics summarize(TraceReader& reader);
+// Of records from anywhere; `next` returns false at the end.
+TraceStatistics summarize(const Header& header, const std::function<bool(Record&)>& next);
 
 // For people, several lines; for programs, one JSON object (schema "uvmsim-trace-info-1").
 std::string statistics_text(const TraceStatistics& statistics);

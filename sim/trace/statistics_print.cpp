@@ -111,6 +111,12 @@ std::string statistics_text(const TraceStatistics& s) {
                              s.tensors == 0 ? "" : fmt::format(", of tensors {}", size_text(s.peak_tensor_bytes))));
   line("",
        fmt::format("{} objects, {} tensors, {} of them touched by kernels", s.objects, s.tensors, s.touched_objects));
+  for (const LayoutFootprint& footprint : s.footprints) {
+    line(&footprint == &s.footprints.front() ? "footprint" : "",
+         footprint.problem.empty()
+             ? fmt::format("{:<19} {} ({} bytes)", footprint.layout, size_text(footprint.bytes), footprint.bytes)
+             : fmt::format("{:<19} cannot be: {}", footprint.layout, footprint.problem));
+  }
   for (std::size_t kind = 0; kind < kCopyKindNames.size(); ++kind) {
     if (s.copied_bytes[kind] != 0) {
       line("copies", fmt::format("{} {}", kCopyKindNames[kind], size_text(s.copied_bytes[kind])));
@@ -135,6 +141,11 @@ std::string statistics_json(const TraceStatistics& s) {
     nlohmann::ordered_json item = {{"index", iteration.index}};
     item.update(totals_json(iteration.totals));
     iterations.push_back(std::move(item));
+  }
+  nlohmann::ordered_json footprints = nlohmann::ordered_json::object();
+  for (const LayoutFootprint& footprint : s.footprints) {
+    footprints[footprint.layout] =
+        footprint.problem.empty() ? nlohmann::ordered_json(footprint.bytes) : nlohmann::ordered_json(nullptr);
   }
   nlohmann::ordered_json out = {{"schema", "uvmsim-trace-info-1"},
                                 {"header",
@@ -166,6 +177,7 @@ std::string statistics_json(const TraceStatistics& s) {
                                 {"peak_live_bytes", s.peak_live_bytes},
                                 {"peak_managed_bytes", s.peak_managed_bytes},
                                 {"peak_tensor_bytes", s.peak_tensor_bytes},
+                                {"footprint_bytes", footprints},
                                 {"copied_bytes", counts_json(s.copied_bytes, kCopyKindNames)},
                                 {"set_bytes", s.set_bytes},
                                 {"iterations", iterations},

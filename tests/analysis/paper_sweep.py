@@ -68,7 +68,9 @@ def training_run(model, layout, osf):
 
 
 def batch_run(batch, layout):
-    point = Point(f"gpt2_b{batch}", layout, None, UNLIMITED_NS * batch // 8, kernel_compute_ns=UNLIMITED_NS * batch // 8)
+    point = Point(
+        f"gpt2_b{batch}", layout, None, UNLIMITED_NS * batch // 8, kernel_compute_ns=UNLIMITED_NS * batch // 8
+    )
     point.footprint_bytes = (1000 if layout == PCA else 980) * batch * GB // 1000
     return point
 

@@ -45,6 +45,7 @@ class Point:
         self.first_counters = {}  # what differs in the first iteration
         self.footprint_bytes = 10 * GB
         self.memory_bytes = 80 * GB
+        self.given_capacity_bytes = None  # a limit in bytes instead of a factor
         self.ideal_ns = None
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.system = "a100-pcie-80g"
@@ -52,7 +53,15 @@ class Point:
 
     @property
     def capacity_bytes(self):
+        if self.given_capacity_bytes is not None:
+            return self.given_capacity_bytes
         return self.memory_bytes if self.osf is None else int(self.footprint_bytes / self.osf)
+
+    @property
+    def limit(self):
+        if self.given_capacity_bytes is not None:
+            return "capacity"
+        return "none" if self.osf is None else "osf"
 
     def each(self):
         """(duration, counters) of every iteration."""
@@ -86,7 +95,7 @@ def result_of(point):
         "schema": "uvmsim.result/1",
         "trace": {"file": point.program + ".uvmt", "sha256": point.program.encode().hex().ljust(64, "0")},
         "layout": point.layout,
-        "limit": {"by": "none" if point.osf is None else "osf", "osf_thousandths": thousandths},
+        "limit": {"by": point.limit, "osf_thousandths": thousandths},
         "seed": 1,
         "include_host_gaps": True,
         "policies": {
@@ -135,7 +144,7 @@ def point_row(position, point, ids):
         "system_sha256": "0" * 64,
         "settings": "[]",
         "layout": point.layout,
-        "limit_by": "none" if point.osf is None else "osf",
+        "limit_by": point.limit,
         "osf_thousandths": thousandths,
         "limit_capacity_bytes": None,
         "limit_footprint_bytes": None,
@@ -161,8 +170,8 @@ def point_row(position, point, ids):
             (
                 key
                 for other, key in ids.items()
-                if point.osf is not None
-                and other.osf is None
+                if point.limit != "none"
+                and other.limit == "none"
                 and (other.program, other.layout, other.prefetch, other.evict, other.prefetch_parameters)
                 == (point.program, point.layout, point.prefetch, point.evict, point.prefetch_parameters)
             ),
@@ -198,7 +207,11 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
             iterations.append({**row, **counters})
         if point.iterations:
             row = {"id": ids[point], "first_iteration": 1, "last_iteration": point.iterations - 1, "iterations": 9}
-            times = {"duration_ns": point.duration_ns, "shortest_ns": point.duration_ns, "longest_ns": point.duration_ns}
+            times = {
+                "duration_ns": point.duration_ns,
+                "shortest_ns": point.duration_ns,
+                "longest_ns": point.duration_ns,
+            }
             settled.append({**row, **times, **point.counters})
     errors = [
         {"position": number, "id": "f" * 64, "label": point.program, "error": point.error}

@@ -32,7 +32,15 @@ def operations():
         base = {"iteration": iteration, "record": len(rows), "stream": 0, "device": 0}
         empty = dict.fromkeys(("start_ns", "duration_ns", "compute_ns", "stall_ns"))
         counts = {"read_bytes": 0, "written_bytes": 0, "fault_batches": 0, "raw_faults": 0, "evictions": 0}
-        host = {"operation": len(rows), "kind": "host", "name_id": 0, "layer": 0, **base, **empty, "working_set_bytes": 0}
+        host = {
+            "operation": len(rows),
+            "kind": "host",
+            "name_id": 0,
+            "layer": 0,
+            **base,
+            **empty,
+            "working_set_bytes": 0,
+        }
         rows.append({**host, **counts, **traffic()})
         start = ITERATION_NS * (0 if iteration is None else iteration + 1)
         for name, layer, compute, stall, pages, loaded, size in kernels[:1] if iteration is None else kernels:
@@ -41,7 +49,9 @@ def operations():
             row.update(stall_ns=stall * MS, working_set_bytes=size, **counts)
             row.update(fault_batches=pages // 50, evictions=pages // 100)
             row.update(traffic(read_faulting_pages=pages // 2, write_faulting_pages=pages - pages // 2))
-            row.update(htod_fault_bytes=loaded // 4, htod_prefetch_bytes=loaded - loaded // 4, dtoh_evict_bytes=loaded // 2)
+            row.update(
+                htod_fault_bytes=loaded // 4, htod_prefetch_bytes=loaded - loaded // 4, dtoh_evict_bytes=loaded // 2
+            )
             rows.append(row)
             start += (compute + stall) * MS
     return rows
@@ -65,12 +75,18 @@ def layer_sums(rows):
                 mine = [row for row in kernels if row["layer"] in (inside[layer] if nested else {layer})]
                 if mine:
                     values = {name: sum(row[name] for row in mine) for name in SUMMED}
-                    out.append({"layer": layer, "nested": nested, "iteration": iteration, "kernels": len(mine), **values})
+                    out.append(
+                        {"layer": layer, "nested": nested, "iteration": iteration, "kernels": len(mine), **values}
+                    )
     return out
 
 
 def allocations():
-    rows = [(0, "none", "", 0, "program", 0), (1, "tensor", "", 8 << 20, "program", 0), (2, "tensor", "", 1 << 20, "iteration", 2)]
+    rows = [
+        (0, "none", "", 0, "program", 0),
+        (1, "tensor", "", 8 << 20, "program", 0),
+        (2, "tensor", "", 1 << 20, "iteration", 2),
+    ]
     return [
         {
             "allocation": number,

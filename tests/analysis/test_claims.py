@@ -6,7 +6,7 @@ import unittest
 
 import pandas
 from commands import FolderTest, call
-from paper_sweep import paper_points
+from paper_sweep import paper_points, training_run
 from synthetic import GB, NONE, PCA, Point, result_of, write_database, write_lines
 
 from analysis.euromlsys25 import __main__ as command
@@ -232,6 +232,28 @@ class ClaimTest(unittest.TestCase):
         for name in ("E1", "E3", "E4", "E5", "E6", "E8", "E9", "E13", "E15", "E19", "E21"):
             self.assertEqual(found[name].verdict, NO_DATA, name)
 
+    def test_precision_in_a_trace_s_name_makes_no_other_model(self):
+        points = paper_points()
+        for point in every(points, program="whisper"):
+            point.program = "whisper_tf32"
+        self.assertEqual(outcomes(points)["E7"].verdict, HOLDS)
+
+    def test_the_experiment_with_less_memory_is_shown_and_judges_nothing(self):
+        points = paper_points()
+        before = outcomes(points)
+        for osf in (5.0, 10.0):
+            extra = training_run("alexnet", PCA, osf)
+            extra.osf, extra.given_capacity_bytes = None, int(10 * GB / osf) - (148 << 20)
+            extra.duration_ns *= 2
+            points.append(extra)
+        found = outcomes(points)
+        self.assertEqual({name: one.verdict for name, one in found.items()}, {name: HOLDS for name in before})
+        self.assertEqual(found["E4"].simulated, before["E4"].simulated)
+        line = "with PCA, settled iterations, with 148 MiB less memory: slowdown at 5: 6x, 10: 115x"
+        self.assertIn(line, found["E4"].readings)
+        self.assertIn(line, found["E6"].readings)
+        self.assertNotIn(line, found["E5"].readings)
+
 
 class RuleTest(unittest.TestCase):
     def test_tolerances_include_their_borders(self):
@@ -315,8 +337,14 @@ class TableTest(FolderTest):
         points[0].system = "h200-sxm-pcie5"
         mixed = write_lines(points, self.path("b.jsonl"))
         self.assert_refused(command.main, mixed, says="several systems in one set of results")
+        points = [point for point in paper_points() if point.program == "bert"]
+        slower(points[:1], 2)
+        twice = write_lines(
+            [*points, *(point for point in paper_points() if point.program == "bert")], self.path("d.jsonl")
+        )
+        self.assert_refused(command.main, twice, says="two different results of BERT with PCA at no limit")
         partial = write_database(points, self.path("c.sqlite"), planned=132)
-        self.assert_refused(command.main, partial, says="a partial sweep: 2 of 132 points finished")
+        self.assert_refused(command.main, partial, says="a partial sweep: 22 of 132 points finished")
 
 
 if __name__ == "__main__":

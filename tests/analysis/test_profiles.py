@@ -146,7 +146,9 @@ class KernelSetTest(FolderTest):
         self.assertEqual((status, err), (0, ""))
         self.assertIn("22 claims: 22 holds", out)
         write_profile(self.path("profiles/b.profile"), "stencil3d")
-        self.assert_refused(paper_command.main, results, "--no-figures", says="a profile of stencil3d; allowed: alexnet")
+        self.assert_refused(
+            paper_command.main, results, "--no-figures", says="a profile of stencil3d; allowed: alexnet"
+        )
 
 
 if __name__ == "__main__":

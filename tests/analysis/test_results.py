@@ -36,9 +36,7 @@ class LoadTest(FolderTest):
             " duration_ns status htod_fault_bytes fault_batches"
         ][0].split()
         self.assertEqual(from_lines[names].to_csv(), from_database[names].to_csv())
-        self.assertEqual(
-            points_of(from_lines)["slowdown"].tolist(), points_of(from_database)["slowdown"].tolist()
-        )
+        self.assertEqual(points_of(from_lines)["slowdown"].tolist(), points_of(from_database)["slowdown"].tolist())
 
     def test_every_point_has_its_run_its_iterations_and_one_row_to_quote(self):
         frame = load([write_lines([Point("a", iterations=10, duration_ns=5)], self.path("a.jsonl"))])

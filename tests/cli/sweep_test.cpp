@@ -1,7 +1,7 @@
 // `uvmsim sweep`: plan, run, status, collect, and how they take what goes wrong.
 #include <algorithm>
-#include "sim/common/random.h"
 
+#include "sim/common/random.h"
 #include "tests/cli/sweep_command_test.h"
 
 namespace uvmsim {

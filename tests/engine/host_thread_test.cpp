@@ -160,19 +160,20 @@ TEST(HostThread, AllocationCallsCostWhatTheSystemSays) {
   options.system.runtime.allocate_ns = 7000;
   options.system.runtime.allocate_ns_per_gib = 10240;
   options.system.runtime.free_ns = 900;
+  options.system.runtime.free_untouched_ns_per_gib = 2048;
   options.system.runtime.free_touched_ns = 20000;
   options.system.runtime.free_ns_per_mib = 100;
   Program untouched;
   untouched.free(untouched.alloc(512 * kMiB));
   const RunResult result = untouched.run(options);
-  EXPECT_EQ(result.counters.host_allocation_ns, 7000u + 5120u + 900u);
-  EXPECT_EQ(result.total.value, 7000 + 5120 + 900);
+  EXPECT_EQ(result.counters.host_allocation_ns, 7000u + 5120u + 900u + 1024u);
+  EXPECT_EQ(result.total.value, 7000 + 5120 + 900 + 1024);
 
   Program touched;
   const auto data = touched.alloc(64 * kMiB);
   touched.prefetch(data, 0);
   touched.free(data);
-  EXPECT_EQ(touched.run(options).counters.host_allocation_ns, 7000u + 640u + 20000u + 64u * 100u);
+  EXPECT_EQ(touched.run(options).counters.host_allocation_ns, 7000u + 640u + 20000u + 62u * 100u);
 }
 
 TEST(HostThread, IdealTimeIsTheProgramWithoutManagedMemory) {

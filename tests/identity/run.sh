@@ -23,6 +23,9 @@ produce() {
     --prefetch sequential --evict lru --seed 7 --json resnet50.json --csv resnet50.csv >resnet50.txt
   "$uvmsim" trace generate zipf --bytes 128MiB --kernels 4 --write-percent 30 --seed 5 -o zipf.jsonl >generate.txt
   "$uvmsim" run zipf.jsonl "${h200[@]}" --osf 1.25,3 --json zipf.json --csv zipf.csv >zipf.txt
+  echo '{"traces": "zipf.jsonl", "systems": "h200-sxm-pcie5", "osf": ["none", 2], "evict": ["lrm", "lru"]}' >sweep.json
+  "$uvmsim" sweep sweep.json -o sweep >sweep.txt
+  rm sweep/points.jsonl sweep/sweep.json # they name the folder of the trace
   "$uvmsim" validate "$repository"/tests/ground_truth/data/{uvm,library_kernels}_h200_dev.jsonl.zst \
     --system h200-sxm-pcie5 --json validate.json >validate.txt || status=$?
   echo "$status" >validate_status.txt

@@ -47,7 +47,7 @@ int check_layout_command(const Arguments& arguments) {
       fmt::print("  {} tensors have no recorded placement\n", check.unplaced);
     }
     if (check.segments_freed != 0) {
-      fmt::print("  {} segments were given back while recording, which the model does not do\n", check.segments_freed);
+      fmt::print("  {} segments were given back while recording; the model emptied its cache\n", check.segments_freed);
     }
     if (!check.first_difference.empty()) {
       fmt::print("  first difference: {}\n", check.first_difference);

@@ -21,7 +21,10 @@ class Check {
   void operator()(const trace::ObjectFree& object) {
     const auto found = objects_.find(object.id);
     if (found != objects_.end()) {
-      out.segments_freed += found->second.segment != kNoSegment ? 1 : 0;
+      if (found->second.segment != kNoSegment) {
+        ++out.segments_freed;
+        model_.empty_cache();
+      }
       objects_.erase(found);
     }
   }

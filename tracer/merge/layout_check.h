@@ -13,7 +13,7 @@ struct LayoutCheck {
   std::uint64_t equal = 0;     // of them in the same segment (by order of opening, of the same size) at the same offset
   std::uint64_t unplaced = 0;  // tensors without a recorded placement
   std::uint64_t segments = 0, model_segments = 0;
-  std::uint64_t segments_freed = 0;  // while recording (empty_cache), which the model does not do
+  std::uint64_t segments_freed = 0;  // while recording; the model empties its cache then
   std::string first_difference;      // one line; empty when there is none
 
   bool at_least(std::uint32_t thousandths) const;

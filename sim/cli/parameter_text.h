@@ -1,0 +1,22 @@
+// Declared parameters (of policies, of layouts) for people and for programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/policy/parameters.h"
+
+namespace uvmsim::cli {
+
+// Rows with the columns padded to the widest cell, except the last column.
+void print_table(const std::vector<std::vector<std::string>>& rows, std::string_view indent);
+
+// Name, type, default, allowed values and meaning of each, or that there are none.
+void print_parameters(const policy::ParameterTable& table);
+
+// The same as an array of objects. Numbers stay numbers.
+nlohmann::ordered_json parameters_json(const policy::ParameterTable& table);
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,111 @@
+#include "sim/layout/tensor_memory.h"
+
+#include <algorithm>
+
+#include "sim/layout/segments.h"
+
+namespace uvmsim::layout {
+
+namespace {
+
+// The stream that a record gives work to; false when it gives none.
+bool stream_of(const trace::Record& record, std::uint32_t& stream) {
+  return std::visit(
+      [&](const auto& r) {
+        if constexpr (requires { r.stream; }) {
+          stream = r.stream;
+          return true;
+        } else {
+          return false;
+        }
+      },
+      record);
+}
+
+}  // namespace
+
+TensorMemory::TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space)
+    : allocator_(std::move(allocator)), record_stream_(record_stream), space_(space) {}
+
+TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t bytes, std::uint32_t stream,
+                                           std::uint64_t segment_address, std::vector<Released>& released) {
+  finish_waiting();
+  const TensorAllocator::Placed placed = allocator_->allocate(bytes, stream, segment_address);
+  take_back(released);
+  taken_bytes_ = 0;
+  taken_calls_ = placed.new_segment ? 1 : 0;
+  for (const TensorAllocator::Range& range : allocator_->taken()) {
+    if (segments_.size() <= range.segment) segments_.resize(range.segment + 1);
+    std::vector<BlockIndex>& blocks = segments_[range.segment];
+    const std::uint64_t first = range.offset / kBlockBytes;
+    const std::uint64_t count = range.bytes / kBlockBytes;
+    if (blocks.size() < first + count) blocks.resize(first + count);
+    const BlockIndex start = space_.allocate(0, range.bytes);
+    for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
+    taken_bytes_ += range.bytes;
+  }
+  tensors_.emplace(id, Tensor{placed.id, stream, {}});
+  ++tensors_of_stream_[stream];
+  return {segments_[placed.segment], placed.offset, placed.new_segment};
+}
+
+void TensorMemory::free(trace::ObjectId id) {
+  const auto found = tensors_.find(id);
+  const Tensor tensor = std::move(found->second);
+  tensors_.erase(found);
+  if (--tensors_of_stream_[tensor.stream] == 0) tensors_of_stream_.erase(tensor.stream);
+  std::vector<Use> pending;
+  for (const Use& use : tensor.other_streams) {
+    if (record_stream_ == RecordStream::kInferred && order_.precedes(use.stream, use.work, tensor.stream)) continue;
+    pending.push_back({use.stream, order_.last_work(use.stream)});
+  }
+  if (pending.empty()) return allocator_->free(tensor.block);
+  allocator_->free_later(tensor.block);
+  waiting_.emplace_back(tensor.block, std::move(pending));
+}
+
+// The GPU's progress is not known here: work counts as over when the host has waited for it.
+void TensorMemory::finish_waiting() {
+  std::erase_if(waiting_, [this](const auto& waiting) {
+    const bool over = std::all_of(waiting.second.begin(), waiting.second.end(),
+                                  [this](const Use& use) { return order_.host_waited(use.stream, use.work); });
+    if (over) allocator_->finish(waiting.first);
+    return over;
+  });
+}
+
+void TensorMemory::empty_cache(std::vector<Released>& released) {
+  order_.host_waits_for_device();
+  finish_waiting();
+  allocator_->empty_cache();
+  take_back(released);
+}
+
+void TensorMemory::take_back(std::vector<Released>& released) {
+  if (allocator_->released().empty()) return;
+  order_.host_waits_for_device();
+  for (const TensorAllocator::Range& range : allocator_->released()) {
+    const auto first = segments_[range.segment].begin() + static_cast<std::ptrdiff_t>(range.offset / kBlockBytes);
+    released.push_back({{first, first + static_cast<std::ptrdiff_t>(range.bytes / kBlockBytes)}, range.bytes});
+  }
+}
+
+void TensorMemory::touch(trace::ObjectId id, std::uint32_t stream) {
+  const auto found = tensors_.find(id);
+  if (found == tensors_.end() || found->second.stream == stream) return;
+  std::vector<Use>& uses = found->second.other_streams;
+  auto use = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.stream == stream; });
+  if (use == uses.end()) use = uses.insert(use, {stream, 0});
+  use->work = order_.last_work(stream);
+}
+
+void TensorMemory::follow(const trace::Record& record) {
+  if (record_stream_ == RecordStream::kNever) return;
+  order_.follow(record);
+  std::uint32_t stream = 0;
+  if (!stream_of(record, stream)) return;
+  if (tensors_of_stream_.size() == 1 && tensors_of_stream_.begin()->first == stream) return;  // no other one's tensors
+  for_each_touched(record, [&](trace::ObjectId id) { touch(id, stream); });
+}
+
+}  // namespace uvmsim::layout

@@ -1,0 +1,83 @@
+// Tensors under one of PyTorch's allocators: which VA blocks its segments are made of, and when a tensor's block may be
+// used again.
+//
+// A block is free as soon as its tensor is, for the same stream orders what comes next. Not so when work of another
+// stream may still use it: PyTorch then waits for that stream, if the program said so (record_stream). Traces hold no
+// such calls. What they tell is which streams touched a tensor, and whether the tensor's own stream waited for them
+// before it was freed. If it did, nothing had to be said; if it did not, a correct program must have said it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/layout/stream_order.h"
+#include "sim/layout/tensor_allocator.h"
+#include "sim/memory/address_space.h"
+
+namespace uvmsim::layout {
+
+// Memory that goes back to the driver in one call.
+struct Released {
+  std::vector<BlockIndex> blocks;
+  std::uint64_t bytes = 0;
+};
+
+class TensorMemory {
+ public:
+  enum class RecordStream : std::uint8_t { kInferred, kTouched, kNever };
+
+  TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space);
+
+  // Where a tensor lies: its segment's blocks and the offset in the segment.
+  struct Place {
+    const std::vector<BlockIndex>& blocks;  // of the whole segment; those without memory are not to be used
+    std::uint64_t offset = 0;
+    bool new_segment = false;
+  };
+  // `segment_address` as in TensorAllocator. Adds what is given back to `released`.
+  Place allocate(trace::ObjectId id, std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address,
+                 std::vector<Released>& released);
+  bool contains(trace::ObjectId id) const { return tensors_.contains(id); }
+  void free(trace::ObjectId id);
+  void empty_cache(std::vector<Released>& released);
+  // Every record but allocations and frees, in order.
+  void follow(const trace::Record& record);
+  void host_waits_for_device() { order_.host_waits_for_device(); }
+
+  // What the last allocate() took: bytes, and calls of the driver. Memory that appears in a reservation costs no call.
+  std::uint64_t taken_bytes() const { return taken_bytes_; }
+  std::uint64_t taken_calls() const { return taken_calls_; }
+  std::uint64_t reserved_bytes() const { return allocator_->reserved_bytes(); }
+  std::uint64_t segment_count() const { return allocator_->segment_count(); }
+
+ private:
+  struct Use {
+    std::uint32_t stream = 0;
+    std::uint64_t work = 0;
+  };
+  struct Tensor {
+    std::uint64_t block = 0;  // id of the allocator
+    std::uint32_t stream = 0;
+    std::vector<Use> other_streams;
+  };
+
+  void touch(trace::ObjectId id, std::uint32_t stream);
+  void finish_waiting();
+  void take_back(std::vector<Released>& released);
+
+  std::unique_ptr<TensorAllocator> allocator_;
+  RecordStream record_stream_;
+  AddressSpace& space_;
+  StreamOrder order_;
+  std::deque<std::vector<BlockIndex>> segments_;  // by number
+  std::unordered_map<trace::ObjectId, Tensor> tensors_;
+  std::map<std::uint32_t, std::uint64_t> tensors_of_stream_;
+  std::vector<std::pair<std::uint64_t, std::vector<Use>>> waiting_;  // blocks that are freed when these are over
+  std::uint64_t taken_bytes_ = 0, taken_calls_ = 0;
+};
+
+}  // namespace uvmsim::layout

@@ -1,0 +1,68 @@
+// Time against addresses in a fixed number of cells, for a run whose length and footprint nobody knows beforehand.
+//
+// Both axes begin fine (1 us, one VA block of 2 MB) and double the width of their buckets whenever the run outgrows
+// them, so at the end more than half of the buckets are in use, and memory stays constant.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/common/units.h"
+
+namespace uvmsim::report {
+
+struct ProfileGrid {
+  std::uint32_t times = 512;
+  std::uint32_t addresses = 256;
+};
+
+class HeatGrid {
+ public:
+  struct Cell {
+    std::uint64_t resident_page_ns = 0;  // pages resident, each times how long
+    std::uint64_t touched_bytes = 0;     // by kernels and copies, once per kernel that touches them
+    std::uint64_t faulted_bytes = 0;
+    std::uint64_t loaded_bytes = 0;   // copied to the GPU
+    std::uint64_t evicted_bytes = 0;  // pages that left by eviction
+
+    bool empty() const;
+    Cell& operator+=(const Cell& other);
+  };
+
+  // At least one bucket each.
+  HeatGrid(std::uint32_t time_buckets, std::uint32_t address_buckets);
+
+  // Pages [first, first + count) came or left. Times may go back a little: then it counts from the last one on.
+  void change_residency(Nanoseconds at, std::uint64_t first_page, std::uint64_t count, bool came);
+  // Adds bytes to a member of the cells; at most to one byte per byte of [address, address + bytes).
+  void add(std::uint64_t Cell::*member, Nanoseconds at, std::uint64_t address, std::uint64_t bytes);
+  // The run ends; residency counts up to here. Nothing may follow.
+  void finish(Nanoseconds end);
+
+  std::uint32_t time_buckets() const { return times_; }
+  std::uint32_t address_buckets() const { return addresses_; }
+  Nanoseconds bucket_time() const { return Nanoseconds(bucket_ns_); }
+  std::uint64_t bucket_bytes() const { return bucket_pages_ * kBasePageBytes; }
+  const Cell& cell(std::uint32_t time, std::uint32_t address) const { return cells_[index(time, address)]; }
+
+ private:
+  struct Level {  // of one address bucket
+    std::int64_t pages = 0;
+    std::int64_t since = 0;
+  };
+
+  std::size_t index(std::uint64_t time, std::uint64_t address) const {
+    return static_cast<std::size_t>(address * times_ + time);
+  }
+  std::int64_t reach(Nanoseconds at);
+  void reach_page(std::uint64_t last_page);
+  void settle(std::uint32_t address, std::int64_t until);
+
+  std::uint32_t times_, addresses_;
+  std::int64_t bucket_ns_ = 1000;
+  std::uint64_t bucket_pages_ = kPagesPerBlock;
+  std::vector<Cell> cells_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace uvmsim::report

@@ -1,0 +1,49 @@
+// The ranges that a program marks (modules, functions) as a tree, and which of them and which iteration every record of
+// the trace lies in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/report/event_sink.h"
+#include "sim/report/profile_account.h"
+
+namespace uvmsim::report {
+
+class LayerTree {
+ public:
+  struct Layer {
+    std::uint32_t parent = 0;
+    std::uint32_t depth = 0;  // 0: the root, outside of all ranges
+    std::string name;
+  };
+  struct Place {
+    std::uint64_t record = 0;  // from here on
+    std::uint32_t layer = 0;
+    std::int64_t iteration = kNoIteration;
+  };
+
+  LayerTree() : layers_(1), places_(1) {}
+
+  // Marks come in the order of records. One that closes nothing changes nothing.
+  void mark(const HostRangeEvent& event);
+  // Where the record lies; it may be older than the last mark.
+  const Place& at(std::uint64_t record) const;
+  const Place& now() const { return places_.back(); }
+
+  // Layers of one name in one parent are one; parents come before what they hold.
+  const std::vector<Layer>& layers() const { return layers_; }
+  // Names from the outermost range on, joined by " / ".
+  std::string path(std::uint32_t layer) const;
+
+ private:
+  std::vector<Layer> layers_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t, std::less<>> known_;
+  std::vector<Place> places_;
+};
+
+}  // namespace uvmsim::report
