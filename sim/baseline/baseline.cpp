@@ -24,6 +24,17 @@ using config::printable;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 constexpr std::size_t kLongestName = 200;
 
+void check_used(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
+                const std::string& where) {
+  for (const auto& [pattern, given] : tolerances.given()) {
+    const bool used = std::any_of(points.begin(), points.end(), [&, &wanted = pattern](const BaselinePoint& point) {
+      return std::any_of(point.expected.begin(), point.expected.end(),
+                         [&](const auto& metric) { return matches(wanted, metric.first); });
+    });
+    if (!used) throw_input_error("{}: '{}' matches no metric that is expected", where, printable(pattern));
+  }
+}
+
 // Reads one file; every message holds its name and the pointer of the key.
 class Reader {
  public:
@@ -43,7 +54,7 @@ class Reader {
     const Json& points = require(file, "", "points");
     if (!points.is_array() || points.empty()) refuse("/points", "is not a list of at least one point");
     for (std::size_t i = 0; i < points.size(); ++i) read_point(points[i], fmt::format("/points/{}", i));
-    check_tolerances_match(baseline_.tolerances, baseline_.points, "/tolerances");
+    check_used(baseline_.tolerances, baseline_.points, fmt::format("{}: /tolerances", path_));
     return std::move(baseline_);
   }
 
@@ -92,17 +103,6 @@ class Reader {
     }
   }
 
-  void check_tolerances_match(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
-                              const std::string& where) const {
-    for (const auto& [pattern, given] : tolerances.given()) {
-      const bool used = std::any_of(points.begin(), points.end(), [&, &wanted = pattern](const BaselinePoint& point) {
-        return std::any_of(point.expected.begin(), point.expected.end(),
-                           [&](const auto& metric) { return matches(wanted, metric.first); });
-      });
-      if (!used) refuse(fmt::format("{}/{}", where, printable(pattern)), "matches no metric that is expected");
-    }
-  }
-
   void read_point(const Json& object, const std::string& pointer) {
     check_keys(object, pointer, {"name", "trace_sha256", "inputs", "tolerances", "expected"});
     BaselinePoint point;
@@ -124,7 +124,7 @@ class Reader {
     if (point.point.trace == "-") refuse(pointer + "/inputs/trace", "is standard input; allowed: a file");
     read_expected(require(object, pointer, "expected"), pointer + "/expected", point);
     read_tolerances(object, pointer, point.tolerances);
-    check_tolerances_match(point.tolerances, {point}, pointer + "/tolerances");
+    check_used(point.tolerances, {point}, fmt::format("{}: {}/tolerances", path_, pointer));
     baseline_.points.push_back(std::move(point));
   }
 
@@ -199,6 +199,10 @@ compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_v
 }
 
 Baseline read_baseline(const std::string& path) { return Reader(path).read(); }
+
+void check_tolerances(const Baseline& baseline, const std::string& where) {
+  check_used(baseline.tolerances, baseline.points, where);
+}
 
 std::string baseline_text(const Baseline& baseline) {
   Json out;

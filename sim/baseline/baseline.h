@@ -33,6 +33,9 @@ struct Baseline {
 // key, wrong type, no tolerance, a tolerance that no metric has, two points of one name, no point.
 Baseline read_baseline(const std::string& path);
 
+// Throws InputError, beginning with `where`, for a tolerance of the whole baseline that no expected metric has.
+void check_tolerances(const Baseline& baseline, const std::string& where);
+
 // The file, ending in a newline: two-space JSON, keys in a fixed order, inputs that have their default left out. What
 // read_baseline() read and baseline_text() wrote reads the same again.
 std::string baseline_text(const Baseline& baseline);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <sstream>
 
 #include "sim/cli/options.h"
 #include "sim/cli/result_output.h"
+#include "sim/cli/tolerance_options.h"
 #include "sim/common/error.h"
 #include "sim/compare/comparison_json.h"
 #include "sim/compare/comparison_text.h"
@@ -63,40 +63,6 @@ po::options_description compare_options() {
   return options;
 }
 
-std::vector<std::string> texts_of(const po::variables_map& values, const char* name) {
-  if (values.count(name) == 0) return {};
-  return values[name].as<std::vector<std::string>>();
-}
-
-// "a,b" and "c" -> a, b, c
-std::vector<std::string> listed(const po::variables_map& values, const char* name) {
-  std::vector<std::string> items;
-  for (const std::string& text : texts_of(values, name)) {
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      if (end == begin) throw_input_error("--{}: '{}' names nothing between its commas", name, text);
-      items.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  return items;
-}
-
-compare::Tolerances tolerances_of(const std::vector<std::string>& texts) {
-  compare::Tolerances tolerances;
-  std::vector<std::string> general;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      general.push_back(text);
-    } else {
-      tolerances.add(text.substr(0, equals), text.substr(equals + 1), "--tolerance");
-    }
-  }
-  for (const std::string& text : general) tolerances.add("*", text, "--tolerance");  // after those that name a metric
-  return tolerances;
-}
-
 }  // namespace
 
 int compare_command(const std::vector<std::string>& arguments) {
@@ -115,9 +81,9 @@ int compare_command(const std::vector<std::string>& arguments) {
   if (paths[0] == "-" && paths[1] == "-") throw_input_error("compare: only one of the two can be standard input");
 
   compare::CompareOptions choices;
-  choices.across = listed(values, "across");
-  choices.metrics = listed(values, "metric");
-  choices.tolerances = tolerances_of(texts_of(values, "tolerance"));
+  choices.across = listed_texts(values, "across");
+  choices.metrics = listed_texts(values, "metric");
+  add_tolerances(choices.tolerances, texts_of(values, "tolerance"));
   const std::optional<std::string> json = text_of(values, "json"), csv = text_of(values, "csv");
   check_outputs({{"--json", json}, {"--csv", csv}});
   ResultOutput json_output(json), csv_output(csv);

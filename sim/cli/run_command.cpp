@@ -10,6 +10,7 @@
 #include "sim/cli/run_options.h"
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
+#include "sim/cli/run_to_points.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/run_points.h"
 #include "sim/sweep/worker_pool.h"
@@ -19,26 +20,6 @@ namespace {
 
 // Several runs replay the trace from memory up to this size.
 constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
-
-// What all runs of one command share; no limit.
-sweep::Point shared_point(const RunArguments& run) {
-  sweep::Point point;
-  point.trace = run.trace;
-  point.partial = run.partial;
-  point.layout = layout::given_text(run.layout);
-  point.system = run.system;
-  point.settings = run.settings;
-  point.footprint_bytes = run.footprint_bytes;
-  point.prefetch = run.prefetch;
-  point.evict = run.evict;
-  point.plugins = run.plugins;
-  point.seed = run.seed;
-  point.include_host_gaps = run.include_host_gaps;
-  point.iterations = run.iterations;
-  point.time_scale_millionths = run.time_scale_millionths;
-  point.recorded_on = run.recorded_on;
-  return point;
-}
 
 class Runner {
  public:
@@ -68,8 +49,8 @@ class Runner {
   void run_all() {
     const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
     const bool unlimited_run = !limited || run_.unlimited_run;
-    std::vector<sweep::Point> points = limited_points();
-    if (unlimited_run) points.insert(points.begin(), shared_);
+    std::vector<sweep::Point> points = points_of(run_);
+    if (limited && unlimited_run) points.insert(points.begin(), shared_);
     records_of_runs_ = run(points, limited);
     if (!limited || !unlimited_run) return;
     const RunResult& without = records_of_runs_.front().result;
@@ -88,19 +69,6 @@ class Runner {
   }
 
  private:
-  std::vector<sweep::Point> limited_points() const {
-    std::vector<sweep::Point> points;
-    if (run_.capacity_bytes != 0) {
-      points.push_back(shared_);
-      points.back().capacity_bytes = run_.capacity_bytes;
-    }
-    for (const std::uint64_t osf : run_.osf_thousandths) {
-      points.push_back(shared_);
-      points.back().osf_thousandths = osf;
-    }
-    return points;
-  }
-
   sweep::ReadProgress reporter() {
     return [this](std::uint64_t done) {
       throw_if_interrupted();

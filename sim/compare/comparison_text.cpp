@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/compare/change.h"
+#include "sim/report/aligned_rows.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::compare {
@@ -33,25 +34,6 @@ std::string side_line(const RunSet& set) {
   return line + fmt::format("{}", fmt::join(seen, ""));
 }
 
-// Columns of unequal width: the names to the left, numbers to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      widths[column] = std::max(widths[column], row[column].size());
-    }
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("  {:<{}}", row[0], widths[0]);
-    for (std::size_t column = 1; column < row.size(); ++column) {
-      text += fmt::format("  {:>{}}", row[column], widths[column]);
-    }
-    text += "\n";
-  }
-  return text;
-}
-
 std::string changes_table(const ComparedPair& pair, bool all_metrics) {
   std::vector<std::vector<std::string>> rows = {{"metric", "a", "b", "change"}};
   std::size_t hidden = 0;
@@ -65,7 +47,7 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
     }
     rows.push_back({change.name, value_text(change.a), value_text(change.b), change_text(change.a, change.b)});
   }
-  std::string text = aligned(rows);
+  std::string text = report::aligned_rows(rows, "  ");
   if (hidden != 0)
     text += fmt::format("  {} changed: --all shows {}\n", count_text(hidden, "further metric"),
                         hidden == 1 ? "it" : "them");

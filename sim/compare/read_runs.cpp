@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
-#include "sim/config/json_file.h"
+#include "sim/compare/read_database.h"
 #include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
-#include "sim/sweep/point.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/point_files.h"
 #include "sim/trace/input.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/zstd_stream.h"
@@ -22,7 +22,6 @@ namespace uvmsim::compare {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 // Calls visit(line, where) for every line that is not empty.
 template <class Visitor>
@@ -46,60 +45,20 @@ void read_result_lines(const std::string& path, RunSet& set) {
   if (set.runs.empty()) throw_input_error("{}: holds no result", set.name);
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-std::string text_member(const Json& object, const char* key, const std::string& where) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  if (found == object.end() || !found->is_string()) throw_input_error("{}: /{}: is not a string", where, key);
-  return found->get<std::string>();
-}
-
-// File names are made of ids: only what the planner writes may become one.
-std::string id_member(const Json& object, const std::string& where) {
-  const std::string id = text_member(object, "id", where);
-  if (id.empty() || id.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    throw_input_error("{}: /id: '{}' is no id of a point", where, config::printable(id));
-  }
-  return id;
-}
-
-void read_point(const fs::path& folder, const Json& line, const std::string& where, RunSet& set) {
-  const std::string id = id_member(line, where);
-  const auto point = line.find("point");
-  if (point == line.end()) throw_input_error("{}: /point: is missing", where);
-  const std::string label = sweep::label(sweep::point_from_json(nlohmann::json::parse(point->dump()), where));
-  const fs::path result = folder / "points" / (id + ".json"), error = folder / "points" / (id + ".error.json");
-  if (is_there(result)) {
-    const Json content = config::read_json_file(result);
-    const auto found = content.find("result");
-    if (id_member(content, result.string()) != id || found == content.end()) {
-      throw_input_error("{}: is not the result of point {}", result.string(), id);
+void read_sweep_folder(const std::string& folder, RunSet& set) {
+  const sweep::Plan plan = sweep::read_plan(folder);
+  const sweep::PointFiles files(folder);
+  for (const sweep::PlannedPoint& planned : plan.points) {
+    if (const auto result = files.result(planned.id)) {
+      set.runs.push_back(view_of_result_text(*result, fmt::format("{}: point {}", folder, planned.id.substr(0, 12))));
+      set.runs.back().provenance.emplace_back("model_version", plan.model_version);
+    } else if (const auto error = files.error(planned.id)) {
+      set.missing.push_back(fmt::format("{}: failed: {}", sweep::label(planned.point), *error));
+    } else {
+      set.missing.push_back(sweep::label(planned.point) + ": not run");
     }
-    set.runs.push_back(view_of_result(*found, result.string() + ": /result"));
-  } else if (is_there(error)) {
-    const Json content = config::read_json_file(error);
-    set.missing.push_back(
-        fmt::format("{}: failed: {}", label, config::printable(text_member(content, "error", error.string()))));
-  } else {
-    set.missing.push_back(label + ": not run");
   }
-}
-
-void read_sweep_folder(const fs::path& folder, RunSet& set) {
-  const fs::path points = folder / "points.jsonl";
-  if (!is_there(points)) {
-    throw_input_error("{}: is a folder without points.jsonl, so it is no sweep; allowed: a file of results, a sweep",
-                      set.name);
-  }
-  for_each_line(points.string(), points.string(), [&](std::string_view text, const std::string& where) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) throw_input_error("{}: is no point", where);
-    read_point(folder, line, where, set);
-  });
-  if (set.runs.empty()) throw_input_error("{}: no point of this sweep has a result", set.name);
+  if (set.runs.empty()) throw_input_error("{}: no point of this sweep has a result", folder);
 }
 
 }  // namespace
@@ -110,6 +69,8 @@ RunSet read_runs(const std::string& path) {
   std::error_code ignored;
   if (path != "-" && fs::is_directory(path, ignored)) {
     read_sweep_folder(path, set);
+  } else if (path != "-" && is_database(path)) {
+    read_database(path, set);
   } else {
     read_result_lines(path, set);
   }

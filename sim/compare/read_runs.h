@@ -18,8 +18,8 @@ struct RunSet {
 };
 
 // `path` is a file of JSON lines as `uvmsim run --json` writes it (plain or zstd-compressed, "-" = standard input), or
-// the folder of a sweep. Throws InputError that names the file and the line or key: not there, no results in it, a line
-// that is no result.
+// the folder of a sweep, or a sweep's database. Throws InputError that names the file and the line or key: not there,
+// no results in it, a line that is no result.
 RunSet read_runs(const std::string& path);
 
 // Leaves the runs that meet "key=pattern" ("evict=lru", "trace=gpt2*"): a key of RunView::identity, a text with * and

@@ -77,7 +77,8 @@ class Reader {
     return printable_text(value.get<std::string>());
   }
   std::uint64_t number(const Json& value, std::string_view where) const {
-    if (!value.is_number_unsigned()) refuse("{}: is not a whole number of at least 0", where);
+    const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
+    if (!value.is_number_integer() || negative) refuse("{}: is not a whole number of at least 0", where);
     return value.get<std::uint64_t>();
   }
   // Texts reach tables: one line each.

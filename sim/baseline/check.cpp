@@ -1,0 +1,116 @@
+#include "sim/baseline/check.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/common/error.h"
+#include "sim/common/wildcard.h"
+
+namespace uvmsim::baseline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+// The plug-ins of the command line stand for those of the same file name, and are there for all points.
+std::vector<std::string> plugins_of(const sweep::Point& point, const std::vector<std::string>& given) {
+  std::vector<std::string> plugins = given;
+  for (const std::string& path : point.plugins) {
+    const bool replaced = std::any_of(given.begin(), given.end(),
+                                      [&](const std::string& other) { return file_name(other) == file_name(path); });
+    if (!replaced) plugins.push_back(path);
+  }
+  return plugins;
+}
+
+std::vector<const BaselinePoint*> chosen_points(const Baseline& baseline, const std::string& path,
+                                                const std::string& only) {
+  std::vector<const BaselinePoint*> chosen;
+  for (const BaselinePoint& point : baseline.points) {
+    if (matches(only, point.name)) chosen.push_back(&point);
+  }
+  if (chosen.empty()) {
+    throw_input_error("{}: no point matches '{}'; the first one of {} is '{}'", path, only, baseline.points.size(),
+                      baseline.points.front().name);
+  }
+  return chosen;
+}
+
+std::optional<std::uint64_t> value_of(const compare::Metrics& metrics, const std::string& name) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const auto& one) { return one.first == name; });
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+PointVerdict judge(const Baseline& baseline, const BaselinePoint& point, RunAnswer answer) {
+  PointVerdict verdict{point.name, point.trace_sha256, std::move(answer), {}};
+  if (!verdict.answer.error.empty()) return verdict;
+  for (const auto& [name, expected] : point.expected) {
+    MetricVerdict metric{name, expected, value_of(verdict.answer.metrics, name), baseline.tolerance(point, name),
+                         false};
+    metric.within = metric.found && metric.tolerance.allows(expected, *metric.found);
+    verdict.metrics.push_back(std::move(metric));
+  }
+  return verdict;
+}
+
+}  // namespace
+
+bool PointVerdict::passed() const {
+  return answer.error.empty() &&
+         std::all_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.within; });
+}
+
+std::size_t CheckResult::failures() const {
+  return static_cast<std::size_t>(
+      std::count_if(verdicts.begin(), verdicts.end(), [](const PointVerdict& verdict) { return !verdict.passed(); }));
+}
+
+bool CheckResult::has_bug() const {
+  return std::any_of(verdicts.begin(), verdicts.end(),
+                     [](const PointVerdict& verdict) { return verdict.answer.is_bug; });
+}
+
+std::vector<RunRequest> requests_of(const Baseline& baseline, const std::string& path, const CheckOptions& options) {
+  std::vector<RunRequest> requests;
+  for (const BaselinePoint* point : chosen_points(baseline, path, options.only)) {
+    RunRequest request{from_folder_of(path, point->point), options.any_trace ? "" : point->trace_sha256};
+    request.point.plugins = plugins_of(request.point, options.plugins);
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+CheckResult check(const Baseline& baseline, const std::string& path, const CheckOptions& options,
+                  const RunProgress& progress) {
+  const std::vector<RunRequest> requests = requests_of(baseline, path, options);
+  std::vector<RunAnswer> answers = run_points(requests, options.jobs, progress);
+  CheckResult result{path, {}};
+  const std::vector<const BaselinePoint*> points = chosen_points(baseline, path, options.only);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    result.verdicts.push_back(judge(baseline, *points[i], std::move(answers[i])));
+  }
+  return result;
+}
+
+Baseline updated(const Baseline& baseline, const CheckResult& result) {
+  Baseline out = baseline;
+  for (const PointVerdict& verdict : result.verdicts) {
+    if (!verdict.answer.error.empty()) {
+      throw_input_error("{}: not updated: {}: {}", result.path, verdict.name, verdict.answer.error);
+    }
+    const auto point = std::find_if(out.points.begin(), out.points.end(),
+                                    [&](const BaselinePoint& one) { return one.name == verdict.name; });
+    point->trace_sha256 = verdict.answer.trace_sha256;
+    for (std::size_t i = 0; i < point->expected.size(); ++i) {
+      const MetricVerdict& metric = verdict.metrics[i];
+      if (!metric.found) {
+        throw_input_error("{}: not updated: {}: the run has no metric '{}'", result.path, verdict.name, metric.name);
+      }
+      point->expected[i].second = *metric.found;
+    }
+  }
+  return out;
+}
+
+}  // namespace uvmsim::baseline

@@ -1,0 +1,59 @@
+// Runs the points of a baseline again and says which of them are as expected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/baseline/baseline.h"
+#include "sim/baseline/run_points.h"
+
+namespace uvmsim::baseline {
+
+struct CheckOptions {
+  std::string only = "*";            // names of points; * and ? are wildcards
+  std::vector<std::string> plugins;  // loaded for every point; one with the file name of a point's own replaces it
+  bool any_trace = false;            // also run traces that are not the baseline's (for an update)
+  std::size_t jobs = 1;
+};
+
+struct MetricVerdict {
+  std::string name;
+  std::uint64_t expected = 0;
+  std::optional<std::uint64_t> found;  // nothing: the run has no such metric
+  compare::Tolerance tolerance;
+  bool within = false;
+};
+
+struct PointVerdict {
+  std::string name;
+  std::string expected_trace_sha256;
+  RunAnswer answer;
+  std::vector<MetricVerdict> metrics;  // empty when it did not run
+
+  bool passed() const;
+};
+
+struct CheckResult {
+  std::string path;                    // of the baseline
+  std::vector<PointVerdict> verdicts;  // in the order of the baseline
+
+  std::size_t failures() const;
+  bool has_bug() const;
+};
+
+// The points as they run: paths from the current folder, plug-ins of the command line in place. Throws InputError when
+// `only` matches none.
+std::vector<RunRequest> requests_of(const Baseline& baseline, const std::string& path, const CheckOptions& options);
+
+// Runs them and judges. Throws InputError as above; what is wrong with one point is its verdict's error.
+CheckResult check(const Baseline& baseline, const std::string& path, const CheckOptions& options,
+                  const RunProgress& progress = {});
+
+// The baseline with what was found, tolerances and choice of metrics kept; points that were not run keep theirs. Throws
+// InputError when a point did not run, or lacks a metric.
+Baseline updated(const Baseline& baseline, const CheckResult& result);
+
+}  // namespace uvmsim::baseline

@@ -1,0 +1,197 @@
+#include "sim/baseline/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/compare/change.h"
+#include "sim/report/aligned_rows.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::baseline {
+namespace {
+
+std::string found_text(const MetricVerdict& metric) {
+  return metric.found ? report::format_count(*metric.found) : "no such metric";
+}
+
+std::string change_of(const MetricVerdict& metric) {
+  return metric.found ? compare::change_text(metric.expected, *metric.found) : "-";
+}
+
+// The metrics outside their tolerance.
+std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
+  std::vector<std::vector<std::string>> rows = {{"metric", "expected", "got", "change", "allowed"}};
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (metric.within) continue;
+    rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
+                    metric.tolerance.text()});
+  }
+  return report::aligned_rows(rows, indent);
+}
+
+bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
+
+bool other_trace(const PointVerdict& verdict) { return verdict.answer.trace_sha256 != verdict.expected_trace_sha256; }
+
+bool changed(const PointVerdict& verdict) {
+  return other_trace(verdict) || std::any_of(verdict.metrics.begin(), verdict.metrics.end(),
+                                             [](const MetricVerdict& metric) { return changed(metric); });
+}
+
+std::string points_text(std::size_t count) {
+  return fmt::format("{} point{}", report::format_count(count), count == 1 ? "" : "s");
+}
+
+// Bytes of the UTF-8 character at `at`; 0 when there is none, or none that XML 1.0 may hold.
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(at + 1);
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second >= 0xa0;
+  const bool beyond = first == 0xf4 && second >= 0x90;
+  const bool not_a_character = first == 0xef && second == 0xbf && byte(at + 2) >= 0xbe;
+  return overlong || surrogate || beyond || not_a_character ? 0 : length;
+}
+
+// Text and attribute values alike.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_bytes(text, at);
+    if (length != 1) {
+      out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(at, length);
+      at += std::max<std::size_t>(length, 1);
+      continue;
+    }
+    switch (const char c = text[at++]) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\r':
+        out += "&#13;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+// "settled_ns is 1,060,000 instead of 1,051,511 (+0.80 %, allowed: exact)" of the first one outside, and how many more.
+std::string failure_message(const PointVerdict& verdict) {
+  std::string message;
+  std::size_t more = 0;
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (metric.within) continue;
+    if (!message.empty()) {
+      ++more;
+      continue;
+    }
+    message = fmt::format("{} is {} instead of {} ({}, allowed: {})", metric.name, found_text(metric),
+                          report::format_count(metric.expected), change_of(metric), metric.tolerance.text());
+  }
+  return more == 0 ? message : fmt::format("{}, and {} more", message, more);
+}
+
+std::string testcase_xml(const CheckResult& result, const PointVerdict& verdict) {
+  const std::string head =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.path), escaped(verdict.name));
+  if (verdict.passed()) return head + "/>\n";
+  if (!verdict.answer.error.empty()) {
+    return fmt::format("{}>\n      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n", head,
+                       verdict.answer.is_bug ? "bug" : "input", escaped(verdict.answer.error));
+  }
+  return fmt::format("{}>\n      <failure type=\"changed\" message=\"{}\">{}</failure>\n    </testcase>\n", head,
+                     escaped(failure_message(verdict)), escaped("\n" + failed_metrics(verdict, "")));
+}
+
+struct Counts {
+  std::size_t tests = 0, failures = 0, errors = 0;
+  void add(const CheckResult& result) {
+    for (const PointVerdict& verdict : result.verdicts) {
+      ++tests;
+      if (!verdict.answer.error.empty()) {
+        ++errors;
+      } else if (!verdict.passed()) {
+        ++failures;
+      }
+    }
+  }
+  std::string attributes() const {
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests, failures, errors);
+  }
+};
+
+}  // namespace
+
+std::string check_text(const CheckResult& result) {
+  std::string text = result.path + "\n";
+  for (const PointVerdict& verdict : result.verdicts) {
+    if (verdict.passed()) {
+      text += fmt::format("  ok    {}\n", verdict.name);
+    } else if (!verdict.answer.error.empty()) {
+      text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
+    } else {
+      text += fmt::format("  FAIL  {}\n{}", verdict.name, failed_metrics(verdict, "          "));
+    }
+  }
+  const std::size_t failures = result.failures();
+  if (failures == 0) return text + fmt::format("{} as expected\n", points_text(result.verdicts.size()));
+  return text + fmt::format("{} of {} not as expected\n", failures, points_text(result.verdicts.size()));
+}
+
+std::string update_text(const CheckResult& result) {
+  std::string text = result.path + "\n";
+  std::size_t count = 0;
+  for (const PointVerdict& verdict : result.verdicts) {
+    if (!changed(verdict)) continue;
+    ++count;
+    std::vector<std::vector<std::string>> rows = {{"metric", "before", "now", "change"}};
+    for (const MetricVerdict& metric : verdict.metrics) {
+      if (!changed(metric)) continue;
+      rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric)});
+    }
+    text += fmt::format("  changed  {}\n", verdict.name);
+    if (other_trace(verdict)) {
+      text += fmt::format("             another trace: SHA-256 {}, before: {}\n", verdict.answer.trace_sha256,
+                          verdict.expected_trace_sha256);
+    }
+    if (rows.size() > 1) text += report::aligned_rows(rows, "             ");
+  }
+  if (count == 0) return text + fmt::format("nothing changed in {}\n", points_text(result.verdicts.size()));
+  return text + fmt::format("{} of {} changed\n", count, points_text(result.verdicts.size()));
+}
+
+std::string junit_xml(const std::vector<CheckResult>& results) {
+  Counts all;
+  for (const CheckResult& result : results) all.add(result);
+  std::string xml = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"uvmsim check\" {}>\n",
+                                all.attributes());
+  for (const CheckResult& result : results) {
+    Counts counts;
+    counts.add(result);
+    xml += fmt::format("  <testsuite name=\"{}\" {} skipped=\"0\">\n", escaped(result.path), counts.attributes());
+    for (const PointVerdict& verdict : result.verdicts) xml += testcase_xml(result, verdict);
+    xml += "  </testsuite>\n";
+  }
+  return xml + "</testsuites>\n";
+}
+
+}  // namespace uvmsim::baseline

@@ -1,0 +1,92 @@
+#include "sim/baseline/new_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/common/error.h"
+#include "sim/common/wildcard.h"
+#include "sim/compare/comparison.h"
+#include "sim/policy/name_suggestion.h"
+#include "sim/sweep/model_version.h"
+#include "sim/sweep/plan.h"
+#include "sim/sweep/point_files.h"
+
+namespace uvmsim::baseline {
+namespace {
+
+compare::Metrics chosen(const compare::Metrics& all, const MetricChoice& patterns, const std::string& name) {
+  compare::Metrics metrics;
+  std::set<std::string> used;
+  for (const auto& metric : all) {
+    bool wanted = patterns.empty() && compare::is_main_metric(metric.first);
+    for (const std::string& pattern : patterns) {
+      if (!matches(pattern, metric.first)) continue;
+      wanted = true;
+      used.insert(pattern);
+    }
+    if (wanted) metrics.push_back(metric);
+  }
+  for (const std::string& pattern : patterns) {
+    if (used.count(pattern) != 0) continue;
+    std::vector<std::string> names;
+    for (const auto& [known, value] : all) names.push_back(known);
+    throw_input_error("{}: the run has no metric '{}'{}", name, pattern, policy::suggestion(pattern, names));
+  }
+  return metrics;
+}
+
+}  // namespace
+
+BaselinePoint new_point(const std::string& path, const sweep::Point& point, const RunAnswer& answer,
+                        const MetricChoice& metrics) {
+  BaselinePoint out;
+  out.name = sweep::label(point);
+  out.point = to_folder_of(path, point);
+  out.trace_sha256 = answer.trace_sha256;
+  out.expected = chosen(answer.metrics, metrics, out.name);
+  return out;
+}
+
+SweepPoints points_of_sweep(const std::string& path, const std::string& folder, const MetricChoice& metrics) {
+  const sweep::Plan plan = sweep::read_plan(folder);
+  const sweep::PointFiles files(folder);
+  SweepPoints out;
+  out.same_model = plan.model_version == sweep::model_version();
+  std::size_t missing = 0;
+  for (const sweep::PlannedPoint& planned : plan.points) {
+    const auto result = files.result(planned.id);
+    if (!result) {
+      ++missing;
+      continue;
+    }
+    const compare::RunView view = compare::view_of_result_text(*result, folder + ": point " + planned.id);
+    out.points.push_back(new_point(path, planned.point,
+                                   {"", false, *compare::find_text(view.identity, "trace"), view.metrics}, metrics));
+  }
+  if (missing != 0) {
+    throw_input_error("{}: {} of {} points have no result, so it is no baseline; `uvmsim sweep run {}` runs them",
+                      folder, missing, plan.points.size(), folder);
+  }
+  return out;
+}
+
+void add_points(Baseline& baseline, const std::string& path, std::vector<BaselinePoint> points) {
+  std::set<std::string> names, inputs;
+  for (const BaselinePoint& point : baseline.points) {
+    names.insert(point.name);
+    inputs.insert(sweep::to_json(point.point).dump());
+  }
+  for (BaselinePoint& point : points) {
+    if (!inputs.insert(sweep::to_json(point.point).dump()).second) {
+      throw_input_error("{}: has the point '{}' already; --update renews what it expects", path, point.name);
+    }
+    const std::string label = point.name;
+    for (int number = 2; !names.insert(point.name).second; ++number) point.name = fmt::format("{} #{}", label, number);
+    baseline.points.push_back(std::move(point));
+  }
+}
+
+}  // namespace uvmsim::baseline

@@ -1,0 +1,189 @@
+#include "sim/compare/read_database.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sim/common/error.h"
+#include "sim/report/counters.h"
+#include "sim/report/result_json.h"
+#include "sim/trace/nsys_database.h"
+
+namespace uvmsim::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = trace::Database::Row;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+std::uint64_t number(const Row& row, std::size_t column) {
+  return static_cast<std::uint64_t>(row.required(column, 0, kMost));
+}
+
+// Columns by name; each is required.
+class Columns {
+ public:
+  explicit Columns(std::vector<std::string> names) : names_(std::move(names)) {
+    first_counter_ = names_.size();
+    constexpr Counters kNames;  // only its names matter
+    for_each_counter(kNames, [&](const char* name, std::uint64_t) { names_.emplace_back(name); });
+  }
+  const std::vector<std::string>& names() const { return names_; }
+
+  Json counters(const Row& row) const {
+    Json out = Json::object();
+    for (std::size_t i = first_counter_; i < names_.size(); ++i) out[names_[i]] = number(row, i);
+    return out;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::size_t first_counter_;
+};
+
+Json parsed(const std::string& text, const std::string& where) {
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw_input_error("{}: is not JSON", where);
+  return value;
+}
+
+Json number_or_null(const Row& row, std::size_t column) {
+  return row.has(column) ? Json(number(row, column)) : Json(nullptr);
+}
+
+// Rebuilds results as `uvmsim run --json` writes them, as far as comparing needs.
+class Reader {
+ public:
+  Reader(const std::string& path, RunSet& set) : path_(path), set_(set), database_(path) {}
+
+  void read() {
+    if (!database_.has_table("sweep") || !database_.has_table("points")) {
+      throw_input_error("{}: is not the database of a sweep: table 'sweep' or 'points' is missing", path_);
+    }
+    read_sweep();
+    read_systems();
+    read_settled();
+    read_points();
+    read_failures();
+    if (set_.runs.empty()) throw_input_error("{}: no point of this sweep has a result", path_);
+  }
+
+ private:
+  void read_sweep() {
+    database_.each("sweep", {"uvmsim_version", "model_version", "planned", "finished", "failed"}, 5,
+                   [&](const Row& row) {
+                     version_ = row.text(0);
+                     model_ = row.text(1);
+                     const std::int64_t planned = row.required(2, 0, kMost), finished = row.required(3, 0, kMost),
+                                        failed = row.required(4, 0, kMost);
+                     if (finished <= planned && failed < planned - finished) not_run_ = planned - finished - failed;
+                   });
+  }
+
+  void read_systems() {
+    database_.each("systems", {"sha256", "json"}, 2,
+                   [&](const Row& row) { systems_[row.text(0)] = parsed(row.text(1), path_ + ": table 'systems'"); });
+  }
+
+  void read_settled() {
+    const Columns columns({"id", "duration_ns"});
+    database_.each("settled", columns.names(), columns.names().size(), [&](const Row& row) {
+      settled_[row.text(0)] = {{"duration_ns", number(row, 1)}, {"counters", columns.counters(row)}};
+    });
+  }
+
+  void read_points() {
+    const Columns columns({"id",
+                           "trace",
+                           "trace_sha256",
+                           "trace_partial",
+                           "system_sha256",
+                           "layout",
+                           "layout_parameters",
+                           "limit_by",
+                           "osf_thousandths",
+                           "limit_capacity_bytes",
+                           "limit_footprint_bytes",
+                           "prefetch",
+                           "prefetch_parameters",
+                           "evict",
+                           "evict_parameters",
+                           "seed",
+                           "include_host_gaps",
+                           "iterations_asked",
+                           "time_scale_millionths",
+                           "footprint_bytes",
+                           "capacity_bytes",
+                           "total_ns",
+                           "ideal_ns",
+                           "slowdown_ideal_thousandths",
+                           "effective_osf_thousandths"});
+    database_.each("points", columns.names(), columns.names().size(), [&](const Row& row) {
+      const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
+      const auto system = systems_.find(row.text(4));
+      if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
+      Json result;
+      result["schema"] = report::kResultSchema;
+      result["uvmsim_version"] = version_;
+      result["model_version"] = model_;
+      result["trace"] = {{"file", row.text(1)}, {"sha256", row.text(2)}, {"partial", row.required(3, 0, 1) != 0}};
+      result["layout"] = row.text(5);
+      result["layout_parameters"] = parsed(row.text(6), where);
+      result["limit"] = {{"by", row.text(7)},
+                         {"osf_thousandths", number_or_null(row, 8)},
+                         {"capacity_bytes", number_or_null(row, 9)},
+                         {"footprint_bytes", number_or_null(row, 10)}};
+      result["policies"] = {{"prefetch", {{"name", row.text(11)}, {"parameters", parsed(row.text(12), where)}}},
+                            {"evict", {{"name", row.text(13)}, {"parameters", parsed(row.text(14), where)}}}};
+      result["plugins"] = Json::array();  // the table has no hashes
+      result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);
+      result["include_host_gaps"] = row.required(16, 0, 1) != 0;
+      result["iterations_asked"] = number_or_null(row, 17);
+      result["time_scale_millionths"] = number_or_null(row, 18);
+      result["footprint_bytes"] = number(row, 19);
+      result["capacity_bytes"] = number(row, 20);
+      result["total_ns"] = number(row, 21);
+      result["ideal_ns"] = number(row, 22);
+      result["slowdown_thousandths"] = number(row, 23);
+      result["osf_thousandths"] = number(row, 24);
+      result["counters"] = columns.counters(row);
+      const auto settled = settled_.find(id);
+      result["settled"] = settled == settled_.end() ? Json(nullptr) : settled->second;
+      result["system"] = system->second;
+      set_.runs.push_back(view_of_result(result, where));
+    });
+  }
+
+  void read_failures() {
+    database_.each("failures", {"label", "error"}, 2, [&](const Row& row) {
+      set_.missing.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
+    });
+    if (not_run_ != 0) set_.missing.push_back(fmt::format("{} points: not run", not_run_));
+  }
+
+  const std::string& path_;
+  RunSet& set_;
+  trace::Database database_;
+  std::string version_, model_;
+  std::int64_t not_run_ = 0;
+  std::map<std::string, Json> systems_;  // by hash
+  std::map<std::string, Json> settled_;  // by id of the point
+};
+
+}  // namespace
+
+bool is_database(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::string begin(kMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;
+}
+
+void read_database(const std::string& path, RunSet& set) { Reader(path, set).read(); }
+
+}  // namespace uvmsim::compare
