@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/common/error.h"
 #include "sim/layout/segments.h"
 
 namespace uvmsim::layout {
 
 namespace {
+
+// As many as the engine takes.
+constexpr std::uint32_t kLargestStream = 4096;
 
 // The stream that a record gives work to; false when it gives none.
 bool stream_of(const trace::Record& record, std::uint32_t& stream) {
@@ -101,9 +105,13 @@ void TensorMemory::touch(trace::ObjectId id, std::uint32_t stream) {
 
 void TensorMemory::follow(const trace::Record& record) {
   if (record_stream_ == RecordStream::kNever) return;
-  order_.follow(record);
   std::uint32_t stream = 0;
-  if (!stream_of(record, stream)) return;
+  const bool in_stream = stream_of(record, stream);
+  if (in_stream && stream > kLargestStream) {
+    throw_input_error("stream {} is out of range; allowed: 0 to {}", stream, kLargestStream);
+  }
+  order_.follow(record);
+  if (!in_stream) return;
   if (tensors_of_stream_.size() == 1 && tensors_of_stream_.begin()->first == stream) return;  // no other one's tensors
   for_each_touched(record, [&](trace::ObjectId id) { touch(id, stream); });
 }

@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kKiB = 1024;
 inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 
 struct World {
-  explicit World(const std::string& name) : layout(name, space) {}
+  explicit World(const LayoutChoice& choice) : layout(choice, space) {}
 
   const Placement& object(trace::ObjectId id, std::uint64_t bytes, std::uint64_t va = 0) {
     trace::ObjectAlloc record;

@@ -1,0 +1,105 @@
+// `uvmsim layouts`, layouts with parameters in `run`, and the footprints of `trace info`.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.h"
+
+namespace uvmsim {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Layouts : public CommandTest {};
+
+// A segment of 20 MiB with tensors of 3 and 2 MiB one after the other, and 4 MiB beside them.
+constexpr const char* kTrace = R"({"t":"header","major":1,"minor":0,"quantum_bytes":512}
+{"t":"object_alloc","id":1,"bytes":20971520}
+{"t":"tensor_alloc","id":2,"bytes":3145728,"object":1}
+{"t":"kernel","name":"a","grid":[8,1,1],"block":[256,1,1],"duration_ns":1000,"accesses":[[2,[[0,6144,"w"]]]]}
+{"t":"tensor_free","id":2}
+{"t":"tensor_alloc","id":3,"bytes":2097152,"object":1}
+{"t":"kernel","name":"b","grid":[8,1,1],"block":[256,1,1],"duration_ns":1000,"accesses":[[3,[[0,4096,"w"]]]]}
+{"t":"tensor_free","id":3}
+{"t":"object_alloc","id":4,"bytes":4194304}
+{"t":"kernel","name":"c","grid":[8,1,1],"block":[256,1,1],"duration_ns":1000,"accesses":[[4,[[0,8192,"w"]]]]}
+)";
+
+TEST_F(Layouts, AreListedWithTheirParameters) {
+  const CommandResult list = run({"layouts"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  for (const char* name : {"expandable_segments", "none", "pytorch_caching", "recorded"}) {
+    EXPECT_THAT(list.out, HasSubstr(name));
+  }
+  const CommandResult one = run({"layouts", "pytorch_caching"});
+  EXPECT_THAT(one.out, HasSubstr("garbage_collection_threshold"));
+  EXPECT_THAT(one.out, HasSubstr("footprint"));
+  EXPECT_THAT(run({"layouts", "recorded"}).out, HasSubstr("no parameters"));
+  const auto json = nlohmann::json::parse(run({"layouts", "none", "--json"}).out);
+  EXPECT_EQ(json["layouts"][0]["parameters"][0]["name"], "small_alignment_bytes");
+  expect_one_line_error(run({"layouts", "pytorch"}), {"unknown layout 'pytorch'", "allowed: expandable_segments"});
+  EXPECT_THAT(run({"layouts", "--help"}).out, HasSubstr("--layout NAME"));
+}
+
+TEST_F(Layouts, TraceInfoPrintsTheFootprintUnderEach) {
+  folder.write("t.jsonl", kTrace);
+  const CommandResult info = run({"trace", "info", "t.jsonl"});
+  ASSERT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("footprint    expandable_segments 24.00 MiB (25165824 bytes)"));
+  const auto json = nlohmann::json::parse(run({"trace", "info", "t.jsonl", "--json"}).out);
+  EXPECT_EQ(json["footprint_bytes"].dump(),
+            R"({"expandable_segments":25165824,"none":4194304,"pytorch_caching":25165824,"recorded":25165824})");
+}
+
+TEST_F(Layouts, TraceInfoSaysWhyALayoutCannotBe) {
+  folder.write("t.jsonl", R"({"t":"header","major":1,"minor":0,"quantum_bytes":512}
+{"t":"object_alloc","id":1,"bytes":4194304,"va":4194304}
+{"t":"object_alloc","id":2,"bytes":4194304,"va":6291456}
+{"t":"object_alloc","id":3,"bytes":35184372088832}
+)");
+  const CommandResult info = run({"trace", "info", "t.jsonl"});
+  ASSERT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("recorded            cannot be: allocation of 4194304 bytes at 0x600000 overlaps"));
+  EXPECT_THAT(info.out, HasSubstr("none                cannot be: more than 549755813888 bytes are live"));
+  const auto json = nlohmann::json::parse(run({"trace", "info", "t.jsonl", "--json"}).out);
+  EXPECT_TRUE(json["footprint_bytes"]["recorded"].is_null());
+}
+
+TEST_F(Layouts, RunWritesTheResolvedParameters) {
+  const CommandResult result =
+      run_trace(kTrace, {"--layout", "pytorch_caching:max_split_size_bytes=64MiB", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["layout"], "pytorch_caching");
+  EXPECT_EQ(json["layout_parameters"]["max_split_size_bytes"], "67108864");
+  EXPECT_EQ(json["layout_parameters"]["record_stream"], "inferred");
+  EXPECT_EQ(json["footprint_bytes"], 25165824);
+  EXPECT_THAT(run_trace(kTrace, {"--layout", "pytorch_caching:max_split_size_bytes=64MiB"}).out,
+              HasSubstr("layout pytorch_caching:max_split_size_bytes=64MiB, seed 1"));
+  const auto plain = nlohmann::json::parse(run_trace(kTrace, {"--json", "-"}).out);
+  EXPECT_EQ(plain["layout"], "recorded");
+  EXPECT_EQ(plain["layout_parameters"], nlohmann::json::object());
+}
+
+TEST_F(Layouts, TwoLayoutsCompareAtEqualCapacity) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--capacity-bytes", "12MiB"}, {"--footprint-bytes", "24MiB", "--osf", "2"}}) {
+    for (const char* layout : {"none", "pytorch_caching", "expandable_segments"}) {
+      std::vector<std::string> arguments{"--layout", layout, "--json", "-"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      const CommandResult result = run_trace(kTrace, arguments);
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      const auto json = nlohmann::json::parse(result.out);
+      EXPECT_EQ(json["capacity_bytes"], 12 << 20) << layout;
+      EXPECT_EQ(json["footprint_bytes"], layout == std::string("none") ? 4 << 20 : 24 << 20) << layout;
+    }
+  }
+}
+
+TEST_F(Layouts, BadOnesAreOneLine) {
+  expect_one_line_error(run_trace(kTrace, {"--layout", "pytorch_caching:size=4"}),
+                        {"--layout", "unknown parameter 'size'", "allowed: max_split_size_bytes"});
+  expect_one_line_error(run_trace(kTrace, {"--layout", "pytorch_caching:memory_limit_bytes=10MiB"}),
+                        {"trace.jsonl", "record 2", "out of memory"});
+}
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,108 @@
+// The recorded training programs under the allocator models.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/layout/caching_allocator.h"
+#include "sim/layout/footprint.h"
+#include "sim/layout/segments.h"
+#include "sim/trace/reader.h"
+
+namespace uvmsim::layout {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+struct Outcome {
+  std::uint64_t footprint = 0;
+  std::vector<std::uint64_t> segments_opened;  // by iteration
+};
+
+// All choices in one pass over the trace.
+std::vector<Outcome> play(const std::string& name, const std::vector<LayoutChoice>& choices) {
+  trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/" + name + ".uvmt");
+  const SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
+  SegmentFinder records(source);
+  std::vector<std::unique_ptr<FootprintMeter>> meters;
+  for (const LayoutChoice& choice : choices) meters.push_back(std::make_unique<FootprintMeter>(choice));
+  std::vector<Outcome> out(choices.size());
+  std::vector<std::uint64_t> before(choices.size());
+  for (trace::Record record; records.next(record);) {
+    const auto* range = std::get_if<trace::Range>(&record);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      meters[i]->add(record, records.is_segment());
+      if (range == nullptr) continue;
+      if (range->kind == trace::RangeKind::kIterationBegin) before[i] = meters[i]->segment_count();
+      if (range->kind == trace::RangeKind::kIterationEnd) {
+        out[i].segments_opened.push_back(meters[i]->segment_count() - before[i]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < choices.size(); ++i) out[i].footprint = meters[i]->footprint_bytes();
+  return out;
+}
+
+class Workloads : public testing::TestWithParam<const char*> {};
+
+TEST_P(Workloads, SettleAndTakeWhatTheAllocatorTook) {
+  const std::vector<Outcome> outcomes =
+      play(GetParam(), {"recorded", "pytorch_caching", "expandable_segments", "none",
+                        LayoutChoice("pytorch_caching", {{"record_stream", "never"}})});
+  const Outcome& recorded = outcomes[0];
+  const Outcome& caching = outcomes[1];
+  const Outcome& expandable = outcomes[2];
+  ASSERT_GE(caching.segments_opened.size(), 3u);
+  EXPECT_GT(caching.segments_opened[0], 0u);
+  EXPECT_EQ(caching.segments_opened.back(), 0u);  // settled
+  EXPECT_EQ(expandable.segments_opened.back(), 0u);
+  // The recording ran under the allocator that is modelled; what its segments are not is the program's own.
+  EXPECT_LE(caching.footprint, recorded.footprint);
+  EXPECT_GE(caching.footprint + 64 * kMiB, recorded.footprint);
+  EXPECT_LT(outcomes[3].footprint, caching.footprint);
+  // Streams of libraries are joined before tensors are freed: nothing waits that did not wait when it was recorded.
+  EXPECT_EQ(outcomes[4].footprint, caching.footprint);
+  // Handles of 20 MiB in one range waste less than segments do.
+  EXPECT_LT(expandable.footprint, caching.footprint + 40 * kMiB);
+}
+
+// As `uvmtrace check-layout` does: segments of the model and of the recording are the same if they were opened by the
+// same tensor.
+TEST_P(Workloads, EveryTensorLiesWhereItWasRecorded) {
+  trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/" + std::string(GetParam()) + ".uvmt");
+  struct Segment {
+    std::uint64_t bytes = 0, va = 0, in_model = ~std::uint64_t{0};
+    bool used = false;
+  };
+  std::unordered_map<trace::ObjectId, Segment> segments;
+  std::unordered_map<trace::ObjectId, std::uint64_t> blocks;
+  CachingAllocator model;
+  std::uint64_t tensors = 0, equal = 0;
+  for (trace::Record record; reader.next(record);) {
+    if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
+      segments[object->id] = {object->bytes, object->va};
+    } else if (const auto* tensor = std::get_if<trace::TensorAlloc>(&record)) {
+      Segment& segment = segments.at(tensor->object);
+      const auto placed = model.allocate(tensor->bytes, tensor->stream, segment.used ? 0 : segment.va);
+      if (!segment.used && placed.new_segment) segment.in_model = placed.segment;
+      segment.used = true;
+      blocks[tensor->id] = placed.id;
+      ++tensors;
+      equal +=
+          segment.in_model == placed.segment && segment.bytes == placed.segment_bytes && tensor->offset == placed.offset
+              ? 1
+              : 0;
+    } else if (const auto* freed = std::get_if<trace::TensorFree>(&record)) {
+      model.free(blocks.at(freed->id));
+    }
+  }
+  EXPECT_GT(tensors, 200u);
+  EXPECT_EQ(equal, tensors);
+}
+
+INSTANTIATE_TEST_SUITE_P(Training, Workloads,
+                         testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
+
+}  // namespace
+}  // namespace uvmsim::layout
