@@ -230,7 +230,8 @@ int make_from_runs(const std::string& path, const std::vector<std::string>& run_
   }
   if (run.trace == "-") throw_input_error("--new: the trace of a baseline is a file, not standard input");
   if (run.json || run.csv || run.timeline || run.profile) {
-    throw_input_error("--new: a baseline is all that is written; allowed without --json, --csv, --timeline and --profile");
+    throw_input_error(
+        "--new: a baseline is all that is written; allowed without --json, --csv, --timeline and --profile");
   }
   baseline::Baseline baseline = existing_or_empty(path);
   std::vector<baseline::RunRequest> requests;
