@@ -9,6 +9,8 @@
 namespace uvmsim::gmmu {
 namespace {
 
+constexpr std::uint32_t kMaxGroup = (1u << 24) - 1;  // more than the ring holds
+
 constexpr std::uint8_t bit_of(FaultAccess access) {
   return static_cast<std::uint8_t>(1u << static_cast<unsigned>(access));
 }
@@ -32,34 +34,25 @@ FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::
 }
 
 PutResult FaultBuffer::put(const RawFault& fault) {
-  UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());
   if (!may_fault(fault.sm)) return PutResult::kSmLimit;
-  if (size() == depth_) {
-    ++overflowed_;
-    return PutResult::kOverflow;
-  }
-  Outstanding& outstanding = outstanding_[fault.sm];
-  if (outstanding.replay != replay_) outstanding = {replay_, 0};
-  ++outstanding.faults;
-  std::uint64_t index = put_++;
-  for (; index > cached_put_ && at(index - 1).arrival > fault.arrival; --index) at(index) = at(index - 1);
-  at(index) = fault;
-  return PutResult::kAccepted;
+  return put(fault, 1) == 0 ? PutResult::kAccepted : PutResult::kOverflow;
 }
 
 std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
-  const bool in_order = put_ == cached_put_ || at(put_ - 1).arrival <= fault.arrival;
-  if (!in_order || depth_ - size() < count || !may_fault(fault.sm)) {  // one by one
-    std::uint32_t lost = 0;
-    for (; count != 0; --count) lost += put(fault) == PutResult::kOverflow ? 1 : 0;
-    return lost;
-  }
+  UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());
   Outstanding& outstanding = outstanding_[fault.sm];
   if (outstanding.replay != replay_) outstanding = {replay_, 0};
-  count = std::min(count, faults_per_sm_ - outstanding.faults);
-  outstanding.faults += count;
-  for (; count != 0; --count) at(put_++) = fault;
-  return 0;
+  const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
+  const std::uint32_t taken = std::min(allowed, depth_ - size_);
+  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // whoever stops at its limit loses none
+  overflowed_ += lost;
+  if (taken == 0) return lost;
+  outstanding.faults += taken;
+  size_ += taken;
+  std::uint64_t index = put_++;
+  for (; index > cached_put_ && at(index - 1).arrival > fault.arrival; --index) at(index) = at(index - 1);
+  at(index) = {fault.arrival, fault.page, fault.sm, taken & kMaxGroup, fault.access};
+  return lost;
 }
 
 void FaultBuffer::replayed() { ++replay_; }
@@ -87,38 +80,46 @@ std::span<const FaultEntry> FaultBuffer::fetch(Nanoseconds now, std::uint32_t li
   if (get_ == cached_put_) cached_put_ = put_at(now);
   ++fetch_;
   batch_.clear();
-  const std::uint64_t end = get_ + std::min<std::uint64_t>(limit, cached_put_ - get_);
-  fetched_raw_ = static_cast<std::uint32_t>(end - get_);
-  for (; get_ < end; ++get_) {
-    const RawFault& fault = at(get_);
-    if (coalesce && merge(fault)) continue;
-    last_entries_[fault.sm / sms_per_utlb_] = {fetch_, static_cast<std::uint32_t>(batch_.size())};
-    batch_.push_back({fault, 1, bit_of(fault.access)});
+  fetched_raw_ = 0;
+  while (get_ < cached_put_ && fetched_raw_ < limit) {
+    Group& group = at(get_);
+    const std::uint32_t taken = std::min<std::uint32_t>(group.count, limit - fetched_raw_);
+    fetched_raw_ += taken;
+    std::uint32_t left = taken;
+    while (left != 0) {
+      FaultEntry* into = coalesce ? entry_of(group) : nullptr;
+      if (into == nullptr) {
+        last_entries_[group.sm / sms_per_utlb_] = {fetch_, static_cast<std::uint32_t>(batch_.size())};
+        batch_.push_back({group.fault(), 0, bit_of(group.access)});
+        into = &batch_.back();
+      }
+      // The rest of the group goes where its first fault went.
+      const std::uint32_t instances = coalesce ? left : 1;
+      into->instances += instances;
+      into->access_mask = static_cast<std::uint8_t>(into->access_mask | bit_of(group.access));
+      if (group.access > into->fault.access) into->fault = group.fault();
+      left -= instances;
+    }
+    group.count = (group.count - taken) & kMaxGroup;
+    if (group.count == 0) ++get_;
   }
+  size_ -= fetched_raw_;
   return batch_;
 }
 
-// NVIDIA UVM 580: fetch_fault_buffer_try_merge_entry.
-bool FaultBuffer::merge(const RawFault& fault) {
-  if (batch_.empty()) return false;
-  const LastEntry& last = last_entries_[fault.sm / sms_per_utlb_];
-  FaultEntry* into = nullptr;
-  if (last.fetch == fetch_ && batch_[last.index].fault.page == fault.page) {
-    into = &batch_[last.index];
-  } else if (batch_.back().fault.page == fault.page && fault.access <= batch_.back().fault.access) {
-    into = &batch_.back();
-  } else {
-    return false;
-  }
-  ++into->instances;
-  into->access_mask = static_cast<std::uint8_t>(into->access_mask | bit_of(fault.access));
-  if (fault.access > into->fault.access) into->fault = fault;
-  return true;
+// The entry that a fault is merged with, or null (NVIDIA UVM 580: fetch_fault_buffer_try_merge_entry).
+FaultEntry* FaultBuffer::entry_of(const Group& group) {
+  if (batch_.empty()) return nullptr;
+  const LastEntry& last = last_entries_[group.sm / sms_per_utlb_];
+  if (last.fetch == fetch_ && batch_[last.index].fault.page == group.page) return &batch_[last.index];
+  FaultEntry& newest = batch_.back();
+  return newest.fault.page == group.page && group.access <= newest.fault.access ? &newest : nullptr;
 }
 
 std::uint32_t FaultBuffer::flush() {
-  const auto dropped = static_cast<std::uint32_t>(cached_put_ - get_);
-  get_ = cached_put_;
+  std::uint32_t dropped = 0;
+  for (; get_ < cached_put_; ++get_) dropped += at(get_).count;
+  size_ -= dropped;
   return dropped;
 }
 

@@ -47,7 +47,7 @@ class FaultBuffer {
   // ring is sorted in before them, but never before what the driver has already seen. Equal times keep call order.
   // Occupancy is judged at the call: a fault put ahead of its time takes its place at once.
   PutResult put(const RawFault& fault);
-  // `count` equal faults. Returns how many were lost because the ring is full.
+  // `count` equal faults, as by as many calls. Returns how many were lost because the ring is full.
   std::uint32_t put(const RawFault& fault, std::uint32_t count);
   // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
   void replayed();
@@ -67,7 +67,8 @@ class FaultBuffer {
 
   bool empty() const { return get_ == put_; }
   bool has_room(std::uint64_t faults) const { return faults <= depth_ - size(); }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(put_ - get_); }
+  // Raw faults in the ring.
+  std::uint32_t size() const { return size_; }
   // True if a fault has arrived that is neither fetched nor flushed.
   bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
   // Arrival of the oldest fault in the ring; only when not empty.
@@ -75,17 +76,27 @@ class FaultBuffer {
   std::uint64_t overflowed() const { return overflowed_; }  // since construction
 
  private:
+  // Equal faults that came together: a warp raises several.
+  struct Group {
+    Nanoseconds arrival{};
+    PageIndex page{};
+    std::uint32_t sm = 0;
+    std::uint32_t count : 24 = 0;
+    FaultAccess access : 8 = FaultAccess::kRead;
+    RawFault fault() const { return {arrival, page, sm, access}; }
+  };
   // Indices count up for ever; a position of the ring is an index modulo its size, a power of two.
-  RawFault& at(std::uint64_t index) { return ring_[static_cast<std::size_t>(index & mask_)]; }
-  const RawFault& at(std::uint64_t index) const { return ring_[static_cast<std::size_t>(index & mask_)]; }
+  Group& at(std::uint64_t index) { return ring_[static_cast<std::size_t>(index & mask_)]; }
+  const Group& at(std::uint64_t index) const { return ring_[static_cast<std::size_t>(index & mask_)]; }
   std::uint64_t put_at(Nanoseconds now) const;
   std::uint32_t flush();
-  bool merge(const RawFault& fault);
+  FaultEntry* entry_of(const Group& group);
 
   std::uint32_t depth_, faults_per_sm_, sms_per_utlb_;
   std::uint64_t mask_;
-  std::vector<RawFault> ring_;
-  std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;
+  std::vector<Group> ring_;
+  std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // of groups
+  std::uint32_t size_ = 0;                            // raw faults from get_ to put_
   std::uint64_t overflowed_ = 0;
   std::uint32_t fetched_raw_ = 0;
   std::vector<FaultEntry> batch_;
