@@ -13,22 +13,40 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
       gpu_(gpu),
       system_(system),
       space_(space),
+      pages_stride_(space.processor_count()),
       buffer_(buffer),
       counters_(counters),
       buffers_(buffers),
       random_(seed),
-      fault_unit_(system.gmmu) {}
+      fault_unit_(system.gmmu) {
+  find_pages();
+}
 
 KernelRun::~KernelRun() {
   if (lanes_.empty()) return;  // never started
   buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(agenda_)});
 }
 
+bool KernelRun::segment_mapped(const Operand& operand, const Segment& segment) const {
+  const PageMask& mapped = usable(segment.block.value, operand.write);
+  return mapped.next_clear(segment.first) >= unsigned{segment.first} + segment.count;
+}
+
+// Begins where something was missing last time.
 bool KernelRun::operand_mapped(const Operand& operand) const {
-  return std::all_of(operand.segments.begin(), operand.segments.end(), [&](const Segment& segment) {
-    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu_));
-    return (operand.write ? mine.writable : mine.mapped).contains(PageMask::range(segment.first, segment.count));
-  });
+  const std::vector<Segment>& segments = operand.segments;
+  const std::size_t from = operand.unmapped;
+  for (std::size_t i = from; i < segments.size(); ++i) {
+    if (segment_mapped(operand, segments[i])) continue;
+    operand.unmapped = i;
+    return false;
+  }
+  for (std::size_t i = 0; i < from; ++i) {
+    if (segment_mapped(operand, segments[i])) continue;
+    operand.unmapped = i;
+    return false;
+  }
+  return true;
 }
 
 bool KernelRun::all_mapped() const {
@@ -67,6 +85,7 @@ void KernelRun::start(Nanoseconds now) {
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
+  plain_slices_ = plain_slices(work_);
   begin_section();
   plan_turns();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
@@ -106,6 +125,7 @@ void KernelRun::step(const Agenda::Event& event) {
 }
 
 void KernelRun::advance(Nanoseconds until) {
+  find_pages();
   Agenda::Event event;
   while (agenda_->pop(event, until)) step(event);
 }
@@ -119,6 +139,7 @@ std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
 }
 
 void KernelRun::advance_to_fault() {
+  find_pages();
   Agenda::Event event;
   while (buffer_.empty() && agenda_->pop(event, kNever)) step(event);
 }
@@ -150,6 +171,11 @@ bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   notice_unmaps();
   Lane& lane = lanes_[index];
   const Section& section = work_.sections[lane.section];
+  if (plain_slices_) {
+    if (!issue_slice(section, lane, now)) return false;
+    queue_part(lane, index, now);
+    return true;
+  }
   const bool explicit_list = work_.explicit_touches;
   if (!lane.storing && !explicit_list) {
     if (section.watched_inputs.empty()) {
@@ -171,11 +197,33 @@ bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(index));
   (lane.storing ? lane.stored : lane.loaded) = explicit_list ? any : lane.storing ? section.stores : section.loads;
   if (!any) return false;
+  queue_part(lane, index, now);
+  return true;
+}
+
+void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
   lane.pending = 1;
   lane.raise_epoch = 0;
   lane.raised = 0;
   sms_[lane.sm].add({now, index});
-  return true;
+}
+
+// The same for slices: their loads and stores are where the section watches any.
+bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const {
+  const std::uint32_t last = section.steps - 1;
+  if (!lane.storing) {
+    lane.loaded = section.loads;
+    if (!section.watched_inputs.empty()) return true;
+    lane.storing = true;
+    const Nanoseconds load = section.loads ? load_time_ : Nanoseconds{};
+    now += load;
+    if (!section.early_stores && lane.step != last) {  // nothing before the last step
+      now += (turn_times_[section.stores][section.loads] + load) * (last - lane.step);
+      lane.step = last;
+    }
+  }
+  lane.stored = section.stores;
+  return section.early_stores || (lane.step == last && !section.watched_outputs.empty());
 }
 
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.

@@ -78,8 +78,12 @@ class KernelRun {
  private:
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   const PageMask& usable(std::uint64_t block, bool write) const {
-    const ProcessorPages& mine = space_.pages(BlockIndex(block), gpu_processor(gpu_));
+    const ProcessorPages& mine = pages_[block * pages_stride_];
     return write ? mine.writable : mine.mapped;
+  }
+  // Call before anything looks at pages: the address space may have grown.
+  void find_pages() {
+    pages_ = space_.block_count() == 0 ? nullptr : &space_.pages(BlockIndex(0), gpu_processor(gpu_));
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
   void step(const Agenda::Event& event);
@@ -92,19 +96,24 @@ class KernelRun {
   // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
   // Steps without any are left out, which takes until `now`.
   bool issue(std::uint32_t index, Nanoseconds& now);
+  bool issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const;
+  void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
   void notice_unmaps();
   bool operand_mapped(const Operand& operand) const;
+  bool segment_mapped(const Operand& operand, const Segment& segment) const;
+  bool range_usable(const Operand& operand, std::uint64_t first, std::uint64_t end) const;
   void pass(std::uint32_t index, Nanoseconds now);
   void finish_part(std::uint32_t index, Nanoseconds now);
   void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
   bool may_raise(const SmQueue& sm, bool scattered) const;
-  Nanoseconds retry(std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds retry(std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(std::uint32_t sm_index, Nanoseconds now);
   void take_part(SmQueue& sm);
+  void take_slice(SmQueue& sm, const Section& section, const Lane& lane);
   Nanoseconds raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now);
   Nanoseconds raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
 
@@ -112,10 +121,13 @@ class KernelRun {
   unsigned gpu_;
   const config::SystemConfig& system_;
   AddressSpace& space_;
+  const ProcessorPages* pages_ = nullptr;  // of this GPU and the first block
+  std::size_t pages_stride_;
   gmmu::FaultBuffer& buffer_;
   Counters& counters_;
   Buffers& buffers_;
   Random random_;
+  bool plain_slices_ = false;
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;

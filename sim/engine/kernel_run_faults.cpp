@@ -23,7 +23,8 @@ bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
 }
 
 // Puts the raw faults of `warps` warps of the access into the buffer. Returns when the fault unit took the first.
-Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now) {
+inline Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps,
+                                    Nanoseconds now) {
   SmQueue& sm = sms_[sm_index];
   const config::GmmuConfig& gmmu = system_.gmmu;
   const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
@@ -40,9 +41,9 @@ Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::
   return arrival;
 }
 
-// Tries again what missed before the replay, up to the first access that misses again. Returns when the SM can go on
-// after that one; kNever when all is tried.
-Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds now) {
+// Tries again what missed before the replay, up to the first access that misses again (and is heard). Returns when the
+// SM can go on after that one; kNever when all is tried, which it is at `now`.
+Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds& now) {
   const config::GmmuConfig& gmmu = system_.gmmu;
   SmQueue& sm = sms_[sm_index];
   while (sm.next_retry < sm.missed.size()) {
@@ -56,7 +57,9 @@ Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds now) {
         access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
     if (sm.raised + 1 != sm.next_retry) sm.missed[sm.raised] = access;
     ++sm.raised;
-    return std::max(raised, now + ns(spacing));
+    const Nanoseconds next = std::max(raised, now + ns(spacing));
+    if (next > unheard_until_) return next;
+    now = next;
   }
   sm.end_retry();
   return kNever;
@@ -84,18 +87,60 @@ void KernelRun::take_part(SmQueue& sm) {
   sm.take();
   const Lane& lane = lanes_[sm.taken.lane];
   const Section& section = work_.sections[lane.section];
+  if (plain_slices_) return take_slice(sm, section, lane);
+  struct Taker {
+    const KernelRun& run_;
+    std::vector<Untaken>& rest;
+    bool passes(const Operand& operand, std::uint64_t first, std::uint64_t end) const {
+      return rest.empty() && run_.range_usable(operand, first, end);
+    }
+    void operator()(const PageRun& run, std::uint32_t warps, bool scattered) const {
+      unsigned first = run.first;
+      const unsigned end = first + run.count;
+      if (rest.empty()) {
+        first = run_.usable(run.block.value, run.write).next_clear(first);
+        if (first >= end) return;
+      }
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
+                      static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
+                      run.write, scattered});
+    }
+  };
   for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(sm.taken.lane),
-                [&](const PageRun& run, std::uint32_t warps, bool scattered) {
-                  unsigned first = run.first;
-                  const unsigned end = first + run.count;
-                  if (sm.rest.empty()) {
-                    first = usable(run.block.value, run.write).next_clear(first);
-                    if (first >= end) return;
-                  }
-                  sm.rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                                     static_cast<std::uint16_t>(end - first),
-                                     static_cast<std::uint16_t>(std::min(warps, 1024u)), run.write, scattered});
-                });
+                Taker{*this, sm.rest});
+}
+
+// The same for slices.
+void KernelRun::take_slice(SmQueue& sm, const Section& section, const Lane& lane) {
+  const PageRange* const shares = shares_of(sm.taken.lane);
+  const bool last = lane.step + 1 == section.steps;
+  for (const std::uint32_t i : section.watched(lane.storing)) {
+    const Operand& operand = section.operands[i];
+    if (lane.storing && !last && !stores_in_every_step(section, operand)) continue;
+    const PageRange pages = slice_of_step(shares[i], lane.step, section.steps);
+    for (std::uint64_t page = pages.begin; page < pages.end;) {
+      const PageRun run = operand.run(page, pages.end);
+      page += run.count;
+      unsigned first = run.first;
+      const unsigned end = first + run.count;
+      if (sm.rest.empty()) {
+        first = usable(run.block.value, run.write).next_clear(first);
+        if (first >= end) continue;
+      }
+      const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
+      sm.rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
+                         static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(warps), run.write, false});
+    }
+  }
+}
+
+bool KernelRun::range_usable(const Operand& operand, std::uint64_t first, std::uint64_t end) const {
+  while (first < end) {
+    const PageRun run = operand.run(first, end);
+    if (usable(run.block.value, run.write).next_clear(run.first) < run.first + unsigned{run.count}) return false;
+    first += run.count;
+  }
+  return true;
 }
 
 // Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
@@ -103,7 +148,8 @@ void KernelRun::take_part(SmQueue& sm) {
 Nanoseconds KernelRun::take_waiting(std::uint32_t sm_index, Nanoseconds now) {
   SmQueue& sm = sms_[sm_index];
   while (true) {
-    if (!sm.taking) {
+    const bool fresh = !sm.taking;  // then the first page of what is left is known to be missing
+    if (fresh) {
       // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
       const Nanoseconds ready = sm.next_ready();
       if (ready == kNever || ready > now + load_time_) return kNever;
@@ -111,11 +157,13 @@ Nanoseconds KernelRun::take_waiting(std::uint32_t sm_index, Nanoseconds now) {
     }
     for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
       Untaken& next = sm.rest[sm.next_rest];
-      const unsigned end = next.first + next.count;
-      const unsigned missed = usable(next.block, next.write).next_clear(next.first);
-      if (missed >= end) continue;
-      next.first = static_cast<std::uint16_t>(missed);
-      next.count = static_cast<std::uint16_t>(end - missed);
+      if (!fresh) {
+        const unsigned end = next.first + next.count;
+        const unsigned missed = usable(next.block, next.write).next_clear(next.first);
+        if (missed >= end) continue;
+        next.first = static_cast<std::uint16_t>(missed);
+        next.count = static_cast<std::uint16_t>(end - missed);
+      }
       if (sm.taken.ready > now) return kNever;
       sm.blocked = !may_raise(sm, next.scattered);
       return sm.blocked ? kNever : raise_untaken(sm_index, next, now);
@@ -157,7 +205,7 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   Nanoseconds next = now;
   do {  // among SMs whose faults nobody hears, turns make no difference
     now = next;
-    next = retry(sm_index, now);
+    next = sm.raised == sm.missed.size() ? kNever : retry(sm_index, now);
     if (next == kNever) next = raise_next_warp(sm_index, now);
     if (next == kNever) next = take_waiting(sm_index, now);
   } while (next <= unheard_until_);

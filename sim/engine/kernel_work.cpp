@@ -71,12 +71,10 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
   for (Operand* operand : {&reads, &writes}) {
     if (operand->pages == 0) continue;
     const std::vector<Segment>& segments = operand->segments;
-    operand->whole_blocks = true;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      if (i != 0 && segments[i].first != 0) operand->whole_blocks = false;
-      if (i + 1 != segments.size() && segments[i].first + segments[i].count != kPagesPerBlock)
-        operand->whole_blocks = false;
-    }
+    operand->first_index = segments.front().block.value * kPagesPerBlock + segments.front().first;
+    operand->contiguous = std::all_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+      return segment.block.value * kPagesPerBlock + segment.first == operand->first_index + segment.ordinal;
+    });
     operands.push_back(std::move(*operand));
   }
 }

@@ -57,11 +57,19 @@ struct Operand {
   TileRole role = TileRole::kSmall;  // of an input
   std::uint64_t pages = 0;
   std::vector<Segment> segments;
-  bool whole_blocks = false;  // every segment but the first starts, and but the last ends, at a block boundary
+  bool contiguous = false;           // its pages follow one another in the simulated address space,
+  std::uint64_t first_index = 0;     // from this one on (PageRef::index)
+  mutable std::size_t unmapped = 0;  // KernelRun: a segment that was not mapped when it last looked
 
   // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
   PageRun run(std::uint64_t first, std::uint64_t end) const {
     UVMSIM_CHECK(first < end && end <= pages, "positions {} to {} of {}", first, end, pages);
+    if (contiguous) {
+      const std::uint64_t index = first_index + first;
+      const std::uint64_t page = index % kPagesPerBlock;
+      return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
+              static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, end - first)), write};
+    }
     const Segment& segment = segments[segment_of(first)];
     const std::uint64_t into = first - segment.ordinal;
     return {segment.block, static_cast<std::uint16_t>(segment.first + into),
@@ -79,7 +87,6 @@ struct Operand {
 
  private:
   std::size_t segment_of(std::uint64_t page) const {
-    if (whole_blocks) return static_cast<std::size_t>((page + segments.front().first) / kPagesPerBlock);
     auto i = static_cast<std::size_t>(page * segments.size() / pages);
     while (segments[i].ordinal > page) --i;
     while (segments[i].ordinal + segments[i].count <= page) ++i;
@@ -99,18 +106,27 @@ struct Section {
   std::vector<Operand> operands;  // inputs before outputs, but for kThreads
   // Inputs and outputs, as indices, that KernelRun has to look at: it did not find them mapped as a whole.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
+  bool early_stores = false;  // slices: some watched output is written in every step, not only in the last
 
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 };
+
+// A result much smaller than the input is written when the block is done.
+inline bool stores_in_every_step(const Section& section, const Operand& operand) {
+  return operand.pages * 64 >= section.longest;
+}
 
 // Has the section watch the operands for which f(operand) is true.
 template <class F>
 void watch(Section& section, F&& f) {
   section.watched_inputs.clear();
   section.watched_outputs.clear();
+  section.early_stores = false;
   for (std::uint32_t i = 0; i < section.operands.size(); ++i) {
     const Operand& operand = section.operands[i];
-    if (f(operand)) (operand.write ? section.watched_outputs : section.watched_inputs).push_back(i);
+    if (!f(operand)) continue;
+    (operand.write ? section.watched_outputs : section.watched_inputs).push_back(i);
+    if (operand.write && stores_in_every_step(section, operand)) section.early_stores = true;
   }
 }
 

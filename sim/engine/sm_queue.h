@@ -45,16 +45,19 @@ class SmQueue {
  public:
   static constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
 
+  bool scheduled = false;  // has an event, or is being served
+  bool asleep = false;     // that event is the next part to become ready, at `wakes`
+  bool blocked = false;
+  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
+  bool taking = false;
+  std::size_t next_rest = 0;
+  Turn taken;
+  std::vector<Untaken> rest;
   // Missed accesses: those before `raised` have their faults out, those from `next_retry` on missed before the replay
   // in progress. In between is nothing.
   std::vector<Access> missed;
   std::size_t raised = 0;
   std::size_t next_retry = 0;
-  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
-  bool taking = false;
-  Turn taken;
-  std::vector<Untaken> rest;
-  std::size_t next_rest = 0;
 
   std::uint64_t last_page = ~std::uint64_t{0};
   std::uint32_t raw = 0;        // raw faults out
@@ -62,9 +65,6 @@ class SmQueue {
   std::uint32_t new_lane = kNoLane;
   std::uint32_t epoch = 1;  // 1 + the replays that found something to do
   Nanoseconds wakes{};
-  bool scheduled = false;  // has an event, or is being served
-  bool asleep = false;     // that event is the next part to become ready, at `wakes`
-  bool blocked = false;
 
   void add(const Turn& turn) {
     if (next_waiting_ == waiting_.size()) {
@@ -96,11 +96,15 @@ class SmQueue {
   // A replay: everything that missed is to be tried again, in the order in which faults went out, then what was still
   // being retried.
   void replay() {
-    missed.erase(missed.begin() + static_cast<std::ptrdiff_t>(raised),
-                 missed.begin() + static_cast<std::ptrdiff_t>(next_retry));
+    if (raised != next_retry) {
+      missed.erase(missed.begin() + static_cast<std::ptrdiff_t>(raised),
+                   missed.begin() + static_cast<std::ptrdiff_t>(next_retry));
+    }
     raised = next_retry = 0;
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(next_waiting_));
-    next_waiting_ = 0;
+    if (next_waiting_ > kMostServed) {
+      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(next_waiting_));
+      next_waiting_ = 0;
+    }
     raw = 0;
     new_warps = 0;
     new_lane = kNoLane;
@@ -120,6 +124,8 @@ class SmQueue {
   }
 
  private:
+  static constexpr std::size_t kMostServed = 64;  // parts that are done and still kept
+
   std::vector<Turn> waiting_;  // ascending in `ready`
   std::size_t next_waiting_ = 0;
 };

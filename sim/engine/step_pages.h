@@ -11,18 +11,24 @@ namespace uvmsim::engine {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// A result much smaller than the input is written when the block is done.
-inline bool stores_in_step(const Section& section, const Operand& operand, std::uint32_t step) {
-  return operand.pages * 64 >= section.longest || step + 1 == section.steps;
-}
-
 inline std::uint32_t warps_per_page(const KernelWork& work, const PageRange& pages) {
   if (pages.pages() == 1) return work.warps;  // mostly
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / pages.pages()));
 }
 
+// What a unit touches of its share in a step.
+inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::uint32_t steps) {
+  const std::uint64_t n = share.pages();
+  if (n == 1 || steps == 1) return share;  // mostly
+  return {share.begin + n * step / steps, share.begin + (n * (step + 1) + steps - 1) / steps};
+}
+
+// Slices in which no warp has a part of its own.
+inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
+
 // f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
-// pages. shares[i]: what the unit walks through of operand i, in patterns that have such.
+// pages. f.passes(operand, first, end): these pages need no look one by one; only asked where that may spare many.
+// shares[i]: what the unit walks through of operand i, in patterns that have such.
 template <class F>
 void slice_pages(const KernelWork& work, const Section& section, std::uint32_t step, bool stores,
                  const PageRange* shares, F&& f) {
@@ -47,12 +53,8 @@ void slice_pages(const KernelWork& work, const Section& section, std::uint32_t s
       f(operand.run(previous, previous + 1), sharing, false);
       continue;
     }
-    if (stores && !stores_in_step(section, operand, step)) continue;
-    PageRange pages = share;
-    if (section.steps != 1) {
-      pages = {share.begin + n * step / section.steps,
-               share.begin + (n * (step + 1) + section.steps - 1) / section.steps};
-    }
+    if (stores && step + 1 != section.steps && !stores_in_every_step(section, operand)) continue;
+    const PageRange pages = slice_of_step(share, step, section.steps);
     const std::uint32_t sharing = warps_per_page(work, pages);
     operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
   }
@@ -126,9 +128,9 @@ inline bool has_pages(const KernelWork& work, const Section& section, std::uint6
   if (watched.empty() && !work.explicit_touches) return false;
   switch (work.pattern) {
     case Pattern::kSlices:
-      return !stores || step + 1 == section.steps || std::any_of(watched.begin(), watched.end(), [&](std::uint32_t i) {
-        return (work.rows && shares[i].pages() > 1) || stores_in_step(section, section.operands[i], step);
-      });
+      return !stores || step + 1 == section.steps || section.early_stores ||
+             (work.rows &&
+              std::any_of(watched.begin(), watched.end(), [&](std::uint32_t i) { return shares[i].pages() > 1; }));
     case Pattern::kTiles:
       if (stores) return step + 1 == section.steps;
       return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
