@@ -45,9 +45,9 @@ await() {
 
 # Process of a pid file, if it lives. A dead one may stay as a zombie where nobody collects them.
 lives() {
-  [[ -s "$1" ]] && [[ "$(ps -o stat= -p "$(<"$1")" 2>/dev/null)" == [^Z]* ]]
+  local pid
+  pid="$(cat "$1" 2>/dev/null)" && [[ -n "$pid" && "$(ps -o stat= -p "$pid")" == [^Z]* ]]
 }
-is_gone() { ! lives "$1"; }
 
 # Processes that compute shares of this test's sweeps, or the given share only.
 processes_of() { pgrep --full -- " sweep run $scratch/.* --shard ${1:-}" || true; }
