@@ -117,6 +117,7 @@ class Reader {
                            "include_host_gaps",
                            "iterations_asked",
                            "time_scale_millionths",
+                           "time_scale",
                            "footprint_bytes",
                            "capacity_bytes",
                            "total_ns",
@@ -145,12 +146,13 @@ class Reader {
       result["include_host_gaps"] = row.required(16, 0, 1) != 0;
       result["iterations_asked"] = number_or_null(row, 17);
       result["time_scale_millionths"] = number_or_null(row, 18);
-      result["footprint_bytes"] = number(row, 19);
-      result["capacity_bytes"] = number(row, 20);
-      result["total_ns"] = number(row, 21);
-      result["ideal_ns"] = number(row, 22);
-      result["slowdown_thousandths"] = number(row, 23);
-      result["osf_thousandths"] = number(row, 24);
+      result["time_scale"] = {{"rule", row.text(19)}};
+      result["footprint_bytes"] = number(row, 20);
+      result["capacity_bytes"] = number(row, 21);
+      result["total_ns"] = number(row, 22);
+      result["ideal_ns"] = number(row, 23);
+      result["slowdown_thousandths"] = number(row, 24);
+      result["osf_thousandths"] = number(row, 25);
       result["counters"] = columns.counters(row);
       const auto settled = settled_.find(id);
       result["settled"] = settled == settled_.end() ? Json(nullptr) : settled->second;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "sim/common/atomic_file.h"
 #include "sim/common/sha256.h"
@@ -17,8 +18,14 @@ using nlohmann::json;
 
 constexpr std::size_t kHashDigits = 64;
 
-// Nothing when there is no such file.
+bool is_id(std::string_view text) {
+  return text.size() == kHashDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Nothing when there is no such file, or something else of that name.
 std::optional<std::string> read_text(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
@@ -68,6 +75,24 @@ void PointFiles::write_result(const std::string& id, const std::string& result_l
 void PointFiles::write_error(const std::string& id, const std::string& label, const std::string& message) const {
   const json object = {{"id", id}, {"point", label}, {"error", message}};
   write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void PointFiles::remove_leftovers(PointLocks& locks) const {
+  std::vector<std::filesystem::path> leftovers;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder_, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (name.find(".json.tmp-") != std::string::npos && is_id(name.substr(0, kHashDigits))) {
+      leftovers.push_back(entry->path());
+    }
+  }
+  for (const auto& path : leftovers) {
+    const std::string id = path.filename().string().substr(0, kHashDigits);
+    if (!locks.lock(id, false)) continue;
+    std::filesystem::remove(path, ignored);
+    locks.unlock(id);
+  }
 }
 
 void PointFiles::remove_leftovers(const std::string& id, long pid) const {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "sim/sweep/point_lock.h"
+
 namespace uvmsim::sweep {
 
 class PointFiles {
@@ -25,6 +27,9 @@ class PointFiles {
   // `result_line`: as report::result_json. Removes the point's error. Throws InputError when it cannot be written.
   void write_result(const std::string& id, const std::string& result_line) const;
   void write_error(const std::string& id, const std::string& label, const std::string& message) const;
+  // Half-written files of processes that died. Who writes a point has its lock, so what is there while we have it is
+  // nobody's any more.
+  void remove_leftovers(PointLocks& locks) const;
   // What process `pid` left of this point when it died while writing.
   void remove_leftovers(const std::string& id, long pid) const;
 

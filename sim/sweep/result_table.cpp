@@ -57,6 +57,14 @@ std::string policy_with_parameters(const json& result, const char* slot) {
   return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
 }
 
+// "none", "1.25" or "roofline", as `uvmsim run --csv`.
+std::string time_scale_text(const json& result) {
+  const json& scale = result.at("time_scale");
+  const json& factor = scale.at("factor_millionths");
+  return factor.is_null() ? scale.at("rule").get<std::string>()
+                          : report::format_millionths(factor.get<std::uint64_t>());
+}
+
 std::string limit_by(const Point& point) {
   return point.capacity_bytes != 0 ? "capacity" : point.osf_thousandths != 0 ? "osf" : "none";
 }
@@ -108,6 +116,7 @@ const std::vector<Column>& point_columns() {
       number("include_host_gaps"),
       number("iterations_asked"),
       number("time_scale_millionths"),
+      text("time_scale"),
       number("footprint_bytes"),
       number("capacity_bytes"),
       number("effective_osf_thousandths"),
@@ -156,6 +165,7 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       cell(result.at("include_host_gaps")),
       null_if_zero(point.iterations),
       null_if_zero(point.time_scale_millionths),
+      time_scale_text(result),
       cell(result.at("footprint_bytes")),
       cell(result.at("capacity_bytes")),
       cell(result.at("osf_thousandths")),
@@ -190,14 +200,22 @@ std::vector<Row> iteration_rows(const PlannedPoint& planned, const json& result)
 }
 
 const std::vector<Column>& settled_columns() {
-  static const std::vector<Column> columns = with_counters({text("id"), number("iteration"), number("duration_ns")});
+  static const std::vector<Column> columns =
+      with_counters({text("id"), number("first_iteration"), number("last_iteration"), number("iterations"),
+                     number("duration_ns"), number("shortest_ns"), number("longest_ns")});
   return columns;
 }
 
 std::optional<Row> settled_row(const PlannedPoint& planned, const json& result) {
   const json& settled = result.at("settled");
   if (settled.is_null()) return std::nullopt;
-  Row row = {planned.id, cell(settled.at("index")), cell(settled.at("duration_ns"))};
+  Row row = {planned.id,
+             cell(settled.at("first_index")),
+             cell(settled.at("index")),
+             cell(settled.at("count")),
+             cell(settled.at("duration_ns")),
+             cell(settled.at("shortest_ns")),
+             cell(settled.at("longest_ns"))};
   append_counters(settled.at("counters"), row);
   return row;
 }
@@ -220,12 +238,13 @@ const std::vector<Column>& csv_columns() {
       number("seed"),
       number("include_host_gaps"),
       number("iterations_asked"),
-      number("time_scale_millionths"),
+      text("time_scale"),
       text("osf"),
       number("footprint_bytes"),
       number("capacity_bytes"),
       text("scope"),
       number("iteration"),
+      number("settled"),
       number("begin_ns"),
       number("end_ns"),
       number("duration_ns"),
@@ -256,7 +275,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       cell(point.seed),
       cell(result.at("include_host_gaps")),
       null_if_zero(point.iterations),
-      null_if_zero(point.time_scale_millionths),
+      time_scale_text(result),
       report::format_thousandths(result.at("osf_thousandths").get<std::uint64_t>()),
       cell(result.at("footprint_bytes")),
       cell(result.at("capacity_bytes")),
@@ -268,9 +287,14 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
     append_counters(counters, row);
     rows.push_back(std::move(row));
   };
+  const json& settled = result.at("settled");
   for (const json& iteration : result.at("iterations")) {
+    const auto index = iteration.at("index").get<std::uint64_t>();
+    const bool is_settled = !settled.is_null() && index >= settled.at("first_index").get<std::uint64_t>() &&
+                            index <= settled.at("index").get<std::uint64_t>();
     add({"iteration",
-         cell(iteration.at("index")),
+         cell(index),
+         cell(std::uint64_t{is_settled}),
          cell(iteration.at("begin_ns")),
          cell(iteration.at("end_ns")),
          cell(iteration.at("duration_ns")),
@@ -281,6 +305,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
   }
   const Cell total = cell(result.at("total_ns"));
   add({"total",
+       {},
        {},
        cell(std::uint64_t{0}),
        total,

@@ -195,6 +195,10 @@ class Sweep {
 
 SweepProgress run_sweep(const Plan& plan, const std::string& folder, const SweepRun& run) {
   check_versions(plan, folder);
+  {
+    PointLocks locks(folder);  // closed before there are workers: they would share it
+    PointFiles(folder).remove_leftovers(locks);
+  }
   return Sweep(plan, folder, run).all();
 }
 

@@ -276,6 +276,7 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
     }
     ASSERT_EQ(sweep({"run", dir}).exit_code, 0);
     EXPECT_EQ(finished(dir), all);
+    EXPECT_EQ(point_files(dir).size(), all.size()) << "nothing half-written stays";
     ASSERT_EQ(sweep({"collect", dir}).exit_code, 0);
     EXPECT_THAT(query(dir + "/results.sqlite", "SELECT count(*), count(DISTINCT id) FROM points"),
                 ElementsAre(ElementsAre("64", "64")));

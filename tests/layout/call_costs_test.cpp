@@ -17,8 +17,9 @@ enum Call : std::size_t { kCudaMalloc, kCudaFree, kMallocManaged, kFreeUntouched
 constexpr std::array<const char*, kCalls> kNames = {"cudaMalloc",      "cudaFree",      "mallocManaged",
                                                     "free, untouched", "free, touched", "first touch"};
 // The largest error of each fit. What a kernel takes to touch memory first is no figure of the system but follows from
-// the model of faults; which kernel did it is not known, here every thread writes four bytes.
-constexpr std::array<double, kCalls> kLargestError = {0.18, 0.11, 0.19, 0.15, 0.08, 0.5};
+// the model of faults; which kernel did it is not known, here every thread writes four bytes (up to 2 MB it is off by
+// up to 87 %, from 8 MB on by 26 % and less).
+constexpr std::array<double, kCalls> kLargestError = {0.18, 0.11, 0.19, 0.15, 0.08, 0.9};
 
 struct Row {
   std::uint64_t bytes = 0;

@@ -102,6 +102,18 @@ TEST_F(PointFilesTest, WhatADeadWriterLeftIsRemovedAndNothingElse) {
   EXPECT_TRUE(files.is_finished(kId));
 }
 
+TEST_F(PointFilesTest, WhatTheDeadLeftIsRemovedButNotWhatSomebodyWrites) {
+  for (const std::string& id : {kId, kOther}) folder.write("points/" + id + ".json.tmp-77-0", "half");
+  folder.write("points/mine.json.tmp-1", "not ours");
+  PointLocks mine(folder.path()), other(folder.path());
+  ASSERT_TRUE(other.lock(kOther, true));
+  files.remove_leftovers(mine);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("points/" + kId + ".json.tmp-77-0")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("points/" + kOther + ".json.tmp-77-0")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("points/mine.json.tmp-1")));
+  EXPECT_TRUE(other.lock(kId, false)) << "nothing stays locked";
+}
+
 TEST_F(PointFilesTest, AResultThatCannotBeWrittenSaysSo) {
   const PointFiles nowhere(folder.path("missing"));
   EXPECT_THAT(message_of([&] { nowhere.write_result(kId, kResult); }), HasSubstr("cannot write"));

@@ -104,7 +104,7 @@ TEST_F(PointId, IsTheHashOfTheDeterminants) {
 // Each of these is another run, so each has another id, and no two are the same.
 TEST_F(PointId, EveryDeterminantChangesIt) {
   folder.write("b.jsonl", two_iterations(16));
-  folder.write("sys.json", R"({"extends": "h200-sxm-pcie5"})");
+  folder.write("sys.json", R"({"description": "the same", "extends": "h200-sxm-pcie5"})");
   const std::vector<std::function<void(Point&)>> changes = {
       [](Point&) {},
       [&](Point& p) { p.trace = folder.path("b.jsonl"); },

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/common/wildcard.h"
 #include "sim/validate/validation.h"
 
 namespace uvmsim::validate {
