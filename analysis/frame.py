@@ -4,7 +4,7 @@ settled iterations.
 | columns | meaning |
 |---|---|
 | `point` | number of the run, from 0, in the order read |
-| `program`, `trace`, `system`, `setting`, `seed`, `gaps`, `length` | what ran; `trace` and `setting` tell apart two \
+| `program`, `trace`, `system`, `setting`, `seed`, `gaps`, `speed`, `length` | what ran; `trace` and `setting` tell apart two \
 traces or systems of one name, `length` is the number of iterations |
 | `layout name`, `prefetch`, `evict`, ... and `layout parameters`, ... | two columns per choice |
 | `layout`, `policies` | the choices as short names; parameters are named where they differ within the table |
@@ -30,7 +30,7 @@ import pandas
 from analysis.errors import ResultError
 
 # What the runs of one series share, in the order of labels.
-IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "length", "trace", "setting", "whole")
+IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "speed", "length", "trace", "setting", "whole")
 
 
 def parameters_text(parameters):
@@ -49,6 +49,11 @@ def gaps_text(included):
     return "with host gaps" if included else "no host gaps"
 
 
+def speed_text(factor_millionths):
+    """A factor of kernel durations that was asked for; nothing for the usual rule."""
+    return f"time scale {factor_millionths / 1e6:g}" if factor_millionths else ""
+
+
 def identity_of(result):
     identity = {
         "program": program_name(result["trace"]["file"]),
@@ -59,6 +64,7 @@ def identity_of(result):
         "layout parameters": parameters_text(result.get("layout_parameters", {})),
         "seed": result["seed"],
         "gaps": gaps_text(result["include_host_gaps"]),
+        "speed": speed_text((result.get("time_scale") or {}).get("factor_millionths")),
         "length": len(result["iterations"]),
         "whole": "",
     }

@@ -53,8 +53,8 @@ def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values)) if values else math.nan
 
 
-def print_table(table, against):
-    print(f"time relative to {against}")
+def print_table(table, against, title):
+    print(", ".join(filter(None, [title, f"time relative to {against}"])))
     factors = list(dict.fromkeys(table["factor"]))
     width = max(len(name) for name in table["policies"])
     for panel in dict.fromkeys(table["panel"]):
@@ -109,7 +109,7 @@ def main(arguments=None):
     def work():
         table, against, title = compare(points_of(load(given.results, given.partial)), given.against)
         if given.table or not given.figure:
-            print_table(table, against)
+            print_table(table, against, title)
         if given.figure:
             for path in draw(table, against, title, given.figure):
                 print(f"figure: {path}")

@@ -85,4 +85,5 @@ def labels(identities, title_parts=TITLE_PARTS):
             apart = without
     if not apart:
         apart = names[:1]
-    return title, [", ".join(text_of(name, one[name]) for name in apart if one[name] != "") for one in identities]
+    texts = [", ".join(text_of(name, one[name]) for name in apart if one[name] != "") for one in identities]
+    return title, [text or "default" for text in texts]

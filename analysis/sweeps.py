@@ -5,7 +5,7 @@ import os
 import sqlite3
 
 from analysis.errors import ResultError
-from analysis.frame import gaps_text, parameters_text, program_name
+from analysis.frame import gaps_text, parameters_text, program_name, speed_text
 
 SCHEMA = "uvmsim.sweep/1"
 WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
@@ -29,8 +29,8 @@ def database_of(path, allow_partial):
         if os.path.exists(os.path.join(path, name)):
             return os.path.join(path, name)
     raise ResultError(
-        f"{path}: holds no {' or '.join(candidates)}: not a finished sweep; `uvmsim sweep status` says what is missing"
-        + ("" if allow_partial else ", `uvmsim sweep collect --partial` and our --partial take what there is")
+        f"{path}: holds no {' or '.join(candidates)}: not a finished sweep; `uvmsim sweep status` says what is missing,"
+        " `uvmsim sweep collect --partial` collects what there is, --partial here takes it"
     )
 
 
@@ -61,6 +61,7 @@ def identity_of(point, whole):
         "layout name": point["layout"],
         "seed": point["seed"],
         "gaps": gaps_text(point["include_host_gaps"]),
+        "speed": speed_text(point["time_scale_millionths"]),
         "length": point["iterations"],
         "whole": whole,
     }

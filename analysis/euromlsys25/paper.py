@@ -127,8 +127,9 @@ class Paper:
         each = with_sums(iterations(frame))
         summed = each.groupby("point", sort=False)[SUMMED].sum()
         typical = with_sums(settled(frame)).set_index("point")[SUMMED + ["ideal_ns"]]
-        # Without reported ideal times of iterations: what their kernels take with everything resident.
-        typical["ideal_ns"] = typical["ideal_ns"].fillna(typical["kernel_compute_ns"])
+        # Without reported ideal times of iterations: the time less what kernels stall.
+        stall = typical["kernel_ns"] - typical["kernel_compute_ns"]
+        typical["ideal_ns"] = typical["ideal_ns"].fillna(typical["duration_ns"] - stall)
         summed["ideal_ns"] = runs["ideal_ns"].where(summed["duration_ns"] > 0)
         readings = []
         for name, values in ((SETTLED, typical), (ALL, summed)):

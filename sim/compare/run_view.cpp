@@ -146,6 +146,14 @@ class Reader {
         view_.provenance.emplace_back(printable_text(key), scalar_text(value));
         continue;
       }
+      if (key == "time_scale" && value.is_object()) {  // its classes follow from the trace and the system
+        for (const char* chosen : {"rule", "factor_millionths"}) {
+          if (const auto at = value.find(chosen); at != value.end() && !at->is_null()) {
+            flatten(*at, std::string("time_scale.") + chosen);
+          }
+        }
+        continue;
+      }
       const bool has_unit = key.ends_with("_ns") || key.ends_with("_bytes") || key.ends_with("_thousandths");
       if (has_unit && value.is_number()) {
         view_.metrics.emplace_back(printable_text(key), number(value, "/" + printable(key)));

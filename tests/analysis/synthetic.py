@@ -45,6 +45,7 @@ class Point:
         self.first_counters = {}  # what differs in the first iteration
         self.footprint_bytes = 10 * GB
         self.memory_bytes = 80 * GB
+        self.time_scale_millionths = None
         self.given_capacity_bytes = None  # a limit in bytes instead of a factor
         self.ideal_ns = None
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
@@ -98,6 +99,7 @@ def result_of(point):
         "limit": {"by": point.limit, "osf_thousandths": thousandths},
         "seed": 1,
         "include_host_gaps": True,
+        "time_scale": {"rule": "roofline", "factor_millionths": point.time_scale_millionths},
         "policies": {
             "prefetch": {"name": point.prefetch, "parameters": point.prefetch_parameters},
             "evict": {"name": point.evict, "parameters": {}},
@@ -157,7 +159,7 @@ def point_row(position, point, ids):
         "seed": 1,
         "include_host_gaps": 1,
         "iterations_asked": point.iterations,
-        "time_scale_millionths": None,
+        "time_scale_millionths": point.time_scale_millionths,
         "footprint_bytes": point.footprint_bytes,
         "capacity_bytes": point.capacity_bytes,
         "effective_osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),

@@ -83,6 +83,7 @@ def break_e1(points):
 
 def break_e2(points):
     slower(points, 1.2, layout=PCA, up_to=1)
+    scale(points, "kernel_ns", 1.2, layout=PCA, up_to=1)
 
 
 def break_e3(points):

@@ -44,6 +44,15 @@ class LoadTest(FolderTest):
         self.assertEqual(iterations(frame)["iteration"].tolist(), list(range(10)))
         self.assertEqual(settled(frame)["duration_ns"].tolist(), [5])
 
+    def test_runs_at_another_speed_are_another_curve(self):
+        points = [Point("a", osf=osf) for osf in (1.0, 2.0)]
+        slowed = [Point("a", osf=osf) for osf in (1.0, 2.0)]
+        for point in slowed:
+            point.time_scale_millionths = 1_500_000
+        for name, write in (("a.jsonl", write_lines), ("a.sqlite", write_database)):
+            series = series_of(points_of(load([write(points + slowed, self.path(name))])))
+            self.assertEqual(labels([identity for identity, _ in series])[1], ["default", "time scale 1.5"])
+
     def test_a_run_without_iterations_is_quoted_as_a_whole(self):
         for name, write in (("a.jsonl", write_lines), ("a.sqlite", write_database)):
             frame = load([write([Point("graph", iterations=0, duration_ns=9)], self.path(name))])

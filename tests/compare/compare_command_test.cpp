@@ -33,7 +33,7 @@ TEST_F(Compare, TheSameRunsDoNotDiffer) {
 
 TEST_F(Compare, AChangedCostIsNamedAndItsEffectShown) {
   run_into("a.json");
-  run_into("b.json", {"--set", "costs.evict_chunk_ns=500000"});
+  run_into("b.json", {"--set", "costs.evict_chunk_ns=50000"});
   const auto result = run({"compare", "a.json", "b.json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("compared across system.costs.evict_chunk_ns"));
