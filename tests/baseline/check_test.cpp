@@ -24,7 +24,7 @@ class Check : public ::testing::Test {
   Check() {
     folder_.write("trace.jsonl", two_iterations(16));
     std::vector<RunRequest> requests;
-    for (const std::uint64_t osf : {1000, 2000, 4000}) {
+    for (const std::uint64_t osf : {1000u, 2000u, 4000u}) {
       sweep::Point point;
       point.trace = folder_.path("trace.jsonl");
       point.system = "h200-sxm-pcie5";
@@ -64,7 +64,7 @@ TEST_F(Check, WhatWasJustFoundIsAsExpected) {
   EXPECT_GT(expected(1, "evictions"), 0u);
   EXPECT_GT(expected(2, "settled_ns"), 0u);
   CheckOptions options;
-  for (const std::size_t jobs : {1, 2, 7}) {
+  for (const std::size_t jobs : {1u, 2u, 7u}) {
     options.jobs = jobs;
     EXPECT_THAT(failed(options), IsEmpty());
   }

@@ -38,7 +38,7 @@ class ReadRuns : public ::testing::Test {
     plan.spec = "{}";
     plan.uvmsim_version = "0";
     plan.model_version = "0";
-    for (const std::uint64_t osf : {1500, 2000, 4000}) {
+    for (const std::uint64_t osf : {1500u, 2000u, 4000u}) {
       sweep::Point point;
       point.trace = "gpt2.uvmt";
       point.system = "h200-sxm-pcie5";

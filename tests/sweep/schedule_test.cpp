@@ -20,7 +20,7 @@ class ScheduleTest : public ::testing::Test {
     Plan plan;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const std::string path = folder.write(fmt::format("{}.uvmt", i), std::string(sizes[i] * 1024, 'x'));
-      for (const std::uint64_t osf : {1000, 2000, 3000}) {
+      for (const std::uint64_t osf : {1000u, 2000u, 3000u}) {
         PlannedPoint planned;
         planned.point.trace = path;
         planned.point.osf_thousandths = osf;
