@@ -1,9 +1,10 @@
-"""What the commands here share: arguments for results, and errors as one line with exit status 2."""
+"""What the commands here share: arguments, tables and figures, and errors as one line with exit status 2."""
 
 import argparse
 import sys
 
 from analysis.errors import ResultError
+from analysis.results import load
 
 
 def parser_of(name, description):
@@ -38,3 +39,28 @@ def run(name, work):
         # The reader of our output has gone; without this Python complains once more at its end.
         sys.stdout = None
         return 2
+
+
+def figure_command(name, description, prepare, print_table, draw, arguments=None, options=()):
+    """A command that reads results and prints a table, draws a figure, or both; returns its exit status.
+
+    `prepare(frame, given)` returns what `print_table(*values)` and `draw(*values, path)` take; `options` are further
+    arguments, each a name and the keywords of add_argument.
+    """
+    parser = parser_of(name, description)
+    add_results(parser)
+    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
+    for option, keywords in options:
+        parser.add_argument(option, **keywords)
+    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
+    given = parser.parse_args(arguments)
+
+    def work():
+        values = prepare(load(given.results, given.partial), given)
+        if given.table or not given.figure:
+            print_table(*values)
+        if given.figure:
+            for path in draw(*values, given.figure):
+                print(f"figure: {path}")
+
+    return run(name, work)

@@ -10,10 +10,9 @@ whole run over the largest of its lower bounds: at 1 nothing is left to gain; th
 
 import sys
 
-from analysis.command import add_results, parser_of, run
+from analysis.command import figure_command
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY, whole_runs
-from analysis.results import load
 from analysis.series import labels, with_factors
 from analysis.style import COLOURS, arrange, grid_of, load_pyplot, ratio_scale, save_figure
 
@@ -101,21 +100,7 @@ def draw(runs, path):
 
 
 def main(arguments=None):
-    parser = parser_of("plot_bounds", __doc__)
-    add_results(parser)
-    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
-    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
-    given = parser.parse_args(arguments)
-
-    def work():
-        runs = gaps_of(load(given.results, given.partial))
-        if given.table or not given.figure:
-            print_table(runs)
-        if given.figure:
-            for path in draw(runs, given.figure):
-                print(f"figure: {path}")
-
-    return run("plot_bounds", work)
+    return figure_command("plot_bounds", __doc__, lambda frame, _: (gaps_of(frame),), print_table, draw, arguments)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ import sys
 
 import pandas
 
-from analysis.command import add_results, parser_of, run
-from analysis.results import load
+from analysis.command import figure_command
 from analysis.series import labels, points_of, series_of
 from analysis.style import COLOURS, GREY, arrange, factor_ticks, load_pyplot, look, ratio_scale, save_figure
 
@@ -158,21 +157,14 @@ def draw(points, path):
 
 
 def main(arguments=None):
-    parser = parser_of("plot_osf", __doc__)
-    add_results(parser)
-    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
-    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
-    given = parser.parse_args(arguments)
-
-    def work():
-        points = points_of(load(given.results, given.partial))
-        if given.table or not given.figure:
-            print_table(series_of(points))
-        if given.figure:
-            for path in draw(points, given.figure):
-                print(f"figure: {path}")
-
-    return run("plot_osf", work)
+    return figure_command(
+        "plot_osf",
+        __doc__,
+        lambda frame, _: (points_of(frame),),
+        lambda points: print_table(series_of(points)),
+        draw,
+        arguments,
+    )
 
 
 if __name__ == "__main__":

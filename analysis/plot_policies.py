@@ -13,10 +13,9 @@ import sys
 
 import pandas
 
-from analysis.command import add_results, parser_of, run
+from analysis.command import figure_command
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY
-from analysis.results import load
 from analysis.series import labels, points_of, with_factors
 from analysis.style import arrange, bar_look, grid_of, load_pyplot, ratio_scale, save_figure
 
@@ -99,22 +98,16 @@ def draw(table, against, title, path):
 
 
 def main(arguments=None):
-    parser = parser_of("plot_policies", __doc__)
-    add_results(parser)
-    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
-    parser.add_argument("--against", metavar="POLICIES", help="the policies to compare with, such as 'tree, lrm'")
-    parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
-    given = parser.parse_args(arguments)
-
-    def work():
-        table, against, title = compare(points_of(load(given.results, given.partial)), given.against)
-        if given.table or not given.figure:
-            print_table(table, against, title)
-        if given.figure:
-            for path in draw(table, against, title, given.figure):
-                print(f"figure: {path}")
-
-    return run("plot_policies", work)
+    against = ("--against", {"metavar": "POLICIES", "help": "the policies to compare with, such as 'tree, lrm'"})
+    return figure_command(
+        "plot_policies",
+        __doc__,
+        lambda frame, given: compare(points_of(frame), given.against),
+        print_table,
+        draw,
+        arguments,
+        [against],
+    )
 
 
 if __name__ == "__main__":

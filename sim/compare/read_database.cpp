@@ -144,9 +144,10 @@ class Reader {
       result["plugins"] = Json::array();  // the table has no hashes
       result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);
       result["include_host_gaps"] = row.required(16, 0, 1) != 0;
-      result["iterations_asked"] = number_or_null(row, 17);
-      result["time_scale_millionths"] = number_or_null(row, 18);
-      result["time_scale"] = {{"rule", row.text(19)}};
+      result["requested_iterations"] = number_or_null(row, 17);
+      // The factor where one was given, else the rule ("none", "roofline").
+      result["time_scale"] = {{"rule", row.has(18) ? "fixed" : row.text(19)},
+                              {"factor_millionths", number_or_null(row, 18)}};
       result["footprint_bytes"] = number(row, 20);
       result["capacity_bytes"] = number(row, 21);
       result["total_ns"] = number(row, 22);

@@ -106,6 +106,17 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("compared across evict lrm (a) and lru (b)"));
 
+  // Also what a point was asked to do besides.
+  run_into("slow.json", {"--iterations", "3", "--time-scale", "2"});
+  folder.write("slow_spec.json", R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2],)"
+                                 R"("iterations":3,"time_scale":2})");
+  ASSERT_EQ(run({"sweep", "slow_spec.json", "-o", "slow.dir"}).exit_code, 0);
+  for (const std::string other : {"slow.dir", "slow.json"}) {
+    result = run({"compare", "slow.dir/results.sqlite", other, "--fail"});
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, HasSubstr("no difference in 2 runs\n"));
+  }
+
   // A sweep that lacks a point is not the whole one.
   std::filesystem::remove(*std::filesystem::directory_iterator(folder.path("sweep.dir/points")));
   result = run({"compare", "sweep.dir", "sweep.dir", "--fail"});
