@@ -31,6 +31,10 @@ class LeastRecentlyMigrated final : public Evictor {
     return {};
   }
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    lists_.add_state(digest, names);
+  }
+
  private:
   enum List : std::uint32_t { kUnused, kDiscarded, kUsed, kListCount };  // in the order of eviction
   ChunkLists lists_;

@@ -26,6 +26,10 @@ class LeastRecentlyUsed final : public Evictor {
     return empty.valid() ? empty : lists_.first_evictable(kUsed, queries);
   }
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    lists_.add_state(digest, names);
+  }
+
  private:
   enum List : std::uint32_t { kEmpty, kUsed, kListCount };  // an empty chunk costs nothing to evict
   ChunkLists lists_;

@@ -28,6 +28,8 @@ class None final : public Prefetcher {
     return whole_blocks_ && block.thrashing.empty() ? PageMask::all() : PageMask();
   }
 
+  void add_state(StateDigest&) const override {}  // it remembers nothing
+
  private:
   bool big_pages_;
   bool whole_blocks_;

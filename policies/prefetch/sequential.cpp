@@ -31,6 +31,8 @@ class Sequential final : public Prefetcher {
     return pages - block.thrashing;
   }
 
+  void add_state(StateDigest&) const override {}  // it remembers nothing
+
  private:
   unsigned pages_per_fault_;
 };

@@ -118,6 +118,10 @@ class Tree final : public Prefetcher {
 
   void on_freed(BlockIndex block) override { streaks_.erase(block.value); }
 
+  void add_state(StateDigest& digest) const override {
+    if (!streaks_.empty()) digest.refuse();
+  }
+
  private:
   // Faulted pages since the block last changed its destination.
   struct Streak {

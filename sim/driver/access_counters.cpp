@@ -73,4 +73,15 @@ void AccessCounters::forget(BlockIndex b) {
   }
 }
 
+void AccessCounters::add_state(StateDigest& digest) const {
+  for (const Gpu& gpu : gpus_) {
+    if (!gpu.queue.empty()) digest.refuse();
+    digest.add(gpu.regions.size());
+    for (const Region& region : gpu.regions) {
+      digest.add(std::uint64_t{region.accesses} << 32 | region.units);
+      digest.add(region.first_page);
+    }
+  }
+}
+
 }  // namespace uvmsim::driver

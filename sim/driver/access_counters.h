@@ -30,6 +30,8 @@ class AccessCounters {
   // The block was freed: its counters and notifications are void.
   void forget(BlockIndex block);
 
+  void add_state(StateDigest& digest) const;
+
  private:
   struct Region {
     std::uint32_t accesses = 0;  // up to the threshold

@@ -343,4 +343,37 @@ std::vector<Thrashing::Unpinned> Thrashing::expire(Nanoseconds now) {
   return unpinned;
 }
 
+void Thrashing::add_state(StateDigest& digest) const {
+  const config::DriverConfig& config = context_.system.driver;
+  const Nanoseconds lapse =
+      (config.thrashing_adaptive_lapse ? std::max(lapse_, kLongestLapse) : lapse_) + Nanoseconds(1);
+  const Nanoseconds epoch = ns(config.thrashing_epoch_ns) + Nanoseconds(1);
+  const auto add_past = [&](Nanoseconds time, Nanoseconds forgotten) {
+    digest.add(std::uint64_t{time == kNever});
+    digest.add_past(time, forgotten);
+  };
+  digest.add(static_cast<std::uint64_t>(lapse_.value));
+  if (config.thrashing_adaptive_lapse) digest.add(static_cast<std::uint64_t>(votes_));
+  if (!pins_.empty()) digest.refuse();
+  digest.add(stamps_.size());
+  for (const Stamp& stamp : stamps_) {
+    digest.add(std::uint64_t{stamp.processor.index} << 1 | std::uint64_t{stamp.tracking != 0});
+    add_past(stamp.last, lapse);
+    if (stamp.tracking == 0) continue;
+    const Tracked& tracked = *tracked_[stamp.tracking];
+    digest.add(std::uint64_t{tracked.resets} << 1 | std::uint64_t{tracked.ever_pinned});
+    add_past(tracked.last_thrashing, epoch);
+    for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(tracked.thrashing.word(word));
+    digest.add(std::uint64_t{tracked.pages != nullptr});
+    if (tracked.pages == nullptr) continue;
+    for (const Page& page : *tracked.pages) {
+      add_past(page.last, lapse);
+      digest.add_future(page.throttle_end + Nanoseconds(1));
+      digest.add(std::uint64_t{page.processors} << 32 | page.throttled);
+      digest.add(std::uint64_t{page.events} << 32 | std::uint64_t{page.throttles} << 24 |
+                 std::uint64_t{page.winner.index} << 16 | std::uint64_t{page.revocations});
+    }
+  }
+}
+
 }  // namespace uvmsim::driver

@@ -72,6 +72,9 @@ class Thrashing {
   // Unpins pages whose deadline has passed, oldest first. Their remote mappings are the caller's to remove.
   std::vector<Unpinned> expire(Nanoseconds now);
 
+  // Refuses while pages are pinned.
+  void add_state(StateDigest& digest) const;
+
   // The gap between events of a page that counts as thrashing; changes only with thrashing_adaptive_lapse.
   Nanoseconds lapse() const { return lapse_; }
 

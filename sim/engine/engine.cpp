@@ -38,17 +38,15 @@ std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
 
 }  // namespace
 
-Engine::Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-               const RunObserver& observer, std::function<std::uint64_t()> numbering)
+Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& options, const RunObserver& observer)
     : header_(header),
-      source_(source),
+      feed_(feed),
       options_(options),
       observer_(observer),
       space_(static_cast<unsigned>(options.system.gpus.size())),
       topology_(options.system),
       layout_(options.layout, space_),
-      accounts_(observer.events, header.quantum_bytes, layout_, space_),
-      numbering_(std::move(numbering)) {
+      accounts_(observer.events, header.quantum_bytes, layout_, space_) {
   if (options.system.gpus.empty() || options.system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", options.system.name, options.system.gpus.size(),
                       kMaxGpus);
@@ -125,10 +123,16 @@ RunResult Engine::run() {
   }
   UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
   if constexpr (kModelChecks) audit();
-  result_.total = std::max(host_time_, last_completion_);
-  result_.ideal = ideal_.end();
+  result_.total = std::max(host_time_, last_completion_) + left_out_.time;
+  result_.ideal = ideal_.end() + left_out_.ideal_time;
   result_.footprint_bytes = layout_.peak_bytes();
   result_.records = record_number_;
+  if (options_.iterations != 0) {
+    const auto settled = feed_.settled();
+    result_.first_settled = settled.first;
+    result_.settled = settled.count == 0 ? 0 : settled.count + left_out_.iterations;
+  }
+  result_.time_scale = feed_.time_scale();
   return std::move(result_);
 }
 
@@ -171,31 +175,8 @@ std::uint64_t measure_footprint(const RecordSource& source, const layout::Layout
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer) {
   if (options.system.gpus.empty()) throw_input_error("system '{}' has no GPU", options.system.name);
-  engine::TimeScale scale(options.time_scale, options.system.gpus.front(), header.quantum_bytes);
-  const RecordSource scaled = [&](trace::Record& record) {
-    if (!source(record)) return false;
-    if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale.apply(*kernel);
-    return true;
-  };
-  trace::IterationRepeater program(scaled, options.iterations);
-  std::deque<std::uint64_t> numbers;  // of records read ahead
-  const RecordSource repeated = [&](trace::Record& record) {
-    if (!program.next(record)) return false;
-    numbers.push_back(program.number());
-    return true;
-  };
-  const auto numbering = [&] {
-    const std::uint64_t number = numbers.front();
-    numbers.pop_front();
-    return number;
-  };
-  RunResult result = engine::Engine(header, repeated, options, observer, numbering).run();
-  if (options.iterations != 0) {
-    result.first_settled = program.settled().first;
-    result.settled = program.settled().count;
-  }
-  result.time_scale = scale.result();
-  return result;
+  engine::RecordFeed feed(header, source, options);
+  return engine::Engine(header, feed, options, observer).run();
 }
 
 }  // namespace uvmsim

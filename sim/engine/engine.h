@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -16,22 +17,24 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
 #include "sim/engine/ideal_clock.h"
+#include "sim/engine/record_feed.h"
+#include "sim/engine/recurrence.h"
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
-#include "sim/layout/segments.h"
 
 namespace uvmsim::engine {
 
 class Engine {
  public:
-  // `numbering`, if not empty, is called once for each record in order and gives its number in the recording.
-  Engine(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-         const RunObserver& observer, std::function<std::uint64_t()> numbering = {});
+  // All of them must outlive it.
+  Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& options, const RunObserver& observer);
   ~Engine();
 
   RunResult run();
   // How often the model's books were checked as a whole; 0 in builds without model checks.
   std::uint64_t audits() const { return audits_; }
+  // Iterations that recurred, so that their results were known without replaying them.
+  std::uint64_t left_out_iterations() const { return left_out_.iterations; }
 
  private:
   // Work of a stream, in order.
@@ -103,6 +106,11 @@ class Engine {
   bool issue_host_access(const trace::HostAccess& access);
   std::vector<driver::BlockSpan> spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const;
 
+  // repetition.cpp
+  void begin_repetition();
+  std::optional<StateDigest::Value> digest_of_state();
+  void leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times);
+
   // streams.cpp
   void schedule_stream(std::uint32_t stream);
   void start_operation(std::uint32_t stream);
@@ -120,7 +128,7 @@ class Engine {
   void audit();
 
   const trace::Header& header_;
-  layout::SegmentFinder source_;
+  RecordFeed& feed_;
   const RunOptions& options_;
   const RunObserver& observer_;
   RunResult result_;
@@ -149,9 +157,8 @@ class Engine {
   bool have_record_ = false;
   bool gap_paid_ = false;
   trace::Record record_;
-  std::uint64_t record_number_ = 0;    // of records taken
-  std::uint64_t recorded_number_ = 0;  // of record_ in the recording, where iterations may come once
-  std::function<std::uint64_t()> numbering_;
+  std::uint64_t record_number_ = 0;     // of records taken
+  std::uint64_t recorded_number_ = 0;   // of record_ in the recording, where iterations may come once
   std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
@@ -161,6 +168,11 @@ class Engine {
   Nanoseconds iteration_begin_{};
   Nanoseconds last_completion_{};
   Ledger ledger_;
+  Recurrence recurrence_;
+  struct {
+    std::uint64_t iterations = 0;
+    Nanoseconds time{}, ideal_time{};
+  } left_out_;
   std::uint64_t operations_since_audit_ = 0;
   std::uint64_t audits_ = 0;
 };

@@ -27,6 +27,7 @@ class EventQueue {
     events_.push({time, next_sequence_++, kind, subject, ticket});
   }
   bool empty() const { return events_.empty(); }
+  std::size_t size() const { return events_.size(); }
   Event pop() {
     const Event event = events_.top();
     events_.pop();

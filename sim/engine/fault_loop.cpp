@@ -140,4 +140,11 @@ void FaultLoop::on_replay() {
   wake(service_over && buffer_.pending(read));
 }
 
+void FaultLoop::add_state(StateDigest& digest) const {
+  if (state_ != State::kIdle || !runs_.empty()) digest.refuse();
+  buffer_.add_state(digest);
+  digest.add_past(last_end_);
+  digest.add(std::uint64_t{served_before_});
+}
+
 }  // namespace uvmsim::engine

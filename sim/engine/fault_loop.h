@@ -26,6 +26,8 @@ class FaultLoop {
   void advance(Nanoseconds now);
   // Lets an idle service thread find the next fault. Call after a kernel started.
   void look() { wake(false); }
+  // Refuses while faults are serviced or a kernel runs.
+  void add_state(StateDigest& digest) const;
   void on_fetch();   // EventKind::kFetch
   void on_replay();  // EventKind::kReplay
 

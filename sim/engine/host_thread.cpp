@@ -46,14 +46,15 @@ void Engine::host_step() {
   }
   for (unsigned i = 0; i < kRecordsPerEvent; ++i) {
     if (!have_record_) {
-      if (!source_.next(record_)) {
+      if (!feed_.next(record_)) {
         source_done_ = true;
         return;
       }
       have_record_ = true;
       gap_paid_ = false;
       ++record_number_;
-      recorded_number_ = numbering_ ? numbering_() : record_number_;
+      recorded_number_ = feed_.number();
+      if (feed_.begins_repetition()) begin_repetition();
       if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
     }
     if (!gap_paid_) {
@@ -163,7 +164,7 @@ bool Engine::issue(trace::Record& record) {
     });
   }
   if (auto* r = std::get_if<trace::ObjectAlloc>(&record)) {
-    layout_.allocate(*r, source_.is_segment());
+    layout_.allocate(*r, feed_.is_segment());
     allocation_cost();
     accounts_.allocated(r->id, "", false, record_number_, host_time_);
     return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::engine {
@@ -27,6 +28,12 @@ class IdealClock {
     Nanoseconds last = host_;
     for (const Nanoseconds end : streams_) last = std::max(last, end);
     return last;
+  }
+
+  // `digest` has another present than this clock; only differences count.
+  void add_state(StateDigest& digest) const {
+    for (const Nanoseconds end : streams_)
+      digest.add(static_cast<std::uint64_t>(std::max(end - host_, Nanoseconds{}).value));
   }
 
  private:

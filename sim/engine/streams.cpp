@@ -235,9 +235,9 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
       break;
     case trace::RangeKind::kIterationEnd: {
       IterationResult iteration;
-      iteration.index = mark.index;
-      iteration.begin = iteration_begin_;
-      iteration.end = now;
+      iteration.index = mark.index + left_out_.iterations;
+      iteration.begin = iteration_begin_ + left_out_.time;
+      iteration.end = now + left_out_.time;
       iteration.counters = difference(result_.counters, iteration_start_);
       if (observer_.events != nullptr) {
         observer_.events->on(RangeEvent{fmt::format("iteration {}", mark.index), iteration_begin_, now});

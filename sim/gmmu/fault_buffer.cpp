@@ -130,4 +130,9 @@ std::uint32_t FaultBuffer::flush_update_put(Nanoseconds now) {
   return flush();
 }
 
+void FaultBuffer::add_state(StateDigest& digest) const {
+  if (!empty()) digest.refuse();
+  for (const Outstanding& sm : outstanding_) digest.add(sm.replay == replay_ ? sm.faults : 0);
+}
+
 }  // namespace uvmsim::gmmu

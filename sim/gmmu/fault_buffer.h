@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::gmmu {
@@ -73,6 +74,8 @@ class FaultBuffer {
   bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
   // Arrival of the oldest fault in the ring; only when not empty.
   Nanoseconds next_arrival() const { return at(get_).arrival; }
+  // Only of an empty buffer.
+  void add_state(StateDigest& digest) const;
   std::uint64_t overflowed() const { return overflowed_; }  // since construction
 
  private:

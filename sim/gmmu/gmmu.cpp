@@ -256,4 +256,21 @@ void Gmmu::invalidate_all() {
   }
 }
 
+void Gmmu::add_state(StateDigest& digest) const {
+  const auto add_l1 = [&](const L1& l1) {
+    digest.add(std::uint64_t{l1.epoch == epoch_});
+    if (l1.epoch == epoch_) l1.tlb.add_state(digest);  // else it is empty
+  };
+  const auto add_path = [&](const Path& path) {  // what `l2_small` counts lies in `l2`
+    add_l1(path.l1);
+    path.l2.add_state(digest);
+    path.walk_cache.add_state(digest);
+  };
+  for (const L1& l1 : sm_l1_) add_l1(l1);
+  add_path(actual_);
+  digest.add(std::uint64_t{baseline_active_});
+  if (baseline_active_) add_path(baseline_);
+  digest.add(stall_fraction_ps_);
+}
+
 }  // namespace uvmsim::gmmu

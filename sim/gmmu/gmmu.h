@@ -44,6 +44,10 @@ class Gmmu {
   // All entries of all levels (the driver does so when it has more than a few ranges to invalidate).
   void invalidate_all();
 
+  // Forgets what has not added up to a nanosecond: a repeated iteration begins as the one before did.
+  void drop_fraction() { stall_fraction_ps_ = 0; }
+  void add_state(StateDigest& digest) const;
+
   std::uint32_t sm_count() const { return sm_count_; }
   const Tlb& l2() const { return actual_.l2; }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/gmmu/entry_size.h"
 
@@ -85,6 +86,10 @@ class Tlb {
   // Makes pages of an entry invalid; true if it has none left and is gone.
   bool erase(std::uint64_t set_index, std::uint64_t tag, std::uint16_t pages);
   void clear();
+
+  void add_state(StateDigest& digest) const {
+    for (const std::uint64_t word : words_) digest.add(word);
+  }
 
   std::uint32_t ways() const { return ways_; }
   std::uint32_t sets() const { return sets_; }

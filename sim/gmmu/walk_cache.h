@@ -27,6 +27,7 @@ class WalkCache {
   // The translations of `pages` of a group changed.
   void invalidate(TlbTag tag, std::uint16_t pages);
   void clear();
+  void add_state(StateDigest& digest) const { cache_.add_state(digest); }
 
  private:
   void fill(std::uint64_t set_index, std::uint64_t tag, std::uint16_t present, std::uint16_t pages);

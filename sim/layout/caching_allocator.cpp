@@ -203,4 +203,20 @@ void CachingAllocator::collect_garbage() {
   }
 }
 
+void CachingAllocator::add_state(StateDigest& digest) const {
+  if (settings_.garbage_collection_threshold > 0) digest.refuse();  // goes by how long blocks have been free
+  digest.add(end_address_);
+  for (const Segment& segment : segments_) {
+    if (segment.blocks.empty()) continue;
+    digest.add(segment.blocks.size());
+    digest.add(segment.address);
+    digest.add(segment.bytes);
+    digest.add(std::uint64_t{segment.stream} << 1 | std::uint64_t{segment.small});
+    for (const auto& [offset, block] : segment.blocks) {
+      digest.add(offset);
+      digest.add(std::uint64_t{block.free});
+    }
+  }
+}
+
 }  // namespace uvmsim::layout

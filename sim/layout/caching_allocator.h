@@ -30,6 +30,7 @@ class CachingAllocator final : public TensorAllocator {
   Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
   void free(std::uint64_t id) override;
   void empty_cache() override;
+  void add_state(StateDigest& digest) const override;
 
  private:
   struct Block {

@@ -185,4 +185,18 @@ void ExpandableAllocator::unmap_free(const Pool& pool) {
   }
 }
 
+void ExpandableAllocator::add_state(StateDigest& digest) const {
+  for (const Segment& segment : segments_) {
+    if (segment.blocks.empty()) continue;
+    digest.add(segment.blocks.size());
+    digest.add(segment.bytes);
+    digest.add(segment.handle_bytes);
+    digest.add(segment.stream);
+    for (const auto& [offset, block] : segment.blocks) {
+      digest.add(offset);
+      digest.add(static_cast<std::uint64_t>(block.state));
+    }
+  }
+}
+
 }  // namespace uvmsim::layout

@@ -28,6 +28,7 @@ class ExpandableAllocator final : public TensorAllocator {
   Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
   void free(std::uint64_t id) override;
   void empty_cache() override;
+  void add_state(StateDigest& digest) const override;
 
  private:
   enum class State : std::uint8_t { kInUse, kFree, kUnmapped };  // kUnmapped: addresses without memory

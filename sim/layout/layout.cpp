@@ -311,4 +311,56 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
   }
 }
 
+void Layout::add_state(StateDigest& digest) const {
+  const auto add_blocks = [&](const std::vector<BlockIndex>& blocks) {
+    digest.add(blocks.size());
+    for (const BlockIndex b : blocks) digest.add(b.value);
+  };
+  const auto add_map = [&](const std::map<std::uint64_t, std::uint64_t>& map) {
+    digest.add(map.size());
+    for (const auto& [key, value] : map) {
+      digest.add(key);
+      digest.add(value);
+    }
+  };
+  const auto value_at = [](const auto& map, trace::ObjectId id) {
+    const auto found = map.find(id);
+    return found == map.end() ? std::uint64_t{0} : found->second + 1;
+  };
+  std::vector<trace::ObjectId> ids;
+  ids.reserve(placements_.size());
+  for (const auto& [id, placement] : placements_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  const auto rank = [&](trace::ObjectId id) {
+    return static_cast<std::uint64_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+  };
+  for (const trace::ObjectId id : ids) {
+    const Placement& placement = placements_.at(id);
+    add_blocks(placement.blocks);
+    digest.add(placement.offset);
+    digest.add(placement.bytes);
+    digest.add(std::uint64_t{placement.managed} << 2 | std::uint64_t{placement.device} << 1 |
+               std::uint64_t{placement.owns});
+    const auto owner = tensor_owner_.find(id);
+    digest.add(owner == tensor_owner_.end() ? ids.size() : rank(owner->second));
+    digest.add(value_at(tensors_in_, id));
+    digest.add(value_at(recorded_va_, id));
+    digest.add(value_at(unused_vas_, id));
+  }
+  for (const auto& [key, slab] : slabs_) {
+    digest.add(key);
+    add_map(slab.free);
+    digest.add(slab.used);
+  }
+  for (const auto& [key, window] : windows_) {
+    digest.add(key);
+    digest.add(window.block.value);
+    digest.add(window.users);
+  }
+  add_map(recorded_ranges_);
+  digest.add(unused_vas_.size());
+  if (!released_.empty()) digest.refuse();
+  if (tensor_memory_) tensor_memory_->add_state(digest);
+}
+
 }  // namespace uvmsim::layout

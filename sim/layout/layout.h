@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/layout/tensor_memory.h"
@@ -81,6 +82,9 @@ class Layout {
   // A tensor that owns no memory can still be found, as kernels launched before may not have run; until forget().
   void free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
   void forget(trace::ObjectId tensor);
+
+  // Objects count in the order of their ids; a repeated iteration gives its own in the same order.
+  void add_state(StateDigest& digest) const;
 
   std::uint64_t live_bytes() const { return live_bytes_; }  // managed only
   std::uint64_t peak_bytes() const { return peak_bytes_; }

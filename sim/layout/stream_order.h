@@ -19,6 +19,7 @@ class StreamOrder {
 
   // Names the work that was issued to the stream last; 0 is none.
   std::uint64_t last_work(std::uint32_t stream) const;
+  std::size_t streams() const { return last_work_.size(); }  // that have had work
   // Whether that work comes before whatever is issued to `to` from now on.
   bool precedes(std::uint32_t stream, std::uint64_t work, std::uint32_t to) const;
   // Whether the host has waited for it.

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "sim/common/state_digest.h"
+
 namespace uvmsim::layout {
 
 struct AllocatorSettings {
@@ -50,6 +52,9 @@ class TensorAllocator {
   virtual void free(std::uint64_t id) = 0;
   // Gives back all memory that no block in use shares, as torch.cuda.empty_cache() does.
   virtual void empty_cache() = 0;
+
+  // What decides where the next requests go.
+  virtual void add_state(StateDigest& digest) const = 0;
 
   // A block that other streams may still use is freed in two steps; in between it is in use. finish() of what an
   // allocation that hit the limit has already waited for does nothing.

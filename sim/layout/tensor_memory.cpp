@@ -116,4 +116,14 @@ void TensorMemory::follow(const trace::Record& record) {
   for_each_touched(record, [&](trace::ObjectId id) { touch(id, stream); });
 }
 
+void TensorMemory::add_state(StateDigest& digest) const {
+  if (!waiting_.empty() || order_.streams() > 1) digest.refuse();
+  for (const std::vector<BlockIndex>& blocks : segments_) {
+    if (blocks.empty()) continue;
+    digest.add(blocks.size());
+    for (const BlockIndex b : blocks) digest.add(b.value);
+  }
+  allocator_->add_state(digest);
+}
+
 }  // namespace uvmsim::layout

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/layout/stream_order.h"
 #include "sim/layout/tensor_allocator.h"
@@ -47,6 +48,9 @@ class TensorMemory {
   // Every record but allocations and frees, in order.
   void follow(const trace::Record& record);
   void host_waits_for_device() { order_.host_waits_for_device(); }
+
+  // Besides where the tensors lie, which Layout knows. Refuses where several streams use the memory.
+  void add_state(StateDigest& digest) const;
 
   // What the last allocate() took: bytes, and calls of the driver. Memory that appears in a reservation costs no call.
   std::uint64_t taken_bytes() const { return taken_bytes_; }

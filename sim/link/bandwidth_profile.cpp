@@ -87,4 +87,16 @@ void BandwidthProfile::forget_before(Nanoseconds time) {
   if (next > 1) points_.erase(points_.begin(), points_.begin() + static_cast<long>(next - 1));
 }
 
+// What is promised from the present on: the breakpoints that lie ahead, each with what holds before it.
+void BandwidthProfile::add_state(StateDigest& digest) const {
+  std::uint64_t used = 0;
+  for (const Breakpoint& point : points_) {
+    if (digest.ahead(point.time)) {
+      digest.add(used);
+      digest.add_future(point.time);
+    }
+    used = point.used;
+  }
+}
+
 }  // namespace uvmsim::link

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::link {
@@ -28,6 +29,8 @@ class BandwidthProfile {
 
   // No later call asks about a time before this one.
   void forget_before(Nanoseconds time);
+
+  void add_state(StateDigest& digest) const;
 
   std::uint64_t capacity() const { return capacity_; }
   std::size_t breakpoints() const { return points_.size(); }

@@ -44,6 +44,8 @@ class CopyEngine {
     return run(bytes);
   }
 
+  void add_state(StateDigest& digest) const { digest.add_future(busy_until_); }  // no push is open
+
   // End of everything submitted so far.
   Nanoseconds busy_until() const { return busy_until_; }
   // Since construction.

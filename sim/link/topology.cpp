@@ -72,4 +72,17 @@ void Topology::forget_before(Nanoseconds time) {
   }
 }
 
+void Topology::add_state(StateDigest& digest) const {
+  if (host_) host_->add_state(digest);
+  for (const auto& link : links_) {
+    if (link->duplex) link->duplex->add_state(digest);
+    link->host_to_device.add_state(digest);
+    link->device_to_host.add_state(digest);
+  }
+  if (ssd_) {
+    ssd_->read.add_state(digest);
+    ssd_->write.add_state(digest);
+  }
+}
+
 }  // namespace uvmsim::link

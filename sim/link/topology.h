@@ -34,6 +34,8 @@ class Topology {
   CopyEngine& ssd_read() { return ssd_->read; }
   CopyEngine& ssd_write() { return ssd_->write; }
 
+  void add_state(StateDigest& digest) const;
+
   // No later push will ask to start before `time`: lets the shared bandwidths forget what lies before. Optional.
   void forget_before(Nanoseconds time);
 

@@ -65,4 +65,30 @@ PageMask AddressSpace::resident_anywhere(BlockIndex b) const {
   return any;
 }
 
+void AddressSpace::add_state(StateDigest& digest) const {
+  const auto add_mask = [&](const PageMask& mask) {
+    for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask.word(word));
+  };
+  digest.add(blocks_.size());
+  for (const auto& [first, count] : free_) {
+    digest.add(first);
+    digest.add(count);
+  }
+  for (std::uint64_t i = 0; i < blocks_.size(); ++i) {
+    const VaBlock& b = blocks_[i];
+    if (!b.live) continue;
+    digest.add(i);
+    for (const PageMask* mask : {&b.read_duplicated, &b.discarded, &b.evicted, &b.host_backed}) add_mask(*mask);
+    digest.add(std::uint64_t{b.first_page} << 32 | b.end_page);
+    digest.add(std::uint64_t{b.hints.accessed_by} << 32 | std::uint64_t{b.hints.preferred.index} << 8 |
+               std::uint64_t{b.hints.read_mostly});
+    digest.add(std::uint64_t{b.dma_mapped} << 32 | b.page_tables);
+    digest.add(std::uint64_t{b.fault_migrations} << 32 | b.last_fault_destination.index);
+    for (unsigned p = 0; p < processors_; ++p) {
+      const ProcessorPages& pages = pages_[i * processors_ + p];
+      for (const PageMask* mask : {&pages.resident, &pages.mapped, &pages.writable}) add_mask(*mask);
+    }
+  }
+}
+
 }  // namespace uvmsim

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/memory/page_mask.h"
 #include "sim/memory/processor.h"
@@ -68,6 +69,8 @@ class AddressSpace {
   // Counts the operations that took a page-table entry from a GPU, or a permission.
   std::uint64_t unmap_epoch() const { return unmap_epoch_; }
   void note_unmap() { ++unmap_epoch_; }
+
+  void add_state(StateDigest& digest) const;
 
   // Pages resident on any processor.
   PageMask resident_anywhere(BlockIndex b) const;

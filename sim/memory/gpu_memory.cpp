@@ -88,4 +88,40 @@ ChunkId GpuMemory::unbind_slot(BlockIndex b, unsigned unit) {
   return emptied;
 }
 
+std::vector<std::uint64_t> GpuMemory::names() const {
+  enum Kind : std::uint64_t { kWaiting, kWhole, kSplit, kUnowned };
+  const auto name = [](Kind kind, std::uint64_t index) { return index << 2 | kind; };
+  std::vector<std::uint64_t> names(chunks_.size());
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const RootChunk& root = chunks_[i];
+    if (root.split && root.used_slots != 0) {
+      names[i] = name(kSplit, (*root.slot_owner)[static_cast<std::size_t>(std::countr_zero(root.used_slots))]);
+    } else if (!root.split && root.block != RootChunk::kNoBlock) {
+      names[i] = name(kWhole, root.block);
+    } else {
+      names[i] = name(kUnowned, i);
+    }
+  }
+  for (std::size_t i = 0; i < free_.size(); ++i) names[free_[i]] = name(kWaiting, i);
+  return names;
+}
+
+void GpuMemory::add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+  digest.add(free_.size());
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const RootChunk& root = chunks_[i];
+    StateDigest chunk = digest.part();
+    chunk.add(names[i]);
+    chunk.add(static_cast<std::uint64_t>(root.state) << 2 | std::uint64_t{root.split} << 1 |
+              std::uint64_t{root.zeroed});
+    chunk.add(root.used_slots);
+    chunk.add_future(root.ready);
+    for (unsigned slot = 0; slot < kBigPagesPerBlock; ++slot) {
+      if ((root.used_slots >> slot & 1) != 0) chunk.add((*root.slot_owner)[slot]);
+    }
+    digest.add_unordered(chunk);
+  }
+  for (const std::uint32_t chunk : partly_used_) digest.add(names[chunk]);
+}
+
 }  // namespace uvmsim

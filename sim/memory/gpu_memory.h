@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/memory/chunk_id.h"
 #include "sim/memory/page_mask.h"
@@ -64,6 +65,11 @@ class GpuMemory {
   void bind_slot(BlockIndex b, unsigned unit, SlotId s);
   // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
   ChunkId unbind_slot(BlockIndex b, unsigned unit);
+
+  // A name for every chunk by what it holds or where it waits to be taken; which of the chunks that is, matters to
+  // nobody.
+  std::vector<std::uint64_t> names() const;
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const;
 
   // Calls f(block, page mask) for every block that owns part of the chunk.
   template <class F>

@@ -41,6 +41,14 @@ class ChunkLists {
   ChunkId next(ChunkId chunk) const { return chunk_at(links_[chunk.value].next); }
   ChunkId previous(ChunkId chunk) const { return chunk_at(links_[chunk.value].previous); }
 
+  // The lists in order, for Evictor::add_state.
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+    for (std::uint32_t list = 0; list < links_.size() - chunk_count_; ++list) {
+      digest.add(list);
+      for (ChunkId chunk = front(list); chunk.valid(); chunk = next(chunk)) digest.add(names[chunk.value]);
+    }
+  }
+
   // The first chunk from the front that may be evicted, ChunkId{} when the list has none.
   ChunkId first_evictable(std::uint32_t list, const EvictionQueries& queries) const {
     ChunkId chunk = front(list);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/common/random.h"
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/memory/chunk_id.h"
 #include "sim/memory/page_mask.h"
@@ -72,6 +73,10 @@ class Prefetcher {
 
   // Called when the block's allocation was freed: what the policy remembers of the block is void.
   virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
+
+  // Adds all that later answers depend on, so that a repeated iteration which finds everything as an earlier one did
+  // need not be replayed. Without it every iteration is.
+  virtual void add_state(StateDigest& digest) const { digest.refuse(); }
 };
 
 struct ChunkView {
@@ -116,6 +121,12 @@ class Evictor {
   // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, and ChunkId{} only when
   // there is none. Must not change the policy's lists: on_released follows for the chunk that really went.
   virtual ChunkId select_victim(const EvictionQueries& queries) = 0;
+
+  // As Prefetcher::add_state. `names`, by chunk: what to add instead of a chunk's id.
+  virtual void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+    static_cast<void>(names);
+    digest.refuse();
+  }
 };
 
 }  // namespace uvmsim::policy

@@ -147,4 +147,13 @@ inline Counters difference(const Counters& later, const Counters& earlier) {
   return out;
 }
 
+// sum += times * part, counter by counter.
+inline void add(Counters& sum, const Counters& part, std::uint64_t times) {
+  const std::uint64_t* values[128] = {};
+  std::size_t count = 0;
+  for_each_counter(part, [&](const char*, const std::uint64_t& value) { values[count++] = &value; });
+  count = 0;
+  for_each_counter(sum, [&](const char*, std::uint64_t& value) { value += times * *values[count++]; });
+}
+
 }  // namespace uvmsim

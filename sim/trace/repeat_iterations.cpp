@@ -36,6 +36,7 @@ void shift_mark(Record& record, std::uint64_t by) {
 }  // namespace
 
 bool IterationRepeater::next(Record& record) {
+  begins_repetition_ = false;
   if (wanted_ == 0) {
     ++number_;
     return source_(record);
@@ -208,6 +209,7 @@ void IterationRepeater::choose() {
 
 void IterationRepeater::begin_pass() {
   at_ = 0;
+  pass_begins_ = true;
   std::unordered_map<ObjectId, ObjectId> names;
   for (const auto& [old, fresh] : plan_.kept) {
     if (pass_ != 0) names[old] = names_.at(fresh);
@@ -234,6 +236,8 @@ bool IterationRepeater::next_of_pass(Record& record) {
         record = std::move(next);
       }
       number_ = repeated_->first_record + at_++;
+      begins_repetition_ = pass_begins_ && pass_ != 0;
+      pass_begins_ = false;
       for_each_id(record, [&](ObjectId& id) {
         if (const auto found = names_.find(id); found != names_.end()) id = found->second;
       });

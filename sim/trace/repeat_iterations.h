@@ -40,6 +40,14 @@ class IterationRepeater {
   // The number of that record in the recording, from 1: the same in every pass.
   std::uint64_t number() const { return number_; }
 
+  // Whether that record is the first of a repetition that begins as the others do: not the first pass, which opens
+  // memory that stays.
+  bool begins_repetition() const { return begins_repetition_; }
+  // Repetitions that come behind the present one and before the last pass, and can be left out of what follows. Marks
+  // of later iterations then count without them.
+  std::uint64_t repetitions_left() const { return repeated_ && pass_ < repetitions_ ? repetitions_ - 1 - pass_ : 0; }
+  void leave_out(std::uint64_t repetitions) { repetitions_ -= repetitions; }
+
   // After the end: which iterations, counted from 0 in the order in which they ran, are passes of the repeated one that
   // leave memory as they found it. Without repetitions the last one; none if there are none.
   struct Settled {
@@ -78,6 +86,7 @@ class IterationRepeater {
   std::uint64_t allocations_ = 0;
   ObjectId largest_id_ = 0;
   std::uint64_t number_ = 0;
+  bool pass_begins_ = false, begins_repetition_ = false;
   std::uint64_t records_read_ = 0;
   std::deque<Numbered> ready_;    // to be given out first
   std::deque<Unit> held_;         // the last two iterations, of which one may have to be repeated

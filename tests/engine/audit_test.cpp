@@ -139,7 +139,8 @@ TEST(Audit, RunsAfterEveryOperationOfASmallProgram) {
   const RecordSource source = program.source();
   const RunOptions options = options_with(2);
   const RunObserver observer;
-  Engine engine(header, source, options, observer);
+  RecordFeed feed(header, source, options);
+  Engine engine(header, feed, options, observer);
   engine.run();
   EXPECT_EQ(engine.audits(), 21u);  // and once at the end
 }
@@ -154,7 +155,8 @@ TEST(Audit, CostsALargeProgramLittle) {
   const RecordSource source = program.source();
   const RunOptions options = options_with(0);
   const RunObserver observer;
-  Engine engine(header, source, options, observer);
+  RecordFeed feed(header, source, options);
+  Engine engine(header, feed, options, observer);
   engine.run();
   EXPECT_EQ(engine.audits(), 250u * 64u / 6400u + 1u);
 }

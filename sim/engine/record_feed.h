@@ -1,0 +1,52 @@
+// The records that the engine replays: those of the source with durations as on the GPU that is modelled and iterations
+// repeated, read ahead as far as segments of a framework's allocator have to be told from other memory.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "sim/engine/simulation.h"
+#include "sim/engine/time_scale.h"
+#include "sim/layout/segments.h"
+#include "sim/trace/repeat_iterations.h"
+
+namespace uvmsim::engine {
+
+class RecordFeed {
+ public:
+  // Source and options must outlive it. The system must have a GPU.
+  RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options);
+  RecordFeed(const RecordFeed&) = delete;
+  RecordFeed& operator=(const RecordFeed&) = delete;
+
+  // The next record; false at the end. Throws InputError as IterationRepeater and the source do.
+  bool next(trace::Record& record);
+  // About the record that next() gave last: its number in the recording, from 1; for an allocation, whether it is a
+  // segment; whether it is the first of a repetition, which begins as every other one does.
+  std::uint64_t number() const { return given_.number; }
+  bool is_segment() const { return segments_.is_segment(); }
+  bool begins_repetition() const { return given_.begins_repetition; }
+
+  // IterationRepeater's.
+  std::uint64_t repetitions_left() const { return repeater_.repetitions_left(); }
+  void leave_out(std::uint64_t repetitions) { repeater_.leave_out(repetitions); }
+  trace::IterationRepeater::Settled settled() const { return repeater_.settled(); }
+
+  TimeScaleResult time_scale() const { return scale_.result(); }
+
+ private:
+  struct Given {
+    std::uint64_t number = 0;
+    bool begins_repetition = false;
+  };
+
+  TimeScale scale_;
+  RecordSource scaled_;
+  trace::IterationRepeater repeater_;
+  RecordSource repeated_;
+  layout::SegmentFinder segments_;
+  std::deque<Given> ahead_;
+  Given given_;
+};
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,53 @@
+// Iterations that recur: a repetition that begins as an earlier one did runs as the ones since then, so it need not be
+// replayed to know what it counts and how long it takes.
+//
+// Under one set of policies the state of the model at the begin of an iteration mostly recurs after a few iterations,
+// every one to three of them. What is left out is exact: results are those of a full replay, to the last bit.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "sim/common/state_digest.h"
+#include "sim/common/units.h"
+#include "sim/engine/audit.h"
+#include "sim/report/counters.h"
+
+namespace uvmsim::engine {
+
+// The begin of a repetition, and what was counted until then.
+struct Moment {
+  StateDigest::Value state;
+  Nanoseconds host_time{}, ideal_time{};
+  std::uint64_t records = 0;
+  std::size_t iterations = 0;  // that are over
+  std::uint64_t released_pages = 0;
+  Counters counters;
+};
+
+class Recurrence {
+ public:
+  struct Earlier {
+    const Moment* moment = nullptr;  // null: there is none
+    std::uint64_t repetitions = 0;   // since then
+  };
+  // The latest moment that was like this one. Periods of up to 8 repetitions are found.
+  Earlier find(const StateDigest::Value& state) const {
+    for (std::size_t i = moments_.size(); i-- > 0;) {
+      if (moments_[i].state == state) return {&moments_[i], moments_.size() - i};
+    }
+    return {};
+  }
+  void remember(Moment moment) {
+    if (moments_.size() == kLongestPeriod) moments_.pop_front();
+    moments_.push_back(std::move(moment));
+  }
+  // Moments after this one do not follow those before it.
+  void forget() { moments_.clear(); }
+
+ private:
+  static constexpr std::size_t kLongestPeriod = 8;
+  std::deque<Moment> moments_;  // of repetitions in a row
+};
+
+}  // namespace uvmsim::engine
