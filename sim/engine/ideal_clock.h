@@ -1,6 +1,6 @@
 // The same program with everything resident and managed memory for free: host and streams only. It runs beside the real
 // replay on the same records and gives RunResult::ideal, the time that slowdowns are measured against, and the same of
-// each iteration.
+// each iteration. Waits of a stream for an event of another one are left out.
 #pragma once
 
 #include <algorithm>

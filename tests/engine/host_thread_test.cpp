@@ -215,7 +215,7 @@ TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
   const std::int64_t second = 200000 - 100000 + c.launch + 40000;
   // Behind the kernel of the other stream, which starts one launch after b.
   const std::int64_t after = 900000 + c.launch - 40000;
-  for (const std::uint64_t chunks : {0, 2}) {
+  for (const std::uint64_t chunks : {0u, 2u}) {
     SCOPED_TRACE(chunks);
     const RunResult result = program.run(options_with(chunks));
     ASSERT_EQ(result.iterations.size(), 2u);

@@ -15,7 +15,7 @@ Program training() {
   p.host(parameter);
   p.sync();
   trace::ObjectId gradient = 0;
-  for (const std::uint64_t index : {0, 1}) {
+  for (const std::uint64_t index : {0u, 1u}) {
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     if (gradient != 0) p.free(gradient);
     if (index == 0) p.kernel("warm up", 500000, {parameter});
