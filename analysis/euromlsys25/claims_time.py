@@ -78,8 +78,7 @@ def out_of_memory(paper, _):
     2,
     "Without oversubscription, UVM with PCA costs next to nothing against no UVM",
     "no significant overhead",
-    f"every model within {NO_OVERHEAD:.0%} of the time without UVM in settled iterations (the ideal time of an iteration;"
-    " where results lack it, its time less what kernels stall)",
+    f"every model within {NO_OVERHEAD:.0%} of the time without UVM (the ideal time) in settled iterations",
 )
 def no_overhead(paper, _):
     ratios = {

@@ -44,7 +44,7 @@ BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
 GPT2_BATCH = 8
 
 SUMMED = (
-    "duration_ns fault_batches read_fault_batches write_fault_batches faulting_pages fault_service_ns htod_busy_ns"
+    "duration_ns ideal_ns fault_batches read_fault_batches write_fault_batches faulting_pages fault_service_ns htod_busy_ns"
     " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
     " htod_transactions dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
@@ -125,12 +125,10 @@ class Paper:
         """One row per point and reading."""
         runs = whole_runs(frame).set_index("point")
         each = with_sums(iterations(frame))
+        if each["ideal_ns"].isna().any():
+            raise ResultError("results of an older version, without ideal times of iterations; run the sweep again")
         summed = each.groupby("point", sort=False)[SUMMED].sum()
-        typical = with_sums(settled(frame)).set_index("point")[SUMMED + ["ideal_ns"]]
-        # Without reported ideal times of iterations: the time less what kernels stall.
-        stall = typical["kernel_ns"] - typical["kernel_compute_ns"]
-        typical["ideal_ns"] = typical["ideal_ns"].fillna(typical["duration_ns"] - stall)
-        summed["ideal_ns"] = runs["ideal_ns"].where(summed["duration_ns"] > 0)
+        typical = with_sums(settled(frame)).set_index("point")[SUMMED]
         readings = []
         for name, values in ((SETTLED, typical), (ALL, summed)):
             values = with_shares(values).assign(reading=name)

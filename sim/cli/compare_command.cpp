@@ -34,8 +34,8 @@ Examples:
 )";
 
 constexpr const char* kNotes = R"(
-Metrics are total_ns, settled_ns, ideal_ns, footprint_bytes, capacity_bytes, every counter of the result
-(sim/report/README.md), htod_bytes, dtoh_bytes, htod_transactions and dtoh_transactions (sums over causes), and of the
+Metrics are total_ns, settled_ns, ideal_ns, settled_ideal_ns, footprint_bytes, capacity_bytes, every counter of the
+result (sim/report/README.md), htod_bytes, dtoh_bytes, htod_transactions and dtoh_transactions (sums over causes), and of the
 settled iteration settled_<counter>. Names may hold * and ?.
 Keys of --a, --b and --across: trace, system, layout, osf, capacity_bytes, prefetch, prefetch.<parameter>, evict, seed,
 system.<key>, ... : what determined the runs, as --json names it.

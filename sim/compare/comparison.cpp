@@ -147,8 +147,10 @@ std::vector<std::string> chosen_metrics(const std::vector<RunView>& a, const std
       any = true;
     }
     if (!any && wanted.size() == before) {
-      throw_input_error("no run has a metric '{}'{}; allowed: total_ns, settled_ns, every counter, settled_<counter>",
-                        config::printable(pattern), policy::suggestion(pattern, names));
+      throw_input_error(
+          "no run has a metric '{}'{}; allowed: total_ns, settled_ns, ideal_ns, settled_ideal_ns, every counter, "
+          "settled_<counter>",
+          config::printable(pattern), policy::suggestion(pattern, names));
     }
   }
   names.erase(std::remove_if(names.begin(), names.end(), [&](const auto& name) { return wanted.count(name) == 0; }),

@@ -25,25 +25,29 @@ std::uint64_t number(const Row& row, std::size_t column) {
   return static_cast<std::uint64_t>(row.required(column, 0, kMost));
 }
 
-// Columns by name; each is required.
+// Columns by name, then the counters, then those that older versions did not write; each of the others is required.
 class Columns {
  public:
-  explicit Columns(std::vector<std::string> names) : names_(std::move(names)) {
+  explicit Columns(std::vector<std::string> names, const std::vector<std::string>& optional = {})
+      : names_(std::move(names)) {
     first_counter_ = names_.size();
     constexpr Counters kNames;  // only its names matter
     for_each_counter(kNames, [&](const char* name, std::uint64_t) { names_.emplace_back(name); });
+    first_optional_ = names_.size();
+    names_.insert(names_.end(), optional.begin(), optional.end());
   }
   const std::vector<std::string>& names() const { return names_; }
+  std::size_t first_optional() const { return first_optional_; }
 
   Json counters(const Row& row) const {
     Json out = Json::object();
-    for (std::size_t i = first_counter_; i < names_.size(); ++i) out[names_[i]] = number(row, i);
+    for (std::size_t i = first_counter_; i < first_optional_; ++i) out[names_[i]] = number(row, i);
     return out;
   }
 
  private:
   std::vector<std::string> names_;
-  std::size_t first_counter_;
+  std::size_t first_counter_, first_optional_;
 };
 
 Json parsed(const std::string& text, const std::string& where) {
@@ -91,9 +95,11 @@ class Reader {
   }
 
   void read_settled() {
-    const Columns columns({"id", "duration_ns"});
-    database_.each("settled", columns.names(), columns.names().size(), [&](const Row& row) {
-      settled_[row.text(0)] = {{"duration_ns", number(row, 1)}, {"counters", columns.counters(row)}};
+    const Columns columns({"id", "duration_ns"}, {"ideal_ns"});
+    database_.each("settled", columns.names(), columns.first_optional(), [&](const Row& row) {
+      Json& settled = settled_[row.text(0)];
+      settled = {{"duration_ns", number(row, 1)}, {"counters", columns.counters(row)}};
+      if (const std::size_t ideal = columns.first_optional(); row.has(ideal)) settled["ideal_ns"] = number(row, ideal);
     });
   }
 
@@ -124,7 +130,7 @@ class Reader {
                            "ideal_ns",
                            "slowdown_ideal_thousandths",
                            "effective_osf_thousandths"});
-    database_.each("points", columns.names(), columns.names().size(), [&](const Row& row) {
+    database_.each("points", columns.names(), columns.first_optional(), [&](const Row& row) {
       const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
       const auto system = systems_.find(row.text(4));
       if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);

@@ -52,6 +52,9 @@ class Reader {
     if (!settled.is_null()) {
       view_.metrics.emplace_back("settled_ns",
                                  number(member(settled, "duration_ns", "/settled"), "/settled/duration_ns"));
+      if (const auto ideal = settled.find("ideal_ns"); ideal != settled.end()) {  // older results have none
+        view_.metrics.emplace_back("settled_ideal_ns", number(*ideal, "/settled/ideal_ns"));
+      }
     }
     add_counters(member(result_, "counters", ""), "/counters", "");
     if (!settled.is_null()) add_counters(member(settled, "counters", "/settled"), "/settled/counters", "settled_");

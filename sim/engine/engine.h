@@ -56,6 +56,7 @@ class Engine {
     trace::RangeKind kind;
     std::string name;
     std::uint64_t index = 0;
+    Nanoseconds ideal{};  // when the ideal clock gets here
   };
   struct KernelOperation {
     trace::Kernel kernel;
@@ -165,7 +166,7 @@ class Engine {
   std::unordered_map<std::uint64_t, Nanoseconds> recorded_events_;  // completed cudaEventRecords
   std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
   Counters iteration_start_;
-  Nanoseconds iteration_begin_{};
+  Nanoseconds iteration_begin_{}, ideal_iteration_begin_{};
   Nanoseconds last_completion_{};
   Ledger ledger_;
   Recurrence recurrence_;

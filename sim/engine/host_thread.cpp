@@ -255,7 +255,7 @@ bool Engine::issue(trace::Record& record) {
   if (auto* r = std::get_if<trace::HostAccess>(&record)) return issue_host_access(*r);
   if (auto* r = std::get_if<trace::Range>(&record)) {
     accounts_.range(*r, record_number_);
-    submit(0, MarkOperation{r->kind, std::move(r->name), r->index});
+    submit(0, MarkOperation{r->kind, std::move(r->name), r->index, ideal_.arrival(0)});
     return true;
   }
   return true;  // TensorAlloc inside an object, UvmCounter: nothing to replay

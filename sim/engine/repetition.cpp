@@ -22,6 +22,7 @@ void Engine::begin_repetition() {
 
 std::optional<StateDigest::Value> Engine::digest_of_state() {
   StateDigest digest(host_time_);
+  const auto since_ideal = [&](Nanoseconds time) { return static_cast<std::uint64_t>((ideal_.end() - time).value); };
   std::size_t scheduled = 0;
   for (const Stream& stream : streams_) {
     if (stream.running || stream.blocked) return std::nullopt;
@@ -32,12 +33,14 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
       if (mark == nullptr) return std::nullopt;
       digest.add(static_cast<std::uint64_t>(mark->kind));
       digest.add_past(operation.issued);
+      digest.add(since_ideal(mark->ideal));
     }
     scheduled += stream.scheduled ? 1 : 0;
   }
   if (events_.size() != scheduled) return std::nullopt;
   if (scheduled != 0) {  // perhaps the end of an iteration: what it has come to so far
     digest.add_past(iteration_begin_);
+    digest.add(since_ideal(ideal_iteration_begin_));
     const Counters counted = difference(result_.counters, iteration_start_);
     for_each_counter(counted, [&](const char*, std::uint64_t value) { digest.add(value); });
   }

@@ -43,6 +43,9 @@ struct RunOptions {
 struct IterationResult {
   std::uint64_t index = 0;
   Nanoseconds begin{}, end{};
+  // Between the same two marks in the program that RunResult::ideal times. More than end - begin is possible: a host
+  // that ran ahead while the iteration before stalled has less left to do in this one.
+  Nanoseconds ideal{};
   Counters counters;  // of this iteration alone
 };
 

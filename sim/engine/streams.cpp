@@ -230,6 +230,7 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
       break;
     case trace::RangeKind::kIterationBegin:
       iteration_begin_ = now;
+      ideal_iteration_begin_ = mark.ideal;
       iteration_start_ = result_.counters;
       accounts_.iteration(mark.index, true, now);
       break;
@@ -238,6 +239,7 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
       iteration.index = mark.index + left_out_.iterations;
       iteration.begin = iteration_begin_ + left_out_.time;
       iteration.end = now + left_out_.time;
+      iteration.ideal = mark.ideal - ideal_iteration_begin_;
       iteration.counters = difference(result_.counters, iteration_start_);
       if (observer_.events != nullptr) {
         observer_.events->on(RangeEvent{fmt::format("iteration {}", mark.index), iteration_begin_, now});

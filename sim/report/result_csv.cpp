@@ -36,6 +36,7 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
   const RunResult& result = record.result;
   const Nanoseconds begin = iteration != nullptr ? iteration->begin : Nanoseconds{};
   const Nanoseconds end = iteration != nullptr ? iteration->end : result.total;
+  const Nanoseconds ideal = iteration != nullptr ? iteration->ideal : result.ideal;
   ResultRow row = {
       {"uvmsim_version", version()},
       {"trace", record.trace.name},
@@ -57,7 +58,7 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"begin_ns", fmt::format("{}", begin.value)},
       {"end_ns", fmt::format("{}", end.value)},
       {"duration_ns", fmt::format("{}", (end - begin).value)},
-      {"ideal_ns", iteration != nullptr ? "" : fmt::format("{}", result.ideal.value)},
+      {"ideal_ns", fmt::format("{}", ideal.value)},
   };
   for_each_counter(iteration != nullptr ? iteration->counters : result.counters,
                    [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });

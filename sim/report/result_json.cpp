@@ -63,6 +63,7 @@ Json iteration_json(const RunResult& result, const IterationResult& iteration) {
           {"begin_ns", iteration.begin.value},
           {"end_ns", iteration.end.value},
           {"duration_ns", (iteration.end - iteration.begin).value},
+          {"ideal_ns", iteration.ideal.value},
           {"counters", counters_json(iteration.counters)}};
 }
 
@@ -75,6 +76,7 @@ Json settled_json(const RunResult& result) {
           {"duration_ns", settled->duration.value},
           {"shortest_ns", settled->shortest.value},
           {"longest_ns", settled->longest.value},
+          {"ideal_ns", settled->ideal.value},
           {"counters", counters_json(settled->counters)}};
 }
 

@@ -56,6 +56,7 @@ struct SettledIterations {
   std::uint64_t count = 0;
   std::uint64_t first_index = 0, last_index = 0;
   Nanoseconds duration{}, shortest{}, longest{};
+  Nanoseconds ideal{};
   Counters counters;
 };
 // Absent when the trace marks no iterations.

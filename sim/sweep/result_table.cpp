@@ -184,15 +184,20 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
 
 const std::vector<Column>& iteration_columns() {
   static const std::vector<Column> columns =
-      with_counters({text("id"), number("iteration"), number("begin_ns"), number("end_ns"), number("duration_ns")});
+      with_counters({text("id"), number("iteration"), number("begin_ns"), number("end_ns"), number("duration_ns"),
+                     number("ideal_ns")});
   return columns;
 }
 
 std::vector<Row> iteration_rows(const PlannedPoint& planned, const json& result) {
   std::vector<Row> rows;
   for (const json& iteration : result.at("iterations")) {
-    Row row = {planned.id, cell(iteration.at("index")), cell(iteration.at("begin_ns")), cell(iteration.at("end_ns")),
-               cell(iteration.at("duration_ns"))};
+    Row row = {planned.id,
+               cell(iteration.at("index")),
+               cell(iteration.at("begin_ns")),
+               cell(iteration.at("end_ns")),
+               cell(iteration.at("duration_ns")),
+               cell(iteration.at("ideal_ns"))};
     append_counters(iteration.at("counters"), row);
     rows.push_back(std::move(row));
   }
@@ -202,7 +207,7 @@ std::vector<Row> iteration_rows(const PlannedPoint& planned, const json& result)
 const std::vector<Column>& settled_columns() {
   static const std::vector<Column> columns =
       with_counters({text("id"), number("first_iteration"), number("last_iteration"), number("iterations"),
-                     number("duration_ns"), number("shortest_ns"), number("longest_ns")});
+                     number("duration_ns"), number("shortest_ns"), number("longest_ns"), number("ideal_ns")});
   return columns;
 }
 
@@ -215,7 +220,8 @@ std::optional<Row> settled_row(const PlannedPoint& planned, const json& result) 
              cell(settled.at("count")),
              cell(settled.at("duration_ns")),
              cell(settled.at("shortest_ns")),
-             cell(settled.at("longest_ns"))};
+             cell(settled.at("longest_ns")),
+             cell(settled.at("ideal_ns"))};
   append_counters(settled.at("counters"), row);
   return row;
 }
@@ -298,7 +304,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
          cell(iteration.at("begin_ns")),
          cell(iteration.at("end_ns")),
          cell(iteration.at("duration_ns")),
-         {},
+         cell(iteration.at("ideal_ns")),
          {},
          {}},
         iteration.at("counters"));

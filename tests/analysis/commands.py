@@ -1,9 +1,13 @@
-"""Runs the package's commands as a user would, within the test's process."""
+"""Makes the package importable; runs its commands as a user would, within the test's process."""
 
 import contextlib
 import io
+import os
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 def call(main, *arguments):

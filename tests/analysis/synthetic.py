@@ -8,9 +8,6 @@ import json
 import os
 import re
 import sqlite3
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 GB = 10**9
 FACTORS = (None, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -47,7 +44,6 @@ class Point:
         self.memory_bytes = 80 * GB
         self.time_scale_millionths = None
         self.given_capacity_bytes = None  # a limit in bytes instead of a factor
-        self.ideal_ns = None
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.system = "a100-pcie-80g"
         self.error = None
@@ -75,8 +71,9 @@ class Point:
         parts = self.each()
         return sum(part[0] for part in parts), {name: sum(part[1][name] for part in parts) for name in COUNTERS}
 
-    def ideal(self):
-        return self.ideal_ns if self.ideal_ns is not None else self.total()[1]["kernel_compute_ns"]
+
+def ideal_ns(counters):
+    return counters["kernel_compute_ns"]
 
 
 def result_of(point):
@@ -87,6 +84,7 @@ def result_of(point):
             "begin_ns": index * duration,
             "end_ns": (index + 1) * duration,
             "duration_ns": duration,
+            "ideal_ns": ideal_ns(values),
             "counters": values,
         }
         for index, (duration, values) in enumerate(point.each())
@@ -108,7 +106,7 @@ def result_of(point):
         "capacity_bytes": point.capacity_bytes,
         "osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),
         "total_ns": total_ns,
-        "ideal_ns": point.ideal(),
+        "ideal_ns": ideal_ns(counters),
         "unlimited": None,
         "counters": counters,
         "iterations": iterations,
@@ -166,7 +164,7 @@ def point_row(position, point, ids):
         "records": 1,
         "iterations": point.iterations,
         "total_ns": total_ns,
-        "ideal_ns": point.ideal(),
+        "ideal_ns": ideal_ns(counters),
         "slowdown_ideal_thousandths": 1000,
         "settled_ns": point.duration_ns,
         "unlimited_id": next(
@@ -207,13 +205,14 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
         for index, (duration, counters) in enumerate(point.each()):
             begin, end = index * duration, (index + 1) * duration
             row = {"id": ids[point], "iteration": index, "begin_ns": begin, "end_ns": end, "duration_ns": duration}
-            iterations.append({**row, **counters})
+            iterations.append({**row, "ideal_ns": ideal_ns(counters), **counters})
         if point.iterations:
             row = {"id": ids[point], "first_iteration": 1, "last_iteration": point.iterations - 1, "iterations": 9}
             times = {
                 "duration_ns": point.duration_ns,
                 "shortest_ns": point.duration_ns,
                 "longest_ns": point.duration_ns,
+                "ideal_ns": ideal_ns(point.counters),
             }
             settled.append({**row, **times, **point.counters})
     errors = [

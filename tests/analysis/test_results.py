@@ -33,7 +33,7 @@ class LoadTest(FolderTest):
         from_database = load([write_database(points, self.path("results.sqlite"))])
         names = [
             "program layout policies seed gaps length limit osf capacity_bytes footprint_bytes scope iteration settled"
-            " duration_ns status htod_fault_bytes fault_batches"
+            " duration_ns ideal_ns status htod_fault_bytes fault_batches"
         ][0].split()
         self.assertEqual(from_lines[names].to_csv(), from_database[names].to_csv())
         self.assertEqual(points_of(from_lines)["slowdown"].tolist(), points_of(from_database)["slowdown"].tolist())
@@ -178,8 +178,7 @@ class PolicyTest(FolderTest):
 
 class BoundTest(FolderTest):
     def test_the_gap_is_to_the_largest_bound(self):
-        point = Point("a", osf=2.0, duration_ns=600, iterations=0)
-        point.ideal_ns = 100
+        point = Point("a", osf=2.0, duration_ns=600, iterations=0, kernel_compute_ns=100)
         gaps = gaps_of(load([write_lines([point], self.path("a.jsonl"))]))
         self.assertEqual((gaps["gap"].tolist(), gaps["bound"].tolist()), ([6], ["all resident"]))
         frame = load([self.path("a.jsonl")])

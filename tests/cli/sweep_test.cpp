@@ -54,6 +54,13 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   EXPECT_EQ(rows[0][3], one["counters"]["htod_fault_bytes"].dump());
   EXPECT_EQ(rows[0][4], one["unlimited"]["slowdown_thousandths"].dump()) << "slowdown against the point without limit";
   EXPECT_EQ(rows[0][5], one["settled"]["duration_ns"].dump());
+  for (const json& iteration : one["iterations"]) {
+    EXPECT_THAT(query("out/results.sqlite", "SELECT duration_ns, ideal_ns FROM iterations WHERE id = '" + rows[0][0] +
+                                                "' AND iteration = " + iteration["index"].dump()),
+                ElementsAre(ElementsAre(iteration["duration_ns"].dump(), iteration["ideal_ns"].dump())));
+  }
+  EXPECT_THAT(query("out/results.sqlite", "SELECT ideal_ns FROM settled WHERE id = '" + rows[0][0] + "'"),
+              ElementsAre(ElementsAre(one["settled"]["ideal_ns"].dump())));
   EXPECT_THAT(query("out/results.sqlite",
                     "SELECT limit_by, slowdown_thousandths, osf_thousandths FROM points "
                     "WHERE id = '" +

@@ -1,4 +1,6 @@
 // `uvmsim compare`: from runs of the real command to its exit code.
+#include <sqlite3.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -122,6 +124,21 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
   result = run({"compare", "sweep.dir", "sweep.dir", "--fail"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, HasSubstr(": not run\n"));
+}
+
+TEST_F(Compare, ADatabaseOfAnOlderVersionLacksIdealTimesOfIterations) {
+  run_into("a.json");
+  folder.write("spec.json", R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2]})");
+  ASSERT_EQ(run({"sweep", "spec.json", "-o", "sweep.dir"}).exit_code, 0);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(folder.path("sweep.dir/results.sqlite").c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "ALTER TABLE settled DROP COLUMN ideal_ns", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  auto result = run({"compare", "sweep.dir/results.sqlite", "a.json", "--metric", "settled_ns,ideal_ns", "--fail"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("no difference in 2 runs\n"));
+  result = run({"compare", "sweep.dir/results.sqlite", "a.json"});
+  EXPECT_THAT(result.out, ::testing::ContainsRegex("settled_ideal_ns +- +[0-9,]+"));
 }
 
 TEST_F(Compare, RefusesOtherDatabases) {

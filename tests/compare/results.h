@@ -29,6 +29,7 @@ inline nlohmann::ordered_json example_result() {
   IterationResult iteration;
   iteration.begin = Nanoseconds(1000);
   iteration.end = Nanoseconds(1800);
+  iteration.ideal = Nanoseconds(700);
   iteration.counters.fault_batches = 3;
   record.result.iterations.push_back(iteration);
   return nlohmann::ordered_json::parse(report::result_json(record));

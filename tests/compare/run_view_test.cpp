@@ -47,6 +47,7 @@ TEST(RunView, KnowsEveryNumberAndSumsOverCauses) {
   EXPECT_EQ(view.metric("total_ns"), 3000);
   EXPECT_EQ(view.metric("ideal_ns"), 2000);
   EXPECT_EQ(view.metric("settled_ns"), 800);
+  EXPECT_EQ(view.metric("settled_ideal_ns"), 700);
   EXPECT_EQ(view.metric("footprint_bytes"), 6 << 20);
   EXPECT_EQ(view.metric("fault_batches"), 7);
   EXPECT_EQ(view.metric("settled_fault_batches"), 3);
@@ -60,6 +61,14 @@ TEST(RunView, ARunWithoutIterationsHasNoSettledOne) {
   Json result = example_result();
   result["settled"] = nullptr;
   EXPECT_EQ(view_of_result(result, "here").metric("settled_ns"), std::nullopt);
+}
+
+TEST(RunView, OlderResultsHaveNoIdealTimeOfIterations) {
+  Json result = example_result();
+  result["settled"].erase("ideal_ns");
+  const RunView view = view_of_result(result, "here");
+  EXPECT_EQ(view.metric("settled_ns"), 800);
+  EXPECT_EQ(view.metric("settled_ideal_ns"), std::nullopt);
 }
 
 TEST(RunView, TheThreeWaysToLimitMemory) {

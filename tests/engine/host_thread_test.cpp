@@ -189,5 +189,47 @@ TEST(HostThread, IdealTimeIsTheProgramWithoutManagedMemory) {
   EXPECT_GT(result.total, result.ideal);
 }
 
+// The ideal clock notes its time at the marks of an iteration, in stream 0, whatever the faults of the real run cost.
+TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
+  const Costs c;
+  ASSERT_LT(c.launch, 40000);
+  Program program;
+  const auto mark = [&](trace::RangeKind kind, std::uint64_t index) { program.add(trace::Range{kind, "", index}); };
+  const auto data = program.alloc(8 * kMiB);
+  program.host(data);
+  program.kernel("before", 30000);
+  program.sync();
+  mark(trace::RangeKind::kIterationBegin, 0);
+  program.kernel("a", 100000, {data}).host_gap_ns = 5000;
+  mark(trace::RangeKind::kIterationEnd, 0);
+  mark(trace::RangeKind::kIterationBegin, 1);  // the host does not wait for the GPU
+  program.kernel("b", 40000, {data}).host_gap_ns = 200000;
+  program.kernel("of another stream", 900000, {}, {}, 1);
+  mark(trace::RangeKind::kIterationEnd, 1);
+  program.kernel("after", 7000);
+  program.sync();
+
+  const std::int64_t before = c.launch + 30000;
+  const std::int64_t first = 5000 + c.launch + 100000;
+  // The host starts when the first kernel does; its gap outlasts that kernel.
+  const std::int64_t second = 200000 - 100000 + c.launch + 40000;
+  // Behind the kernel of the other stream, which starts one launch after b.
+  const std::int64_t after = 900000 + c.launch - 40000;
+  for (const std::uint64_t chunks : {0u, 2u}) {
+    SCOPED_TRACE(chunks);
+    const RunResult result = program.run(options_with(chunks));
+    ASSERT_EQ(result.iterations.size(), 2u);
+    const IterationResult &one = result.iterations[0], &two = result.iterations[1];
+    EXPECT_EQ(one.ideal.value, first);
+    EXPECT_EQ(two.ideal.value, second);
+    EXPECT_EQ(result.ideal.value, before + first + second + after);
+    EXPECT_GT(one.end - one.begin, one.ideal);  // it faults
+    // With all memory the host's gap is over before these faults are.
+    if (chunks == 0) {
+      EXPECT_LT(two.end - two.begin, two.ideal);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace uvmsim

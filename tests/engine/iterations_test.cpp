@@ -15,7 +15,7 @@ Program training() {
   p.host(parameter);
   p.sync();
   trace::ObjectId gradient = 0;
-  for (const std::uint64_t index : {0, 1}) {
+  for (const std::uint64_t index : {0u, 1u}) {
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     if (gradient != 0) p.free(gradient);
     if (index == 0) p.kernel("warm up", 500000, {parameter});
@@ -45,6 +45,7 @@ TEST(Iterations, WhileEverythingFitsTheyAreAllAlike) {
   for (std::size_t i = 1; i < 12; ++i) {
     EXPECT_EQ(many.iterations[i].index, i);
     EXPECT_EQ(duration(many.iterations[i]), settled) << i;
+    EXPECT_EQ(many.iterations[i].ideal, recorded.iterations[1].ideal) << i;
     EXPECT_EQ(many.iterations[i].counters.fault_batches, recorded.iterations[1].counters.fault_batches) << i;
     EXPECT_EQ(many.iterations[i].counters.kernels, 2u);
   }
@@ -75,6 +76,7 @@ TEST(Iterations, SettledOnesAreSummedUp) {
     IterationResult iteration;
     iteration.index = 5 + result.iterations.size();
     iteration.end = Nanoseconds(ns);
+    iteration.ideal = Nanoseconds(ns - 50);
     iteration.counters.evictions = static_cast<std::uint64_t>(ns);
     result.iterations.push_back(iteration);
   }
@@ -88,6 +90,7 @@ TEST(Iterations, SettledOnesAreSummedUp) {
   EXPECT_EQ(settled->duration.value, 102);  // 101.5, rounded half up
   EXPECT_EQ(settled->shortest.value, 100);
   EXPECT_EQ(settled->longest.value, 103);
+  EXPECT_EQ(settled->ideal.value, 52);
   EXPECT_EQ(settled->counters.evictions, 102u);
   EXPECT_TRUE(report::is_settled(result, result.iterations[2]));
   EXPECT_FALSE(report::is_settled(result, result.iterations[3]));

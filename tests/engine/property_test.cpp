@@ -105,6 +105,40 @@ TEST(Properties, EveryRandomProgramEndsWithItsBooksInOrder) {
   }
 }
 
+// Iterations that follow one another from the first record to the end of the last work leave nothing out.
+TEST(Properties, IdealTimesOfIterationsAddUpToThatOfTheRun) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    const Program program = random_program(seed, true);
+    const auto mark = [](trace::RangeKind kind, std::uint64_t index) { return trace::Range{kind, "", index}; };
+    std::vector<trace::Record> records;
+    std::uint64_t index = 0;
+    records.push_back(mark(trace::RangeKind::kIterationBegin, index));
+    for (const trace::Record& record : program.records()) {
+      records.push_back(record);
+      if (records.size() % 8 != 0) continue;
+      records.push_back(mark(trace::RangeKind::kIterationEnd, index));
+      records.push_back(mark(trace::RangeKind::kIterationBegin, ++index));
+    }
+    records.push_back(mark(trace::RangeKind::kIterationEnd, index));
+    const auto source = [&records, next = std::size_t{0}](trace::Record& record) mutable {
+      if (next == records.size()) return false;
+      record = records[next++];
+      return true;
+    };
+    const RunOptions options = random_options(seed);
+    const RunResult result = simulate(Program::header(), source, options);
+    ASSERT_EQ(result.iterations.size(), index + 1);
+    Nanoseconds sum{};
+    for (const IterationResult& iteration : result.iterations) {
+      EXPECT_GE(iteration.ideal.value, 0);
+      sum += iteration.ideal;
+    }
+    EXPECT_EQ(sum, result.ideal);
+    EXPECT_EQ(result.ideal, program.run(options).ideal);  // marks cost nothing
+  }
+}
+
 // The counters are the sums of the events that tell of them.
 TEST(Properties, CountersAgreeWithEvents) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

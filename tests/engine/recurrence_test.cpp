@@ -104,7 +104,8 @@ std::string text_of(const RunResult& result) {
       fmt::format("{} ns, ideal {} ns, {} records, settled {} from {}\n{}", result.total.value, result.ideal.value,
                   result.records, result.settled, result.first_settled, text_of(result.counters));
   for (const IterationResult& i : result.iterations) {
-    text += fmt::format("iteration {}: {} to {}\n{}", i.index, i.begin.value, i.end.value, text_of(i.counters));
+    text += fmt::format("iteration {}: {} to {}, ideal {}\n{}", i.index, i.begin.value, i.end.value, i.ideal.value,
+                        text_of(i.counters));
   }
   return text;
 }

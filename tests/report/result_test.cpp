@@ -34,10 +34,12 @@ RunRecord example() {
   iteration.index = 0;
   iteration.begin = Nanoseconds(100);
   iteration.end = Nanoseconds(1100);
+  iteration.ideal = Nanoseconds(700);
   record.result.iterations.push_back(iteration);
   iteration.index = 1;
   iteration.begin = Nanoseconds(1100);
   iteration.end = Nanoseconds(1900);
+  iteration.ideal = Nanoseconds(600);
   iteration.counters.fault_batches = 3;
   record.result.iterations.push_back(iteration);
   record.unlimited = UnlimitedRun{Nanoseconds(2500000000), Nanoseconds(640), 0};
@@ -64,9 +66,11 @@ TEST(ResultJson, HoldsTheRun) {
   EXPECT_EQ(json["iterations"].size(), 2u);
   EXPECT_EQ(json["iterations"][0]["settled"], false);
   EXPECT_EQ(json["iterations"][1]["settled"], true);
+  EXPECT_EQ(json["iterations"][0]["ideal_ns"], 700);
   EXPECT_EQ(json["settled"]["first_index"], 1);
   EXPECT_EQ(json["settled"]["count"], 1);
   EXPECT_EQ(json["settled"]["duration_ns"], 800);
+  EXPECT_EQ(json["settled"]["ideal_ns"], 600);
   EXPECT_EQ(json["settled"]["counters"], json["iterations"][1]["counters"]);
   EXPECT_EQ(json["system"]["a"], 2);
 }
@@ -145,6 +149,8 @@ TEST(ResultCsv, RowsPerIterationAndOneForTheRun) {
   EXPECT_EQ(value(0, "scope"), "iteration");
   EXPECT_EQ(value(1, "iteration"), "1");
   EXPECT_EQ(value(1, "duration_ns"), "800");
+  EXPECT_EQ(value(1, "ideal_ns"), "600");
+  EXPECT_EQ(value(2, "ideal_ns"), "2000000000");
   EXPECT_EQ(value(1, "fault_batches"), "3");
   EXPECT_EQ(value(2, "scope"), "total");
   EXPECT_EQ(value(2, "iteration"), "");
