@@ -16,7 +16,7 @@ constexpr std::array kCommands = {
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
-    Command{"policies", "the prefetch and eviction policies and their parameters", policies_command},
+    Command{"policies", "the prefetch, eviction and plan policies and their parameters", policies_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},
     Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
 };

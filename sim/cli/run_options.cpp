@@ -33,8 +33,8 @@ the chosen layout. Without --osf and --capacity-bytes the GPU's own memory is th
 compared with such a run ("no limit"). If the trace marks iterations, the last one is the settled one; with --iterations
 all passes of the repeated one are, and the numbers are their means.
 Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
-`uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys
-of --set.
+`uvmsim systems` and `uvmsim policies` list what --system, --prefetch, --evict and --plan take; `uvmsim systems NAME`
+the keys of --set.
 )";
 
 po::options_description run_options() {
@@ -53,6 +53,7 @@ po::options_description run_options() {
       "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
   add("prefetch", text("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
   add("evict", text("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
+  add("plan", text("NAME[:key=value,...]"), "planner that prefetches and evicts ahead of the kernels, default none");
   add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");
   add("set", texts("KEY=VALUE"), "change one number of the system; may be repeated");
   add("seed", text("N"), "seed of policies that draw random numbers, default 1");
@@ -177,6 +178,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
   run.prefetch = parse_policy("--prefetch", values.text("prefetch").value_or("tree"));
   run.evict = parse_policy("--evict", values.text("evict").value_or("lrm"));
+  run.plan = parse_policy("--plan", values.text("plan").value_or(kNoPlan));
   run.plugins = values.texts("plugin");
   run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
   run.iterations = parse_iterations("--iterations", values.text("iterations"));

@@ -20,7 +20,7 @@ struct RunArguments {
   std::uint64_t capacity_bytes = 0;            // 0: not given
   std::uint64_t footprint_bytes = 0;           // 0: measured
   layout::LayoutChoice layout;
-  PolicyChoice prefetch, evict;
+  PolicyChoice prefetch, evict, plan;
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;

@@ -12,6 +12,7 @@ sweep::Point shared_point(const RunArguments& run) {
   point.footprint_bytes = run.footprint_bytes;
   point.prefetch = run.prefetch;
   point.evict = run.evict;
+  point.plan = run.plan;
   point.plugins = run.plugins;
   point.seed = run.seed;
   point.include_host_gaps = run.include_host_gaps;

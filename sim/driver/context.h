@@ -6,6 +6,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/driver/plan_hooks.h"
 #include "sim/gmmu/gmmu.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
@@ -23,6 +24,7 @@ struct GpuState {
   gmmu::Gmmu mmu;
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
+  PlanHooks* plan = nullptr;  // null: nobody plans ahead
 };
 
 struct DriverContext {

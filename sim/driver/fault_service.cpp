@@ -130,6 +130,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   carry_out(work, gpu, b, to, thrashing, TransferCause::kFault);
   // Written pages hold data again. (Those that moved were cleared on the way.)
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
+  if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
   return (wanted - to.throttled).count();
 }
 

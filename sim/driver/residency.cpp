@@ -172,10 +172,16 @@ void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
   context_.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
-ChunkId Residency::evict(Work& work, unsigned gpu) {
+ChunkId Residency::choose_victim(Work& work, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   gpu_ = gpu;
   now_ = work.cpu;
+  if (state.plan != nullptr) {
+    if (const auto planned = state.plan->victim(work)) {
+      if (planned->drop) drop_contents(work.cpu, gpu, planned->block);
+      return state.memory.whole(planned->block);
+    }
+  }
   ChunkId victim = state.evictor->select_victim(*this);
   work.cpu += context_.evict_decision_cost;
   if (!victim.valid()) {
@@ -189,6 +195,34 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
     throw ModelError(
         fmt::format("the evict policy chose root chunk {}, which is free, pinned or out of range", victim.value));
   }
+  return victim;
+}
+
+ChunkId Residency::evict(Work& work, unsigned gpu) {
+  const ChunkId victim = choose_victim(work, gpu);
+  if (victim.valid()) empty(work, gpu, victim);
+  return victim;
+}
+
+void Residency::evict_early(Work& work, unsigned gpu, BlockIndex b, bool drop) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  if (drop) drop_contents(work.cpu, gpu, b);
+  const ChunkId chunk = memory.whole(b);
+  empty(work, gpu, chunk);
+  memory.release(chunk, GpuMemory::Reuse::kLast);
+}
+
+void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
+  if (context_.accounts != nullptr) {
+    const PageMask& gone = context_.space.pages(b, gpu_processor(gpu)).resident;
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kDropped, now);
+  }
+  discard(b, context_.space.block(b).extent(), /*unmap=*/true);
+}
+
+// Pushes out what is in the root chunk and leaves it pinned.
+void Residency::empty(Work& work, unsigned gpu, ChunkId victim) {
+  GpuState& state = context_.gpus[gpu];
   RootChunk& root = state.memory.chunk(victim);
   root.state = ChunkState::kPinned;
   state.evictor->on_released(victim);
@@ -199,6 +233,7 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
   const Nanoseconds before = work.pushed;
   state.memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;
+    if (state.plan != nullptr) state.plan->on_released(b);
     VaBlock& block = context_.space.block(b);
     ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
     ProcessorPages& host = context_.space.pages(b, kHost);
@@ -247,7 +282,6 @@ ChunkId Residency::evict(Work& work, unsigned gpu) {
     context_.events->on(EvictionEvent{static_cast<std::int32_t>(gpu), work.cpu,
                                       virtual_address(BlockIndex(first_block), 0), copied_bytes});
   }
-  return victim;
 }
 
 std::uint64_t Residency::release(BlockIndex b) {
@@ -260,6 +294,7 @@ std::uint64_t Residency::release(BlockIndex b) {
     populated += n;
     context_.gpus[gpu].resident_pages -= n;
     mine.resident.clear();
+    if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
     GpuMemory& memory = context_.gpus[gpu].memory;
     if (const ChunkId c = memory.whole(b); c.valid()) {
       context_.gpus[gpu].evictor->on_released(c);
@@ -317,6 +352,7 @@ void Residency::note_chunk_used(BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   if (mine.resident.empty()) return;
+  if (state.plan != nullptr) state.plan->on_migrated(b);
   if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_migrated(c);
   // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB).
 }

@@ -38,6 +38,9 @@ class Residency final : private policy::EvictionQueries {
 
   // Frees one root chunk by eviction and returns it pinned.
   ChunkId evict(Work& work, unsigned gpu);
+  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last. With `drop` nobody
+  // needs its contents: nothing is copied, and the next touch finds the pages resident nowhere.
+  void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
 
   // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
   std::uint64_t release(BlockIndex block);
@@ -56,6 +59,9 @@ class Residency final : private policy::EvictionQueries {
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   ChunkId allocate_root(Work& work, unsigned gpu);
+  ChunkId choose_victim(Work& work, unsigned gpu);
+  void empty(Work& work, unsigned gpu, ChunkId victim);
+  void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
   void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,

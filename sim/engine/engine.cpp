@@ -82,6 +82,11 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
   for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
     fault_loops_.push_back(std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_));
   }
+  if (options.plan.name != kNoPlan) {
+    plans_ = std::make_unique<Plans>(options, layout_, *context_, *residency_, *thrashing_, fault_loops_, events_);
+    for (const auto& loop : fault_loops_) loop->stop_at_events();
+    ledger_.copies_dropped = true;
+  }
   streams_.resize(1);
 }
 
@@ -92,6 +97,13 @@ RunResult Engine::run() {
   events_.schedule(Nanoseconds{}, EventKind::kHost);
   while (!events_.empty()) {
     const Event event = events_.pop();
+    if (plans_ && event.kind == EventKind::kFetch) {
+      const Nanoseconds idle_at = plans_->thread(event.subject).idle_at();
+      if (idle_at > event.time) {
+        events_.schedule(idle_at, EventKind::kFetch, event.subject);
+        continue;
+      }
+    }
     switch (event.kind) {
       case EventKind::kHost:
         host_step();
@@ -108,8 +120,12 @@ RunResult Engine::run() {
       case EventKind::kReplay:
         fault_loops_[event.subject]->on_replay();
         break;
+      case EventKind::kPlan:
+        plans_->thread(event.subject).on_done();
+        break;
     }
     finish_runs();
+    if (plans_) plan();
   }
   for (const Stream& stream : streams_) {
     if (stream.queue.empty()) continue;
@@ -134,6 +150,15 @@ RunResult Engine::run() {
   }
   result_.time_scale = feed_.time_scale();
   return std::move(result_);
+}
+
+// After an event: the migration threads act, then the kernels compute up to what comes next. Nobody plans for a program
+// that does nothing any more.
+void Engine::plan() {
+  const auto works = [](const Stream& s) { return s.running || s.scheduled; };
+  if (host_scheduled_ || std::any_of(streams_.begin(), streams_.end(), works)) plans_->look();
+  for (const auto& loop : fault_loops_) loop->look();
+  finish_runs();
 }
 
 // An audit looks at every block, so its cost is spread: on average an operation pays for kAuditedBlocks.

@@ -17,6 +17,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
 #include "sim/engine/ideal_clock.h"
+#include "sim/engine/plans.h"
 #include "sim/engine/record_feed.h"
 #include "sim/engine/recurrence.h"
 #include "sim/engine/simulation.h"
@@ -60,7 +61,8 @@ class Engine {
   };
   struct KernelOperation {
     trace::Kernel kernel;
-    bool is_copy = false;  // the copy engine's accesses to managed memory, modelled as a kernel
+    bool is_copy = false;      // the copy engine's accesses to managed memory, modelled as a kernel
+    std::uint64_t launch = 0;  // its number, for planners
   };
   using Work =
       std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
@@ -125,6 +127,8 @@ class Engine {
   void note_touches(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
+  void plan();
+  std::uint64_t oldest_record_at_work() const;
   void audit_sometimes();
   void audit();
 
@@ -147,6 +151,7 @@ class Engine {
   std::unique_ptr<driver::UserCalls> user_calls_;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
   layout::Layout layout_;
+  std::unique_ptr<Plans> plans_;  // null: nobody plans ahead
   Accounts accounts_;
   std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;

@@ -10,7 +10,7 @@
 
 namespace uvmsim::engine {
 
-enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay };
+enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay, kPlan };
 
 struct Event {
   Nanoseconds time{};
@@ -27,6 +27,8 @@ class EventQueue {
     events_.push({time, next_sequence_++, kind, subject, ticket});
   }
   bool empty() const { return events_.empty(); }
+  // When the next event is due; the end of time when there is none.
+  Nanoseconds next_time() const { return events_.empty() ? Nanoseconds(INT64_MAX) : events_.top().time; }
   std::size_t size() const { return events_.size(); }
   Event pop() {
     const Event event = events_.top();

@@ -29,8 +29,9 @@ void FaultLoop::advance(Nanoseconds now) {
 }
 
 bool FaultLoop::await_fault() {
+  const Nanoseconds until = stops_at_events_ ? events_.next_time() : Nanoseconds(INT64_MAX);
   for (KernelRun* run : runs_) {
-    run->advance_to_fault();
+    run->advance_to_fault(until);
     if (!buffer_.empty()) run->advance(buffer_.next_arrival());
   }
   return !buffer_.empty();
@@ -52,6 +53,7 @@ void FaultLoop::wake(bool faults_waiting) {
     delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
   }
   state_ = State::kFetching;
+  fault_at_ = arrival;
   begin_service();
   events_.schedule(arrival + delay, EventKind::kFetch, gpu_);
 }
@@ -134,6 +136,7 @@ void FaultLoop::on_replay() {
   if (buffer_.pending(service_over ? last_end_ : read)) {
     if (service_over) begin_service();
     state_ = State::kFetching;
+    fault_at_ = now;
     events_.schedule(read, EventKind::kFetch, gpu_);
     return;
   }

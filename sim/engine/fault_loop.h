@@ -26,6 +26,12 @@ class FaultLoop {
   void advance(Nanoseconds now);
   // Lets an idle service thread find the next fault. Call after a kernel started.
   void look() { wake(false); }
+  // Kernels may not compute past the next event, which may change what they find: look() after every one.
+  void stop_at_events() { stops_at_events_ = true; }
+  // A fault has arrived that the thread is to serve, or it serves one.
+  bool needs_thread(Nanoseconds now) const {
+    return state_ == State::kServicing || (state_ == State::kFetching && fault_at_ <= now);
+  }
   // Refuses while faults are serviced or a kernel runs.
   void add_state(StateDigest& digest) const;
   void on_fetch();   // EventKind::kFetch
@@ -37,7 +43,7 @@ class FaultLoop {
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   void wake(bool faults_waiting);
   void begin_service();
-  // Runs the kernels until a fault is in the buffer; false when none comes.
+  // Runs the kernels until a fault is in the buffer; false when none comes, or none before the next event.
   bool await_fault();
 
   unsigned gpu_;
@@ -53,6 +59,8 @@ class FaultLoop {
   Nanoseconds last_end_{};     // the thread went on after the last replay
   Nanoseconds replay_lead_{};  // how long before that the GPU replayed
   bool served_before_ = false;
+  bool stops_at_events_ = false;
+  Nanoseconds fault_at_{};  // arrival of the fault that the thread woke for
 };
 
 }  // namespace uvmsim::engine

@@ -111,6 +111,9 @@ void Engine::submit(std::uint32_t stream, Work work) {
     if (stream > 4096) throw_input_error("stream {} is out of range; allowed: 0 to 4096", stream);
     streams_.resize(stream + 1);
   }
+  if (auto* kernel = std::get_if<KernelOperation>(&work); kernel != nullptr && plans_) {
+    kernel->launch = plans_->launched(kernel->kernel);
+  }
   streams_[stream].queue.push_back({host_time_, record_number_, recorded_number_, std::move(work)});
   schedule_stream(stream);
 }
@@ -163,15 +166,18 @@ bool Engine::issue(trace::Record& record) {
       if (layout_.taken_bytes() != 0) accounts_.allocated(id, "", false, record_number_, host_time_);
     });
   }
+  if (plans_) plans_->issues(record, record_number_);
   if (auto* r = std::get_if<trace::ObjectAlloc>(&record)) {
     layout_.allocate(*r, feed_.is_segment());
     allocation_cost();
+    if (plans_) plans_->allocated(r->id, record_number_, feed_.is_segment());
     accounts_.allocated(r->id, "", false, record_number_, host_time_);
     return true;
   }
   if (auto* r = std::get_if<trace::TensorAlloc>(&record)) {
     layout_.allocate(*r);
     allocation_cost();
+    if (plans_) plans_->allocated(r->id, record_number_);
     accounts_.allocated(r->id, r->name, true, record_number_, host_time_);
     return release_after(record);
   }
@@ -265,6 +271,7 @@ bool Engine::issue(trace::Record& record) {
 bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   if (!placement.owns || !(placement.managed || placement.device)) {
+    if (plans_) plans_->freed(id, record_number_);
     accounts_.freed(id, record_number_, host_time_);
     tensor ? retire_tensor(id) : layout_.free(id, {});
     return true;
@@ -275,6 +282,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   const std::uint64_t ns =
       placement.device ? runtime.device_free_ns + (placement.bytes >> 20) * runtime.device_free_ns_per_gib / 1024
                        : managed_free_ns(placement.blocks, placement.bytes);
+  if (plans_) plans_->freed(id, record_number_);
   accounts_.freed(id, record_number_, host_time_);
   const auto release = [this](BlockIndex b) { release_block(b); };
   tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
@@ -325,14 +333,20 @@ bool Engine::free_released() {
   return true;
 }
 
+// Of the oldest work that is not done.
+std::uint64_t Engine::oldest_record_at_work() const {
+  std::uint64_t oldest = record_number_ + 1;
+  for (const Stream& stream : streams_) {
+    if (!stream.queue.empty()) oldest = std::min(oldest, stream.queue.front().record);
+  }
+  return oldest;
+}
+
 // The framework may reuse a freed tensor's memory at once, but kernels that were launched before still name it.
 void Engine::retire_tensor(trace::ObjectId id) {
   layout_.free_tensor(id, {});
   retired_tensors_.emplace_back(record_number_, id);
-  std::uint64_t oldest = record_number_ + 1;  // record of the oldest work that is not done
-  for (const Stream& stream : streams_) {
-    if (!stream.queue.empty()) oldest = std::min(oldest, stream.queue.front().record);
-  }
+  const std::uint64_t oldest = oldest_record_at_work();
   while (!retired_tensors_.empty() && retired_tensors_.front().first < oldest) {
     layout_.forget(retired_tensors_.front().second);
     retired_tensors_.pop_front();

@@ -138,10 +138,10 @@ std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
   return unheard_;
 }
 
-void KernelRun::advance_to_fault() {
+void KernelRun::advance_to_fault(Nanoseconds until) {
   find_pages();
   Agenda::Event event;
-  while (buffer_.empty() && agenda_->pop(event, kNever)) step(event);
+  while (buffer_.empty() && agenda_->pop(event, until)) step(event);
 }
 
 void KernelRun::begin_section() {

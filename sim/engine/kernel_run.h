@@ -66,8 +66,8 @@ class KernelRun {
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
   // in the buffer.
   std::uint32_t advance_unheard(Nanoseconds until);
-  // The kernel computes until a fault is in the buffer or nothing is left to do.
-  void advance_to_fault();
+  // The kernel computes up to and including `until`, but no further than until a fault is in the buffer.
+  void advance_to_fault(Nanoseconds until);
   // The driver issued a replay at `now`.
   void replay(Nanoseconds now);
 

@@ -24,6 +24,7 @@ void Engine::start_operation(std::uint32_t index) {
   Operation& operation = stream.queue.front();
   stream.running = true;
   stream.started = now;
+  if (plans_) plans_->work_begins(operation.record);
   const auto finish_at = [&](Nanoseconds end) { events_.schedule(end, EventKind::kOperationEnd, index); };
   try {
     if (auto* kernel = std::get_if<KernelOperation>(&operation.work)) {
@@ -81,6 +82,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
   KernelRun& run = *stream.run;
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, stream.queue.front().record, now);
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
+  if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (run.all_mapped()) {
     const std::uint64_t remote = remote_bytes(run.work(), gpu);
@@ -97,6 +99,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       if (bandwidth != 0) end += Nanoseconds(static_cast<std::int64_t>(remote * 1000 / bandwidth));
     }
     note_remote_accesses(run.work(), gpu);
+    if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
     events_.schedule(end, EventKind::kOperationEnd, index);
     return;
@@ -128,6 +131,7 @@ void Engine::end_operation(std::uint32_t index) {
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work)) {
     accounts_.stream_acts(index);
     free_at = access_counters_->service(static_cast<unsigned>(kernel->kernel.device), now);
+    if (plans_) plans_->kernel_ends(kernel->kernel, kernel->launch);
   }
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work); kernel && !kernel->is_copy) {
     Counters& counters = result_.counters;
@@ -144,6 +148,7 @@ void Engine::end_operation(std::uint32_t index) {
   stream.running = false;
   stream.free_at = free_at;
   last_completion_ = now;
+  if (plans_) plans_->work_done_before(oldest_record_at_work());
   schedule_stream(index);
   wake_host();
 }

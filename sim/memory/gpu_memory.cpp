@@ -20,7 +20,7 @@ ChunkId GpuMemory::allocate() {
   return c;
 }
 
-void GpuMemory::release(ChunkId c) {
+void GpuMemory::release(ChunkId c, Reuse reuse) {
   RootChunk& root = chunk(c);
   UVMSIM_CHECK(root.state != ChunkState::kFree, "chunk {} released twice", c.value);
   UVMSIM_CHECK(root.block == RootChunk::kNoBlock && root.used_slots == 0, "chunk {} is in use", c.value);
@@ -28,7 +28,7 @@ void GpuMemory::release(ChunkId c) {
   root.state = ChunkState::kFree;
   root.split = false;
   root.zeroed = false;
-  free_.push_back(c.value);
+  free_.insert(reuse == Reuse::kNext ? free_.end() : free_.begin(), c.value);
 }
 
 void GpuMemory::bind_whole(BlockIndex b, ChunkId c) {

@@ -48,7 +48,9 @@ class GpuMemory {
 
   // A free root chunk, pinned until unpin(); an invalid id when memory is full.
   ChunkId allocate();
-  void release(ChunkId c);
+  // Chunks of which the last contents are still on their way out are better taken late.
+  enum class Reuse : std::uint8_t { kNext, kLast };
+  void release(ChunkId c, Reuse reuse = Reuse::kNext);
 
   // The whole chunk behind a full-size block, or invalid.
   ChunkId whole(BlockIndex b) const { return b.value < whole_.size() ? whole_[b.value] : ChunkId{}; }

@@ -1,9 +1,9 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
-// A policy is one C++ class that derives from one slot below (Prefetcher or Evictor), declares itself with
-// UVMSIM_POLICY (registry.h) and lives in one file. Calls are synchronous; they take no simulated time unless
-// PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that are not
-// resident, checks every victim, and reports nonsense as an error that names the policy.
+// A policy is one C++ class that derives from one slot, Prefetcher or Evictor below or Planner (planner.h), declares
+// itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are synchronous; they take no simulated time
+// unless PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that
+// are not resident, checks every victim, and reports nonsense as an error that names the policy.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 enum class InformationClass : std::uint8_t {

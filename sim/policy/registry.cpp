@@ -25,7 +25,10 @@ Random random_for(const PolicyEntry& entry, std::uint64_t seed) {
 
 }  // namespace
 
-std::string_view slot_name(Slot slot) { return slot == Slot::kPrefetch ? "prefetch" : "evict"; }
+std::string_view slot_name(Slot slot) {
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan"};
+  return kNames[static_cast<unsigned>(slot)];
+}
 
 std::string_view information_class_name(InformationClass information) {
   constexpr std::string_view kNames[] = {"D0", "D1", "D2", "D3", "D4"};
@@ -105,6 +108,13 @@ std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const G
   return entry.make_evictor({parameters, random_for(entry, seed), chunk_count});
 }
 
+std::unique_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
+                                                  std::uint64_t seed, std::uint32_t chunk_count) const {
+  const PolicyEntry& entry = find(Slot::kPlan, name);
+  const Parameters parameters = entry.resolve(given);
+  return entry.make_planner({parameters, random_for(entry, seed), chunk_count});
+}
+
 Registry& default_registry() {
   static Registry registry = [] {
     Registry built_ins;
@@ -122,6 +132,11 @@ std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const Given
 std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count) {
   return default_registry().create_evictor(name, given, seed, chunk_count);
+}
+
+std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                        std::uint32_t chunk_count) {
+  return default_registry().create_planner(name, given, seed, chunk_count);
 }
 
 }  // namespace uvmsim::policy

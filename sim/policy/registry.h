@@ -22,12 +22,13 @@
 #include <vector>
 
 #include "sim/policy/parameters.h"
+#include "sim/policy/planner.h"
 #include "sim/policy/plugin_abi.h"
 #include "sim/policy/policy.h"
 
 namespace uvmsim::policy {
 
-// "prefetch" or "evict".
+// "prefetch", "evict" or "plan".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -42,6 +43,7 @@ struct PolicyEntry {
   // The one of the slot is set.
   std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&) = nullptr;
   std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&) = nullptr;
+  std::unique_ptr<Planner> (*make_planner)(const PolicyContext&) = nullptr;
 
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
@@ -68,6 +70,8 @@ class Registry {
                                                 std::uint32_t chunk_count) const;
   std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                           std::uint32_t chunk_count) const;
+  std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                          std::uint32_t chunk_count) const;
 
  private:
   std::string origin_;
@@ -82,6 +86,8 @@ std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const Given
                                               std::uint32_t chunk_count);
 std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count);
+std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                        std::uint32_t chunk_count);
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
 void register_builtin_policies(Registry& registry);
@@ -91,7 +97,9 @@ template <class Policy>
 void add_policy(Registry& registry, const char* name) {
   constexpr bool is_prefetcher = std::is_base_of_v<Prefetcher, Policy>;
   constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
-  static_assert(is_prefetcher != is_evictor, "a policy derives from exactly one of Prefetcher and Evictor");
+  constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
+  static_assert(is_prefetcher + is_evictor + is_planner == 1,
+                "a policy derives from exactly one of Prefetcher, Evictor and Planner");
   static_assert(std::is_constructible_v<Policy, const PolicyContext&>, "a policy is built from a PolicyContext");
   PolicyEntry entry;
   entry.info = Policy::info();
@@ -102,6 +110,11 @@ void add_policy(Registry& registry, const char* name) {
   if constexpr (is_prefetcher) {
     entry.slot = Slot::kPrefetch;
     entry.make_prefetcher = [](const PolicyContext& context) -> std::unique_ptr<Prefetcher> {
+      return std::make_unique<Policy>(context);
+    };
+  } else if constexpr (is_planner) {
+    entry.slot = Slot::kPlan;
+    entry.make_planner = [](const PolicyContext& context) -> std::unique_ptr<Planner> {
       return std::make_unique<Policy>(context);
     };
   } else {

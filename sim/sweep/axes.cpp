@@ -312,6 +312,9 @@ const std::vector<AxisKey>& axis_keys() {
       {"evict", "eviction policies, likewise",
        [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.evict); },
        policies_schema},
+      {"plan", "planners, likewise; default none",
+       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.plan); },
+       policies_schema},
       {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point", read_plugins,
        texts_schema},
       {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
@@ -337,8 +340,8 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   std::uint64_t product = 1;
   for (const std::size_t size :
        {axes.traces.size(), axes.systems.size(), axes.settings.size(), axes.layouts.size(), axes.iterations.size(),
-        axes.time_scales.size(), axes.host_gaps.size(), axes.prefetch.size(), axes.evict.size(), axes.seeds.size(),
-        axes.footprints.size(), limits.size()}) {
+        axes.time_scales.size(), axes.host_gaps.size(), axes.prefetch.size(), axes.evict.size(), axes.plan.size(),
+        axes.seeds.size(), axes.footprints.size(), limits.size()}) {
     product *= size;
     if (count + product > kLargestSweep) {
       throw_input_error("{}: more than {} points", place.text(), kLargestSweep);
@@ -375,8 +378,10 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
           over(axes.iterations, point.iterations, [&] {
             over(axes.time_scales, point.time_scale_millionths, [&] {
               over(axes.host_gaps, point.include_host_gaps, [&] {
-                over(axes.prefetch, point.prefetch,
-                     [&] { over(axes.evict, point.evict, [&] { over(axes.seeds, point.seed, add_limits); }); });
+                over(axes.prefetch, point.prefetch, [&] {
+                  over(axes.evict, point.evict,
+                       [&] { over(axes.plan, point.plan, [&] { over(axes.seeds, point.seed, add_limits); }); });
+                });
               });
             });
           });

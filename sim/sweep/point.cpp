@@ -118,12 +118,13 @@ std::string label(const Point& point) {
   std::string text =
       fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
                   point.layout, limit_text(point), policy_text(point.prefetch), policy_text(point.evict), point.seed);
+  if (point.plan.name != kNoPlan) text += " " + policy_text(point.plan);
   for (const std::string& setting : point.settings) text += " " + setting;
   return text;
 }
 
 json to_json(const Point& point) {
-  return {
+  json object = {
       {"trace", point.trace},
       {"partial", point.partial},
       {"layout", point.layout},
@@ -141,6 +142,8 @@ json to_json(const Point& point) {
       {"time_scale_millionths", null_if_zero(point.time_scale_millionths)},
       {"recorded_on", point.recorded_on},
   };
+  if (point.plan.name != kNoPlan) object["plan"] = policy_json(point.plan);
+  return object;
 }
 
 Point point_from_json(const json& object, const std::string& where) {
@@ -156,6 +159,7 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("footprint_bytes", point.footprint_bytes);
   members.policy("prefetch", point.prefetch);
   members.policy("evict", point.evict);
+  members.policy("plan", point.plan);
   members.texts("plugins", point.plugins);
   members.number("seed", point.seed);
   members.boolean("include_host_gaps", point.include_host_gaps);

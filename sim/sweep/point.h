@@ -22,6 +22,7 @@ struct Point {
   std::uint64_t footprint_bytes = 0;  // what the factor divides; 0: measured under the layout
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
+  PolicyChoice plan{kNoPlan, {}};
   std::vector<std::string> plugins;  // paths of shared libraries
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
@@ -37,8 +38,8 @@ std::string policy_text(const PolicyChoice& policy);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 
-// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}. Dumped, its keys
-// are in alphabetical order: equal points give equal bytes.
+// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no plan is left
+// out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

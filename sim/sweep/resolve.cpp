@@ -119,6 +119,8 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
   record.policies = {describe_policy(policy::Slot::kPrefetch, point.prefetch),
                      describe_policy(policy::Slot::kEvict, point.evict)};
+  const report::PolicyUsed plan = describe_policy(policy::Slot::kPlan, point.plan);
+  if (plan.name != kNoPlan) record.policies.push_back(plan);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
 
@@ -126,6 +128,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.system = loaded.config;
   options.prefetch = point.prefetch;
   options.evict = point.evict;
+  options.plan = point.plan;
   options.layout = layout::parse_layout(point.layout);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;

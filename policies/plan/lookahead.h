@@ -1,0 +1,145 @@
+// What planners that look some kernels ahead have in common: the kernels expected next with their blocks, the next
+// block to prefetch for them, and the next one to give way.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/policy/planner.h"
+
+namespace uvmsim::policy {
+
+class Lookahead {
+ public:
+  struct Options {
+    bool prefetch = true;              // false: only choose what gives way
+    bool drop_inactive = true;         // blocks that hold nothing go without a copy
+    std::uint32_t reserve_chunks = 0;  // to keep free; 0: evict only when a prefetch needs a chunk
+  };
+  explicit Lookahead(const Options& options) : options_(options) {}
+
+  // Expected kernels, the running one in front. Blocks in the order in which they are to come, each once.
+  std::size_t size() const { return kernels_.size(); }
+  void push(std::vector<BlockIndex> blocks) {
+    for (const BlockIndex b : blocks) change_users(b, +1);
+    kernels_.push_back(std::move(blocks));
+  }
+  void pop() {
+    for (const BlockIndex b : kernels_.front()) change_users(b, -1);
+    kernels_.pop_front();
+    if (kernel_ == 0) {
+      block_ = 0;
+    } else {
+      --kernel_;
+    }
+  }
+  void clear() {
+    while (!kernels_.empty()) pop();
+    rewind();
+  }
+  // The running kernel needs these as well.
+  void add_to_front(const std::vector<BlockIndex>& blocks) {
+    for (const BlockIndex b : blocks) {
+      if (users_of(b) != 0) continue;
+      change_users(b, +1);
+      kernels_.front().push_back(b);
+      rewind();
+    }
+  }
+  bool expects(BlockIndex b) const { return users_of(b) != 0; }
+
+  void on_migrated(BlockIndex b) {
+    Block& block = at(b);
+    if (block.order != kAway && block.users == 0) victims_.erase({block.order, b.value});
+    block.order = ++clock_;
+    if (block.users == 0) victims_.insert({block.order, b.value});
+  }
+  void on_released(BlockIndex b) {
+    Block& block = at(b);
+    if (block.order != kAway && block.users == 0) victims_.erase({block.order, b.value});
+    block.order = kAway;
+    if (block.users != 0) rewind();
+  }
+
+  // Keeps the reserve of free chunks, else prefetches in order. `more()` is asked for another kernel when all blocks of
+  // those known are there; false: there is none.
+  template <class More>
+  PlanCommand next(const PlanQueries& queries, const More& more) {
+    if (queries.free_chunks() < options_.reserve_chunks) {
+      if (const PlanCommand command = victim(queries); command.kind != PlanCommand::Kind::kNone) return command;
+    }
+    if (!options_.prefetch) return {};
+    for (;;) {
+      for (; kernel_ < kernels_.size(); ++kernel_, block_ = 0) {
+        for (; block_ < kernels_[kernel_].size(); ++block_) {
+          const BlockIndex b = kernels_[kernel_][block_];
+          const PageMask missing = queries.missing(b);
+          if (missing.empty()) continue;
+          if (queries.free_chunks() == 0) return victim(queries);  // none: wait until the running kernel is over
+          ++block_;
+          return {PlanCommand::Kind::kPrefetch, b, missing};
+        }
+      }
+      if (!more()) return {};
+    }
+  }
+
+  // The block that came longest ago among those that no expected kernel needs.
+  PlanCommand victim(const PlanQueries& queries) const {
+    for (const auto& [order, value] : victims_) {
+      const BlockIndex b(value);
+      if (!queries.evictable(b)) continue;
+      const bool drop = options_.drop_inactive && queries.inactive(b);
+      return {drop ? PlanCommand::Kind::kDrop : PlanCommand::Kind::kEvict, b, {}};
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kAway = 0;
+  struct Block {
+    std::uint64_t order = kAway;  // of its last migration; kAway: it is not on the GPU
+    std::uint32_t users = 0;      // expected kernels
+  };
+
+  Block& at(BlockIndex b) {
+    if (b.value >= blocks_.size()) blocks_.resize(std::max<std::size_t>(b.value + 1, blocks_.size() * 2));
+    return blocks_[b.value];
+  }
+  std::uint32_t users_of(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[b.value].users : 0; }
+  void change_users(BlockIndex b, int by) {
+    Block& block = at(b);
+    const bool was_free = block.users == 0;
+    block.users = static_cast<std::uint32_t>(static_cast<int>(block.users) + by);
+    if (block.order == kAway || was_free == (block.users == 0)) return;
+    if (was_free) {
+      victims_.erase({block.order, b.value});
+    } else {
+      victims_.insert({block.order, b.value});
+    }
+  }
+  void rewind() { kernel_ = block_ = 0; }
+
+  Options options_;
+  std::deque<std::vector<BlockIndex>> kernels_;
+  std::size_t kernel_ = 0, block_ = 0;  // the next block to look at
+  std::vector<Block> blocks_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> victims_;  // order, block
+  std::uint64_t clock_ = kAway;
+};
+
+// The blocks of a kernel's memory, each once, in order.
+inline std::vector<BlockIndex> blocks_of(const KernelLaunch& kernel) {
+  std::vector<BlockIndex> blocks;
+  std::set<std::uint64_t> seen;
+  for (const BlockPages& part : kernel.memory) {
+    if (seen.insert(part.block.value).second) blocks.push_back(part.block);
+  }
+  return blocks;
+}
+
+}  // namespace uvmsim::policy

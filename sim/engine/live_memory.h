@@ -1,0 +1,48 @@
+// Which VA blocks hold something that the program still needs, at the point that the GPU has reached.
+//
+// The host allocates and frees ahead of the GPU: memory that it frees is in use until the work launched before is done,
+// memory that it allocates is free until the work launched afterwards begins. Segments of a framework's allocator hold
+// what their tensors hold; every other object is needed from its allocation to its free.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::engine {
+
+class LiveMemory {
+ public:
+  // Of the host, in order of the records.
+  void allocated(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record);
+  void allocated_segment(trace::ObjectId id) { segments_.insert(id); }
+  // A record uses the segment itself, not a tensor in it: from now on it is like any object.
+  bool is_segment(trace::ObjectId id) const { return segments_.contains(id); }
+  void segment_used(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record);
+  void freed(trace::ObjectId id, std::uint64_t record);
+
+  // Work of a record begins, of the GPU or of the host.
+  void begins(std::uint64_t record);
+  // All work before the record is done.
+  void done_before(std::uint64_t record);
+
+  bool holds_nothing(BlockIndex block) const { return block.value >= users_.size() || users_[block.value] == 0; }
+
+ private:
+  struct Claim {
+    std::uint64_t record = 0;
+    std::vector<BlockIndex> blocks;
+  };
+
+  std::unordered_map<trace::ObjectId, std::vector<BlockIndex>> blocks_of_;
+  std::unordered_set<trace::ObjectId> segments_;
+  std::deque<Claim> coming_, going_;
+  std::vector<std::uint32_t> users_;  // by block
+};
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,86 @@
+// The thread that carries out the plan of one GPU: fault batches go first, and while there are none it takes the
+// planner's commands one by one.
+//
+// A command's copies go on while the thread takes the next one, but no more than two of them at a time, so that the
+// link does not idle between blocks and a fault waits for two blocks at most. Pages that a prefetch brings are resident
+// when it begins, for the books, and mapped when their copy is done: a kernel that needs them earlier faults. (DeepUM,
+// ASPLOS 2023: fault queue and prefetch queue of the migration thread.)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/driver/residency.h"
+#include "sim/driver/thrashing.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/fault_loop.h"
+#include "sim/engine/live_memory.h"
+#include "sim/policy/planner.h"
+
+namespace uvmsim::engine {
+
+class MigrationThread final : public driver::PlanHooks, private policy::PlanQueries {
+ public:
+  // What it works with; all must outlive it.
+  struct Parts {
+    driver::DriverContext& context;
+    driver::Residency& residency;
+    driver::Thrashing& thrashing;
+    std::vector<std::unique_ptr<FaultLoop>>& fault_loops;
+    const LiveMemory& live_memory;
+    EventQueue& events;
+  };
+  MigrationThread(unsigned gpu, std::unique_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
+                  const Parts& parts);
+
+  // The planner, if it may know of kernels, else null.
+  policy::Planner* kernel_listener() const { return sees_kernels_ ? planner_.get() : nullptr; }
+
+  // Takes a command if the thread is idle. Call after everything that may change the planner's mind.
+  void look();
+  // EventKind::kPlan: a command, or one of its copies, is done.
+  void on_done();
+  // The commands in progress are done: a fault batch can be fetched.
+  Nanoseconds idle_at() const;
+  // A kernel that found all its memory mapped uses the block until `end`.
+  void keep(BlockIndex block, Nanoseconds end);
+
+  void on_faulted(BlockIndex block, const PageMask& pages) override { planner_->on_faulted(block, pages); }
+  void on_migrated(BlockIndex block) override { planner_->on_migrated(block); }
+  void on_released(BlockIndex block) override { planner_->on_released(block); }
+  std::optional<Victim> victim(driver::Work& work) override;
+
+ private:
+  static constexpr std::size_t kMostCopies = 2;
+  struct Copy {
+    Nanoseconds done;
+    BlockIndex block;
+    PageMask pages;
+  };
+
+  PageMask missing(BlockIndex block) const override;
+  bool evictable(BlockIndex block) const override;
+  bool inactive(BlockIndex block) const override;
+  std::uint32_t free_chunks() const override;
+  Nanoseconds now() const override { return now_; }
+
+  bool known(BlockIndex block) const;
+  bool carry_out(const policy::PlanCommand& command);
+  bool prefetch(driver::Work& work, BlockIndex block, const PageMask& asked);
+  bool evict(driver::Work& work, BlockIndex block, bool drop);
+  void begin_change();
+
+  unsigned gpu_;
+  std::unique_ptr<policy::Planner> planner_;
+  Nanoseconds decision_cost_;
+  bool sees_kernels_;
+  Parts parts_;
+  Nanoseconds now_{};
+  Nanoseconds free_at_{};                // the thread itself
+  std::vector<Copy> copies_;             // in flight
+  std::vector<Nanoseconds> kept_until_;  // by block
+};
+
+}  // namespace uvmsim::engine

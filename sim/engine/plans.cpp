@@ -1,0 +1,79 @@
+#include "sim/engine/plans.h"
+
+#include <algorithm>
+
+#include "sim/layout/segments.h"
+#include "sim/policy/registry.h"
+
+namespace uvmsim::engine {
+
+Plans::Plans(const RunOptions& options, const layout::Layout& layout, driver::DriverContext& context,
+             driver::Residency& residency, driver::Thrashing& thrashing,
+             std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events)
+    : layout_(layout), launches_(context.gpus.size(), 0) {
+  const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kPlan, options.plan.name).info;
+  for (unsigned gpu = 0; gpu < context.gpus.size(); ++gpu) {
+    driver::GpuState& state = context.gpus[gpu];
+    auto planner = policy::create_planner(options.plan.name, options.plan.parameters, options.seed + gpu,
+                                          state.memory.chunk_count());
+    threads_.push_back(std::make_unique<MigrationThread>(
+        gpu, std::move(planner), info,
+        MigrationThread::Parts{context, residency, thrashing, fault_loops, live_memory_, events}));
+    state.plan = threads_.back().get();
+  }
+}
+
+void Plans::allocated(trace::ObjectId id, std::uint64_t record, bool is_segment) {
+  if (is_segment) return live_memory_.allocated_segment(id);
+  live_memory_.allocated(id, layout_.find(id).blocks, record);
+}
+
+void Plans::issues(const trace::Record& record, std::uint64_t number) {
+  layout::for_each_touched(record, [&](trace::ObjectId id) {
+    if (live_memory_.is_segment(id)) live_memory_.segment_used(id, layout_.find(id).blocks, number);
+  });
+  if (std::holds_alternative<trace::HostAccess>(record)) live_memory_.begins(number);
+}
+
+std::uint64_t Plans::launched(const trace::Kernel& kernel) {
+  const auto gpu = static_cast<unsigned>(kernel.device);
+  const std::uint64_t launch = launches_[gpu]++;
+  if (policy::Planner* planner = threads_[gpu]->kernel_listener()) planner->on_launched(view(kernel, launch));
+  return launch;
+}
+
+void Plans::kernel_begins(const trace::Kernel& kernel, std::uint64_t launch) {
+  policy::Planner* planner = threads_[static_cast<unsigned>(kernel.device)]->kernel_listener();
+  if (planner != nullptr) planner->on_begin(view(kernel, launch));
+}
+
+void Plans::kernel_ends(const trace::Kernel& kernel, std::uint64_t launch) {
+  policy::Planner* planner = threads_[static_cast<unsigned>(kernel.device)]->kernel_listener();
+  if (planner != nullptr) planner->on_end(launch);
+}
+
+void Plans::keep(const KernelWork& work, unsigned gpu, Nanoseconds end) {
+  work.for_each_segment([&](const Segment& segment, bool) { threads_[gpu]->keep(segment.block, end); });
+  for (const PageRef& page : work.touches) threads_[gpu]->keep(page.block, end);
+}
+
+policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t launch) {
+  arguments_.clear();
+  memory_.clear();
+  for (const trace::ObjectAccess& access : kernel.accesses) {
+    const layout::Placement& placement = layout_.find(access.object);
+    if (placement.blocks.empty()) continue;
+    arguments_.push_back(driver::virtual_address(placement.blocks.front(), 0) + placement.offset);
+    std::uint64_t page = placement.offset / kBasePageBytes;
+    const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
+    while (page < end) {
+      const auto first = static_cast<unsigned>(page % kPagesPerBlock);
+      const auto count = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - first));
+      memory_.push_back({placement.blocks[page / kPagesPerBlock], PageMask::range(first, count)});
+      page += count;
+    }
+  }
+  return {launch, kernel.name, kernel.grid.count(), kernel.block.count(), arguments_, memory_};
+}
+
+}  // namespace uvmsim::engine

@@ -1,0 +1,53 @@
+// The plans of a run, one per GPU: what the engine tells the planners, and when their migration threads act.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/engine/kernel_work.h"
+#include "sim/engine/live_memory.h"
+#include "sim/engine/migration_thread.h"
+#include "sim/engine/simulation.h"
+#include "sim/layout/layout.h"
+
+namespace uvmsim::engine {
+
+class Plans {
+ public:
+  // A planner per GPU, known to the driver from here on. Throws InputError for the choice.
+  Plans(const RunOptions& options, const layout::Layout& layout, driver::DriverContext& context,
+        driver::Residency& residency, driver::Thrashing& thrashing,
+        std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events);
+
+  // The host, record by record.
+  void allocated(trace::ObjectId id, std::uint64_t record, bool is_segment = false);
+  void freed(trace::ObjectId id, std::uint64_t record) { live_memory_.freed(id, record); }
+  void issues(const trace::Record& record, std::uint64_t number);
+  std::uint64_t launched(const trace::Kernel& kernel);  // returns its number on its GPU
+
+  // The GPUs.
+  void work_begins(std::uint64_t record) { live_memory_.begins(record); }
+  void work_done_before(std::uint64_t record) { live_memory_.done_before(record); }
+  void kernel_begins(const trace::Kernel& kernel, std::uint64_t launch);
+  // It found everything mapped, and so is not looked at again before its end.
+  void keep(const KernelWork& work, unsigned gpu, Nanoseconds end);
+  void kernel_ends(const trace::Kernel& kernel, std::uint64_t launch);
+
+  void look() {
+    for (const auto& thread : threads_) thread->look();
+  }
+  MigrationThread& thread(unsigned gpu) { return *threads_[gpu]; }
+
+ private:
+  policy::KernelLaunch view(const trace::Kernel& kernel, std::uint64_t launch);
+
+  const layout::Layout& layout_;
+  LiveMemory live_memory_;
+  std::vector<std::unique_ptr<MigrationThread>> threads_;
+  std::vector<std::uint64_t> launches_;  // by GPU
+  std::vector<std::uint64_t> arguments_;
+  std::vector<policy::BlockPages> memory_;
+};
+
+}  // namespace uvmsim::engine
