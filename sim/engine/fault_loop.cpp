@@ -52,10 +52,14 @@ void FaultLoop::wake(bool faults_waiting) {
         log2_1024(static_cast<std::uint64_t>(gap.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
     delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
   }
-  state_ = State::kFetching;
-  fault_at_ = arrival;
   begin_service();
-  events_.schedule(arrival + delay, EventKind::kFetch, gpu_);
+  fetch_at(arrival + delay);
+}
+
+void FaultLoop::fetch_at(Nanoseconds time) {
+  state_ = State::kFetching;
+  fetch_at_ = time;
+  events_.schedule(time, EventKind::kFetch, gpu_);
 }
 
 void FaultLoop::begin_service() {
@@ -135,10 +139,7 @@ void FaultLoop::on_replay() {
   // already makes it start again at once.
   if (buffer_.pending(service_over ? last_end_ : read)) {
     if (service_over) begin_service();
-    state_ = State::kFetching;
-    fault_at_ = now;
-    events_.schedule(read, EventKind::kFetch, gpu_);
-    return;
+    return fetch_at(read);
   }
   wake(service_over && buffer_.pending(read));
 }

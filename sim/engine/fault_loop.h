@@ -28,9 +28,9 @@ class FaultLoop {
   void look() { wake(false); }
   // Kernels may not compute past the next event, which may change what they find: look() after every one.
   void stop_at_events() { stops_at_events_ = true; }
-  // A fault has arrived that the thread is to serve, or it serves one.
+  // A batch is in service, or is due to be fetched.
   bool needs_thread(Nanoseconds now) const {
-    return state_ == State::kServicing || (state_ == State::kFetching && fault_at_ <= now);
+    return state_ == State::kServicing || (state_ == State::kFetching && fetch_at_ <= now);
   }
   // Refuses while faults are serviced or a kernel runs.
   void add_state(StateDigest& digest) const;
@@ -43,6 +43,7 @@ class FaultLoop {
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   void wake(bool faults_waiting);
   void begin_service();
+  void fetch_at(Nanoseconds time);
   // Runs the kernels until a fault is in the buffer; false when none comes, or none before the next event.
   bool await_fault();
 
@@ -60,7 +61,7 @@ class FaultLoop {
   Nanoseconds replay_lead_{};  // how long before that the GPU replayed
   bool served_before_ = false;
   bool stops_at_events_ = false;
-  Nanoseconds fault_at_{};  // arrival of the fault that the thread woke for
+  Nanoseconds fetch_at_{};  // when the next batch is due
 };
 
 }  // namespace uvmsim::engine

@@ -17,11 +17,14 @@ MigrationThread::MigrationThread(unsigned gpu, std::unique_ptr<policy::Planner> 
 void MigrationThread::look() {
   now_ = parts_.events.now();
   if (now_ < free_at_ || copies_.size() >= kMostCopies || parts_.fault_loops[gpu_]->needs_thread(now_)) return;
-  carry_out(planner_->next(*this));
+  for (unsigned i = 0; i < kCommandsPerTurn; ++i) {
+    const PlanCommand command = planner_->next(*this);
+    if (!carry_out(command) || command.kind == PlanCommand::Kind::kPrefetch) return;
+  }
 }
 
 bool MigrationThread::carry_out(const PlanCommand& command) {
-  driver::Work work(now_ + decision_cost_);
+  driver::Work work(std::max(now_, free_at_) + decision_cost_);
   bool done = false;
   switch (command.kind) {
     case PlanCommand::Kind::kNone:
@@ -35,7 +38,7 @@ bool MigrationThread::carry_out(const PlanCommand& command) {
       break;
   }
   if (!done) return false;
-  free_at_ = std::max(work.cpu, now_ + Nanoseconds(1));  // time passes, whatever the costs
+  free_at_ = std::max(work.cpu, std::max(now_, free_at_) + Nanoseconds(1));  // time passes, whatever the costs
   parts_.events.schedule(free_at_, EventKind::kPlan, gpu_);
   return true;
 }
