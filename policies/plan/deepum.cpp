@@ -15,7 +15,7 @@ std::uint64_t hash_of(const KernelLaunch& kernel) {
   for (const char c : kernel.name) add(static_cast<unsigned char>(c));
   add(kernel.thread_blocks);
   add(kernel.threads_per_block);
-  for (const std::uint64_t argument : kernel.arguments) add(argument);
+  for (const KernelArgument& argument : kernel.arguments) add(argument.address);
   return hash;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -132,11 +133,24 @@ class Lookahead {
   std::uint64_t clock_ = kAway;
 };
 
-// The blocks of a kernel's memory, each once, in order.
+// The blocks of a kernel's memory, each once. Kernels walk through all their operands at the same time: the first
+// blocks of all come first.
 inline std::vector<BlockIndex> blocks_of(const KernelLaunch& kernel) {
+  struct Part {
+    std::uint64_t numerator, denominator;  // how far into its operand
+    BlockIndex block;
+  };
+  std::vector<Part> parts;
+  for (const KernelArgument& argument : kernel.arguments) {
+    std::uint64_t i = 0;
+    for (const BlockPages& part : argument.memory) parts.push_back({i++, argument.memory.size(), part.block});
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.numerator * b.denominator < b.numerator * a.denominator;
+  });
   std::vector<BlockIndex> blocks;
-  std::set<std::uint64_t> seen;
-  for (const BlockPages& part : kernel.memory) {
+  std::unordered_set<std::uint64_t> seen;
+  for (const Part& part : parts) {
     if (seen.insert(part.block.value).second) blocks.push_back(part.block);
   }
   return blocks;

@@ -37,8 +37,8 @@ constexpr const char* kNotes = R"(
 Metrics are total_ns, settled_ns, ideal_ns, settled_ideal_ns, footprint_bytes, capacity_bytes, every counter of the
 result (sim/report/README.md), htod_bytes, dtoh_bytes, htod_transactions and dtoh_transactions (sums over causes), and of the
 settled iteration settled_<counter>. Names may hold * and ?.
-Keys of --a, --b and --across: trace, system, layout, osf, capacity_bytes, prefetch, prefetch.<parameter>, evict, seed,
-system.<key>, ... : what determined the runs, as --json names it.
+Keys of --a, --b and --across: trace, system, layout, osf, capacity_bytes, prefetch, prefetch.<parameter>, evict, plan,
+seed, system.<key>, ... : what determined the runs, as --json names it.
 Exit code: 0, with --fail 1 when a metric changed or a run is on one side only, 2 an error in the input.
 )";
 

@@ -129,6 +129,7 @@ class Reader {
       view_.identity.emplace_back(printable_text(slot), text(member(policy, "name", where), where + "/name"));
       flatten(member(policy, "parameters", where), printable_text(slot));
     }
+    if (!policies.contains("plan")) view_.identity.emplace_back("plan", "none");
   }
 
   void read_plugins() {
@@ -171,8 +172,8 @@ class Reader {
 
   // The order in which people name a run.
   static int rank(std::string_view key) {
-    constexpr std::array<std::string_view, 8> kOrder = {"trace",          "system",          "layout",   "osf",
-                                                        "capacity_bytes", "footprint_bytes", "prefetch", "evict"};
+    constexpr std::array<std::string_view, 9> kOrder = {
+        "trace", "system", "layout", "osf", "capacity_bytes", "footprint_bytes", "prefetch", "evict", "plan"};
     if (key.starts_with("system.")) return 100;
     for (std::size_t i = 0; i < kOrder.size(); ++i) {
       if (belongs_to(key, kOrder[i])) return static_cast<int>(i);

@@ -1,11 +1,11 @@
 // The thread that carries out the plan of one GPU: fault batches go first, and while none is due it takes the planner's
 // commands one by one. (DeepUM, ASPLOS 2023: fault queue and prefetch queue of its migration thread.)
 //
-// Between a replay and the fetch of the next batch there is time for one prefetch, so that a kernel in a storm of faults
-// is overtaken by the plan. A prefetch's copy goes on while the thread takes the next command, but no more than two of
-// them at a time: the link does not idle between blocks, and a batch waits for two blocks at most. Pages that a prefetch
-// brings are resident when it begins, for the books, and mapped when their copy is done: a kernel that needs them
-// earlier faults.
+// Between a replay and the fetch of the next batch there is time for one prefetch, so that a kernel in a storm of
+// faults is overtaken by the plan. A prefetch's copy goes on while the thread takes the next command, but no more than
+// two of them at a time: the link does not idle between blocks, and a batch waits for two blocks at most. Pages that a
+// prefetch brings are resident when it begins, for the books, and mapped when their copy is done: a kernel that needs
+// them earlier faults.
 #pragma once
 
 #include <memory>

@@ -60,10 +60,13 @@ void Plans::keep(const KernelWork& work, unsigned gpu, Nanoseconds end) {
 policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t launch) {
   arguments_.clear();
   memory_.clear();
+  std::size_t blocks = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) blocks += layout_.find(access.object).blocks.size();
+  memory_.reserve(blocks);  // it stays where it is
   for (const trace::ObjectAccess& access : kernel.accesses) {
     const layout::Placement& placement = layout_.find(access.object);
     if (placement.blocks.empty()) continue;
-    arguments_.push_back(driver::virtual_address(placement.blocks.front(), 0) + placement.offset);
+    const std::size_t before = memory_.size();
     std::uint64_t page = placement.offset / kBasePageBytes;
     const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
     while (page < end) {
@@ -72,8 +75,10 @@ policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t laun
       memory_.push_back({placement.blocks[page / kPagesPerBlock], PageMask::range(first, count)});
       page += count;
     }
+    arguments_.push_back({driver::virtual_address(placement.blocks.front(), 0) + placement.offset,
+                          std::span<const policy::BlockPages>(memory_).subspan(before)});
   }
-  return {launch, kernel.name, kernel.grid.count(), kernel.block.count(), arguments_, memory_};
+  return {launch, kernel.name, kernel.grid.count(), kernel.block.count(), arguments_};
 }
 
 }  // namespace uvmsim::engine

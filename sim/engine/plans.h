@@ -46,7 +46,7 @@ class Plans {
   LiveMemory live_memory_;
   std::vector<std::unique_ptr<MigrationThread>> threads_;
   std::vector<std::uint64_t> launches_;  // by GPU
-  std::vector<std::uint64_t> arguments_;
+  std::vector<policy::KernelArgument> arguments_;
   std::vector<policy::BlockPages> memory_;
 };
 

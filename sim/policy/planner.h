@@ -21,15 +21,18 @@ struct BlockPages {
   PageMask pages;
 };
 
+// What a pointer among a kernel's arguments points to.
+struct KernelArgument {
+  std::uint64_t address = 0;           // simulated, of the object's or tensor's first byte
+  std::span<const BlockPages> memory;  // all of its pages, ascending in the object
+};
+
 // A kernel, or a copy or memset of managed memory, as whoever wraps its launch sees it. Valid during the call only.
 struct KernelLaunch {
   std::uint64_t number = 0;  // launches on this GPU before it
   std::string_view name;
   std::uint64_t thread_blocks = 1, threads_per_block = 1;
-  // The pointers among its arguments: simulated addresses of the objects and tensors that it touches.
-  std::span<const std::uint64_t> arguments;
-  // All pages of these objects, in order of the arguments; a block can occur several times.
-  std::span<const BlockPages> memory;
+  std::span<const KernelArgument> arguments;  // pointers to managed memory
 };
 
 struct PlanCommand {

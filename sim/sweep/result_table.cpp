@@ -40,7 +40,13 @@ void append_counters(const json& counters, Row& row) {
   for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
 }
 
-const json& policy(const json& result, const char* slot) { return result.at("policies").at(slot); }
+// A result names no plan where there is none.
+const json& policy(const json& result, const char* slot) {
+  static const json none = {{"name", kNoPlan}, {"parameters", json::object()}};
+  const json& policies = result.at("policies");
+  const auto found = policies.find(slot);
+  return found == policies.end() ? none : *found;
+}
 
 // "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
 std::string parameters_text(const json& parameters) {
@@ -111,6 +117,8 @@ const std::vector<Column>& point_columns() {
       text("prefetch_parameters"),
       text("evict"),
       text("evict_parameters"),
+      text("plan"),
+      text("plan_parameters"),
       text("plugins"),
       number("seed"),
       number("include_host_gaps"),
@@ -160,6 +168,8 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       policy(result, "prefetch").at("parameters").dump(),
       cell(policy(result, "evict").at("name")),
       policy(result, "evict").at("parameters").dump(),
+      cell(policy(result, "plan").at("name")),
+      policy(result, "plan").at("parameters").dump(),
       plugins.dump(),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
@@ -241,6 +251,7 @@ const std::vector<Column>& csv_columns() {
       number("osf_thousandths"),
       text("prefetch"),
       text("evict"),
+      text("plan"),
       number("seed"),
       number("include_host_gaps"),
       number("iterations_asked"),
@@ -278,6 +289,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       null_if_zero(point.osf_thousandths),
       policy_with_parameters(result, "prefetch"),
       policy_with_parameters(result, "evict"),
+      policy_with_parameters(result, "plan"),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
       null_if_zero(point.iterations),
