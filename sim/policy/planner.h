@@ -32,7 +32,7 @@ struct KernelLaunch {
   std::uint64_t number = 0;  // launches on this GPU before it
   std::string_view name;
   std::uint64_t thread_blocks = 1, threads_per_block = 1;
-  std::span<const KernelArgument> arguments;  // pointers to managed memory
+  std::span<const KernelArgument> arguments = {};  // pointers to managed memory
 };
 
 struct PlanCommand {

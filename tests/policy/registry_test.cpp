@@ -48,8 +48,9 @@ TEST(Registry, HasTheBuiltInsBySlotAndName) {
       labels.push_back(entry->label());
     }
   }
-  for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "prefetch policy 'none'",
-                               "prefetch policy 'sequential'", "prefetch policy 'tree'"}) {
+  for (const char* expected :
+       {"evict policy 'lrm'", "evict policy 'lru'", "plan policy 'deepum'", "plan policy 'deepum_ideal'",
+        "plan policy 'none'", "prefetch policy 'none'", "prefetch policy 'sequential'", "prefetch policy 'tree'"}) {
     EXPECT_EQ(std::count(labels.begin(), labels.end(), expected), 1) << expected;
   }
   EXPECT_EQ(default_registry().find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
@@ -60,6 +61,8 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
   for (const PolicyEntry* entry : default_registry().list()) {
     if (entry->slot == Slot::kPrefetch) {
       EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4), nullptr);
+    } else if (entry->slot == Slot::kPlan) {
+      EXPECT_NE(create_planner(entry->info.name, {}, 1, 4), nullptr);
     } else {
       EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4), nullptr);
     }

@@ -1,0 +1,225 @@
+// DeepUM's tables against sequences worked out by hand, and what it makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "policies/plan/correlation_tables.h"
+#include "policies/plan/lookahead.h"
+#include "sim/policy/registry.h"
+
+namespace uvmsim::policy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Kind = PlanCommand::Kind;
+
+std::vector<BlockIndex> blocks(std::initializer_list<std::uint64_t> values) {
+  std::vector<BlockIndex> out;
+  for (const std::uint64_t value : values) out.push_back(BlockIndex(value));
+  return out;
+}
+
+std::vector<std::uint64_t> values(const std::vector<BlockIndex>& list) {
+  std::vector<std::uint64_t> out;
+  for (const BlockIndex b : list) out.push_back(b.value);
+  return out;
+}
+
+BlockTable learned(const std::vector<BlockIndex>& faults, const BlockTable::Shape& shape = {}) {
+  BlockTable table(shape);
+  for (const BlockIndex b : faults) table.record(b);
+  return table;
+}
+
+TEST(ExecutionTable, TellsKernelsThatOccurTwiceApartByWhatRanBefore) {
+  ExecutionTable table;
+  ExecutionTable::History history{};
+  // One iteration: 1 2 3 4 2 5; after 2 comes 3 or 5.
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    for (const ExecutionId id : {1u, 2u, 3u, 4u, 2u, 5u}) {
+      if (history.back() != 0) table.record(history, id);
+      ExecutionTable::append(history, id);
+    }
+  }
+  EXPECT_EQ(table.predict({4, 2, 5, 1}), 2u);
+  EXPECT_EQ(table.predict({2, 5, 1, 2}), 3u);
+  EXPECT_EQ(table.predict({2, 3, 4, 2}), 5u);
+  EXPECT_EQ(table.predict({9, 9, 9, 4}), 2u);  // an unknown history: as last time
+  EXPECT_EQ(table.predict({1, 2, 3, 7}), std::nullopt);
+}
+
+TEST(BlockTable, TheChainIsTheOrderOfTheFaults) {
+  const BlockTable table = learned(blocks({7, 3, 9, 8}));
+  EXPECT_EQ(table.start()->value, 7u);
+  EXPECT_EQ(table.end()->value, 8u);
+  EXPECT_THAT(values(table.chain()), ElementsAre(7, 3, 9, 8));
+  EXPECT_THAT(values(table.chain(BlockIndex(9))), ElementsAre(9, 8));
+  EXPECT_THAT(values(learned({}).chain()), IsEmpty());
+}
+
+TEST(BlockTable, ALateFaultDoesNotTearTheChainApart) {
+  BlockTable table = learned(blocks({1, 2, 3, 4}));
+  table.restart();
+  table.record(BlockIndex(3));  // all others were there in time
+  EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 4));
+  table.record(BlockIndex(6));  // new: after the one before it
+  EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 6, 4));
+  table.restart();
+  table.record(BlockIndex(5));  // new, and the first of its run: after the last that was new
+  EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 6, 4, 5));
+}
+
+TEST(BlockTable, ForgetsTheOldestSuccessorAndTheRowUsedLeastRecently) {
+  // 1 is followed by 2, 3 and 4 in turn; two successors are kept.
+  BlockTable table = learned({}, {.rows = 64, .ways = 2, .successors = 2});
+  for (const std::uint64_t next : {2, 3, 4}) {
+    table.restart();
+    table.record(BlockIndex(1));
+    table.record(BlockIndex(next));
+  }
+  EXPECT_THAT(values(table.chain()), ElementsAre(1, 4, 3));
+  // One set of two rows: 1 goes when 3 comes.
+  table = learned(blocks({1, 2, 3}), {.rows = 2, .ways = 2, .successors = 4});
+  EXPECT_THAT(values(table.chain()), ElementsAre(1));
+  EXPECT_THAT(values(table.chain(BlockIndex(2))), ElementsAre(2, 3));
+}
+
+// GPU memory of a few blocks without a driver: commands take effect at once.
+class Machine final : public PlanQueries {
+ public:
+  Machine(Planner& planner, std::uint32_t chunks) : planner_(planner), chunks_(chunks) {}
+
+  PageMask missing(BlockIndex b) const override { return here_.count(b.value) != 0 ? PageMask{} : PageMask::all(); }
+  bool evictable(BlockIndex b) const override { return here_.count(b.value) != 0; }
+  bool inactive(BlockIndex b) const override { return nothing_in_.count(b.value) != 0; }
+  std::uint32_t free_chunks() const override { return chunks_ - static_cast<std::uint32_t>(here_.size()); }
+  Nanoseconds now() const override { return {}; }
+
+  // Obeys until the planner wants nothing more; returns what it did: prefetches, evictions as -1 - block.
+  std::vector<std::int64_t> idle() {
+    std::vector<std::int64_t> done;
+    for (;;) {
+      const PlanCommand command = planner_.next(*this);
+      if (command.kind == Kind::kNone || done.size() > 1000) return done;
+      const auto b = static_cast<std::int64_t>(command.block.value);
+      done.push_back(command.kind == Kind::kPrefetch ? b : -1 - b);
+      if (command.kind == Kind::kDrop) ++drops;
+      if (command.kind == Kind::kPrefetch) {
+        bring(command.block);
+      } else {
+        here_.erase(command.block.value);
+        planner_.on_released(command.block);
+      }
+    }
+  }
+  void fault(BlockIndex b) {
+    if (free_chunks() == 0) {
+      const PlanCommand victim = planner_.victim(*this);
+      const std::uint64_t goes = victim.kind == Kind::kNone ? here_.begin()->first : victim.block.value;
+      here_.erase(goes);
+      planner_.on_released(BlockIndex(goes));
+    }
+    bring(b);
+    planner_.on_faulted(b, PageMask::all());
+  }
+  // A kernel with a name of one letter; returns on how many of the blocks it faulted.
+  unsigned run(std::string_view name, const std::vector<BlockIndex>& touched) {
+    planner_.on_begin({.number = number_, .name = name});
+    idle();
+    unsigned faults = 0;
+    for (const BlockIndex b : touched) {
+      if (here_.count(b.value) != 0) continue;
+      fault(b);
+      ++faults;
+      idle();
+    }
+    planner_.on_end(number_++);
+    return faults;
+  }
+  void nothing_in(std::uint64_t b) { nothing_in_[b] = true; }
+
+  unsigned drops = 0;
+
+ private:
+  void bring(BlockIndex b) {
+    here_[b.value] = true;
+    planner_.on_migrated(b);
+  }
+  Planner& planner_;
+  std::uint32_t chunks_;
+  std::uint64_t number_ = 0;
+  std::map<std::uint64_t, bool> here_, nothing_in_;
+};
+
+TEST(DeepUm, APeriodicProgramFaultsInItsFirstIterationOnly) {
+  const auto planner = create_planner("deepum", {{"reserve_chunks", "1"}, {"degree", "1"}}, 1, 8);
+  Machine machine(*planner, 8);  // of 12 blocks
+  for (int iteration = 0; iteration < 4; ++iteration) {
+    const unsigned faults = machine.run("a", blocks({0, 1, 2})) + machine.run("b", blocks({3, 4, 5})) +
+                            machine.run("c", blocks({6, 7, 8})) + machine.run("d", blocks({9, 10, 11}));
+    EXPECT_EQ(faults, iteration == 0 ? 12u : 0u) << iteration;
+  }
+}
+
+TEST(DeepUm, WithoutPrefetchesItStillFaults) {
+  const auto planner = create_planner("deepum", {{"prefetch", "false"}}, 1, 8);
+  Machine machine(*planner, 8);
+  unsigned faults = 0;
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    faults = machine.run("a", blocks({0, 1, 2, 3, 4})) + machine.run("b", blocks({5, 6, 7, 8, 9}));
+  }
+  EXPECT_GT(faults, 0u);
+}
+
+TEST(DeepUm, ChainsAsManyKernelsAheadAsItsDegree) {
+  for (const std::size_t degree : {0u, 1u, 2u}) {
+    const auto planner = create_planner("deepum", {{"degree", std::to_string(degree)}, {"reserve_chunks", "0"}}, 1, 64);
+    Machine machine(*planner, 64);
+    for (const char* name : {"a", "b", "c", "d", "a"}) {
+      const std::uint64_t first = 10 * static_cast<std::uint64_t>(*name - 'a');
+      machine.run(name, blocks({first, first + 1}));
+    }
+    // All is there; then everything goes, and the next kernel begins.
+    for (const std::uint64_t b : {0, 1, 10, 11, 20, 21, 30, 31}) planner->on_released(BlockIndex(b));
+    Machine empty(*planner, 64);
+    planner->on_begin({.number = 5, .name = "b"});
+    const std::vector<std::int64_t> all{10, 11, 20, 21, 30, 31};
+    EXPECT_EQ(empty.idle(), std::vector<std::int64_t>(all.begin(), all.begin() + 2 + 2 * static_cast<long>(degree)));
+  }
+}
+
+TEST(DeepUm, WhatTheNextKernelsNeedDoesNotGiveWay) {
+  const auto planner = create_planner("deepum", {{"degree", "1"}, {"reserve_chunks", "0"}}, 1, 6);
+  Machine machine(*planner, 6);
+  for (int i = 0; i < 3; ++i) {
+    machine.run("a", blocks({0, 1}));
+    machine.run("b", blocks({2, 3}));
+    machine.run("c", blocks({4, 5}));
+  }
+  planner->on_begin({.number = 9, .name = "a"});  // b is next, c came last
+  EXPECT_EQ(planner->victim(machine).block.value, 4u);
+}
+
+TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
+  for (const bool invalidate : {true, false}) {
+    const auto planner = create_planner("deepum", {{"invalidate", invalidate ? "true" : "false"}}, 1, 4);
+    Machine machine(*planner, 4);
+    machine.nothing_in(0);
+    machine.run("a", blocks({0, 1}));
+    machine.run("b", blocks({2, 3}));
+    EXPECT_EQ(machine.drops, invalidate ? 1u : 0u);
+  }
+}
+
+TEST(Lookahead, BlocksOfAllArgumentsComeFirstBlockFirst) {
+  const std::vector<BlockPages> first{
+      {BlockIndex(1), {}}, {BlockIndex(2), {}}, {BlockIndex(3), {}}, {BlockIndex(4), {}}};
+  const std::vector<BlockPages> second{{BlockIndex(9), {}}, {BlockIndex(2), {}}};
+  const std::vector<KernelArgument> arguments{{0, first}, {0, second}};
+  EXPECT_THAT(values(blocks_of({.name = "k", .arguments = arguments})), ElementsAre(1, 9, 2, 3, 4));
+}
+
+}  // namespace
+}  // namespace uvmsim::policy
