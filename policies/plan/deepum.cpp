@@ -63,6 +63,8 @@ class DeepUm final : public Planner {
       ahead_end_ = history_;
       expect(id);
     }
+    while (expect_one_more()) {
+    }
   }
   void on_faulted(BlockIndex block, const PageMask&) override {
     if (!running_) return;
