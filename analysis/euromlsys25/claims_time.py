@@ -132,7 +132,8 @@ def slowdown_outcome(paper, mode, mean_target, max_target):
     by_model = paper.oversubscribed("slowdown", mode).mean(axis=1)
     readings.append(f"means of settled iterations: {per_model(by_model, times)}")
     lines = paper.experiment_lines("alexnet", "slowdown", times)
-    readings += [line for line in lines if line.startswith(f"experiment: {mode},")]
+    lines += paper.tf32_lines("slowdown", times)
+    readings += [line for line in lines if line.startswith("experiment: ") and f"{mode}," in line]
     return Outcome(
         verdict_of(within(mean, mean_target), within(largest, max_target)),
         f"mean {times(mean)}, max {times(largest)}",
@@ -201,7 +202,7 @@ KNEE_RULE = (
 @claim(6, "AlexNet slows down sharply beyond factor 5 (little compute to hide behind)", "knee at 5", KNEE_RULE)
 def alexnet_knee(paper, _):
     outcome = knee_outcome(paper, "alexnet", 5.0)
-    outcome.readings += paper.experiment_lines("alexnet", "slowdown", times)
+    outcome.readings += paper.experiment_lines("alexnet", "slowdown", times) + paper.tf32_lines("slowdown", times)
     compute = paper.unlimited("kernel_compute_ns", PCA)
     moved = paper.oversubscribed("moved_bytes", PCA).mean(axis=1)
     rates = compute / moved
@@ -213,7 +214,9 @@ def alexnet_knee(paper, _):
 
 @claim(7, "Whisper slows down sharply beyond factor 6 (thrashing)", "knee at 6", KNEE_RULE)
 def whisper_knee(paper, _):
-    return knee_outcome(paper, "whisper", 6.0)
+    outcome = knee_outcome(paper, "whisper", 6.0)
+    outcome.readings += paper.experiment_lines("whisper", "slowdown", times)
+    return outcome
 
 
 def mode_ratios(paper, reading=SETTLED):
@@ -307,6 +310,7 @@ def ranking(paper, _):
             strict, mean = language.max() < cnns.min(), language.max() < cnns.mean()
             verdict = HOLDS if strict else IN_PART if mean else FAILS
             simulated = f"{per_model(language, times)}; CNNs {times(cnns.min())} to {times(cnns.max())}"
+    lines += paper.tf32_lines("slowdown", times)
     return Outcome(verdict, simulated, lines)
 
 
