@@ -157,6 +157,10 @@ def slowdown_without(paper, _):
     return slowdown_outcome(paper, NO_PCA, 1.75, 17.85)
 
 
+def bend_text(bend):
+    return "no bend" if bend is None else f"bends at {bend:g}"
+
+
 def knee_outcome(paper, model, factor, mode=PCA):
     """Whether a model's slowdown grows sharply beyond a factor, and bends there."""
 
@@ -177,7 +181,7 @@ def knee_outcome(paper, model, factor, mode=PCA):
                     sharpness, bend = shape(curve)
                     readings.append(
                         f"{one}, {reading}: slope beyond {factor:g} is {times(sharpness)} the slope before;"
-                        f" bends at {bend if bend is None else format(bend, 'g')}"
+                        f" {bend_text(bend)}"
                     )
     if (mode, SETTLED) not in curves:
         raise MissingData(f"no runs of {MODELS[model]} {mode} on both sides of the factor {factor:g}")
@@ -188,7 +192,7 @@ def knee_outcome(paper, model, factor, mode=PCA):
     refaults = paper.table("refaulted_pages", mode).loc[model]
     texts = ", ".join(f"{one:g}: {value:.3g}" for one, value in refaults[refaults.index >= 1].dropna().items())
     readings.append(f"{mode}, pages migrated to the GPU again after an eviction, per iteration: {texts}")
-    simulated = f"{times(sharpness)} as steep beyond {factor:g}; bends at {bend if bend is None else format(bend, 'g')}"
+    simulated = f"{times(sharpness)} as steep beyond {factor:g}; {bend_text(bend)}"
     sharp = sharpness >= SHARP
     return Outcome(HOLDS if sharp and near else IN_PART if sharp else FAILS, simulated, readings)
 
