@@ -113,8 +113,10 @@ RunResult Engine::run() {
   }
   for (const Stream& stream : streams_) {
     if (stream.queue.empty()) continue;
-    if (stream.blocked)
-      throw_input_error("a stream waits for event {}, which is never recorded", stream.waits_for_event);
+    if (stream.blocked) {
+      throw_input_error("a stream waits for event {}, which is never recorded",
+                        std::get<EventOperation>(stream.queue.front().work).event);
+    }
     throw ModelError("the simulation stopped with work left in a stream");
   }
   if (host_wait_.kind == HostWait::Kind::kEvent) {

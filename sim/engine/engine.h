@@ -50,6 +50,7 @@ class Engine {
   };
   struct EventOperation {
     std::uint64_t event = 0;
+    std::size_t recording = 0;  // of it: the one that the host issued last
     bool wait = false;
   };
   struct MarkOperation {
@@ -77,14 +78,19 @@ class Engine {
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
     Nanoseconds started{};
-    std::uint64_t waits_for_event = 0;
-    bool blocked = false;
+    bool blocked = false;  // its front operation waits for an event
   };
   // What the host waits for.
   struct HostWait {
     enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
     std::uint32_t stream = 0;
     std::uint64_t event = 0;
+    std::size_t recording = 0;
+  };
+  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
+  struct LastRecording {
+    std::size_t number = 0;  // among all recordings of all events
+    bool issued = false;     // false: so far, somebody only waits for it
   };
 
   // host_thread.cpp
@@ -93,6 +99,8 @@ class Engine {
   void submit(std::uint32_t stream, Work work);
   bool satisfied(const HostWait& wait) const;
   bool wait_for(HostWait wait);
+  std::size_t recording_of(std::uint64_t event);
+  std::size_t new_recording(std::uint64_t event);
   void wake_host();
   void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
   void host_gap(std::int64_t ns);
@@ -163,7 +171,8 @@ class Engine {
   std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
-  std::unordered_map<std::uint64_t, Nanoseconds> recorded_events_;  // completed cudaEventRecords
+  std::unordered_map<std::uint64_t, LastRecording> events_recorded_;  // by event
+  std::vector<bool> recordings_done_;                                 // by number of a recording
   std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
   Counters iteration_start_;
   Nanoseconds iteration_begin_{}, ideal_iteration_begin_{};

@@ -86,7 +86,7 @@ bool Engine::satisfied(const HostWait& wait) const {
     case HostWait::Kind::kStream:
       return wait.stream >= streams_.size() || idle(streams_[wait.stream]);
     case HostWait::Kind::kEvent:
-      return recorded_events_.contains(wait.event);
+      return recordings_done_[wait.recording];
     case HostWait::Kind::kQueue:
       return streams_[wait.stream].queue.size() < kQueueDepth;
   }
@@ -98,6 +98,21 @@ bool Engine::wait_for(HostWait wait) {
   if (satisfied(wait)) return true;
   host_wait_ = wait;
   return false;
+}
+
+// The recording of the event that the host issued last; the next one if there is none.
+std::size_t Engine::recording_of(std::uint64_t event) {
+  const auto [last, fresh] = events_recorded_.try_emplace(event, LastRecording{recordings_done_.size(), false});
+  if (fresh) recordings_done_.push_back(false);
+  return last->second.number;
+}
+
+std::size_t Engine::new_recording(std::uint64_t event) {
+  const auto last = events_recorded_.find(event);
+  if (last != events_recorded_.end() && last->second.issued) events_recorded_.erase(last);
+  const std::size_t number = recording_of(event);
+  events_recorded_.at(event).issued = true;
+  return number;
 }
 
 void Engine::wake_host() {
@@ -144,7 +159,7 @@ bool Engine::issue(trace::Record& record) {
     pay_for_allocation(ns);
   };
   const auto queue_has_room = [&](std::uint32_t stream) {
-    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0});
+    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0, 0});
   };
   const auto launch = [&](std::uint32_t stream, Work work, std::int64_t ideal_ns) {
     host_pays(runtime.launch_ns);
@@ -236,19 +251,18 @@ bool Engine::issue(trace::Record& record) {
     switch (r->kind) {
       case trace::SyncKind::kDevice:
         ideal_.wait_all();
-        return wait_for({HostWait::Kind::kDevice, 0, 0});
+        return wait_for({HostWait::Kind::kDevice, 0, 0, 0});
       case trace::SyncKind::kStream:
         ideal_.wait(r->stream);
-        return wait_for({HostWait::Kind::kStream, r->stream, 0});
+        return wait_for({HostWait::Kind::kStream, r->stream, 0, 0});
       case trace::SyncKind::kEventSynchronize:
         ideal_.wait(r->stream);
-        return wait_for({HostWait::Kind::kEvent, 0, r->event});
+        return wait_for({HostWait::Kind::kEvent, 0, r->event, recording_of(r->event)});
       case trace::SyncKind::kEventRecord:
-        recorded_events_.erase(r->event);
-        submit(r->stream, EventOperation{r->event, false});
+        submit(r->stream, EventOperation{r->event, new_recording(r->event), false});
         return true;
       case trace::SyncKind::kEventWait:
-        submit(r->stream, EventOperation{r->event, true});
+        submit(r->stream, EventOperation{r->event, recording_of(r->event), true});
         return true;
     }
   }
@@ -270,7 +284,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
     return true;
   }
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const std::uint64_t ns =
       placement.device ? runtime.device_free_ns + (placement.bytes >> 20) * runtime.device_free_ns_per_gib / 1024
@@ -317,7 +331,7 @@ bool Engine::release_after(trace::Record& record) {
 bool Engine::free_released() {
   if (layout_.released().empty()) return true;
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
   for (const layout::Released& memory : layout_.released()) {
     pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
   }
@@ -341,7 +355,7 @@ void Engine::retire_tensor(trace::ObjectId id) {
 
 bool Engine::issue_copy(const trace::Memcpy& copy) {
   const config::SystemConfig& system = options_.system;
-  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0})) return false;
+  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0, 0})) return false;
   const auto managed = [&](const trace::CopyEnd& end) {
     return end.object != trace::kNoObject && layout_.find(end.object).managed;
   };
@@ -385,7 +399,7 @@ bool Engine::issue_copy(const trace::Memcpy& copy) {
   ideal_.wait(copy.stream);
   // The copy itself is issued; what remains is to wait for it.
   record_ = trace::Sync{trace::SyncKind::kStream, copy.stream, 0, 0};
-  return wait_for({HostWait::Kind::kStream, copy.stream, 0});
+  return wait_for({HostWait::Kind::kStream, copy.stream, 0, 0});
 }
 
 // Touches until one faults; the host goes on when that fault is served.

@@ -46,9 +46,10 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
   }
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, time] : recorded_events_) {
+  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are issued and done
     StateDigest part = digest.part();
     part.add(event);
+    part.add(std::uint64_t{last.issued});
     digest.add_unordered(part);
   }
   ideal_.add_state(digest);

@@ -45,19 +45,19 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(now);
     } else if (const auto* event = std::get_if<EventOperation>(&operation.work)) {
       if (!event->wait) {
-        recorded_events_[event->event] = now;
+        recordings_done_[event->recording] = true;
         finish_at(now);
         for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-          if (!streams_[s].blocked || streams_[s].waits_for_event != event->event) continue;
+          if (!streams_[s].blocked) continue;
+          if (std::get<EventOperation>(streams_[s].queue.front().work).recording != event->recording) continue;
           streams_[s].blocked = false;
           schedule_stream(s);
         }
-      } else if (recorded_events_.contains(event->event)) {
+      } else if (recordings_done_[event->recording]) {
         finish_at(now);
       } else {
         stream.running = false;
         stream.blocked = true;
-        stream.waits_for_event = event->event;
       }
     } else if (const auto* marked = std::get_if<MarkOperation>(&operation.work)) {
       mark(*marked, now);

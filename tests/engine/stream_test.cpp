@@ -61,6 +61,22 @@ TEST(Streams, AnEventRecordedAgainIsWaitedForAgain) {
   EXPECT_GE(watched.kernel("consumer").start, watched.kernel("second").end);
 }
 
+// Forks and joins of libraries: one event for both ways, all issued before any of it runs.
+TEST(Streams, EachWaitIsForTheRecordingIssuedLastBefore) {
+  Program program;
+  program.kernel("before", 200000, {}, {}, 0);
+  program.record_event(0, 7);
+  program.wait_event(1, 7);
+  program.kernel("side", 500000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.wait_event(0, 7);
+  program.kernel("after", 1000, {}, {}, 0);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("side").start, watched.kernel("before").end);
+  EXPECT_GE(watched.kernel("after").start, watched.kernel("side").end);
+}
+
 TEST(Streams, SynchronisingAStreamLeavesTheOthersAlone) {
   Program program;
   program.kernel("long", 900000, {}, {}, 1);
