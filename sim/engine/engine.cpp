@@ -4,39 +4,12 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/engine/capacity.h"
 #include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
 #include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
-
-namespace {
-
-std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
-  const config::GpuConfig& config = options.system.gpus[gpu];
-  std::uint64_t capacity = config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes);
-  if (options.limited) {
-    capacity = options.capacity_bytes;
-    if (capacity == 0) {
-      if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
-      if (options.footprint_bytes == 0) {
-        throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
-      }
-      capacity = static_cast<std::uint64_t>(
-          static_cast<unsigned long long>(options.footprint_bytes) / options.osf_thousandths * 1000 +
-          options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths);
-      capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
-    }
-  }
-  const std::uint64_t chunks = capacity / kBlockBytes;
-  if (chunks == 0) {
-    throw_input_error("GPU memory for managed data is {} bytes; allowed: at least one chunk of {} bytes", capacity,
-                      kBlockBytes);
-  }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, ChunkId::kNone - 1));
-}
-
-}  // namespace
 
 Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& options, const RunObserver& observer)
     : header_(header),
@@ -58,8 +31,8 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
   }
   gpus_.reserve(options.system.gpus.size());
   for (unsigned gpu = 0; gpu < options.system.gpus.size(); ++gpu) {
-    const std::uint32_t chunks = chunk_count(options, gpu);
-    result_.capacity_bytes = std::uint64_t{chunks} * kBlockBytes;
+    result_.capacity_bytes = capacity_bytes(options, gpu);
+    const auto chunks = static_cast<std::uint32_t>(result_.capacity_bytes / kBlockBytes);
     gpus_.push_back({GpuMemory(chunks),
                      policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
                      gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});

@@ -113,7 +113,6 @@ class Engine {
   void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
-  std::vector<driver::BlockSpan> spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const;
 
   // repetition.cpp
   void begin_repetition();
@@ -168,7 +167,7 @@ class Engine {
   trace::Record record_;
   std::uint64_t record_number_ = 0;     // of records taken
   std::uint64_t recorded_number_ = 0;   // of record_ in the recording, where iterations may come once
-  std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
+  std::size_t host_access_part_ = 0;    // of the HostAccess in progress: calls.h
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
   std::unordered_map<std::uint64_t, LastRecording> events_recorded_;  // by event

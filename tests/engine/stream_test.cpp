@@ -105,6 +105,24 @@ TEST(Streams, TheHostWaitsForAnEvent) {
   EXPECT_LT(watched.kernel("c").end, watched.kernel("b").end);
 }
 
+// Of an event, not of all that its stream has been given meanwhile.
+TEST(Streams, TheIdealTimeFollowsEvents) {
+  Program program;
+  program.kernel("a", 100000, {}, {}, 1);
+  program.record_event(1, 3);
+  program.kernel("b", 900000, {}, {}, 1);
+  program.add(trace::Sync{trace::SyncKind::kEventSynchronize, 1, 3, 0});
+  program.kernel("c", 850000, {}, {}, 2);
+  EXPECT_EQ(program.run(options_with(0)).ideal.value, launch_ns() + 100000 + 900000);
+
+  Program ordered;
+  ordered.kernel("a", 100000, {}, {}, 1);
+  ordered.record_event(1, 3);
+  ordered.wait_event(2, 3);
+  ordered.kernel("b", 900000, {}, {}, 2);
+  EXPECT_EQ(ordered.run(options_with(0)).ideal.value, launch_ns() + 100000 + 900000);
+}
+
 TEST(Streams, FaultingKernelsShareTheServiceThread) {
   const auto total = [](std::uint32_t second_stream) {
     Program program;
