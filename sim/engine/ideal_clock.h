@@ -44,6 +44,9 @@ class IdealClock {
   void host_waits_event(std::uint64_t event) {
     if (const auto at = recorded_.find(event); at != recorded_.end()) delay_host(at->second);
   }
+  Nanoseconds host_time() const { return host_; }
+  // Of all that the stream was given; it must have been given something.
+  Nanoseconds end_of(std::uint32_t stream) const { return streams_[stream]; }
   Nanoseconds end() const {
     Nanoseconds last = host_;
     for (const Nanoseconds end : streams_) last = std::max(last, end);

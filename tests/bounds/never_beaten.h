@@ -1,0 +1,59 @@
+// Runs a program under every shipped policy and checks that no bound is beaten.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/bounds/bounds.h"
+#include "sim/policy/registry.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+
+struct Closest {  // of all results so far
+  double time = 0, htod = 0, dtoh = 0;  // largest bound / simulated
+};
+
+inline void expect_ordered(const bounds::TimeBounds& time) {
+  EXPECT_LE(time.compute, time.cold);
+  EXPECT_LE(time.cold, time.min);
+  EXPECT_LE(time.min, time.windowed);
+  EXPECT_LE(time.windowed, time.write_backs);
+}
+
+inline void expect_not_beaten(const bounds::Bounds& bounds, const RunResult& result, Closest& closest) {
+  EXPECT_EQ(bounds.capacity_bytes, result.capacity_bytes);
+  EXPECT_LE(bounds.time.compute, result.ideal);
+  EXPECT_LE(bounds.time.best(), result.total);
+  EXPECT_LE(bounds.bytes.htod, bytes_in(result.counters));
+  EXPECT_LE(bounds.bytes.dtoh, bytes_out(result.counters));
+  const auto ratio = [](std::uint64_t bound, std::uint64_t value) {
+    return value == 0 ? 0.0 : static_cast<double>(bound) / static_cast<double>(value);
+  };
+  closest.time = std::max(closest.time, ratio(static_cast<std::uint64_t>(bounds.time.best().value),
+                                              static_cast<std::uint64_t>(result.total.value)));
+  closest.htod = std::max(closest.htod, ratio(bounds.bytes.htod, bytes_in(result.counters)));
+  closest.dtoh = std::max(closest.dtoh, ratio(bounds.bytes.dtoh, bytes_out(result.counters)));
+}
+
+// `make_source` gives the records from the first one, again and again.
+template <class MakeSource>
+void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
+                         Closest& closest) {
+  const bounds::Bounds bounds = bounds::compute_bounds(header, make_source(), options);
+  expect_ordered(bounds.time);
+  const auto policies = policy::default_registry().list();
+  for (const policy::PolicyEntry* prefetch : policies) {
+    if (prefetch->slot != policy::Slot::kPrefetch) continue;
+    for (const policy::PolicyEntry* evict : policies) {
+      if (evict->slot != policy::Slot::kEvict) continue;
+      SCOPED_TRACE(prefetch->info.name + " " + evict->info.name);
+      options.prefetch = {prefetch->info.name, {}};
+      options.evict = {evict->info.name, {}};
+      expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
+    }
+  }
+}
+
+}  // namespace uvmsim
