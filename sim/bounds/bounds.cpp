@@ -102,6 +102,8 @@ Bounds compute_bounds(const Program& program, const config::SystemConfig& system
   const LinkTime link(system, program.gpus);
   const std::vector<Window> windows = count_windows(steps, capacity_bytes / kBasePageBytes);
   Bounds bounds;
+  bounds.gpus = program.gpus;
+  bounds.time_scale = program.time_scale;
   bounds.capacity_bytes = capacity_bytes;
   bounds.steps = steps.steps.size();
   bounds.windows = windows.size();
@@ -118,9 +120,8 @@ Bounds compute_bounds(const Program& program, const config::SystemConfig& system
   if (windows.empty()) return bounds;
 
   const Window& whole = windows.front();
-  bounds.time.min = held_time(program, steps, [&](std::size_t step, Nanoseconds) {
-    return link.of(whole.pages_in[step], 0);
-  });
+  bounds.time.min =
+      held_time(program, steps, [&](std::size_t step, Nanoseconds) { return link.of(whole.pages_in[step], 0); });
   bounds.time.windowed = held_time(program, steps, WindowedHold(windows, link, false));
   WindowedHold hold(windows, link, true);
   bounds.time.write_backs = held_time(program, steps, std::ref(hold));

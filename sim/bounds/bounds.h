@@ -4,7 +4,9 @@
 // assumed, and what is left out so that it stays valid: README.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "sim/bounds/program.h"
 #include "sim/engine/simulation.h"
@@ -36,11 +38,13 @@ struct HardPhase {
 };
 
 struct Bounds {
-  std::uint64_t capacity_bytes = 0;  // of all GPUs that the program uses
+  std::vector<unsigned> gpus;        // that the program uses
+  std::uint64_t capacity_bytes = 0;  // of all of them
   TimeBounds time;
   ByteBounds bytes;
   HardPhase hard_phase;
-  std::size_t steps = 0, windows = 0;
+  std::size_t steps = 0, windows = 0;  // steps.h, windows.h
+  TimeScaleResult time_scale;          // as RunResult has it
 };
 
 // `options` as for simulate(); policies and seed do not matter. Throws InputError as it does.

@@ -15,8 +15,8 @@ std::uint64_t Frames::most(std::size_t node, std::size_t low, std::size_t high, 
   if (end <= low || high <= first) return 0;
   if (first <= low && high <= end) return nodes_[node].most;
   const std::size_t middle = (low + high) / 2;
-  return nodes_[node].added + std::max(most(2 * node, low, middle, first, end),
-                                       most(2 * node + 1, middle, high, first, end));
+  return nodes_[node].added +
+         std::max(most(2 * node, low, middle, first, end), most(2 * node + 1, middle, high, first, end));
 }
 
 void Frames::add(std::size_t node, std::size_t low, std::size_t high, std::size_t first, std::size_t end,

@@ -20,17 +20,15 @@ class IssueOrder {
 
   // A record that is the next operation, on a stream or of the host. Operations [0, result) are over before it begins.
   std::size_t add(const trace::Record& record, std::uint32_t stream) {
-    const std::size_t after = oldest(passed_[stream], [&](std::uint32_t other, std::uint64_t work) {
-      return order_.precedes(other, work, stream);
-    });
+    const std::size_t after = oldest(
+        passed_[stream], [&](std::uint32_t other, std::uint64_t work) { return order_.precedes(other, work, stream); });
     order_.follow(record);
     works_[stream].push_back({order_.last_work(stream), operations_++});
     return after;
   }
   std::size_t add_on_host() {
-    const std::size_t after = oldest(passed_by_host_, [&](std::uint32_t other, std::uint64_t work) {
-      return order_.host_waited(other, work);
-    });
+    const std::size_t after = oldest(
+        passed_by_host_, [&](std::uint32_t other, std::uint64_t work) { return order_.host_waited(other, work); });
     ++operations_;
     return after;
   }

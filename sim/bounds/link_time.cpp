@@ -41,8 +41,8 @@ std::uint64_t LinkTime::one_way(const Direction& direction, std::uint64_t pages)
 }
 
 Nanoseconds LinkTime::of(std::uint64_t pages_in, std::uint64_t pages_out) const {
-  const std::uint64_t longest = std::max({one_way(in_, pages_in), one_way(out_, pages_out),
-                                          transfer_ns(pages_in + pages_out, both_bytes_per_us_)});
+  const std::uint64_t longest = std::max(
+      {one_way(in_, pages_in), one_way(out_, pages_out), transfer_ns(pages_in + pages_out, both_bytes_per_us_)});
   return Nanoseconds(static_cast<std::int64_t>(longest));
 }
 

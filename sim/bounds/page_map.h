@@ -19,8 +19,7 @@ class PageMap {
     at = runs_.erase(at, stop);
     if (value == Value{}) return;
     at = runs_.emplace_hint(at, first, Run{end, value});
-    if (const auto next = std::next(at);
-        next != runs_.end() && next->first == end && next->second.value == value) {
+    if (const auto next = std::next(at); next != runs_.end() && next->first == end && next->second.value == value) {
       at->second.end = next->second.end;
       runs_.erase(next);
     }
@@ -31,7 +30,8 @@ class PageMap {
     }
   }
 
-  // Calls f(first, end, value) for the runs in [first, end), ascending, those of Value{} too. f must not change the map.
+  // Calls f(first, end, value) for the runs in [first, end), ascending, those of Value{} too. f must not change the
+  // map.
   template <class F>
   void for_each(std::uint64_t first, std::uint64_t end, F&& f) const {
     auto run = runs_.upper_bound(first);

@@ -53,6 +53,7 @@ class Reader {
                 std::size_t first_run);
   void add_on_host(Action action, std::size_t first_run);
   void add_run(std::uint64_t first, std::uint64_t end, std::size_t first_run);
+  void merge_runs(std::size_t first_run);
   std::size_t add_spans(const std::vector<driver::BlockSpan>& spans);
   void add_kernel(const trace::Record& record, const trace::Kernel& kernel);
   void add_host_access(const trace::HostAccess& access);
@@ -78,6 +79,22 @@ void Reader::add_run(std::uint64_t first, std::uint64_t end, std::size_t first_r
   } else if (first < end) {
     runs.push_back({first, end});
   }
+}
+
+// Phases touch the same pages again and again, in pieces.
+void Reader::merge_runs(std::size_t first_run) {
+  std::vector<PageRun>& runs = program_.runs;
+  const auto begin = runs.begin() + static_cast<std::ptrdiff_t>(first_run);
+  std::sort(begin, runs.end(), [](const PageRun& a, const PageRun& b) { return a.first < b.first; });
+  std::size_t kept = first_run;
+  for (std::size_t i = first_run; i < runs.size(); ++i) {
+    if (i != first_run && runs[i].first <= runs[kept].end) {
+      runs[kept].end = std::max(runs[kept].end, runs[i].end);
+    } else if (i != first_run) {
+      runs[++kept] = runs[i];
+    }
+  }
+  if (runs.size() > first_run) runs.resize(kept + 1);
 }
 
 std::size_t Reader::add_spans(const std::vector<driver::BlockSpan>& spans) {
@@ -125,6 +142,7 @@ void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel
     }
   }
   for (const engine::PageRef& page : work.touches) add_run(page.index(), page.index() + 1, first_run);
+  merge_runs(first_run);
   add_work(record, Action::kUse, kernel.stream, least_duration_ns(work, kernel.duration_ns), first_run);
 }
 
@@ -260,7 +278,9 @@ Program read_program(const trace::Header& header, const RecordSource& source, co
       throw_input_error("record {}: {}", number, error.what());
     }
   }
-  return reader.finish();
+  Program program = reader.finish();
+  program.time_scale = scale.result();
+  return program;
 }
 
 }  // namespace uvmsim::bounds

@@ -56,6 +56,7 @@ struct Program {
   std::vector<PageRun> runs;
   std::vector<ClockCall> clock;
   std::vector<unsigned> gpus;  // that kernels or prefetches name, ascending; at least GPU 0
+  TimeScaleResult time_scale;
 };
 
 // The program that simulate() would run: scaled durations, repeated iterations, the layout's addresses.

@@ -32,7 +32,7 @@ struct Interval {
 };
 
 struct Step {
-  std::size_t end_operation = 0;   // of Program::operations
+  std::size_t end_operation = 0;    // of Program::operations
   std::uint64_t cold_pages = 0;     // of the intervals of that kind
   std::uint64_t fresh_pages = 0;    // that a GPU uses now and did not before, the cold ones too
   std::vector<Interval> intervals;  // that end here; each `from` once per kind of end

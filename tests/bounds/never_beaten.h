@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "sim/bounds/bounds.h"
 #include "sim/policy/registry.h"
@@ -11,7 +13,7 @@
 
 namespace uvmsim {
 
-struct Closest {  // of all results so far
+struct Closest {                        // of all results so far
   double time = 0, htod = 0, dtoh = 0;  // largest bound / simulated
 };
 
@@ -23,7 +25,7 @@ inline void expect_ordered(const bounds::TimeBounds& time) {
 }
 
 inline void expect_not_beaten(const bounds::Bounds& bounds, const RunResult& result, Closest& closest) {
-  EXPECT_EQ(bounds.capacity_bytes, result.capacity_bytes);
+  EXPECT_EQ(bounds.capacity_bytes, result.capacity_bytes * bounds.gpus.size());
   EXPECT_LE(bounds.time.compute, result.ideal);
   EXPECT_LE(bounds.time.best(), result.total);
   EXPECT_LE(bounds.bytes.htod, bytes_in(result.counters));
@@ -37,22 +39,38 @@ inline void expect_not_beaten(const bounds::Bounds& bounds, const RunResult& res
   closest.dtoh = std::max(closest.dtoh, ratio(bounds.bytes.dtoh, bytes_out(result.counters)));
 }
 
-// `make_source` gives the records from the first one, again and again.
-template <class MakeSource>
-void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
-                         Closest& closest) {
-  const bounds::Bounds bounds = bounds::compute_bounds(header, make_source(), options);
-  expect_ordered(bounds.time);
+// Which pairs of policies run: the driver's own, all, or (of many) every n-th from one that `seed` chooses.
+enum class Policies : std::uint8_t { kDrivers, kSome, kAll };
+
+inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies which, std::uint64_t seed) {
+  constexpr std::size_t kSome = 6;
+  if (which == Policies::kDrivers) return {{{"tree", {}}, {"lrm", {}}}};
+  std::vector<std::pair<PolicyChoice, PolicyChoice>> pairs;
   const auto policies = policy::default_registry().list();
   for (const policy::PolicyEntry* prefetch : policies) {
     if (prefetch->slot != policy::Slot::kPrefetch) continue;
     for (const policy::PolicyEntry* evict : policies) {
-      if (evict->slot != policy::Slot::kEvict) continue;
-      SCOPED_TRACE(prefetch->info.name + " " + evict->info.name);
-      options.prefetch = {prefetch->info.name, {}};
-      options.evict = {evict->info.name, {}};
-      expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
+      if (evict->slot == policy::Slot::kEvict) pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
     }
+  }
+  if (which == Policies::kAll || pairs.size() <= kSome) return pairs;
+  const std::size_t stride = (pairs.size() + kSome - 1) / kSome;
+  std::vector<std::pair<PolicyChoice, PolicyChoice>> some;
+  for (std::size_t i = seed % stride; i < pairs.size(); i += stride) some.push_back(pairs[i]);
+  return some;
+}
+
+// `make_source` gives the records from the first one, again and again.
+template <class MakeSource>
+void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
+                         Closest& closest, Policies which) {
+  const bounds::Bounds bounds = bounds::compute_bounds(header, make_source(), options);
+  expect_ordered(bounds.time);
+  for (const auto& [prefetch, evict] : policy_pairs(which, options.seed)) {
+    SCOPED_TRACE(prefetch.name + " " + evict.name);
+    options.prefetch = prefetch;
+    options.evict = evict;
+    expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
   }
 }
 

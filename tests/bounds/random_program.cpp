@@ -26,6 +26,7 @@ class Writer {
  private:
   bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
   std::uint32_t stream() { return options_.streams ? static_cast<std::uint32_t>(random_.below(3)) : 0; }
+  std::int32_t device() { return static_cast<std::int32_t>(random_.below(options_.gpus)); }
   trace::ObjectId any_object() { return live_[random_.below(live_.size())]; }
 
   void allocate() {
@@ -51,6 +52,7 @@ class Writer {
     trace::Kernel kernel;
     kernel.name = one_in(3) ? "gemm" : "kernel";
     kernel.stream = stream();
+    kernel.device = device();
     kernel.duration_ns = static_cast<std::int64_t>(random_.below(one_in(3) ? 2000000 : 50000));
     kernel.host_gap_ns = static_cast<std::int64_t>(one_in(3) ? random_.below(300000) : 0);
     kernel.block = {static_cast<std::uint32_t>(32u << random_.below(5)), one_in(4) ? 2u : 1u, 1};
@@ -115,7 +117,8 @@ class Writer {
       return;
     }
     if (options_.host && kind == 2) {
-      program_.add(trace::Prefetch{id, 0, 1 + random_.below(program_.bytes(id)), one_in(3) ? -1 : 0, stream(), 0});
+      program_.add(
+          trace::Prefetch{id, 0, 1 + random_.below(program_.bytes(id)), one_in(3) ? -1 : device(), stream(), 0});
       return;
     }
     if (options_.host && kind == 3) {
@@ -179,21 +182,36 @@ config::SystemConfig random_system(Random& random) {
   system.driver.access_counter_threshold = 16;
   if (below(2) == 0) {
     system.costs = {};
-    for (std::uint64_t config::DriverCosts::*cost :
-         {&config::DriverCosts::wakeup_ns, &config::DriverCosts::late_interrupt_ns, &config::DriverCosts::first_fault_ns,
-          &config::DriverCosts::sleep_after_ns, &config::DriverCosts::sleep_doubling_ns,
-          &config::DriverCosts::batch_ns, &config::DriverCosts::raw_fault_ns,
-          &config::DriverCosts::fault_entry_ns, &config::DriverCosts::stale_block_ns, &config::DriverCosts::block_ns,
-          &config::DriverCosts::new_chunk_ns, &config::DriverCosts::unmap_host_run_ns,
-          &config::DriverCosts::unmap_host_page_ns, &config::DriverCosts::push_ns, &config::DriverCosts::push_run_ns,
-          &config::DriverCosts::push_to_engine_ns, &config::DriverCosts::push_gap_ns,
-          &config::DriverCosts::after_push_ns, &config::DriverCosts::after_copies_ns,
-          &config::DriverCosts::map_block_ns, &config::DriverCosts::map_page_ns,
-          &config::DriverCosts::populate_page_ns, &config::DriverCosts::copies_done_ns,
-          &config::DriverCosts::protect_block_ns, &config::DriverCosts::remote_map_ns,
-          &config::DriverCosts::evict_chunk_ns, &config::DriverCosts::host_allocate_chunk_ns,
-          &config::DriverCosts::cpu_fault_ns, &config::DriverCosts::cpu_fault_page_ns,
-          &config::DriverCosts::prefetch_call_block_ns}) {
+    for (std::uint64_t config::DriverCosts::*cost : {&config::DriverCosts::wakeup_ns,
+                                                     &config::DriverCosts::late_interrupt_ns,
+                                                     &config::DriverCosts::first_fault_ns,
+                                                     &config::DriverCosts::sleep_after_ns,
+                                                     &config::DriverCosts::sleep_doubling_ns,
+                                                     &config::DriverCosts::batch_ns,
+                                                     &config::DriverCosts::raw_fault_ns,
+                                                     &config::DriverCosts::fault_entry_ns,
+                                                     &config::DriverCosts::stale_block_ns,
+                                                     &config::DriverCosts::block_ns,
+                                                     &config::DriverCosts::new_chunk_ns,
+                                                     &config::DriverCosts::unmap_host_run_ns,
+                                                     &config::DriverCosts::unmap_host_page_ns,
+                                                     &config::DriverCosts::push_ns,
+                                                     &config::DriverCosts::push_run_ns,
+                                                     &config::DriverCosts::push_to_engine_ns,
+                                                     &config::DriverCosts::push_gap_ns,
+                                                     &config::DriverCosts::after_push_ns,
+                                                     &config::DriverCosts::after_copies_ns,
+                                                     &config::DriverCosts::map_block_ns,
+                                                     &config::DriverCosts::map_page_ns,
+                                                     &config::DriverCosts::populate_page_ns,
+                                                     &config::DriverCosts::copies_done_ns,
+                                                     &config::DriverCosts::protect_block_ns,
+                                                     &config::DriverCosts::remote_map_ns,
+                                                     &config::DriverCosts::evict_chunk_ns,
+                                                     &config::DriverCosts::host_allocate_chunk_ns,
+                                                     &config::DriverCosts::cpu_fault_ns,
+                                                     &config::DriverCosts::cpu_fault_page_ns,
+                                                     &config::DriverCosts::prefetch_call_block_ns}) {
       system.costs.*cost = 0;
     }
     system.costs.poll_read_ns = system.costs.replay_ns = 500;  // throttled faults come again at once
@@ -203,6 +221,10 @@ config::SystemConfig random_system(Random& random) {
     system.runtime.load_ns = system.runtime.store_ns = system.runtime.load_after_store_ns = 0;
     system.runtime.block_start_ns = system.runtime.block_launch_ns = system.runtime.kernel_start_ns = 0;
     system.runtime.touch_ns = system.runtime.touch_write_ns = 0;
+  }
+  if (below(6) == 0) {
+    system.gpus.push_back(system.gpus[0]);
+    system.host_links.push_back(system.host_links[0]);
   }
   return system;
 }
