@@ -172,10 +172,11 @@ void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
   context_.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
-ChunkId Residency::evict(Work& work, unsigned gpu) {
+ChunkId Residency::evict(Work& work, BlockIndex incoming, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   gpu_ = gpu;
   now_ = work.cpu;
+  incoming_ = policy::ContentIndex(incoming.value);
   ChunkId victim = state.evictor->select_victim(*this);
   work.cpu += context_.evict_decision_cost;
   if (!victim.valid()) {
@@ -273,6 +274,7 @@ std::uint64_t Residency::release(BlockIndex b) {
         memory.release(c);
       }
     }
+    context_.gpus[gpu].evictor->on_freed(policy::ContentIndex(b.value));
   }
   ProcessorPages& host = space.pages(b, kHost);
   context_.host_resident_pages -= host.resident.count();
@@ -327,19 +329,21 @@ bool Residency::evictable(ChunkId c) const {
 }
 
 policy::ChunkView Residency::view(ChunkId c) const {
-  policy::ChunkView view{BlockIndex(RootChunk::kNoBlock), 0};
+  policy::ChunkView view{policy::ContentIndex(RootChunk::kNoBlock), 0};
   context_.gpus[gpu_].memory.for_each_owner(c, [&](BlockIndex b, const PageMask& part) {
-    if (view.block.value == RootChunk::kNoBlock) view.block = b;
+    if (view.content.value == RootChunk::kNoBlock) view.content = policy::ContentIndex(b.value);
     view.resident_pages += (context_.space.pages(b, gpu_processor(gpu_)).resident & part).count();
   });
   return view;
 }
 
-ChunkId Residency::allocate_root(Work& work, unsigned gpu) {
+ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
-  if (!c.valid()) c = evict(work, gpu);
-  if (c.valid()) pinned_.push_back(c);
+  if (!c.valid()) c = evict(work, b, gpu);
+  if (!c.valid()) return c;
+  pinned_.push_back(c);
+  state.evictor->on_allocated(c, policy::ContentIndex(b.value));
   return c;
 }
 
@@ -357,7 +361,7 @@ void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pag
   if (context_.space.block(b).full_size()) {
     if (memory.whole(b).valid()) return;
     spend_page_tables(work, b, gpu);
-    const ChunkId c = allocate_root(work, gpu);
+    const ChunkId c = allocate_root(work, b, gpu);
     UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
     memory.bind_whole(b, c);
     return;
@@ -371,7 +375,7 @@ void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pag
       if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0 || memory.slot(b, unit).valid()) continue;
       SlotId slot = memory.find_free_slot();
       if (!slot.valid()) {
-        const ChunkId root = allocate_root(work, gpu);
+        const ChunkId root = allocate_root(work, b, gpu);
         UVMSIM_CHECK(root.valid(), "GPU {}: no root chunk can be evicted", gpu);
         memory.split(root);
         slot = memory.find_free_slot();

@@ -36,8 +36,8 @@ class Residency final : private policy::EvictionQueries {
   void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
   void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages);
 
-  // Frees one root chunk by eviction and returns it pinned.
-  ChunkId evict(Work& work, unsigned gpu);
+  // Frees one root chunk by eviction, for the block that needs it, and returns it pinned.
+  ChunkId evict(Work& work, BlockIndex incoming, unsigned gpu);
 
   // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
   std::uint64_t release(BlockIndex block);
@@ -52,10 +52,12 @@ class Residency final : private policy::EvictionQueries {
   bool evictable(ChunkId chunk) const override;
   policy::ChunkView view(ChunkId chunk) const override;
   Nanoseconds now() const override { return now_; }
+  policy::ContentIndex incoming() const override { return incoming_; }
+  std::uint32_t free_chunks() const override { return context_.gpus[gpu_].memory.free_chunks(); }
 
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
-  ChunkId allocate_root(Work& work, unsigned gpu);
+  ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
   void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,
@@ -67,8 +69,10 @@ class Residency final : private policy::EvictionQueries {
   void emit_residency(unsigned gpu, Nanoseconds at);
 
   DriverContext& context_;
-  unsigned gpu_ = 0;  // of the eviction in progress, for the queries
+  // Of the eviction in progress, for the queries.
+  unsigned gpu_ = 0;
   Nanoseconds now_{};
+  policy::ContentIndex incoming_;
   std::vector<ChunkId> pinned_;  // root chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;
 };
