@@ -14,8 +14,11 @@ struct FakeChunks final : EvictionQueries {
   bool evictable(ChunkId chunk) const override { return !pinned.at(chunk.value); }
   ChunkView view(ChunkId) const override { return {}; }
   Nanoseconds now() const override { return {}; }
+  ContentIndex incoming() const override { return next; }
+  std::uint32_t free_chunks() const override { return 0; }
 
   std::vector<bool> pinned;
+  ContentIndex next{};
 };
 
 inline std::unique_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
