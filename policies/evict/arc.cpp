@@ -92,7 +92,7 @@ class Arc final : public CachePolicy {
   ChunkLists lists_;
   GhostList<> once_left_;
   GhostList<> again_left_;
-  std::uint64_t target_ = 0;         // length of kOnce that is aimed at, with kFraction bits after the point
+  std::uint64_t target_ = 0;          // length of kOnce that is aimed at, with kFraction bits after the point
   Ghosts came_from_ = Ghosts::kNone;  // what missed last
 };
 

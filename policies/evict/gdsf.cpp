@@ -8,8 +8,9 @@
 namespace uvmsim::policy {
 namespace {
 
-// A chunk's worth is `floor` + accesses * cost / size at its last access, where `floor` is the worth of the last victim.
-// Chunks of one GPU have one size, and what it costs to bring one back is its size over the same link: cost / size is 1.
+// A chunk's worth is `floor` + accesses * cost / size at its last access, where `floor` is the worth of the last
+// victim. Chunks of one GPU have one size, and what it costs to bring one back is its size over the same link: cost /
+// size is 1.
 class GreedyDualSizeFrequency final : public CachePolicy {
  public:
   static PolicyInfo info() {

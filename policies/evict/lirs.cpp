@@ -1,8 +1,8 @@
 // LIRS: chunks whose last two accesses lay close together stay, the others pass through a short queue.
 //
 // The paper's stack S holds whatever was accessed after the oldest access of a LIR chunk. Here that is a comparison of
-// times: LIR chunks in order of their last access, the time of the first of them, and the time of everything else's last
-// access; pruning the stack is that time moving on.
+// times: LIR chunks in order of their last access, the time of the first of them, and the time of everything else's
+// last access; pruning the stack is that time moving on.
 #include <algorithm>
 #include <optional>
 #include <vector>

@@ -10,8 +10,7 @@ class LeastRecentlyMigrated final : public Evictor {
  public:
   static PolicyInfo info() {
     return {.description = "NVIDIA's order: unused chunks, discarded ones, then the least recently migrated to",
-            .source = "NVIDIA UVM 580, uvm_pmm_gpu.c (2 MB; smaller chunks are this project's)",
-            .granularity = Granularity::kEither};
+            .source = "NVIDIA UVM 580, uvm_pmm_gpu.c"};
   }
   static ParameterTable parameters() { return {}; }
 

@@ -37,7 +37,7 @@ class LruK final : public CachePolicy {
 
  private:
   static constexpr unsigned kMost = 4;
-  using Times = std::array<std::uint64_t, kMost>;         // of the last accesses, the last one first; 0: never
+  using Times = std::array<std::uint64_t, kMost>;        // of the last accesses, the last one first; 0: never
   using Rank = std::pair<std::uint64_t, std::uint64_t>;  // K-th last access, last access
 
   void miss(ContentIndex content) override { past_ = history_.take(content).value_or(Times{}); }

@@ -69,8 +69,8 @@ class WindowTinyLfu final : public CachePolicy {
 
   explicit WindowTinyLfu(const PolicyContext& context)
       : CachePolicy(context),
-        window_length_(std::max(
-            1u, static_cast<std::uint32_t>(context.parameters.real("window") * context.chunk_count / 100))),
+        window_length_(
+            std::max(1u, static_cast<std::uint32_t>(context.parameters.real("window") * context.chunk_count / 100))),
         most_protected_((context.chunk_count - std::min(context.chunk_count, window_length_)) *
                         static_cast<std::uint64_t>(context.parameters.integer("protected")) / 100),
         lists_(context.chunk_count, kListCount),

@@ -53,7 +53,8 @@ po::options_description run_options() {
       "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
   add("prefetch", text("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
   add("evict", text("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
-  add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");
+  add("plugin", texts("FILE"),
+      "load policies from a shared library, a file or a name in the search path; may be repeated");
   add("set", texts("KEY=VALUE"), "change one number of the system; may be repeated");
   add("seed", text("N"), "seed of policies that draw random numbers, default 1");
   add("iterations", text("N"), "marked iterations to run: the last recorded one is repeated; default as recorded");

@@ -1,5 +1,5 @@
-// An evictor without a driver: a stream of pages, memory of a few frames, a count of misses. For comparing policies with
-// cache simulators and with published miss counts.
+// An evictor without a driver: a stream of pages, memory of a few frames, a count of misses. For comparing policies
+// with cache simulators and with published miss counts.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace uvmsim::policy {
 
-// One page per frame, demand only, empty at the start. The evictor hears on_touched for a hit if its class allows it (D2
-// and up); for a miss select_victim when no frame is free, then on_released, on_allocated and on_migrated. Frames are
-// filled from number 0 up, a page takes the frame that was emptied for it.
+// One page per frame, demand only, empty at the start. The evictor hears on_touched for a hit if its class allows it
+// (D2 and up); for a miss select_victim when no frame is free, then on_released, on_allocated and on_migrated. Frames
+// are filled from number 0 up, a page takes the frame that was emptied for it.
 class PageCache final : private EvictionQueries {
  public:
   // `frames` >= 1. Throws InputError for the parameters, as PolicyEntry::resolve does.
@@ -37,7 +37,7 @@ class PageCache final : private EvictionQueries {
   std::unique_ptr<Evictor> evictor_;
   std::string name_;
   bool sees_hits_;
-  std::vector<std::uint64_t> pages_;                        // by frame; the first used_ of them
+  std::vector<std::uint64_t> pages_;                           // by frame; the first used_ of them
   std::unordered_map<std::uint64_t, std::uint32_t> frame_of_;  // only looked up
   std::uint32_t used_ = 0;
   std::uint64_t incoming_ = 0, accesses_ = 0, misses_ = 0;

@@ -88,13 +88,13 @@ class Prefetcher {
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }
 };
 
-// What a chunk holds, as a number: virtual address / chunk size. Neighbours in memory are neighbours in number. With 2 MB
-// chunks it is the VA block's index.
+// What a chunk holds, as a number: virtual address / chunk size. Neighbours in memory are neighbours in number. With 2
+// MB chunks it is the VA block's index.
 using ContentIndex = Quantity<struct ContentIndexTag, std::uint64_t>;
 
 struct ChunkView {
-  ContentIndex content;               // of several (short blocks in one root chunk) the first
-  std::uint32_t resident_pages = 0;   // 4 KB pages resident in it
+  ContentIndex content;              // of several (short blocks in one root chunk) the first
+  std::uint32_t resident_pages = 0;  // 4 KB pages resident in it
 };
 
 // What an evictor may ask while it selects a victim.

@@ -108,7 +108,8 @@ void add_policy(Registry& registry, const char* name) {
   }
   entry.parameters = Policy::parameters();
   if (is_evictor && entry.info.granularity == Granularity::kEither) {
-    entry.parameters.push_back(choice("granularity", "2m", {"2m", "64k"}, "what is evicted as one: a root chunk, or 64 KB of it"));
+    entry.parameters.push_back(
+        choice("granularity", "2m", {"2m", "64k"}, "what is evicted as one: a root chunk, or 64 KB of it"));
   }
   if constexpr (is_prefetcher) {
     entry.slot = Slot::kPrefetch;

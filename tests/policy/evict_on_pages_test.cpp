@@ -14,7 +14,9 @@ namespace {
 bool contains(const Pages& pages, std::uint64_t page) {
   return std::find(pages.begin(), pages.end(), page) != pages.end();
 }
-void remove(Pages& pages, std::uint64_t page) { pages.erase(std::remove(pages.begin(), pages.end(), page), pages.end()); }
+void remove(Pages& pages, std::uint64_t page) {
+  pages.erase(std::remove(pages.begin(), pages.end(), page), pages.end());
+}
 std::uint64_t take_first(Pages& pages) {
   const std::uint64_t page = pages.front();
   pages.erase(pages.begin());

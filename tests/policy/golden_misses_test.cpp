@@ -48,7 +48,8 @@ struct Other {
   Counts misses;
 };
 const Other kOthers[] = {
-    // arc: libCacheSim keeps the target length as a double, which is off by a rounding error when a third is added three
+    // arc: libCacheSim keeps the target length as a double, which is off by a rounding error when a third is added
+    // three
     // times; in exact fractions (checked with Python's Fraction) it is 7627 instead of 7625 here.
     {"arc", "skew4", {7627, 4574, 1236, 203}},
     // slru: 50 and 150 do not divide by 4. libCacheSim gives every segment 12 and 37 and puts the rest into the lowest
@@ -59,7 +60,8 @@ const Other kOthers[] = {
     {"slru", "zigzag", {9250, 8150, 6300, 3248}},
     {"slru", "scanhot", {6583, 2869, 2016, 1483}},
     {"slru", "phases", {6233, 887, 527, 428}},
-    // lirs: on a hit to a HIR page that is outside the stack, libCacheSim demotes a LIR page, which throws that very HIR
+    // lirs: on a hit to a HIR page that is outside the stack, libCacheSim demotes a LIR page, which throws that very
+    // HIR
     // page out of the queue but keeps it in the stack as resident: up to 4 pages more than the capacity are there (a
     // program that does the same finds all 28 numbers). The paper changes only the page's place; so does this.
     {"lirs", "uniform", {9051, 7573, 5101, 2527}},
@@ -85,10 +87,10 @@ TEST_P(LibCacheSim, MissesTheSame) {
   }
 }
 
-// W-TinyLFU is a family. libCacheSim's counts an access to its sketch (a counting Bloom filter of XXH64 hashes) only for
-// hits in the main part and for evictions, halves it every 32 hits per page, and its window of 1 % has no page below 100:
-// then it admits nothing and all 10,000 accesses miss. Here, as in the paper, every access counts in a count-min sketch
-// of 4-bit counters, they are halved every 10 accesses per page, and the window has at least one page.
+// W-TinyLFU is a family. libCacheSim's counts an access to its sketch (a counting Bloom filter of XXH64 hashes) only
+// for hits in the main part and for evictions, halves it every 32 hits per page, and its window of 1 % has no page
+// below 100: then it admits nothing and all 10,000 accesses miss. Here, as in the paper, every access counts in a
+// count-min sketch of 4-bit counters, they are halved every 10 accesses per page, and the window has at least one page.
 TEST(WTinyLfu, MissesOfOurVariant) {
   const std::map<std::string, Counts> expected = {
       {"uniform", {9031, 7551, 5113, 2590}}, {"skew4", {7026, 3535, 830, 210}},
