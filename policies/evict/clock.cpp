@@ -26,6 +26,11 @@ class Clock final : public CachePolicy {
         ring_(context.chunk_count),
         used_(context.chunk_count) {}
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    add_cache_state(digest, names);
+    ring_.add_state(digest, names, [this](ChunkId chunk) { return used_[chunk.value]; });
+  }
+
  private:
   // The hand points at the front; what it passes goes to the back. A new chunk has not been used.
   void insert(ChunkId chunk) override {

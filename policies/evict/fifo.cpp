@@ -16,6 +16,11 @@ class Fifo final : public CachePolicy {
 
   explicit Fifo(const PolicyContext& context) : CachePolicy(context), queue_(context.chunk_count) {}
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    add_cache_state(digest, names);
+    queue_.add_state(digest, names);
+  }
+
  private:
   void insert(ChunkId chunk) override { queue_.move_to_back(0, chunk); }
   void remove(ChunkId chunk) override { queue_.remove(chunk); }

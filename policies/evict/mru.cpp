@@ -27,6 +27,10 @@ class MostRecentlyUsed final : public Evictor {
     return empty.valid() ? empty : lists_.last_evictable(kUsed, queries);
   }
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    lists_.add_state(digest, names);
+  }
+
  private:
   enum List : std::uint32_t { kEmpty, kUsed, kListCount };  // an empty chunk costs nothing to evict
   ChunkLists lists_;

@@ -22,6 +22,11 @@ class ReservedLru final : public CachePolicy {
         percent_(static_cast<std::uint64_t>(context.parameters.integer("reserve"))),
         lists_(context.chunk_count, kListCount) {}
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    add_cache_state(digest, names);
+    lists_.add_state(digest, names);
+  }
+
  private:
   // One LRU order cut in two: what is reserved, then the rest.
   enum List : std::uint32_t { kReserved, kRest, kListCount };

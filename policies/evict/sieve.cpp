@@ -20,6 +20,12 @@ class Sieve final : public CachePolicy {
   explicit Sieve(const PolicyContext& context)
       : CachePolicy(context), queue_(context.chunk_count), used_(context.chunk_count, false) {}
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    add_cache_state(digest, names);
+    queue_.add_state(digest, names, [this](ChunkId chunk) { return used_[chunk.value] ? 1u : 0u; });
+    digest.add(hand_.valid() ? names[hand_.value] : ~std::uint64_t{0});
+  }
+
  private:
   void insert(ChunkId chunk) override {
     used_[chunk.value] = false;

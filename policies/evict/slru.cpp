@@ -23,6 +23,11 @@ class SegmentedLru final : public CachePolicy {
         size_(context.chunk_count / count_),
         segments_(context.chunk_count, count_) {}
 
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    add_cache_state(digest, names);
+    segments_.add_state(digest, names);
+  }
+
  private:
   // While there is room the lowest segment that has some takes it.
   void insert(ChunkId chunk) override {

@@ -54,6 +54,10 @@ class CachePolicy : public Evictor {
       : contents_(context.chunk_count), cached_(context.chunk_count, false), empty_(context.chunk_count) {}
 
   ContentIndex content_of(ChunkId chunk) const { return contents_[chunk.value]; }
+  // For policies that can add their own state and never ask for contents: which chunks are cached and which are empty.
+  void add_cache_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+    empty_.add_state(digest, names);
+  }
 
   // A content that is not in memory is accessed: once per miss, before replace() if memory is full, and insert().
   virtual void miss(ContentIndex content) { static_cast<void>(content); }

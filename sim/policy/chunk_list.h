@@ -52,12 +52,19 @@ class ChunkLists {
   ChunkId next(ChunkId chunk) const { return chunk_at(links_[chunk.value].next); }
   ChunkId previous(ChunkId chunk) const { return chunk_at(links_[chunk.value].previous); }
 
-  // The lists in order, for Evictor::add_state.
-  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+  // The lists in order, for Evictor::add_state; note(chunk) is what the policy knows of a chunk, if anything.
+  template <class Note>
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names, Note&& note) const {
     for (std::uint32_t list = 0; list < links_.size() - chunk_count_; ++list) {
       digest.add(list);
-      for (ChunkId chunk = front(list); chunk.valid(); chunk = next(chunk)) digest.add(names[chunk.value]);
+      for (ChunkId chunk = front(list); chunk.valid(); chunk = next(chunk)) {
+        digest.add(names[chunk.value]);
+        digest.add(note(chunk));
+      }
     }
+  }
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+    add_state(digest, names, [](ChunkId) { return std::uint64_t{0}; });
   }
 
   // The first chunk from the front (the back) that may be evicted, ChunkId{} when the list has none.
