@@ -144,11 +144,16 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
   std::uint64_t evictions = 0, prefetched = 0;
   for (std::uint64_t number = 0; number < kPrograms; ++number) {
     const RandomProgram program(options.seed * 1000 + number);
+    policy::GivenParameters given = options.given;
+    if (entry.info.granularity == policy::Granularity::kEither && number % 2 == 1) {
+      std::erase_if(given, [](const auto& pair) { return pair.first == "granularity"; });
+      given.emplace_back("granularity", "64k");
+    }
     RunOptions run;
     run.system = small_system();
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
     run.seed = options.seed;
-    (entry.slot == policy::Slot::kEvict ? run.evict : run.prefetch) = {entry.info.name, options.given};
+    (entry.slot == policy::Slot::kEvict ? run.evict : run.prefetch) = {entry.info.name, given};
     const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
     try {
       const RunResult first = program.run(run);

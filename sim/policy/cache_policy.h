@@ -48,6 +48,13 @@ class CachePolicy : public Evictor {
     }
     return victim;
   }
+  ChunkId select_early_victim(const EvictionQueries& queries) final {
+    const ChunkId victim = replace_early(queries);
+    if (victim.valid()) {
+      cached_[victim.value] = false;
+    }
+    return victim;
+  }
 
  protected:
   explicit CachePolicy(const PolicyContext& context)
@@ -69,6 +76,11 @@ class CachePolicy : public Evictor {
   virtual void remove(ChunkId chunk) = 0;
   // Chooses a cached chunk that is evictable and takes it out, ChunkId{} if there is none.
   virtual ChunkId replace(const EvictionQueries& queries) = 0;
+  // The same when nothing missed, for Evictor::select_early_victim; nothing is replaced early by default.
+  virtual ChunkId replace_early(const EvictionQueries& queries) {
+    static_cast<void>(queries);
+    return {};
+  }
 
  private:
   // One operation may evict several chunks for one content.

@@ -7,11 +7,15 @@
 namespace uvmsim::policy {
 
 PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed)
-    : evictor_(evictor.create_evictor(given, seed, frames)),
+    : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given))),
       name_(evictor.label()),
       sees_hits_(evictor.info.information >= InformationClass::kD2),
-      pages_(frames) {
+      pages_(frames),
+      used_(frames, false) {
   frame_of_.reserve(frames);
+  for (std::uint32_t frame = frames; frame-- > 0;) {
+    free_.push_back(frame);
+  }
 }
 
 bool PageCache::access(std::uint64_t page) {
@@ -24,22 +28,32 @@ bool PageCache::access(std::uint64_t page) {
   }
   ++misses_;
   incoming_ = page;
-  ChunkId frame{used_};
-  if (used_ < pages_.size()) {
-    ++used_;
-  } else {
-    frame = evictor_->select_victim(*this);
-    if (!evictable(frame)) {
-      throw ModelError(fmt::format("{} chose frame {} of {} as its victim", name_, frame.value, pages_.size()));
-    }
-    evictor_->on_released(frame);
-    frame_of_.erase(pages_[frame.value]);
+  kept_ = {};
+  if (free_.empty()) {
+    release(evictor_->select_victim(*this));
   }
+  const ChunkId frame{free_.back()};
+  free_.pop_back();
+  used_[frame.value] = true;
   pages_[frame.value] = page;
   frame_of_.emplace(page, frame.value);
   evictor_->on_allocated(frame, ContentIndex(page));
   evictor_->on_migrated(frame);
+  kept_ = frame;
+  for (ChunkId early; (early = evictor_->select_early_victim(*this)).valid();) {
+    release(early);
+  }
   return false;
+}
+
+void PageCache::release(ChunkId frame) {
+  if (!evictable(frame)) {
+    throw ModelError(fmt::format("{} chose frame {} of {} as its victim", name_, frame.value, pages_.size()));
+  }
+  evictor_->on_released(frame);
+  frame_of_.erase(pages_[frame.value]);
+  used_[frame.value] = false;
+  free_.push_back(frame.value);
 }
 
 }  // namespace uvmsim::policy

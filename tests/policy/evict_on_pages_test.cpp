@@ -250,5 +250,94 @@ TEST(Clock, WithMoreBitsSparesWhatIsHitMore) {
   EXPECT_LT(misses_of("clock", pages, 50, {{"bits", "2"}}), 4682u);
 }
 
+// The victims of one access after the other, in groups: what went for a page, and early with it.
+class TreeOfPages {
+ public:
+  explicit TreeOfPages(std::uint32_t frames)
+      : cache_(default_registry().find(Slot::kEvict, "tree_pre_eviction"), {}, frames) {}
+  // Brings pages in, oldest first.
+  void fill(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t page = first; page < first + count; ++page) access(page);
+  }
+  void access(std::uint64_t page) {
+    cache_.access(page);
+    known_.insert(page);
+  }
+  // Which of pages [first, first + count) a new page pushes out.
+  Pages victims_of(std::uint64_t page, std::uint64_t first, std::uint64_t count) {
+    Pages before;
+    for (std::uint64_t p = first; p < first + count; ++p) {
+      if (cache_.contains(p)) before.push_back(p);
+    }
+    cache_.access(page);
+    Pages gone;
+    for (const std::uint64_t p : before) {
+      if (!cache_.contains(p)) gone.push_back(p);
+    }
+    return gone;
+  }
+
+ private:
+  PageCache cache_;
+  std::set<std::uint64_t> known_;
+};
+
+// Worked out with the rule of the paper: 512 KB that are all there, victims 1, 3, 4, 0.
+TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
+  TreeOfPages tree(8);
+  tree.fill(0, 8);
+  for (const std::uint64_t page : {1, 3, 4, 0, 2, 5, 6, 7}) tree.access(page);  // in this order they are the oldest
+  // New pages are neighbours far away; what is evicted early makes room for several of them.
+  EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
+  EXPECT_EQ(tree.victims_of(1001, 0, 8), (Pages{3}));
+  EXPECT_EQ(tree.victims_of(1002, 0, 8), (Pages{4}));
+  EXPECT_EQ(tree.victims_of(1003, 0, 8), (Pages{0, 2, 5, 6, 7}));
+}
+
+// The mirror image of the tree prefetcher's 1, 1, 2, 4, 8, 16 units on a sequential sweep.
+TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
+  TreeOfPages tree(32);
+  tree.fill(0, 32);
+  std::vector<std::size_t> sizes;
+  std::uint64_t next = 1024;
+  for (std::uint64_t left = 32; left > 0;) {
+    const std::size_t gone = tree.victims_of(next++, 0, 32).size();
+    if (gone != 0) sizes.push_back(gone);  // else memory was free
+    left -= gone;
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 2, 4, 8, 16}));
+}
+
+TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
+  PageCache cache(default_registry().find(Slot::kEvict, "sequential_local"), {}, 6);
+  for (const std::uint64_t page : {0, 1, 2, 32, 33, 34}) cache.access(page);  // two blocks of 32 units
+  cache.access(1);                                                            // now the second block is the oldest,
+  cache.access(64);
+  EXPECT_FALSE(cache.contains(32));
+  cache.access(33);  // and now it is the first, of which 0 is the oldest unit
+  cache.access(65);
+  EXPECT_FALSE(cache.contains(0));
+  EXPECT_TRUE(cache.contains(34));
+}
+
+// A scan that does not fit, over and over: the strategies for regular programs come close to the optimum.
+TEST(HpeLike, ComesCloseToTheOptimumOnACyclicScan) {
+  const Pages pages = cyclic(1000, 20);
+  const std::uint64_t optimum = optimal_misses(pages, 750);
+  EXPECT_EQ(misses_of("lru", pages, 750), 20000u);
+  EXPECT_LT(misses_of("hpe_like", pages, 750), optimum * 3 / 2);
+  EXPECT_LT(misses_of("mhpe_like", pages, 750), optimum * 3 / 2);
+}
+
+// Sets used unevenly: an irregular program, for which it is LRU of sets.
+TEST(HpeLike, IsLruForIrregularPrograms) {
+  Random random(9);
+  Pages pages;
+  for (int i = 0; i < 5000; ++i) pages.push_back(random.below(1 + random.below(400)));
+  const GivenParameters small_sets = {{"set", "2"}};
+  EXPECT_LT(misses_of("hpe_like", pages, 100, small_sets), misses_of("lru", pages, 100) * 11 / 10);
+  EXPECT_GT(misses_of("mru", pages, 100), misses_of("lru", pages, 100) * 12 / 10);
+}
+
 }  // namespace
 }  // namespace uvmsim::policy

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -165,6 +166,33 @@ TEST_P(ByRecency, AgreesWithPlainListsOnRandomHistories) {
         break;
     }
     ASSERT_EQ(policy->select_victim(chunks), naive.victim(chunks)) << "step " << step;
+  }
+}
+
+// Victims of which little was ever there: least recently used for good, after an interval.
+TEST(MhpeLike, TurnsToLruWhenVictimsWereHardlyFilled) {
+  for (const bool filled : {true, false}) {
+    FakeChunks chunks(4);
+    chunks.resident_pages = filled ? kPagesPerBlock : 0;
+    const auto mhpe =
+        create_evictor("mhpe_like", {{"interval", "2"}, {"untouch_limit", "8"}, {"distance_limit", "0"}}, 1, 4);
+    std::uint64_t content = 0;
+    std::vector<std::uint32_t> victims;
+    const auto bring = [&](ChunkId chunk) {
+      mhpe->on_allocated(chunk, ContentIndex(content));
+      mhpe->on_migrated(chunk);
+    };
+    for (std::uint32_t chunk = 0; chunk < 4; ++chunk, ++content) bring(ChunkId{chunk});
+    for (int i = 0; i < 12; ++i, ++content) {
+      chunks.next = ContentIndex(content);
+      const ChunkId victim = mhpe->select_victim(chunks);
+      mhpe->on_released(victim);
+      victims.push_back(victim.value);
+      bring(victim);
+    }
+    // In the end, in turns: the oldest first. Or the youngest of those that came at least two intervals ago.
+    const std::vector<std::uint32_t> last(victims.end() - 4, victims.end());
+    EXPECT_EQ(std::set<std::uint32_t>(last.begin(), last.end()).size(), filled ? 3u : 4u);
   }
 }
 
