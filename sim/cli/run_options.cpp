@@ -35,7 +35,8 @@ void add_machine(po::options_description& options) {
 // How the program runs.
 void add_program(po::options_description& options) {
   auto add = options.add_options();
-  add("plugin", texts_value("FILE"), "load policies from a shared library; may be repeated");
+  add("plugin", texts_value("FILE"),
+      "load policies from a shared library, a file or a name in the search path; may be repeated");
   add("set", texts_value("KEY=VALUE"), "change one number of the system; may be repeated");
   add("seed", text_value("N"), "seed of policies that draw random numbers, default 1");
   add("iterations", text_value("N"),

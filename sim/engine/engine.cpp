@@ -33,11 +33,11 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
   for (unsigned gpu = 0; gpu < options.system.gpus.size(); ++gpu) {
     result_.capacity_bytes = capacity_bytes(options, gpu);
     const auto chunks = static_cast<std::uint32_t>(result_.capacity_bytes / kBlockBytes);
-    gpus_.push_back({GpuMemory(chunks),
+    const policy::PolicyEntry& evict = policy::default_registry().find(policy::Slot::kEvict, options.evict.name);
+    gpus_.push_back({GpuMemory(chunks, evict.chunk_bytes(options.evict.parameters) != kBlockBytes),
                      policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
                      gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
-    const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info;
-    gpus_.back().evictor_sees_touches = info.information >= policy::InformationClass::kD2;
+    gpus_.back().evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   }
   prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
                                           gpus_.front().memory.chunk_count());

@@ -63,6 +63,7 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
     const driver::GpuState& state = gpus_[gpu];
     const std::vector<std::uint64_t> names = state.memory.names();
     state.memory.add_state(digest, names);
+    if (state.memory.small_chunks()) digest.refuse();  // the names are those of root chunks
     state.evictor->add_state(digest, names);
     state.mmu.add_state(digest);
     fault_loops_[gpu]->add_state(digest);

@@ -160,36 +160,45 @@ void Engine::tell_end(std::uint32_t index, Nanoseconds now) {
 void Engine::note_touches(const KernelWork& work, unsigned gpu) {
   driver::GpuState& state = gpus_[gpu];
   ChunkId last{};
-  const auto touch = [&](BlockIndex b) {
-    const ChunkId chunk = state.memory.whole(b);
+  const auto touch = [&](ChunkId chunk) {
     if (!chunk.valid() || chunk == last) return;
     last = chunk;
     state.evictor->on_touched(chunk);
   };
-  work.for_each_segment([&](const Segment& segment, bool) { touch(segment.block); });
-  for (const PageRef& page : work.touches) touch(page.block);
+  const auto touch_pages = [&](BlockIndex b, unsigned first, unsigned count) {
+    if (!state.memory.small_chunks()) return touch(state.memory.whole(b));
+    const PageMask& resident = space_.pages(b, gpu_processor(gpu)).resident;
+    state.memory.for_each_small_chunk(b, resident & PageMask::range(first, count),
+                                      [&](ChunkId chunk, unsigned) { touch(chunk); });
+  };
+  work.for_each_segment(
+      [&](const Segment& segment, bool) { touch_pages(segment.block, segment.first, segment.count); });
+  for (const PageRef& page : work.touches) touch_pages(page.block, page.page, 1);
 }
 
 Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
   gmmu::Gmmu& mmu = gpus_[gpu].mmu;
   const std::uint32_t sms = std::clamp<std::uint32_t>(
       (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
+  const bool root_chunks = !gpus_[gpu].memory.small_chunks();
+  const auto contiguity = [&](const VaBlock& block) {
+    return root_chunks && block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
+  };
   Nanoseconds stall{};
   work.for_each_segment([&](const Segment& segment, bool) {
     const VaBlock& block = space_.block(segment.block);
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
     const PageMask touched = PageMask::range(segment.first, segment.count) & mine.mapped;
     if (touched.empty()) return;
-    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
-    const gmmu::EntrySizes sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    const gmmu::EntrySizes sizes =
+        gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguity(block));
     stall += mmu.touch(segment.block, touched, sizes, sms);
   });
   for (const PageRef& page : work.touches) {
     const VaBlock& block = space_.block(page.block);
     const ProcessorPages& mine = space_.pages(page.block, gpu_processor(gpu));
     if (!mine.mapped.test(page.page)) continue;
-    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
-    const auto sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    const auto sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguity(block));
     mmu.translate(0, page.block, page.page, sizes.of(page.page));
   }
   return stall;

@@ -65,9 +65,9 @@ Program random_training(std::uint64_t seed) {
 RunOptions random_options(std::uint64_t seed) {
   Random random(seed * 613);
   RunOptions options = options_with(2 + random.below(14));
-  const char* evictors[] = {"lrm", "lru"};
+  const char* evictors[] = {"lrm", "lru", "fifo", "clock", "sieve", "slru", "reserved_lru", "mru"};
   const char* prefetchers[] = {"tree", "none", "sequential"};
-  options.evict.name = evictors[random.below(2)];
+  options.evict.name = evictors[random.below(8)];
   options.prefetch.name = prefetchers[random.below(3)];
   const char* layouts[] = {"recorded", "none", "pytorch_caching"};
   options.layout.name = layouts[random.below(3)];
