@@ -129,8 +129,13 @@ void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel
                       options_.system.name, options_.system.gpus.size());
   }
   gpus_.insert(static_cast<unsigned>(kernel.device));
-  const engine::KernelWork work =
-      engine::plan_kernel(kernel, header_.quantum_bytes, layout_, options_.system, capacity_bytes_);
+  const auto plan = [&](const AddressSpace* space) {
+    return engine::plan_kernel(kernel, header_.quantum_bytes, layout_, space, options_.system, capacity_bytes_);
+  };
+  // What pages hold by then is not known here; it decides only whether some are read before they are written.
+  const engine::KernelWork work = plan(&space_), reading = plan(nullptr);
+  const std::int64_t duration_ns =
+      std::min(least_duration_ns(work, kernel.duration_ns), least_duration_ns(reading, kernel.duration_ns));
   const std::size_t first_run = program_.runs.size();
   for (const engine::Section& section : work.sections) {
     for (const engine::Operand& operand : section.operands) {
@@ -143,7 +148,7 @@ void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel
   }
   for (const engine::PageRef& page : work.touches) add_run(page.index(), page.index() + 1, first_run);
   merge_runs(first_run);
-  add_work(record, Action::kUse, kernel.stream, least_duration_ns(work, kernel.duration_ns), first_run);
+  add_work(record, Action::kUse, kernel.stream, duration_ns, first_run);
 }
 
 void Reader::add_host_access(const trace::HostAccess& access) {

@@ -40,7 +40,7 @@ void add_pages(Operand& operand, const layout::Placement& placement, std::uint64
 // What places the accesses of kernels.
 struct Places {
   const layout::Layout& layout;
-  const AddressSpace& space;
+  const AddressSpace* space;  // null: every page holds something
   std::uint32_t quantum_bytes;
 };
 
@@ -48,14 +48,14 @@ struct Places {
 // the ones that hold anything. Nobody reads what nobody has written, so the others are written first, as by a matrix
 // product that sums up in its output. (Measured: without oversubscription all faults are writes.)
 template <class F>
-void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,
+void for_each_read_first(const layout::Placement& placement, const AddressSpace* space, std::uint64_t first,
                          std::uint64_t end, F&& add) {
   while (first < end) {
     const std::uint64_t in_block = first % kPagesPerBlock;
     const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
     const BlockIndex block = placement.blocks[first / kPagesPerBlock];
     const PageMask pages = PageMask::range(static_cast<unsigned>(in_block), static_cast<unsigned>(n));
-    if (pages.intersects(space.resident_anywhere(block))) add(first, first + n);
+    if (space == nullptr || pages.intersects(space->resident_anywhere(block))) add(first, first + n);
     first += n;
   }
 }
@@ -317,7 +317,7 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
 }
 
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
+                       const AddressSpace* space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
   const Places places{layout, space, quantum_bytes};
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
   const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
