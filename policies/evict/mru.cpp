@@ -13,9 +13,13 @@ class MostRecentlyUsed final : public Evictor {
             .information = InformationClass::kD2,
             .granularity = Granularity::kEither};
   }
-  static ParameterTable parameters() { return {}; }
+  static ParameterTable parameters() {
+    return {
+        integer("spare", 0, {0, 1'000'000}, "youngest chunks that are passed over: kernels may be at work on them")};
+  }
 
-  explicit MostRecentlyUsed(const PolicyContext& context) : lists_(context.chunk_count, kListCount) {}
+  explicit MostRecentlyUsed(const PolicyContext& context)
+      : spare_(context.parameters.integer("spare")), lists_(context.chunk_count, kListCount) {}
 
   void on_migrated(ChunkId chunk) override { lists_.move_to_back(kUsed, chunk); }
   void on_touched(ChunkId chunk) override { lists_.move_to_back(kUsed, chunk); }
@@ -24,7 +28,21 @@ class MostRecentlyUsed final : public Evictor {
 
   ChunkId select_victim(const EvictionQueries& queries) override {
     const ChunkId empty = lists_.first_evictable(kEmpty, queries);
-    return empty.valid() ? empty : lists_.last_evictable(kUsed, queries);
+    if (empty.valid()) {
+      return empty;
+    }
+    std::int64_t passed = 0;
+    ChunkId oldest_passed{};
+    for (ChunkId chunk = lists_.back(kUsed); chunk.valid(); chunk = lists_.previous(chunk)) {
+      if (!queries.evictable(chunk)) {
+        continue;
+      }
+      if (passed++ >= spare_) {
+        return chunk;
+      }
+      oldest_passed = chunk;
+    }
+    return oldest_passed;
   }
 
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
@@ -33,6 +51,7 @@ class MostRecentlyUsed final : public Evictor {
 
  private:
   enum List : std::uint32_t { kEmpty, kUsed, kListCount };  // an empty chunk costs nothing to evict
+  std::int64_t spare_;
   ChunkLists lists_;
 };
 

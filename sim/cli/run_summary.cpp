@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/text_table.h"
+#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
@@ -131,7 +132,11 @@ std::string run_summary(const RunRecord& record) {
   sizes("  evicted", &Counters::dtoh_evict_bytes);
   add("first touch, zero-filled (GiB)", format_gib(s.populated_pages * kBasePageBytes),
       format_gib(t.populated_pages * kBasePageBytes));
-  counts("evictions (2 MiB chunks)", &Counters::evictions);
+  const PolicyChoice& evict = record.options.evict;
+  const policy::PolicyEntry& evictor = policy::default_registry().find(policy::Slot::kEvict, evict.name);
+  counts(
+      evictor.chunk_bytes(evict.parameters) == kBlockBytes ? "evictions (2 MiB chunks)" : "evictions (64 KiB chunks)",
+      &Counters::evictions);
   counts("kernels", &Counters::kernels);
 
   std::string text = heading(record);

@@ -9,7 +9,7 @@
 namespace uvmsim::policy {
 
 // The folders in which a plug-in is looked up by name: those of the environment variable UVMSIM_PLUGIN_PATH (separated
-// by ':'), then lib/uvmsim/plugins beside the command's folder, then ~/.local/share/uvmsim/plugins.
+// by ':'), then lib/uvmsim/plugins beside the command's folder, then ~/.local/lib/uvmsim/plugins.
 std::vector<std::string> plugin_search_path();
 
 // The file that `plugin` means: as it is when it holds a '/' or is a file in the working folder, else "mine" or

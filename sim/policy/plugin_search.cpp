@@ -38,7 +38,7 @@ std::vector<std::string> plugin_search_path() {
     folders.push_back((command.parent_path().parent_path() / "lib" / "uvmsim" / "plugins").string());
   }
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    folders.push_back((fs::path(home) / ".local" / "share" / "uvmsim" / "plugins").string());
+    folders.push_back((fs::path(home) / ".local" / "lib" / "uvmsim" / "plugins").string());
   }
   return folders;
 }
