@@ -193,18 +193,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   for (const Operand& operand : section.operands) {
     if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
   }
-  TileShape& tile = work.tile;
-  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  const TileShape& tile = work.tile = TileShape::of(kernel, section.units, large <= 1);
   const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
-  tile.one_input = large <= 1;
-  if (tile.one_input) {
-    tile.group = kConvolutionGroup;
-  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
-    tile.columns = kernel.grid.x;
-    tile.rows = kernel.grid.y;
-  } else {
-    while (tile.columns * tile.columns < blocks) ++tile.columns;
-  }
   std::uint64_t march = 1;
   bool panel = !tile.one_input;  // is to come
   for (Operand& operand : section.operands) {
@@ -293,6 +283,22 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
 }
 
 }  // namespace
+
+TileShape TileShape::of(const trace::Kernel& kernel, std::uint64_t units, bool one_input) {
+  TileShape tile;
+  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  tile.one_input = one_input;
+  if (one_input) {
+    tile.group = kConvolutionGroup;
+  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
+    tile.columns = kernel.grid.x;
+    tile.rows = kernel.grid.y;
+  } else {
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, units / tile.batches);
+    while (tile.columns * tile.columns < blocks) ++tile.columns;
+  }
+  return tile;
+}
 
 std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
   // The square root as the processor has it, put right: the same on every machine.

@@ -140,6 +140,8 @@ struct TileShape {
   std::uint64_t group = 1;    // one large input (convolution): blocks that march through it and write together
   bool one_input = false;
 
+  // Of `units` thread blocks of a kernel with one large input or several.
+  static TileShape of(const trace::Kernel& kernel, std::uint64_t units, bool one_input);
   // Rows of a square tile of 4-byte elements.
   static std::uint64_t side(std::uint64_t tile_bytes);
 };
