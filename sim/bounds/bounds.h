@@ -32,7 +32,7 @@ struct ByteBounds {
 
 // The last stretch of the program in which the links, not computing, set the best bound.
 struct HardPhase {
-  std::uint64_t first_record = 0, last_record = 0;  // of the program that runs, from 1; 0: there is none
+  std::uint64_t first_record = 0, last_record = 0;  // of the recording, from 1; 0: there is none
   std::uint64_t htod_bytes = 0, dtoh_bytes = 0;
   Nanoseconds link_time{};
 };

@@ -1,6 +1,7 @@
 #include "sim/bounds/program.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -9,15 +10,24 @@
 #include "sim/common/error.h"
 #include "sim/engine/calls.h"
 #include "sim/engine/kernel_work.h"
+#include "sim/engine/record_feed.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/segments.h"
-#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::bounds {
 
 namespace {
 
 constexpr std::uint64_t page_index(BlockIndex block, std::uint64_t page) { return block.value * kPagesPerBlock + page; }
+
+bool reads_and_writes(const trace::Kernel& kernel) {
+  const auto both = [](const std::vector<trace::Extent>& extents) {
+    return std::any_of(extents.begin(), extents.end(),
+                       [](const trace::Extent& extent) { return extent.mode == trace::AccessMode::kReadWrite; });
+  };
+  return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
+                     [&](const trace::ObjectAccess& access) { return both(access.extents); });
+}
 
 // Follows Engine::issue: the same layout, the same waits, the same calls of the ideal clock.
 class Reader {
@@ -27,6 +37,7 @@ class Reader {
         options_(options),
         capacity_bytes_(capacity_bytes),
         space_(static_cast<unsigned>(options.system.gpus.size())),
+        full_space_(static_cast<unsigned>(options.system.gpus.size())),
         layout_(options.layout, space_) {}
 
   void add(const trace::Record& record, bool is_segment, std::uint64_t number);
@@ -55,6 +66,7 @@ class Reader {
   void add_run(std::uint64_t first, std::uint64_t end, std::size_t first_run);
   void merge_runs(std::size_t first_run);
   std::size_t add_spans(const std::vector<driver::BlockSpan>& spans);
+  const AddressSpace& full_space();
   void add_kernel(const trace::Record& record, const trace::Kernel& kernel);
   void add_host_access(const trace::HostAccess& access);
   void free_object(trace::ObjectId id, bool tensor);
@@ -64,7 +76,8 @@ class Reader {
   const trace::Header& header_;
   const RunOptions& options_;
   std::uint64_t capacity_bytes_;
-  AddressSpace space_;
+  AddressSpace space_;  // of the layout; in it no page holds anything
+  AddressSpace full_space_;
   layout::Layout layout_;
   IssueOrder order_;
   std::set<unsigned> gpus_{0};
@@ -123,32 +136,34 @@ void Reader::add_on_host(Action action, std::size_t first_run) {
   program_.operations.push_back({action, true, 0, after, number_, first_run, program_.runs.size()});
 }
 
+// An address space like ours in which every page holds something.
+const AddressSpace& Reader::full_space() {
+  while (full_space_.block_count() < space_.block_count()) {
+    full_space_.pages(full_space_.allocate(0, kBlockBytes), kHost).resident = PageMask::all();
+  }
+  return full_space_;
+}
+
 void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel) {
   if (kernel.device < 0 || static_cast<std::size_t>(kernel.device) >= options_.system.gpus.size()) {
     throw_input_error("kernel '{}' runs on device {}; system '{}' has {}", kernel.name, kernel.device,
                       options_.system.name, options_.system.gpus.size());
   }
   gpus_.insert(static_cast<unsigned>(kernel.device));
-  const auto plan = [&](const AddressSpace* space) {
+  const auto plan = [&](const AddressSpace& space) {
     return engine::plan_kernel(kernel, header_.quantum_bytes, layout_, space, options_.system, capacity_bytes_);
   };
-  // What pages hold by then is not known here; it decides only whether some are read before they are written.
-  const engine::KernelWork work = plan(&space_), reading = plan(nullptr);
-  const std::int64_t duration_ns =
-      std::min(least_duration_ns(work, kernel.duration_ns), least_duration_ns(reading, kernel.duration_ns));
+  const engine::KernelWork none = plan(space_);
+  std::optional<engine::KernelWork> all;
+  if (reads_and_writes(kernel)) all = plan(full_space());
+  const CertainTouches touches(kernel, none, all ? *all : none);
   const std::size_t first_run = program_.runs.size();
-  for (const engine::Section& section : work.sections) {
-    for (const engine::Operand& operand : section.operands) {
-      if (!touches_every_page(work, section, operand)) continue;
-      for (const engine::Segment& segment : operand.segments) {
-        const std::uint64_t first = page_index(segment.block, segment.first);
-        add_run(first, first + segment.count, first_run);
-      }
-    }
-  }
-  for (const engine::PageRef& page : work.touches) add_run(page.index(), page.index() + 1, first_run);
+  touches.for_each_segment([&](const engine::Segment& segment) {
+    const std::uint64_t first = page_index(segment.block, segment.first);
+    add_run(first, first + segment.count, first_run);
+  });
   merge_runs(first_run);
-  add_work(record, Action::kUse, kernel.stream, duration_ns, first_run);
+  add_work(record, Action::kUse, kernel.stream, touches.least_duration_ns(), first_run);
 }
 
 void Reader::add_host_access(const trace::HostAccess& access) {
@@ -265,26 +280,18 @@ void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t num
 
 Program read_program(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                      std::uint64_t capacity_bytes) {
-  engine::TimeScale scale(options.time_scale, options.system.gpus.front(), header.quantum_bytes);
-  const RecordSource scaled = [&](trace::Record& record) {
-    if (!source(record)) return false;
-    if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale.apply(*kernel);
-    return true;
-  };
-  trace::IterationRepeater repeater(scaled, options.iterations);
-  const RecordSource repeated = [&](trace::Record& record) { return repeater.next(record); };
-  layout::SegmentFinder records(repeated);
+  engine::RecordFeed feed(header, source, options);
   Reader reader(header, options, capacity_bytes);
   trace::Record record;
-  for (std::uint64_t number = 1; records.next(record); ++number) {
+  while (feed.next(record)) {
     try {
-      reader.add(record, records.is_segment(), number);
+      reader.add(record, feed.is_segment(), feed.number());
     } catch (const InputError& error) {
-      throw_input_error("record {}: {}", number, error.what());
+      throw_input_error("record {}: {}", feed.number(), error.what());
     }
   }
   Program program = reader.finish();
-  program.time_scale = scale.result();
+  program.time_scale = feed.time_scale();
   return program;
 }
 

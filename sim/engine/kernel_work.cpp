@@ -40,7 +40,7 @@ void add_pages(Operand& operand, const layout::Placement& placement, std::uint64
 // What places the accesses of kernels.
 struct Places {
   const layout::Layout& layout;
-  const AddressSpace* space;  // null: every page holds something
+  const AddressSpace& space;
   std::uint32_t quantum_bytes;
 };
 
@@ -48,14 +48,14 @@ struct Places {
 // the ones that hold anything. Nobody reads what nobody has written, so the others are written first, as by a matrix
 // product that sums up in its output. (Measured: without oversubscription all faults are writes.)
 template <class F>
-void for_each_read_first(const layout::Placement& placement, const AddressSpace* space, std::uint64_t first,
+void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,
                          std::uint64_t end, F&& add) {
   while (first < end) {
     const std::uint64_t in_block = first % kPagesPerBlock;
     const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
     const BlockIndex block = placement.blocks[first / kPagesPerBlock];
     const PageMask pages = PageMask::range(static_cast<unsigned>(in_block), static_cast<unsigned>(n));
-    if (space == nullptr || pages.intersects(space->resident_anywhere(block))) add(first, first + n);
+    if (pages.intersects(space.resident_anywhere(block))) add(first, first + n);
     first += n;
   }
 }
@@ -193,18 +193,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   for (const Operand& operand : section.operands) {
     if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
   }
-  TileShape& tile = work.tile;
-  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  const TileShape& tile = work.tile = TileShape::of(kernel, section.units, large <= 1);
   const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
-  tile.one_input = large <= 1;
-  if (tile.one_input) {
-    tile.group = kConvolutionGroup;
-  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
-    tile.columns = kernel.grid.x;
-    tile.rows = kernel.grid.y;
-  } else {
-    while (tile.columns * tile.columns < blocks) ++tile.columns;
-  }
   std::uint64_t march = 1;
   bool panel = !tile.one_input;  // is to come
   for (Operand& operand : section.operands) {
@@ -294,6 +284,22 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
 
 }  // namespace
 
+TileShape TileShape::of(const trace::Kernel& kernel, std::uint64_t units, bool one_input) {
+  TileShape tile;
+  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  tile.one_input = one_input;
+  if (one_input) {
+    tile.group = kConvolutionGroup;
+  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
+    tile.columns = kernel.grid.x;
+    tile.rows = kernel.grid.y;
+  } else {
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, units / tile.batches);
+    while (tile.columns * tile.columns < blocks) ++tile.columns;
+  }
+  return tile;
+}
+
 std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
   // The square root as the processor has it, put right: the same on every machine.
   auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(tile_bytes / 4)));
@@ -317,7 +323,7 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
 }
 
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace* space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
+                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
   const Places places{layout, space, quantum_bytes};
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
   const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
