@@ -27,7 +27,7 @@ Program random_training(std::uint64_t seed) {
   const std::uint64_t kept_bytes = sizes[random.below(4)];
   const std::uint64_t of_iterations = random.below(1 << 20);
   trace::ObjectId kept = 0;
-  for (const std::uint64_t index : {0, 1, 2}) {
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
     Random same(of_iterations);
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     if (kept != 0) p.free(kept);
@@ -141,7 +141,7 @@ TEST(Recurrence, TimeDoesNotGrowWithIterations) {
 TEST(Recurrence, WorkOnItsWayIsNotCompared) {
   Program p;
   const auto data = p.alloc(4 * kMiB);
-  for (const std::uint64_t index : {0, 1, 2}) {
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     p.kernel("k", 100000, {data});
     p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});

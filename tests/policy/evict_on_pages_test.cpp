@@ -172,13 +172,13 @@ void expect_same_contents(const char* evictor, const GivenParameters& given,
 }
 
 TEST(Slru, IsThePlainOne) {
-  for (const std::size_t segments : {1, 2, 4}) {
+  for (const std::size_t segments : {1u, 2u, 4u}) {
     expect_same_contents("slru", {{"segments", std::to_string(segments)}},
                          [=](auto frames) { return std::make_unique<NaiveSlru>(frames, segments); });
   }
 }
 TEST(LruK, IsThePlainOne) {
-  for (const std::size_t k : {1, 2, 3}) {
+  for (const std::size_t k : {1u, 2u, 3u}) {
     expect_same_contents("lru_k", {{"k", std::to_string(k)}},
                          [=](auto frames) { return std::make_unique<NaiveLruK>(frames, k); });
   }
