@@ -187,7 +187,7 @@ TEST(Lirs, IsThePlainOne) {
   expect_same_contents("lirs", {}, [](auto frames) { return std::make_unique<NaiveLirs>(frames); });
 }
 TEST(ReservedLru, IsThePlainOne) {
-  for (const std::size_t percent : {0, 10, 50, 99}) {
+  for (const std::size_t percent : {0u, 10u, 50u, 99u}) {
     expect_same_contents("reserved_lru", {{"reserve", std::to_string(percent)}},
                          [=](auto frames) { return std::make_unique<NaiveReserved>(frames, percent); });
   }
@@ -286,7 +286,7 @@ class TreeOfPages {
 TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
   TreeOfPages tree(8);
   tree.fill(0, 8);
-  for (const std::uint64_t page : {1, 3, 4, 0, 2, 5, 6, 7}) tree.access(page);  // in this order they are the oldest
+  for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u}) tree.access(page);  // in this order they are the oldest
   // New pages are neighbours far away; what is evicted early makes room for several of them.
   EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
   EXPECT_EQ(tree.victims_of(1001, 0, 8), (Pages{3}));
