@@ -310,7 +310,7 @@ TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
 
 TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
   PageCache cache(default_registry().find(Slot::kEvict, "sequential_local"), {}, 6);
-  for (const std::uint64_t page : {0, 1, 2, 32, 33, 34}) cache.access(page);  // two blocks of 32 units
+  for (const std::uint64_t page : {0u, 1u, 2u, 32u, 33u, 34u}) cache.access(page);  // two blocks of 32 units
   cache.access(1);                                                            // now the second block is the oldest,
   cache.access(64);
   EXPECT_FALSE(cache.contains(32));
