@@ -286,7 +286,8 @@ class TreeOfPages {
 TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
   TreeOfPages tree(8);
   tree.fill(0, 8);
-  for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u}) tree.access(page);  // in this order they are the oldest
+  for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u})
+    tree.access(page);  // in this order they are the oldest
   // New pages are neighbours far away; what is evicted early makes room for several of them.
   EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
   EXPECT_EQ(tree.victims_of(1001, 0, 8), (Pages{3}));
@@ -311,7 +312,7 @@ TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
 TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
   PageCache cache(default_registry().find(Slot::kEvict, "sequential_local"), {}, 6);
   for (const std::uint64_t page : {0u, 1u, 2u, 32u, 33u, 34u}) cache.access(page);  // two blocks of 32 units
-  cache.access(1);                                                            // now the second block is the oldest,
+  cache.access(1);  // now the second block is the oldest,
   cache.access(64);
   EXPECT_FALSE(cache.contains(32));
   cache.access(33);  // and now it is the first, of which 0 is the oldest unit
