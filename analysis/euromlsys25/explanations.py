@@ -7,7 +7,7 @@ the sweep of configs/sweeps/euromlsys25.json and of the traces in workloads/.
 # The same cause behind the largest slowdowns and the bend of AlexNet.
 STEEP = (
     "At factor 10 AlexNet's curve is steep, so that small differences of the program decide: with 340 instead of 383 MiB"
-    " it is 54.3 times slower with PCA and 13.2 without; with TF32 in convolutions, PyTorch's default on an A100, 68.6"
+    " it is 52.3 times slower with PCA and 13.2 without; with TF32 in convolutions, PyTorch's default on an A100, 68.6"
     " and 10.9 (experiments). With TF32 in all CNNs E8 would come to 11.6 instead of 7.22, so the verdicts keep fp32."
 )
 
