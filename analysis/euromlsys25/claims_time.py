@@ -132,7 +132,8 @@ def slowdown_outcome(paper, mode, mean_target, max_target):
     by_model = paper.oversubscribed("slowdown", mode).mean(axis=1)
     readings.append(f"means of settled iterations: {per_model(by_model, times)}")
     lines = paper.experiment_lines("alexnet", "slowdown", times)
-    readings += [line for line in lines if line.startswith(f"experiment: {mode},")]
+    lines += paper.tf32_lines("slowdown", times)
+    readings += [line for line in lines if line.startswith("experiment: ") and f"{mode}," in line]
     return Outcome(
         verdict_of(within(mean, mean_target), within(largest, max_target)),
         f"mean {times(mean)}, max {times(largest)}",
@@ -156,6 +157,10 @@ def slowdown_without(paper, _):
     return slowdown_outcome(paper, NO_PCA, 1.75, 17.85)
 
 
+def bend_text(bend):
+    return "no bend" if bend is None else f"bends at {bend:g}"
+
+
 def knee_outcome(paper, model, factor, mode=PCA):
     """Whether a model's slowdown grows sharply beyond a factor, and bends there."""
 
@@ -176,7 +181,7 @@ def knee_outcome(paper, model, factor, mode=PCA):
                     sharpness, bend = shape(curve)
                     readings.append(
                         f"{one}, {reading}: slope beyond {factor:g} is {times(sharpness)} the slope before;"
-                        f" bends at {bend if bend is None else format(bend, 'g')}"
+                        f" {bend_text(bend)}"
                     )
     if (mode, SETTLED) not in curves:
         raise MissingData(f"no runs of {MODELS[model]} {mode} on both sides of the factor {factor:g}")
@@ -187,7 +192,7 @@ def knee_outcome(paper, model, factor, mode=PCA):
     refaults = paper.table("refaulted_pages", mode).loc[model]
     texts = ", ".join(f"{one:g}: {value:.3g}" for one, value in refaults[refaults.index >= 1].dropna().items())
     readings.append(f"{mode}, pages migrated to the GPU again after an eviction, per iteration: {texts}")
-    simulated = f"{times(sharpness)} as steep beyond {factor:g}; bends at {bend if bend is None else format(bend, 'g')}"
+    simulated = f"{times(sharpness)} as steep beyond {factor:g}; {bend_text(bend)}"
     sharp = sharpness >= SHARP
     return Outcome(HOLDS if sharp and near else IN_PART if sharp else FAILS, simulated, readings)
 
@@ -201,7 +206,7 @@ KNEE_RULE = (
 @claim(6, "AlexNet slows down sharply beyond factor 5 (little compute to hide behind)", "knee at 5", KNEE_RULE)
 def alexnet_knee(paper, _):
     outcome = knee_outcome(paper, "alexnet", 5.0)
-    outcome.readings += paper.experiment_lines("alexnet", "slowdown", times)
+    outcome.readings += paper.experiment_lines("alexnet", "slowdown", times) + paper.tf32_lines("slowdown", times)
     compute = paper.unlimited("kernel_compute_ns", PCA)
     moved = paper.oversubscribed("moved_bytes", PCA).mean(axis=1)
     rates = compute / moved
@@ -213,7 +218,9 @@ def alexnet_knee(paper, _):
 
 @claim(7, "Whisper slows down sharply beyond factor 6 (thrashing)", "knee at 6", KNEE_RULE)
 def whisper_knee(paper, _):
-    return knee_outcome(paper, "whisper", 6.0)
+    outcome = knee_outcome(paper, "whisper", 6.0)
+    outcome.readings += paper.experiment_lines("whisper", "slowdown", times)
+    return outcome
 
 
 def mode_ratios(paper, reading=SETTLED):
@@ -307,6 +314,7 @@ def ranking(paper, _):
             strict, mean = language.max() < cnns.min(), language.max() < cnns.mean()
             verdict = HOLDS if strict else IN_PART if mean else FAILS
             simulated = f"{per_model(language, times)}; CNNs {times(cnns.min())} to {times(cnns.max())}"
+    lines += paper.tf32_lines("slowdown", times)
     return Outcome(verdict, simulated, lines)
 
 

@@ -37,6 +37,15 @@ READINGS = (SETTLED, ALL)
 NO_LIMIT = 0.0
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 ITERATIONS = 10
+# Table 2, in MiB: what the paper's factors divide.
+FOOTPRINT_MIB = {
+    "alexnet": 5316,
+    "resnet50": 15952,
+    "resnet101": 22588,
+    "gpt2": 12008,
+    "bert": 12350,
+    "whisper": 9824,
+}
 # Ending of traces recorded with PyTorch's default precision, TF32 in convolutions.
 TF32 = "_tf32"
 BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
@@ -231,6 +240,18 @@ class Paper:
         ratios = (times[NO_PCA] / times[PCA]).dropna()
         ratios.index = [name.removesuffix(TF32) for name in ratios.index]
         return ratios if len(ratios) else None
+
+    def tf32_lines(self, measure, form):
+        """One line per mode and factor: what a measure is for the traces with TF32."""
+        if self.experiments is None:
+            return []
+        rows = self.experiments
+        rows = rows[rows["program"].str.endswith(TF32) & (rows["reading"] == SETTLED) & (rows["osf"] != NO_LIMIT)]
+        lines = []
+        for (mode, factor), members in rows.groupby(["mode", "osf"], sort=False):
+            values = members.set_index(members["program"].str.removesuffix(TF32))[measure]
+            lines.append(f"experiment: with TF32 in convolutions, {mode}, at {factor:g}: {per_model(values, form)}")
+        return lines
 
     def missing(self):
         """What the paper's grid has and these results lack, one text each."""

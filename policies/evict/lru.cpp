@@ -8,9 +8,10 @@ namespace {
 class LeastRecentlyUsed final : public Evictor {
  public:
   static PolicyInfo info() {
-    return {.description = "least recently used: empty chunks, then the 2 MB chunk whose last access is oldest",
-            .source = "LRU at 2 MB of Ganguly et al., ISCA 2019",
-            .information = InformationClass::kD2};
+    return {.description = "least recently used: empty chunks, then the chunk whose last access is oldest",
+            .source = "LRU of Ganguly et al., ISCA 2019",
+            .information = InformationClass::kD2,
+            .granularity = Granularity::kEither};
   }
   static ParameterTable parameters() { return {}; }
 

@@ -8,7 +8,9 @@
 namespace uvmsim::cli {
 
 int run_command(const std::vector<std::string>& arguments);
+int bounds_command(const std::vector<std::string>& arguments);
 int check_command(const std::vector<std::string>& arguments);
+int check_policy_command(const std::vector<std::string>& arguments);
 int compare_command(const std::vector<std::string>& arguments);
 int sweep_command(const std::vector<std::string>& arguments);
 int trace_command(const std::vector<std::string>& arguments);

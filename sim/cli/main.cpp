@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
+    Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
     Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
@@ -17,6 +18,8 @@ constexpr std::array kCommands = {
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
     Command{"policies", "the prefetch, eviction and plan policies and their parameters", policies_command},
+    Command{"check-policy", "test a policy, a plug-in or a built-in, and say what is wrong with it",
+            check_policy_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},
     Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
 };

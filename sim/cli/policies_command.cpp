@@ -103,7 +103,7 @@ int policies_command(const std::vector<std::string>& arguments) {
   options::options_description visible("Options");
   auto add = visible.add_options();
   add("plugin", options::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-      "load policies from a shared library; may be repeated");
+      "load policies from a shared library, a file or a name in the search path; may be repeated");
   add("json", options::bool_switch(), "print JSON");
   add("help,h", options::bool_switch(), "print this text");
   const options::variables_map values = parse_options("uvmsim policies", arguments, visible, 1);
@@ -117,7 +117,7 @@ int policies_command(const std::vector<std::string>& arguments) {
   policy::Registry& registry = policy::default_registry();
   if (values.count("plugin") != 0) {
     for (const std::string& path : values["plugin"].as<std::vector<std::string>>()) {
-      policy::load_plugin(registry, path);
+      policy::load_plugin(registry, policy::find_plugin(path));
     }
   }
   const std::vector<std::string> names = positional_arguments(values);

@@ -4,7 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <iterator>
+#include <optional>
+#include <span>
 
+#include "sim/cli/best_known.h"
+#include "sim/cli/bounds_text.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_options.h"
@@ -30,7 +35,9 @@ class Runner {
         trace_(resolver_.trace(shared_)),
         progress_(run.verbose),
         outputs_(run) {
-    resolver_.resolve(shared_);  // finds what is wrong before the trace is read
+    // Finds what is wrong before the trace is read.
+    resolver_.resolve(shared_);
+    for (const sweep::Point& rival : rivals_of(run, shared_)) resolver_.resolve(rival);
   }
 
   void measure() {
@@ -48,17 +55,24 @@ class Runner {
 
   void run_all() {
     const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
-    const bool unlimited_run = !limited || run_.unlimited_run;
-    std::vector<sweep::Point> points = points_of(run_);
-    if (limited && unlimited_run) points.insert(points.begin(), shared_);
-    records_of_runs_ = run(points, limited);
-    if (!limited || !unlimited_run) return;
-    const RunResult& without = records_of_runs_.front().result;
-    const auto settled = report::settled_iterations(without);
-    const report::UnlimitedRun unlimited{without.total, settled ? settled->duration : Nanoseconds{},
-                                         without.counters.evictions};
-    records_of_runs_.erase(records_of_runs_.begin());
+    const bool with_unlimited = limited && run_.unlimited_run;
+    const std::vector<sweep::Point> chosen = points_of(run_);
+    std::vector<sweep::Point> rivals;  // the same number for each chosen point
+    for (const sweep::Point& point : chosen) {
+      for (sweep::Point& rival : rivals_of(run_, point)) rivals.push_back(std::move(rival));
+    }
+    std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);
+    auto next = records.begin();
+    std::optional<report::UnlimitedRun> unlimited;
+    if (with_unlimited) {
+      const RunResult& without = next++->result;
+      const auto settled = report::settled_iterations(without);
+      unlimited = {without.total, settled ? settled->duration : Nanoseconds{}, without.counters.evictions};
+    }
+    const auto end_of_chosen = next + static_cast<std::ptrdiff_t>(chosen.size());
+    records_of_runs_.assign(std::move_iterator(next), std::move_iterator(end_of_chosen));
     for (report::RunRecord& record : records_of_runs_) record.unlimited = unlimited;
+    if (!rivals.empty()) compare(std::span(end_of_chosen, records.end()));
   }
 
   void write_and_print() {
@@ -66,6 +80,7 @@ class Runner {
     if (outputs_.standard_output_taken()) return;
     fmt::print("{}",
                records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front()) : runs_table(records_of_runs_));
+    if (run_.bounds) fmt::print("{}", distances_table(records_of_runs_));
   }
 
  private:
@@ -76,19 +91,38 @@ class Runner {
     };
   }
 
-  // At the same time. A timeline or profile is of a run with a limit, if there is one.
-  std::vector<report::RunRecord> run(const std::vector<sweep::Point>& points, bool limited) {
+  // All at the same time: the unlimited run if it is wanted, the chosen points, their rivals. Only what is chosen tells
+  // its events and is compared with bounds.
+  std::vector<report::RunRecord> run(bool with_unlimited, const std::vector<sweep::Point>& chosen,
+                                     const std::vector<sweep::Point>& rivals) {
     std::vector<std::string> names;
     std::vector<sweep::PointToRun> runs;
-    for (const sweep::Point& point : points) {
-      names.push_back(sweep::limit_text(point));
-      const bool observed = !limited || point.osf_thousandths != 0 || point.capacity_bytes != 0;
-      runs.push_back({resolver_.resolve(point), observed ? outputs_.events() : nullptr});
+    const auto add = [&](const sweep::Point& point, bool is_chosen) {
+      runs.push_back({resolver_.resolve(point), is_chosen ? outputs_.events() : nullptr, is_chosen && run_.bounds});
+    };
+    if (with_unlimited) {
+      names.push_back(sweep::limit_text(shared_));
+      add(shared_, false);
     }
-    progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * points.size());
+    for (const sweep::Point& point : chosen) {
+      names.push_back(sweep::limit_text(point));
+      add(point, true);
+    }
+    for (const sweep::Point& rival : rivals) add(rival, false);
+    if (!rivals.empty()) names.push_back(fmt::format("{} runs of other policies", rivals.size()));
+    progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * runs.size());
     std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, sweep::available_cpus(), reporter());
     progress_.end();
     return records;
+  }
+
+  void compare(std::span<const report::RunRecord> rivals) {
+    const std::size_t of_each = rivals.size() / records_of_runs_.size();
+    for (report::RunRecord& record : records_of_runs_) {
+      note_known(*record.bounds, record);
+      for (const report::RunRecord& rival : rivals.first(of_each)) note_known(*record.bounds, rival);
+      rivals = rivals.subspan(of_each);
+    }
   }
 
   const RunArguments& run_;

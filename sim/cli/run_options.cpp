@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/cli/options.h"
+#include "sim/cli/run_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
 
@@ -13,67 +14,86 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim run TRACE --system SYSTEM [options]
+using Text = std::string;
+using Texts = std::vector<std::string>;
 
-Replays a trace on a system and says how long it takes, what moved and why.
+auto text_value(const char* name) { return po::value<Text>()->value_name(name); }
+auto texts_value(const char* name) { return po::value<Texts>()->composing()->value_name(name); }
+auto flag_value() { return po::bool_switch(); }
 
-Examples:
-  uvmsim run gpt2.uvmt --system h200-sxm-pcie5
-      with all of the GPU's memory
-  uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.25,1.5,2,4
-      with so little memory that the program's footprint is 1, 1.25, ... times as large; one table
-  uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch tree:threshold=75 --json result.json
-      another prefetch threshold; the whole result for a script
+// The machine and where the program's memory lies.
+void add_machine(po::options_description& options) {
+  auto add = options.add_options();
+  add("system", text_value("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
+  add("osf", texts_value("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
+  add("capacity-bytes", text_value("SIZE"), "GPU memory for managed data, instead of --osf");
+  add("footprint-bytes", text_value("SIZE"), "footprint that --osf divides, instead of the measured one");
+  add("layout", text_value("NAME[:key=value,...]"),
+      "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
+}
 
-)";
+// How the program runs.
+void add_program(po::options_description& options) {
+  auto add = options.add_options();
+  add("plugin", texts_value("FILE"),
+      "load policies from a shared library, a file or a name in the search path; may be repeated");
+  add("set", texts_value("KEY=VALUE"), "change one number of the system; may be repeated");
+  add("seed", text_value("N"), "seed of policies that draw random numbers, default 1");
+  add("iterations", text_value("N"),
+      "marked iterations to run: the last recorded one is repeated; default as recorded");
+  add("time-scale", text_value("X"),
+      "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's");
+  add("recorded-on", text_value("SYSTEM"), "system whose GPU made the recording, if the trace's header does not tell");
+  add("no-host-gaps", flag_value(), "leave out the recorded host time between calls");
+  add("partial", flag_value(), "of a trace that is cut off, use what is whole instead of refusing it");
+}
 
-constexpr const char* kNotes = R"(
-OSF is the oversubscription factor: footprint / capacity, where the footprint is the peak of live managed bytes under
-the chosen layout. Without --osf and --capacity-bytes the GPU's own memory is the capacity; a run with a limit is
-compared with such a run ("no limit"). If the trace marks iterations, the last one is the settled one; with --iterations
-all passes of the repeated one are, and the numbers are their means.
-Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
-`uvmsim systems` and `uvmsim policies` list what --system, --prefetch, --evict and --plan take; `uvmsim systems NAME`
-the keys of --set.
-)";
+void add_best_of(po::options_description& options, const char* purpose) {
+  options.add_options()("best-of", texts_value("PREFETCH+EVICT"), purpose);
+}
+
+void add_verbose_and_help(po::options_description& options) {
+  auto add = options.add_options();
+  add("verbose", flag_value(), "say on standard error what is being done");
+  add("help,h", flag_value(), "print this text");
+}
 
 po::options_description run_options() {
-  using Text = std::string;
-  using Texts = std::vector<std::string>;
-  const auto text = [](const char* name) { return po::value<Text>()->value_name(name); };
-  const auto texts = [](const char* name) { return po::value<Texts>()->composing()->value_name(name); };
-  const auto flag = [] { return po::bool_switch(); };
   po::options_description options("Options", 110, 70);
+  add_machine(options);
   auto add = options.add_options();
-  add("system", text("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
-  add("osf", texts("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
-  add("capacity-bytes", text("SIZE"), "GPU memory for managed data, instead of --osf");
-  add("footprint-bytes", text("SIZE"), "footprint that --osf divides, instead of the measured one");
-  add("layout", text("NAME[:key=value,...]"),
-      "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
-  add("prefetch", text("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
-  add("evict", text("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
-  add("plan", text("NAME[:key=value,...]"), "planner that prefetches and evicts ahead of the kernels, default none");
-  add("plugin", texts("FILE"), "load policies from a shared library; may be repeated");
-  add("set", texts("KEY=VALUE"), "change one number of the system; may be repeated");
-  add("seed", text("N"), "seed of policies that draw random numbers, default 1");
-  add("iterations", text("N"), "marked iterations to run: the last recorded one is repeated; default as recorded");
-  add("time-scale", text("X"),
-      "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's");
-  add("recorded-on", text("SYSTEM"), "system whose GPU made the recording, if the trace's header does not tell");
-  add("no-host-gaps", flag(), "leave out the recorded host time between calls");
-  add("no-unlimited-run", flag(), "do not also run without limit to compare with");
-  add("partial", flag(), "of a trace that is cut off, use what is whole instead of refusing it");
-  add("json", text("FILE"), "write results as JSON, one line per run; - is standard output");
-  add("csv", text("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
-  add("timeline", text("FILE"), "write a timeline for ui.perfetto.dev (of one run)");
-  add("profile", text("FILE"),
+  add("prefetch", text_value("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
+  add("evict", text_value("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
+  add("plan", text_value("NAME[:key=value,...]"),
+      "planner that prefetches and evicts ahead of the kernels, default none");
+  add_program(options);
+  add("no-unlimited-run", flag_value(), "do not also run without limit to compare with");
+  add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
+  add_best_of(options,
+              "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; "
+              "may be repeated");
+  add("json", text_value("FILE"), "write results as JSON, one line per run; - is standard output");
+  add("csv", text_value("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
+  add("timeline", text_value("FILE"), "write a timeline for ui.perfetto.dev (of one run)");
+  add("profile", text_value("FILE"),
       "write an SQLite file of who faulted, waited and moved (kernels, layers, tensors) and what was resident when (of "
       "one "
       "run)");
-  add("profile-grid", text("TIMESxADDRESSES"), "buckets of the profile's heat maps, default 512x256");
-  add("verbose", flag(), "say on standard error what is being done");
-  add("help,h", flag(), "print this text");
+  add("profile-grid", text_value("TIMESxADDRESSES"), "buckets of the profile's heat maps, default 512x256");
+  add_verbose_and_help(options);
+  return options;
+}
+
+po::options_description bounds_options() {
+  po::options_description options("Options", 110, 70);
+  add_machine(options);
+  add_program(options);
+  add_best_of(options,
+              "also simulate these policies, or all pairs of them with `all`, and compare the fastest with the bound; "
+              "may be repeated");
+  options.add_options()("json", text_value("FILE"),
+                        "write the bounds as JSON, one line per limit; - is standard output");
+  add_verbose_and_help(options);
   return options;
 }
 
@@ -155,6 +175,56 @@ void check_combinations(const RunArguments& run) {
   }
 }
 
+// "tree+lrm", "tree:threshold=75+lru"
+PolicyPair parse_pair(const std::string& option, const std::string& text) {
+  const std::size_t plus = text.find('+');
+  if (plus == std::string::npos || text.find('+', plus + 1) != std::string::npos) {
+    throw_input_error("{}: '{}' is no pair of policies; allowed: PREFETCH+EVICT, such as tree+lru, or all", option,
+                      text);
+  }
+  return {parse_policy(option, text.substr(0, plus)), parse_policy(option, text.substr(plus + 1))};
+}
+
+// What the two commands share. `command`: "run".
+void read_shared(RunArguments& run, const std::string& command, const Values& values,
+                 const std::vector<std::string>& positional) {
+  if (positional.empty()) {
+    throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
+  }
+  run.trace = positional.front();
+  const auto system = values.text("system");
+  if (!system) throw_input_error("{}: option --system is missing; `uvmsim systems` lists what it takes", command);
+  run.system = *system;
+  run.settings = values.texts("set");
+  run.osf_thousandths = factors_of(values.texts("osf"));
+  run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
+  run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
+  run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
+  run.plugins = values.texts("plugin");
+  run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
+  run.iterations = parse_iterations("--iterations", values.text("iterations"));
+  run.time_scale_millionths = parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
+  run.recorded_on = values.text("recorded-on").value_or("");
+  run.include_host_gaps = !values.flag("no-host-gaps");
+  run.partial = values.flag("partial");
+  run.verbose = values.flag("verbose");
+  run.json = values.text("json");
+  for (const std::string& text : values.texts("best-of")) {
+    if (text == "all") {
+      run.best_of_all = true;
+    } else {
+      run.best_of.push_back(parse_pair("--best-of", text));
+    }
+  }
+}
+
+template <class Options>
+std::string help_text(const char* usage, const Options& options, const char* notes) {
+  std::ostringstream text;
+  text << options;
+  return usage + text.str() + notes;
+}
+
 }  // namespace
 
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
@@ -164,44 +234,35 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.help = values.flag("help");
   if (run.help) return run;
 
-  const auto positional = positional_arguments(parsed);
-  if (positional.empty()) throw_input_error("run: no trace given; `uvmsim run --help` shows examples");
-  run.trace = positional.front();
-  const auto system = values.text("system");
-  if (!system) throw_input_error("run: option --system is missing; `uvmsim systems` lists what it takes");
-  run.system = *system;
-  run.settings = values.texts("set");
-
-  run.osf_thousandths = factors_of(values.texts("osf"));
-  run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
-  run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
-  run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
-  run.prefetch = parse_policy("--prefetch", values.text("prefetch").value_or("tree"));
-  run.evict = parse_policy("--evict", values.text("evict").value_or("lrm"));
-  run.plan = parse_policy("--plan", values.text("plan").value_or(kNoPlan));
-  run.plugins = values.texts("plugin");
-  run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
-  run.iterations = parse_iterations("--iterations", values.text("iterations"));
-  run.time_scale_millionths = parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
-  run.recorded_on = values.text("recorded-on").value_or("");
-  run.include_host_gaps = !values.flag("no-host-gaps");
+  read_shared(run, "run", values, positional_arguments(parsed));
+  if (const auto prefetch = values.text("prefetch")) run.prefetch = parse_policy("--prefetch", *prefetch);
+  if (const auto evict = values.text("evict")) run.evict = parse_policy("--evict", *evict);
+  if (const auto plan = values.text("plan")) run.plan = parse_policy("--plan", *plan);
   run.unlimited_run = !values.flag("no-unlimited-run");
-  run.partial = values.flag("partial");
-  run.verbose = values.flag("verbose");
-  run.json = values.text("json");
+  run.bounds = values.flag("bounds");
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");
   if (const auto grid = values.text("profile-grid")) run.profile_grid = parse_grid("--profile-grid", *grid);
   if (!run.profile && values.text("profile-grid")) throw_input_error("--profile-grid has no effect without --profile");
+  if (!run.bounds && !values.texts("best-of").empty()) throw_input_error("--best-of has no effect without --bounds");
   check_combinations(run);
   return run;
 }
 
-std::string run_help() {
-  std::ostringstream options;
-  options << run_options();
-  return kUsage + options.str() + kNotes;
+RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_options("uvmsim bounds", arguments, bounds_options(), 1);
+  const Values values(parsed);
+  RunArguments run;
+  run.help = values.flag("help");
+  if (run.help) return run;
+  read_shared(run, "bounds", values, positional_arguments(parsed));
+  check_combinations(run);
+  return run;
 }
+
+std::string run_help() { return help_text(kRunUsage, run_options(), kRunNotes); }
+
+std::string bounds_help() { return help_text(kBoundsUsage, bounds_options(), kBoundsNotes); }
 
 }  // namespace uvmsim::cli

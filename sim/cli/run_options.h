@@ -1,4 +1,4 @@
-// The command line of `uvmsim run`, checked and turned into plain values.
+// The command lines of `uvmsim run` and `uvmsim bounds`, checked and turned into plain values.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@
 
 namespace uvmsim::cli {
 
+struct PolicyPair {
+  PolicyChoice prefetch, evict;
+};
+
 struct RunArguments {
   bool help = false;
   std::string trace;                           // path, "-" = standard input
@@ -20,7 +24,7 @@ struct RunArguments {
   std::uint64_t capacity_bytes = 0;            // 0: not given
   std::uint64_t footprint_bytes = 0;           // 0: measured
   layout::LayoutChoice layout;
-  PolicyChoice prefetch, evict, plan;
+  PolicyChoice prefetch{"tree", {}}, evict{"lrm", {}}, plan{kNoPlan, {}};
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
@@ -28,16 +32,21 @@ struct RunArguments {
   std::uint64_t time_scale_millionths = 0;  // 0: auto
   std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
   bool partial = false;
-  bool unlimited_run = true;  // also run without limit, to compare with
+  bool unlimited_run = true;        // also run without limit, to compare with
+  bool bounds = false;              // how far results are from the best bound
+  bool best_of_all = false;         // every pair of policies runs too, to compare with the fastest
+  std::vector<PolicyPair> best_of;  // or these do
   bool verbose = false;
   std::optional<std::string> json, csv;  // path, "-" = standard output
   std::optional<std::string> timeline, profile;
   report::ProfileGrid profile_grid;
 };
 
-// Throws InputError: what is wrong and what is allowed, in one line.
+// Throw InputError: what is wrong and what is allowed, in one line.
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments);
+RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments);
 
 std::string run_help();
+std::string bounds_help();
 
 }  // namespace uvmsim::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/text_table.h"
+#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
@@ -36,7 +37,28 @@ std::string policy_text(const report::PolicyUsed& policy) {
   return text;
 }
 
-// How kernel durations became those of this GPU; nothing for a trace that names no GPU.
+std::string iterations_text(const report::SettledIterations& settled) {
+  return settled.count == 1 ? fmt::format("iteration {}", settled.first_index)
+                            : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
+}
+
+std::string heading(const RunRecord& record) {
+  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
+  if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
+  for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
+  text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
+                      record.options.include_host_gaps ? "" : ", without host gaps");
+  return text + time_scale_text(record);
+}
+
+// "No limit" means little when the program does not fit the whole GPU either.
+std::string unlimited_note(const RunRecord& record) {
+  if (!record.unlimited || record.unlimited->evictions == 0) return "";
+  return "no limit = this GPU's own memory, which is too small for this program and evicts as well\n";
+}
+
+}  // namespace
+
 std::string time_scale_text(const RunRecord& record) {
   const TimeScaleResult& scale = record.result.time_scale;
   if (scale.rule == TimeScaleRule::kFixed) {
@@ -59,28 +81,6 @@ std::string time_scale_text(const RunRecord& record) {
   return fmt::format("kernel durations from {} by a roofline; what limits the kernels of the trace:\n{}",
                      scale.recorded_on, classes);
 }
-
-std::string iterations_text(const report::SettledIterations& settled) {
-  return settled.count == 1 ? fmt::format("iteration {}", settled.first_index)
-                            : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
-}
-
-std::string heading(const RunRecord& record) {
-  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
-  if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
-  for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
-  text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
-                      record.options.include_host_gaps ? "" : ", without host gaps");
-  return text + time_scale_text(record);
-}
-
-// "No limit" means little when the program does not fit the whole GPU either.
-std::string unlimited_note(const RunRecord& record) {
-  if (!record.unlimited || record.unlimited->evictions == 0) return "";
-  return "no limit = this GPU's own memory, which is too small for this program and evicts as well\n";
-}
-
-}  // namespace
 
 std::string run_summary(const RunRecord& record) {
   const RunResult& result = record.result;
@@ -132,7 +132,11 @@ std::string run_summary(const RunRecord& record) {
   sizes("  evicted", &Counters::dtoh_evict_bytes);
   add("first touch, zero-filled (GiB)", format_gib(s.populated_pages * kBasePageBytes),
       format_gib(t.populated_pages * kBasePageBytes));
-  counts("evictions (2 MiB chunks)", &Counters::evictions);
+  const PolicyChoice& evict = record.options.evict;
+  const policy::PolicyEntry& evictor = policy::default_registry().find(policy::Slot::kEvict, evict.name);
+  counts(
+      evictor.chunk_bytes(evict.parameters) == kBlockBytes ? "evictions (2 MiB chunks)" : "evictions (64 KiB chunks)",
+      &Counters::evictions);
   counts("kernels", &Counters::kernels);
 
   std::string text = heading(record);

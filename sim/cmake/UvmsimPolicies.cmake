@@ -1,7 +1,8 @@
 # uvmsim_add_policy(<name> SOURCES <file>...)
 #
 # Inside this project: compiles the policy into libuvmsim as a built-in. Out of tree, after find_package(uvmsim): builds
-# a plug-in <name>.so for `uvmsim --plugin`. The source is the same for both; it ends with
+# a plug-in <name>.so for `uvmsim --plugin`, which cmake --install puts where `--plugin <name>` looks for it if the prefix
+# is uvmsim's or ~/.local. The source is the same for both; it ends with
 #
 #   UVMSIM_POLICY(<name>, Class)
 #
@@ -47,6 +48,7 @@ function(uvmsim_add_policy name)
   target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:uvmsim::uvmsim,INTERFACE_COMPILE_DEFINITIONS>)
   target_include_directories(${name} PRIVATE $<TARGET_PROPERTY:uvmsim::uvmsim,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(${name} PRIVATE fmt::fmt)
+  install(TARGETS ${name} LIBRARY DESTINATION lib/uvmsim/plugins)
 endfunction()
 
 # Called once, after the last uvmsim_add_policy() of the project.

@@ -88,6 +88,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     tell(copied - again, ResidencyChange::kLoaded);
     tell(again, ResidencyChange::kReloaded);
   }
+  serve_early_victims(work, b, gpu);
 }
 
 void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
@@ -130,7 +131,7 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   if (gone.empty()) return;
   theirs.resident -= gone;
   context_.gpus[gpu].resident_pages -= gone.count();
-  drop_backing_if_empty(b, gpu);
+  tell_if_emptied(b, gpu, gone);
   emit_residency(gpu, work.done());
   if (context_.accounts != nullptr) {
     tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kMoved, work.done());
@@ -172,118 +173,6 @@ void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
   context_.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
-ChunkId Residency::choose_victim(Work& work, unsigned gpu) {
-  GpuState& state = context_.gpus[gpu];
-  gpu_ = gpu;
-  now_ = work.cpu;
-  if (state.plan != nullptr) {
-    if (const auto planned = state.plan->victim(work)) {
-      if (planned->drop) drop_contents(work.cpu, gpu, planned->block);
-      return state.memory.whole(planned->block);
-    }
-  }
-  ChunkId victim = state.evictor->select_victim(*this);
-  work.cpu += context_.evict_decision_cost;
-  if (!victim.valid()) {
-    for (std::uint32_t c = 0; c < state.memory.chunk_count() && !victim.valid(); ++c) {
-      if (evictable(ChunkId{c})) victim = ChunkId{c};
-    }
-    if (!victim.valid()) return {};
-    ++context_.counters.policy_shortfalls;
-  }
-  if (victim.value >= state.memory.chunk_count() || !evictable(victim)) {
-    throw ModelError(
-        fmt::format("the evict policy chose root chunk {}, which is free, pinned or out of range", victim.value));
-  }
-  return victim;
-}
-
-ChunkId Residency::evict(Work& work, unsigned gpu) {
-  const ChunkId victim = choose_victim(work, gpu);
-  if (victim.valid()) empty(work, gpu, victim);
-  return victim;
-}
-
-void Residency::evict_early(Work& work, unsigned gpu, BlockIndex b, bool drop) {
-  GpuMemory& memory = context_.gpus[gpu].memory;
-  if (drop) drop_contents(work.cpu, gpu, b);
-  const ChunkId chunk = memory.whole(b);
-  empty(work, gpu, chunk);
-  memory.release(chunk, GpuMemory::Reuse::kLast);
-}
-
-void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
-  if (context_.accounts != nullptr) {
-    const PageMask& gone = context_.space.pages(b, gpu_processor(gpu)).resident;
-    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kDropped, now);
-  }
-  discard(b, context_.space.block(b).extent(), /*unmap=*/true);
-}
-
-// Pushes out what is in the root chunk and leaves it pinned.
-void Residency::empty(Work& work, unsigned gpu, ChunkId victim) {
-  GpuState& state = context_.gpus[gpu];
-  RootChunk& root = state.memory.chunk(victim);
-  root.state = ChunkState::kPinned;
-  state.evictor->on_released(victim);
-  work.spend(context_.costs().evict_chunk_ns);
-
-  std::uint64_t copied_bytes = 0;
-  std::uint64_t first_block = RootChunk::kNoBlock;
-  const Nanoseconds before = work.pushed;
-  state.memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
-    if (first_block == RootChunk::kNoBlock) first_block = b.value;
-    if (state.plan != nullptr) state.plan->on_released(b);
-    VaBlock& block = context_.space.block(b);
-    ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
-    ProcessorPages& host = context_.space.pages(b, kHost);
-    const PageMask gone = mine.resident & part;
-    const PageMask copied = gone - host.resident - block.discarded;
-    unmap_gpu(b, gpu, gone);
-    if (!copied.empty()) {
-      back_on_host(work, b, copied);
-      copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, copied, PageMask{}, TransferCause::kEvict);
-      host.resident |= copied;
-      context_.host_resident_pages += copied.count();
-      copied_bytes += copied.count() * kBasePageBytes;
-    }
-    // The host becomes the only holder, also of duplicated pages.
-    const PageMask duplicated = gone & block.read_duplicated;
-    for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
-      if (other == gpu) continue;
-      unmap_gpu(b, other, duplicated);
-      drop_copies(work, b, other, duplicated);
-    }
-    block.evicted |= gone;
-    block.read_duplicated -= gone;
-    mine.resident -= gone;
-    state.resident_pages -= gone.count();
-    if (context_.accounts != nullptr) {
-      tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
-    }
-    map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
-  });
-  if (root.split) {
-    const std::uint32_t used = root.used_slots;
-    for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
-      if ((used >> s & 1) == 0) continue;
-      const std::uint64_t owner = (*root.slot_owner)[s];
-      state.memory.unbind_slot(BlockIndex(owner / kBigPagesPerBlock), static_cast<unsigned>(owner % kBigPagesPerBlock));
-    }
-    state.memory.unsplit(victim);
-  } else {
-    state.memory.unbind_whole(BlockIndex(root.block));
-  }
-  root.zeroed = false;
-  root.ready = copied_bytes == 0 ? work.cpu : std::max(work.pushed, before);
-  ++context_.counters.evictions;
-  if (copied_bytes == 0) ++context_.counters.evictions_without_copy;
-  if (context_.events != nullptr) {
-    context_.events->on(EvictionEvent{static_cast<std::int32_t>(gpu), work.cpu,
-                                      virtual_address(BlockIndex(first_block), 0), copied_bytes});
-  }
-}
-
 std::uint64_t Residency::release(BlockIndex b) {
   AddressSpace& space = context_.space;
   std::uint64_t populated = 0;
@@ -295,19 +184,7 @@ std::uint64_t Residency::release(BlockIndex b) {
     context_.gpus[gpu].resident_pages -= n;
     mine.resident.clear();
     if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
-    GpuMemory& memory = context_.gpus[gpu].memory;
-    if (const ChunkId c = memory.whole(b); c.valid()) {
-      context_.gpus[gpu].evictor->on_released(c);
-      memory.unbind_whole(b);
-      memory.release(c);
-    }
-    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
-      if (!memory.slot(b, unit).valid()) continue;
-      if (const ChunkId c = memory.unbind_slot(b, unit); c.valid()) {
-        context_.gpus[gpu].evictor->on_released(c);
-        memory.release(c);
-      }
-    }
+    release_backing(b, gpu);
   }
   ProcessorPages& host = space.pages(b, kHost);
   context_.host_resident_pages -= host.resident.count();
@@ -338,117 +215,11 @@ void Residency::discard(BlockIndex b, const PageMask& pages, bool unmap) {
       unmap_gpu(b, gpu, held);
       mine.resident -= held;
       context_.gpus[gpu].resident_pages -= here.count();
-      if (!here.empty()) drop_backing_if_empty(b, gpu);
-      continue;
-    }
-    const ChunkId c = context_.gpus[gpu].memory.whole(b);
-    if (c.valid() && !here.empty() && block.discarded.contains(mine.resident)) {
-      context_.gpus[gpu].evictor->on_discarded(c);
+      if (!here.empty()) tell_if_emptied(b, gpu, here);
+    } else {
+      tell_if_discarded(b, gpu, here);
     }
   }
-}
-
-void Residency::note_chunk_used(BlockIndex b, unsigned gpu) {
-  GpuState& state = context_.gpus[gpu];
-  const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
-  if (mine.resident.empty()) return;
-  if (state.plan != nullptr) state.plan->on_migrated(b);
-  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_migrated(c);
-  // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB).
-}
-
-bool Residency::evictable(ChunkId c) const {
-  const GpuMemory& memory = context_.gpus[gpu_].memory;
-  return c.value < memory.chunk_count() && memory.chunk(c).state == ChunkState::kAllocated;
-}
-
-policy::ChunkView Residency::view(ChunkId c) const {
-  policy::ChunkView view{BlockIndex(RootChunk::kNoBlock), 0};
-  context_.gpus[gpu_].memory.for_each_owner(c, [&](BlockIndex b, const PageMask& part) {
-    if (view.block.value == RootChunk::kNoBlock) view.block = b;
-    view.resident_pages += (context_.space.pages(b, gpu_processor(gpu_)).resident & part).count();
-  });
-  return view;
-}
-
-ChunkId Residency::allocate_root(Work& work, unsigned gpu) {
-  GpuState& state = context_.gpus[gpu];
-  ChunkId c = state.memory.allocate();
-  if (!c.valid()) c = evict(work, gpu);
-  if (c.valid()) pinned_.push_back(c);
-  return c;
-}
-
-// Page tables are made when a block first comes to a GPU, and kept.
-void Residency::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
-  VaBlock& block = context_.space.block(b);
-  if ((block.page_tables & gpu_processor(gpu).bit()) != 0) return;
-  block.page_tables |= gpu_processor(gpu).bit();
-  work.spend(context_.costs().new_chunk_ns);
-}
-
-// Makes sure that every page has GPU memory behind it.
-void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
-  GpuMemory& memory = context_.gpus[gpu].memory;
-  if (context_.space.block(b).full_size()) {
-    if (memory.whole(b).valid()) return;
-    spend_page_tables(work, b, gpu);
-    const ChunkId c = allocate_root(work, gpu);
-    UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
-    memory.bind_whole(b, c);
-    return;
-  }
-  // An eviction on the way may hit slots of this very block, so look until all are there. It ends: chunks taken here
-  // are pinned, and one of them has room for all of a block.
-  bool fresh = false;
-  for (bool complete = false; !complete;) {
-    complete = true;
-    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
-      if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0 || memory.slot(b, unit).valid()) continue;
-      SlotId slot = memory.find_free_slot();
-      if (!slot.valid()) {
-        const ChunkId root = allocate_root(work, gpu);
-        UVMSIM_CHECK(root.valid(), "GPU {}: no root chunk can be evicted", gpu);
-        memory.split(root);
-        slot = memory.find_free_slot();
-        complete = false;
-      }
-      memory.bind_slot(b, unit, slot);
-      fresh = true;
-    }
-  }
-  if (fresh) spend_page_tables(work, b, gpu);
-}
-
-Nanoseconds Residency::chunk_ready(BlockIndex b, unsigned gpu, const PageMask& pages) const {
-  const GpuMemory& memory = context_.gpus[gpu].memory;
-  if (const ChunkId c = memory.whole(b); c.valid()) return memory.chunk(c).ready;
-  Nanoseconds ready{};
-  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
-    if (pages.count_range(unit * kPagesPerBigPage, kPagesPerBigPage) == 0) continue;
-    if (const SlotId s = memory.slot(b, unit); s.valid()) {
-      ready = std::max(ready, memory.chunk(ChunkId{s.chunk}).ready);
-    }
-  }
-  return ready;
-}
-
-void Residency::unpin(unsigned gpu) {
-  GpuState& state = context_.gpus[gpu];
-  for (const ChunkId c : pinned_) {
-    RootChunk& root = state.memory.chunk(c);
-    if (root.state != ChunkState::kPinned) continue;
-    root.state = ChunkState::kAllocated;
-    state.evictor->on_migrated(c);
-  }
-  pinned_.clear();
-}
-
-void Residency::drop_backing_if_empty(BlockIndex b, unsigned gpu) {
-  GpuState& state = context_.gpus[gpu];
-  if (!context_.space.pages(b, gpu_processor(gpu)).resident.empty()) return;
-  // The root chunk stays with the block (driver: it goes to the UNUSED list).
-  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_emptied(c);
 }
 
 void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {

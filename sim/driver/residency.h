@@ -36,10 +36,8 @@ class Residency final : private policy::EvictionQueries {
   void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
   void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages);
 
-  // Frees one root chunk by eviction and returns it pinned.
-  ChunkId evict(Work& work, unsigned gpu);
-  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last. With `drop` nobody
-  // needs its contents: nothing is copied, and the next touch finds the pages resident nowhere.
+  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nobody waits for the
+  // copy. With `drop` nobody needs its contents: nothing is copied, and the next touch finds the pages resident nowhere.
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
 
   // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
@@ -52,30 +50,48 @@ class Residency final : private policy::EvictionQueries {
   void note_chunk_used(BlockIndex block, unsigned gpu);
 
  private:
+  // What evictors may ask; memory behind pages (eviction.cpp).
   bool evictable(ChunkId chunk) const override;
   policy::ChunkView view(ChunkId chunk) const override;
   Nanoseconds now() const override { return now_; }
+  policy::ContentIndex incoming() const override { return incoming_; }
+  std::uint32_t free_chunks() const override;
 
+  policy::ContentIndex content(BlockIndex block, unsigned unit, unsigned gpu) const;
+  ChunkId take(unsigned gpu, ChunkId victim);
+  ChunkId select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early);
+  PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
+  void empty_root(Work& work, unsigned gpu, ChunkId victim);
+  void empty_small(Work& work, unsigned gpu);
+  void serve_early_victims(Work& work, BlockIndex served, unsigned gpu);
+  void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
-  ChunkId allocate_root(Work& work, unsigned gpu);
-  ChunkId choose_victim(Work& work, unsigned gpu);
-  void empty(Work& work, unsigned gpu, ChunkId victim);
-  void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
+  void back_small(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
+  void unpin(unsigned gpu);
+  void tell_if_emptied(BlockIndex block, unsigned gpu, const PageMask& gone);
+  void tell_if_discarded(BlockIndex block, unsigned gpu, const PageMask& here);
+  void release_backing(BlockIndex block, unsigned gpu);
+
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
   void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,
             const PageMask& demanded, const PageMask& prefetched, TransferCause cause);
   void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes);
-  void unpin(unsigned gpu);
-  void drop_backing_if_empty(BlockIndex block, unsigned gpu);
   void emit_residency(unsigned gpu, Nanoseconds at);
 
   DriverContext& context_;
-  unsigned gpu_ = 0;  // of the eviction in progress, for the queries
+  // Of the eviction in progress, for the queries.
+  unsigned gpu_ = 0;
   Nanoseconds now_{};
-  std::vector<ChunkId> pinned_;  // root chunks taken by the operation in progress
+  policy::ContentIndex incoming_;
+  bool early_ = false;            // nobody waits for the victim,
+  BlockIndex served_;             // and it must not be of the block that was just served
+  std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
+  std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;
 };
 

@@ -67,11 +67,12 @@ void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned 
     UVMSIM_AUDIT(root.state == ChunkState::kAllocated, "chunk {} of GPU {} is not allocated", whole.value, gpu);
     ++whole_chunks;
   }
-  if (space.block(b).full_size()) {
+  if (space.block(b).full_size() && !memory.small_chunks()) {
     UVMSIM_AUDIT(whole.valid() || resident.empty(), "block {} has pages on GPU {} and no chunk", b.value, gpu);
     return;
   }
-  UVMSIM_AUDIT(!whole.valid(), "the short block {} has a whole chunk of GPU {}", b.value, gpu);
+  UVMSIM_AUDIT(!whole.valid(), "block {}, which is short or in small chunks, has a whole chunk of GPU {}", b.value,
+               gpu);
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
     const SlotId slot = memory.slot(b, unit);
     if (!slot.valid()) {

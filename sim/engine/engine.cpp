@@ -4,39 +4,12 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/engine/capacity.h"
 #include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
 #include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
-
-namespace {
-
-std::uint32_t chunk_count(const RunOptions& options, unsigned gpu) {
-  const config::GpuConfig& config = options.system.gpus[gpu];
-  std::uint64_t capacity = config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes);
-  if (options.limited) {
-    capacity = options.capacity_bytes;
-    if (capacity == 0) {
-      if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
-      if (options.footprint_bytes == 0) {
-        throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
-      }
-      capacity = static_cast<std::uint64_t>(
-          static_cast<unsigned long long>(options.footprint_bytes) / options.osf_thousandths * 1000 +
-          options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths);
-      capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
-    }
-  }
-  const std::uint64_t chunks = capacity / kBlockBytes;
-  if (chunks == 0) {
-    throw_input_error("GPU memory for managed data is {} bytes; allowed: at least one chunk of {} bytes", capacity,
-                      kBlockBytes);
-  }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, ChunkId::kNone - 1));
-}
-
-}  // namespace
 
 Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& options, const RunObserver& observer)
     : header_(header),
@@ -58,13 +31,13 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
   }
   gpus_.reserve(options.system.gpus.size());
   for (unsigned gpu = 0; gpu < options.system.gpus.size(); ++gpu) {
-    const std::uint32_t chunks = chunk_count(options, gpu);
-    result_.capacity_bytes = std::uint64_t{chunks} * kBlockBytes;
-    gpus_.push_back({GpuMemory(chunks),
+    result_.capacity_bytes = capacity_bytes(options, gpu);
+    const auto chunks = static_cast<std::uint32_t>(result_.capacity_bytes / kBlockBytes);
+    const policy::PolicyEntry& evict = policy::default_registry().find(policy::Slot::kEvict, options.evict.name);
+    gpus_.push_back({GpuMemory(chunks, evict.chunk_bytes(options.evict.parameters) != kBlockBytes),
                      policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
                      gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
-    const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info;
-    gpus_.back().evictor_sees_touches = info.information >= policy::InformationClass::kD2;
+    gpus_.back().evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   }
   prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
                                           gpus_.front().memory.chunk_count());
@@ -83,6 +56,10 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
     fault_loops_.push_back(std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_));
   }
   if (options.plan.name != kNoPlan) {
+    if (gpus_.front().memory.small_chunks()) {
+      throw_input_error("plan policy '{}' works with 2 MB chunks; evict policy '{}' evicts 64 KB", options.plan.name,
+                        options.evict.name);
+    }
     plans_ = std::make_unique<Plans>(options, layout_, *context_, *residency_, *thrashing_, fault_loops_, events_);
     for (const auto& loop : fault_loops_) loop->stop_at_events();
     ledger_.copies_dropped = true;
@@ -129,8 +106,10 @@ RunResult Engine::run() {
   }
   for (const Stream& stream : streams_) {
     if (stream.queue.empty()) continue;
-    if (stream.blocked)
-      throw_input_error("a stream waits for event {}, which is never recorded", stream.waits_for_event);
+    if (stream.blocked) {
+      throw_input_error("a stream waits for event {}, which is never recorded",
+                        std::get<EventOperation>(stream.queue.front().work).event);
+    }
     throw ModelError("the simulation stopped with work left in a stream");
   }
   if (host_wait_.kind == HostWait::Kind::kEvent) {

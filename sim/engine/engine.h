@@ -51,6 +51,7 @@ class Engine {
   };
   struct EventOperation {
     std::uint64_t event = 0;
+    std::size_t recording = 0;  // of it: the one that the host issued last
     bool wait = false;
   };
   struct MarkOperation {
@@ -79,14 +80,19 @@ class Engine {
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
     Nanoseconds started{};
-    std::uint64_t waits_for_event = 0;
-    bool blocked = false;
+    bool blocked = false;  // its front operation waits for an event
   };
   // What the host waits for.
   struct HostWait {
     enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
     std::uint32_t stream = 0;
     std::uint64_t event = 0;
+    std::size_t recording = 0;
+  };
+  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
+  struct LastRecording {
+    std::size_t number = 0;  // among all recordings of all events
+    bool issued = false;     // false: so far, somebody only waits for it
   };
 
   // host_thread.cpp
@@ -95,6 +101,8 @@ class Engine {
   void submit(std::uint32_t stream, Work work);
   bool satisfied(const HostWait& wait) const;
   bool wait_for(HostWait wait);
+  std::size_t recording_of(std::uint64_t event);
+  std::size_t new_recording(std::uint64_t event);
   void wake_host();
   void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
   void host_gap(std::int64_t ns);
@@ -107,7 +115,6 @@ class Engine {
   void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
-  std::vector<driver::BlockSpan> spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const;
 
   // repetition.cpp
   void begin_repetition();
@@ -165,10 +172,11 @@ class Engine {
   trace::Record record_;
   std::uint64_t record_number_ = 0;     // of records taken
   std::uint64_t recorded_number_ = 0;   // of record_ in the recording, where iterations may come once
-  std::size_t host_access_item_ = 0;    // of the HostAccess in progress: extent or touch
+  std::size_t host_access_part_ = 0;    // of the HostAccess in progress: calls.h
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
-  std::unordered_map<std::uint64_t, Nanoseconds> recorded_events_;  // completed cudaEventRecords
+  std::unordered_map<std::uint64_t, LastRecording> events_recorded_;  // by event
+  std::vector<bool> recordings_done_;                                 // by number of a recording
   std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
   Counters iteration_start_;
   Nanoseconds iteration_begin_{}, ideal_iteration_begin_{};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/engine/calls.h"
 #include "sim/engine/engine.h"
 
 namespace uvmsim::engine {
@@ -12,21 +13,6 @@ namespace {
 constexpr std::size_t kQueueDepth = 1024;
 // One host event handles this many records at most, so that progress is reported and events interleave.
 constexpr unsigned kRecordsPerEvent = 256;
-// A managed copy's front: what the copy engine touches at once (measured: about three fault batches per 2 MB block when
-// PyTorch copies parameters into fresh managed memory).
-constexpr std::uint32_t kCopyLanes = 128;
-
-std::int64_t host_gap_of(const trace::Record& record) {
-  return std::visit(
-      [](const auto& r) -> std::int64_t {
-        if constexpr (requires { r.host_gap_ns; }) {
-          return r.host_gap_ns;
-        } else {
-          return 0;
-        }
-      },
-      record);
-}
 
 }  // namespace
 
@@ -58,7 +44,7 @@ void Engine::host_step() {
       if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
     }
     if (!gap_paid_) {
-      host_gap(host_gap_of(record_));
+      host_gap(host_gap_ns(record_));
       gap_paid_ = true;
       if (host_time_ > events_.now()) break;  // what the GPU does meanwhile comes first
     }
@@ -86,7 +72,7 @@ bool Engine::satisfied(const HostWait& wait) const {
     case HostWait::Kind::kStream:
       return wait.stream >= streams_.size() || idle(streams_[wait.stream]);
     case HostWait::Kind::kEvent:
-      return recorded_events_.contains(wait.event);
+      return recordings_done_[wait.recording];
     case HostWait::Kind::kQueue:
       return streams_[wait.stream].queue.size() < kQueueDepth;
   }
@@ -98,6 +84,21 @@ bool Engine::wait_for(HostWait wait) {
   if (satisfied(wait)) return true;
   host_wait_ = wait;
   return false;
+}
+
+// The recording of the event that the host issued last; the next one if there is none.
+std::size_t Engine::recording_of(std::uint64_t event) {
+  const auto [last, fresh] = events_recorded_.try_emplace(event, LastRecording{recordings_done_.size(), false});
+  if (fresh) recordings_done_.push_back(false);
+  return last->second.number;
+}
+
+std::size_t Engine::new_recording(std::uint64_t event) {
+  const auto last = events_recorded_.find(event);
+  if (last != events_recorded_.end() && last->second.issued) events_recorded_.erase(last);
+  const std::size_t number = recording_of(event);
+  events_recorded_.at(event).issued = true;
+  return number;
 }
 
 void Engine::wake_host() {
@@ -118,24 +119,6 @@ void Engine::submit(std::uint32_t stream, Work work) {
   schedule_stream(stream);
 }
 
-std::vector<driver::BlockSpan> Engine::spans_of(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) const {
-  const layout::Placement& placement = layout_.find(id);
-  if (offset > placement.bytes || bytes > placement.bytes - offset) {
-    throw_input_error("bytes {} to {} lie outside object {} ({} bytes)", offset, offset + bytes, id, placement.bytes);
-  }
-  std::vector<driver::BlockSpan> spans;
-  if (!placement.managed || bytes == 0) return spans;
-  std::uint64_t page = (placement.offset + offset) / kBasePageBytes;
-  const std::uint64_t end = (placement.offset + offset + bytes + kBasePageBytes - 1) / kBasePageBytes;
-  while (page < end) {
-    const auto in_block = static_cast<unsigned>(page % kPagesPerBlock);
-    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - in_block));
-    spans.push_back({placement.blocks[page / kPagesPerBlock], in_block, n});
-    page += n;
-  }
-  return spans;
-}
-
 bool Engine::issue(trace::Record& record) {
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const auto allocation_cost = [&] {  // of what the layout took from the driver
@@ -147,7 +130,7 @@ bool Engine::issue(trace::Record& record) {
     pay_for_allocation(ns);
   };
   const auto queue_has_room = [&](std::uint32_t stream) {
-    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0});
+    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0, 0});
   };
   const auto launch = [&](std::uint32_t stream, Work work, std::int64_t ideal_ns) {
     host_pays(runtime.launch_ns);
@@ -196,23 +179,9 @@ bool Engine::issue(trace::Record& record) {
   if (auto* r = std::get_if<trace::Memcpy>(&record)) return issue_copy(*r);
   if (auto* r = std::get_if<trace::Memset>(&record)) {
     if (!queue_has_room(r->stream)) return false;
-    const layout::Placement& placement = layout_.find(r->object);
-    spans_of(r->object, r->offset, r->bytes);  // checks the bounds
-    const std::uint64_t bandwidth = std::max<std::uint64_t>(options_.system.gpus[0].memory_bytes_per_us, 1);
-    const auto duration = static_cast<std::int64_t>(r->bytes * 1000 / bandwidth);
-    if (!placement.managed) return launch(r->stream, CopyOperation{Nanoseconds(duration)}, duration);
-    trace::Kernel kernel;
-    kernel.name = "memset";
-    kernel.stream = r->stream;
-    kernel.grid = {options_.system.gpus[0].sm_count, 1, 1};
-    kernel.block = {256, 1, 1};
-    kernel.distribution = trace::Distribution::kGridStride;
-    kernel.bytes_per_thread_access = 16;
-    kernel.duration_ns = duration;
-    const std::uint64_t quantum = header_.quantum_bytes;
-    const std::uint64_t first = r->offset / quantum;
-    const std::uint64_t count = (r->offset + r->bytes + quantum - 1) / quantum - first;
-    kernel.accesses.push_back({r->object, {{first, count, trace::AccessMode::kWrite}}});
+    trace::Kernel kernel = kernel_of(*r, layout_, header_.quantum_bytes, options_.system);
+    const std::int64_t duration = kernel.duration_ns;
+    if (kernel.accesses.empty()) return launch(r->stream, CopyOperation{Nanoseconds(duration)}, duration);
     return launch(r->stream, KernelOperation{std::move(kernel), true}, duration);
   }
   if (auto* r = std::get_if<trace::Prefetch>(&record)) {
@@ -221,7 +190,7 @@ bool Engine::issue(trace::Record& record) {
       throw_input_error("prefetch to device {}; allowed: -1 (host) to {}", r->destination, gpus_.size() - 1);
     }
     const ProcessorId to = r->destination < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->destination));
-    return launch(r->stream, PrefetchOperation{spans_of(r->object, r->offset, r->bytes), to}, 0);
+    return launch(r->stream, PrefetchOperation{spans_of(layout_, r->object, r->offset, r->bytes), to}, 0);
   }
   if (auto* r = std::get_if<trace::Advise>(&record)) {
     if (r->device >= static_cast<std::int32_t>(gpus_.size())) {
@@ -230,31 +199,32 @@ bool Engine::issue(trace::Record& record) {
     const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
     if (r->advice == trace::Advice::kSetReadMostly) ledger_.copies_dropped = true;
     accounts_.host_acts();
-    host_time_ = user_calls_->advise(spans_of(r->object, r->offset, r->bytes), r->advice, who, host_time_);
+    host_time_ = user_calls_->advise(spans_of(layout_, r->object, r->offset, r->bytes), r->advice, who, host_time_);
     host_pays(runtime.launch_ns);
     return true;
   }
   if (auto* r = std::get_if<trace::Discard>(&record)) {
     if (!queue_has_room(r->stream)) return false;
-    return launch(r->stream, DiscardOperation{spans_of(r->object, r->offset, r->bytes)}, 0);
+    return launch(r->stream, DiscardOperation{spans_of(layout_, r->object, r->offset, r->bytes)}, 0);
   }
   if (auto* r = std::get_if<trace::Sync>(&record)) {
     switch (r->kind) {
       case trace::SyncKind::kDevice:
         ideal_.wait_all();
-        return wait_for({HostWait::Kind::kDevice, 0, 0});
+        return wait_for({HostWait::Kind::kDevice, 0, 0, 0});
       case trace::SyncKind::kStream:
         ideal_.wait(r->stream);
-        return wait_for({HostWait::Kind::kStream, r->stream, 0});
+        return wait_for({HostWait::Kind::kStream, r->stream, 0, 0});
       case trace::SyncKind::kEventSynchronize:
-        ideal_.wait(r->stream);
-        return wait_for({HostWait::Kind::kEvent, 0, r->event});
+        ideal_.host_waits_event(r->event);
+        return wait_for({HostWait::Kind::kEvent, 0, r->event, recording_of(r->event)});
       case trace::SyncKind::kEventRecord:
-        recorded_events_.erase(r->event);
-        submit(r->stream, EventOperation{r->event, false});
+        ideal_.record(r->event, r->stream);
+        submit(r->stream, EventOperation{r->event, new_recording(r->event), false});
         return true;
       case trace::SyncKind::kEventWait:
-        submit(r->stream, EventOperation{r->event, true});
+        ideal_.wait_event(r->stream, r->event);
+        submit(r->stream, EventOperation{r->event, recording_of(r->event), true});
         return true;
     }
   }
@@ -277,7 +247,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
     return true;
   }
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const std::uint64_t ns =
       placement.device ? runtime.device_free_ns + (placement.bytes >> 20) * runtime.device_free_ns_per_gib / 1024
@@ -325,7 +295,7 @@ bool Engine::release_after(trace::Record& record) {
 bool Engine::free_released() {
   if (layout_.released().empty()) return true;
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
   for (const layout::Released& memory : layout_.released()) {
     pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
   }
@@ -354,44 +324,13 @@ void Engine::retire_tensor(trace::ObjectId id) {
 }
 
 bool Engine::issue_copy(const trace::Memcpy& copy) {
-  const config::SystemConfig& system = options_.system;
-  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0})) return false;
-  const auto managed = [&](const trace::CopyEnd& end) {
-    return end.object != trace::kNoObject && layout_.find(end.object).managed;
-  };
-  const bool from_host = copy.kind == trace::CopyKind::kHostToDevice || copy.kind == trace::CopyKind::kHostToHost;
-  const bool to_host = copy.kind == trace::CopyKind::kDeviceToHost || copy.kind == trace::CopyKind::kHostToHost;
-  std::uint64_t bandwidth = system.gpus[0].memory_bytes_per_us / 2;
-  if (from_host || to_host) {
-    bandwidth = system.host.pageable_copy_bytes_per_us != 0 ? system.host.pageable_copy_bytes_per_us
-                                                            : system.host_links[0].host_to_device.bytes_per_us;
-  }
-  const auto duration = static_cast<std::int64_t>(copy.bytes * 1000 / std::max<std::uint64_t>(bandwidth, 1));
-
-  trace::Kernel kernel;
-  kernel.name = "memcpy";
-  kernel.stream = copy.stream;
-  kernel.grid = {kCopyLanes, 1, 1};
-  kernel.block = {256, 1, 1};
-  kernel.distribution = trace::Distribution::kGridStride;
-  kernel.bytes_per_thread_access = 16;
-  kernel.duration_ns = duration;
-  const std::uint64_t quantum = header_.quantum_bytes;
-  const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
-    if (copy.bytes == 0 || !managed(end)) return;
-    spans_of(end.object, end.offset, copy.bytes);  // checks the bounds
-    const std::uint64_t first = end.offset / quantum;
-    const std::uint64_t count = (end.offset + copy.bytes + quantum - 1) / quantum - first;
-    kernel.accesses.push_back({end.object, {{first, count, mode}}});
-  };
-  if (!from_host) touch(copy.src, trace::AccessMode::kRead);
-  if (!to_host) touch(copy.dst, trace::AccessMode::kWrite);
-
-  host_pays(system.runtime.launch_ns);
-  ideal_.host(static_cast<std::int64_t>(system.runtime.launch_ns));
-  ideal_.enqueue(copy.stream, duration);
+  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0, 0})) return false;
+  trace::Kernel kernel = kernel_of(copy, layout_, header_.quantum_bytes, options_.system);
+  host_pays(options_.system.runtime.launch_ns);
+  ideal_.host(static_cast<std::int64_t>(options_.system.runtime.launch_ns));
+  ideal_.enqueue(copy.stream, kernel.duration_ns);
   if (kernel.accesses.empty()) {
-    submit(copy.stream, CopyOperation{Nanoseconds(duration)});
+    submit(copy.stream, CopyOperation{Nanoseconds(kernel.duration_ns)});
   } else {
     submit(copy.stream, KernelOperation{std::move(kernel), true});
   }
@@ -399,18 +338,16 @@ bool Engine::issue_copy(const trace::Memcpy& copy) {
   ideal_.wait(copy.stream);
   // The copy itself is issued; what remains is to wait for it.
   record_ = trace::Sync{trace::SyncKind::kStream, copy.stream, 0, 0};
-  return wait_for({HostWait::Kind::kStream, copy.stream, 0});
+  return wait_for({HostWait::Kind::kStream, copy.stream, 0, 0});
 }
 
 // Touches until one faults; the host goes on when that fault is served.
 bool Engine::issue_host_access(const trace::HostAccess& access) {
   const layout::Placement& placement = layout_.find(access.object);
   if (!placement.managed) return true;
-  const std::uint64_t quantum = header_.quantum_bytes;
-  const auto touch = [&](std::uint64_t page, trace::AccessMode mode) {  // true: it faulted and time passed
+  const auto touch = [&](std::uint64_t page, bool write) {  // true: it faulted and time passed
     const BlockIndex block = placement.blocks[page / kPagesPerBlock];
     const auto index = static_cast<unsigned>(page % kPagesPerBlock);
-    const bool write = mode != trace::AccessMode::kRead;
     if (host_faults_->mapped(block, index, write)) return false;
     for (auto& loop : fault_loops_) loop->advance(events_.now());
     accounts_.host_acts();
@@ -420,34 +357,14 @@ bool Engine::issue_host_access(const trace::HostAccess& access) {
     host_scheduled_ = true;
     return true;
   };
-  const auto page_range = [&](std::uint64_t first, std::uint64_t count) {
-    if (first * quantum >= placement.bytes || first + count < first ||
-        (first + count - 1) * quantum >= placement.bytes) {
-      throw_input_error("CPU touch of object {} past its end ({} bytes)", access.object, placement.bytes);
-    }
-    const std::uint64_t end = std::min((first + count) * quantum, placement.bytes);
-    return std::pair{(placement.offset + first * quantum) / kBasePageBytes,
-                     (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes};
-  };
-  // Goes on where the last fault interrupted it: item (extent or touch) and page within.
-  for (; host_access_item_ < access.extents.size() + access.touches.size();
-       ++host_access_item_, host_access_page_ = 0) {
-    trace::Extent extent;
-    if (host_access_item_ < access.extents.size()) {
-      extent = access.extents[host_access_item_];
-    } else {
-      const auto& [at, mode] = access.touches[host_access_item_ - access.extents.size()];
-      extent.first = at;
-      extent.count = 1;
-      extent.mode = mode;
-    }
-    if (extent.count == 0) continue;
-    const auto [first, end] = page_range(extent.first, extent.count);
-    for (; first + host_access_page_ < end; ++host_access_page_) {
-      if (touch(first + host_access_page_, extent.mode)) return false;
+  // Goes on where the last fault interrupted it: part and page within.
+  for (; host_access_part_ < part_count(access); ++host_access_part_, host_access_page_ = 0) {
+    const auto [pages, write] = touch_of(access, host_access_part_, placement, header_.quantum_bytes);
+    for (; pages.begin + host_access_page_ < pages.end; ++host_access_page_) {
+      if (touch(pages.begin + host_access_page_, write)) return false;
     }
   }
-  host_access_item_ = 0;
+  host_access_part_ = 0;
   return true;
 }
 

@@ -1,10 +1,11 @@
 // The same program with everything resident and managed memory for free: host and streams only. It runs beside the real
 // replay on the same records and gives RunResult::ideal, the time that slowdowns are measured against, and the same of
-// each iteration. Waits of a stream for an event of another one are left out.
+// each iteration.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/common/state_digest.h"
@@ -15,6 +16,12 @@ namespace uvmsim::engine {
 class IdealClock {
  public:
   void host(std::int64_t ns) { host_ += Nanoseconds(ns); }
+  // The host, or what the stream does next, goes on at `time` at the earliest.
+  void delay_host(Nanoseconds time) { host_ = std::max(host_, time); }
+  void delay(std::uint32_t stream, Nanoseconds time) {
+    if (stream >= streams_.size()) streams_.resize(stream + 1);
+    streams_[stream] = std::max(streams_[stream], time);
+  }
   void enqueue(std::uint32_t stream, std::int64_t duration_ns) {
     if (stream >= streams_.size()) streams_.resize(stream + 1);
     streams_[stream] = arrival(stream) + Nanoseconds(duration_ns);
@@ -29,6 +36,17 @@ class IdealClock {
   Nanoseconds arrival(std::uint32_t stream) const {
     return stream < streams_.size() ? std::max(streams_[stream], host_) : host_;
   }
+  // cudaEventRecord, cudaStreamWaitEvent and cudaEventSynchronize: who waits does so for the recording issued last.
+  void record(std::uint64_t event, std::uint32_t stream) { recorded_[event] = arrival(stream); }
+  void wait_event(std::uint32_t stream, std::uint64_t event) {
+    if (const auto at = recorded_.find(event); at != recorded_.end()) delay(stream, at->second);
+  }
+  void host_waits_event(std::uint64_t event) {
+    if (const auto at = recorded_.find(event); at != recorded_.end()) delay_host(at->second);
+  }
+  Nanoseconds host_time() const { return host_; }
+  // Of all that the stream was given; it must have been given something.
+  Nanoseconds end_of(std::uint32_t stream) const { return streams_[stream]; }
   Nanoseconds end() const {
     Nanoseconds last = host_;
     for (const Nanoseconds end : streams_) last = std::max(last, end);
@@ -39,11 +57,19 @@ class IdealClock {
   void add_state(StateDigest& digest) const {
     for (const Nanoseconds end : streams_)
       digest.add(static_cast<std::uint64_t>(std::max(end - host_, Nanoseconds{}).value));
+    for (const auto& [event, time] : recorded_) {
+      if (time <= host_) continue;  // nobody would wait
+      StateDigest part = digest.part();
+      part.add(event);
+      part.add(static_cast<std::uint64_t>((time - host_).value));
+      digest.add_unordered(part);
+    }
   }
 
  private:
   Nanoseconds host_{};
   std::vector<Nanoseconds> streams_;
+  std::unordered_map<std::uint64_t, Nanoseconds> recorded_;  // by event
 };
 
 }  // namespace uvmsim::engine

@@ -37,9 +37,34 @@ void add_pages(Operand& operand, const layout::Placement& placement, std::uint64
   }
 }
 
+// What places the accesses of kernels.
+struct Places {
+  const layout::Layout& layout;
+  const AddressSpace& space;
+  std::uint32_t quantum_bytes;
+};
+
+// Pages [first, end) of an object that a kernel reads and writes, as `add(first, end)` for those that it reads first:
+// the ones that hold anything. Nobody reads what nobody has written, so the others are written first, as by a matrix
+// product that sums up in its output. (Measured: without oversubscription all faults are writes.)
+template <class F>
+void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,
+                         std::uint64_t end, F&& add) {
+  while (first < end) {
+    const std::uint64_t in_block = first % kPagesPerBlock;
+    const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
+    const BlockIndex block = placement.blocks[first / kPagesPerBlock];
+    const PageMask pages = PageMask::range(static_cast<unsigned>(in_block), static_cast<unsigned>(n));
+    if (pages.intersects(space.resident_anywhere(block))) add(first, first + n);
+    first += n;
+  }
+}
+
 // The pages of the extents in the two modes; a page is counted once per operand even where extents share it.
-void add_operands(std::vector<Operand>& operands, const std::vector<trace::Extent>& extents,
-                  const layout::Placement& placement, std::uint32_t quantum_bytes, trace::ObjectId id) {
+void add_operands(std::vector<Operand>& operands, const std::vector<trace::Extent>& extents, trace::ObjectId id,
+                  const Places& places) {
+  const layout::Placement& placement = places.layout.find(id);
+  const std::uint32_t quantum_bytes = places.quantum_bytes;
   if (!placement.managed) return;
   Operand reads;
   Operand writes;
@@ -58,12 +83,18 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
         placement.offset + std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
     const std::uint64_t first = begin_byte / kBasePageBytes;
     const std::uint64_t end = ceil_div(end_byte, kBasePageBytes);
-    const bool write_only = extent.mode == trace::AccessMode::kWrite;
-    std::uint64_t& done = write_only ? write_end : read_end;
-    add_pages(write_only ? writes : reads, placement, std::max(first, done), std::max(end, done));
-    done = std::max(done, end);
-    if (extent.mode == trace::AccessMode::kReadWrite) {
-      // The load comes first; the store finds the page mapped unless it is read-duplicated.
+    if (extent.mode != trace::AccessMode::kWrite) {
+      const auto add = [&](std::uint64_t from, std::uint64_t to) { add_pages(reads, placement, from, to); };
+      const std::uint64_t from = std::max(first, read_end), to = std::max(end, read_end);
+      if (extent.mode == trace::AccessMode::kRead) {
+        add(from, to);
+      } else {
+        for_each_read_first(placement, places.space, from, to, add);
+      }
+      read_end = to;
+    }
+    if (extent.mode != trace::AccessMode::kRead) {
+      // After a load the store finds the page mapped unless it is read-duplicated.
       add_pages(writes, placement, std::max(first, write_end), std::max(end, write_end));
       write_end = std::max(write_end, end);
     }
@@ -90,8 +121,7 @@ void check_slot(std::uint32_t slot, const trace::Kernel& kernel) {
   throw_input_error("kernel '{}' names slot {}, but has {} accesses", kernel.name, slot, kernel.accesses.size());
 }
 
-void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
-                  const layout::Layout& layout, std::uint32_t resident_blocks) {
+void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks) {
   const std::uint64_t threads_per_block = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps_per_block = ceil_div(threads_per_block, kWarpThreads);
   work.pattern = Pattern::kThreads;
@@ -101,12 +131,12 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t q
   for (const trace::Touch& touch : kernel.touches) {
     check_slot(touch.slot, kernel);
     const trace::ObjectId id = kernel.accesses[touch.slot].object;
-    const layout::Placement& placement = layout.find(id);
+    const layout::Placement& placement = places.layout.find(id);
     if (!placement.managed) continue;
-    if (touch.quantum >= ceil_div(placement.bytes, quantum_bytes)) {
+    if (touch.quantum >= ceil_div(placement.bytes, places.quantum_bytes)) {
       throw_input_error("touch of object {} past its end ({} bytes)", id, placement.bytes);
     }
-    const std::uint64_t page = (placement.offset + touch.quantum * quantum_bytes) / kBasePageBytes;
+    const std::uint64_t page = (placement.offset + touch.quantum * places.quantum_bytes) / kBasePageBytes;
     work.touches.push_back({placement.blocks[page / kPagesPerBlock], static_cast<std::uint16_t>(page % kPagesPerBlock),
                             touch.mode != trace::AccessMode::kRead});
   }
@@ -115,7 +145,7 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, std::uint32_t q
     work.chunk = ceil_div(work.touches.size(), work.threads);
   } else {
     for (const trace::ObjectAccess& access : kernel.accesses) {
-      add_operands(section.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
+      add_operands(section.operands, access.extents, access.object, places);
     }
     section.longest = longest(section.operands);
     work.chunk = ceil_div(section.longest, work.threads);
@@ -133,13 +163,12 @@ struct Part {
   std::uint64_t blocks = 1;
   std::vector<Operand> operands;
 };
-std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, std::uint32_t quantum_bytes,
-                           const layout::Layout& layout) {
+std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Places& places) {
   std::vector<Part> parts;
   if (!by_phase) {
     Part part{std::max<std::uint64_t>(kernel.grid.count(), 1), {}};
     for (const trace::ObjectAccess& access : kernel.accesses) {
-      add_operands(part.operands, access.extents, layout.find(access.object), quantum_bytes, access.object);
+      add_operands(part.operands, access.extents, access.object, places);
     }
     parts.push_back(std::move(part));
   }
@@ -148,8 +177,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, std::uint
     Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
     for (const trace::PhaseAccess& access : phase.accesses) {
       check_slot(access.slot, kernel);
-      const trace::ObjectId id = kernel.accesses[access.slot].object;
-      add_operands(part.operands, access.extents, layout.find(id), quantum_bytes, id);
+      add_operands(part.operands, access.extents, kernel.accesses[access.slot].object, places);
     }
     parts.push_back(std::move(part));
   }
@@ -165,18 +193,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   for (const Operand& operand : section.operands) {
     if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
   }
-  TileShape& tile = work.tile;
-  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  const TileShape& tile = work.tile = TileShape::of(kernel, section.units, large <= 1);
   const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
-  tile.one_input = large <= 1;
-  if (tile.one_input) {
-    tile.group = kConvolutionGroup;
-  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
-    tile.columns = kernel.grid.x;
-    tile.rows = kernel.grid.y;
-  } else {
-    while (tile.columns * tile.columns < blocks) ++tile.columns;
-  }
   std::uint64_t march = 1;
   bool panel = !tile.one_input;  // is to come
   for (Operand& operand : section.operands) {
@@ -202,15 +220,15 @@ std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return quanta * quantum_bytes;
 }
 
-void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t quantum_bytes,
-                 const layout::Layout& layout, std::uint32_t resident_blocks, std::uint64_t capacity_bytes) {
+void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks,
+                 std::uint64_t capacity_bytes) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
   // Phases say which pages blocks come back to, which matters when the kernel's set does not fit; while it does, how
   // the blocks of a matrix product share their operands says better in which order they fault.
   const bool tiled = kernel.distribution == trace::Distribution::kTiled &&
-                     (kernel.phases.empty() || touched_bytes(kernel, quantum_bytes) <= capacity_bytes);
-  std::vector<Part> parts = parts_of(kernel, !tiled && !kernel.phases.empty(), quantum_bytes, layout);
+                     (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
+  std::vector<Part> parts = parts_of(kernel, !tiled && !kernel.phases.empty(), places);
   if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
   if (tiled) work.pattern = Pattern::kTiles;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
@@ -266,6 +284,22 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, std::uint32_t qu
 
 }  // namespace
 
+TileShape TileShape::of(const trace::Kernel& kernel, std::uint64_t units, bool one_input) {
+  TileShape tile;
+  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  tile.one_input = one_input;
+  if (one_input) {
+    tile.group = kConvolutionGroup;
+  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
+    tile.columns = kernel.grid.x;
+    tile.rows = kernel.grid.y;
+  } else {
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, units / tile.batches);
+    while (tile.columns * tile.columns < blocks) ++tile.columns;
+  }
+  return tile;
+}
+
 std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
   // The square root as the processor has it, put right: the same on every machine.
   auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(tile_bytes / 4)));
@@ -289,17 +323,18 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
 }
 
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const config::SystemConfig& system, std::uint64_t capacity_bytes) {
+                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
+  const Places places{layout, space, quantum_bytes};
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
   const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(kernel.grid.count(), std::uint64_t{blocks_per_sm(gpu, kernel)} * gpu.sm_count));
   KernelWork work;
   if (kernel.phases.empty() && (!kernel.touches.empty() || kernel.distribution == trace::Distribution::kThreadChunk)) {
-    plan_threads(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u));
+    plan_threads(work, kernel, places, std::max(resident_blocks, 1u));
     const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
   } else {
-    plan_blocks(work, kernel, quantum_bytes, layout, std::max(resident_blocks, 1u), capacity_bytes);
+    plan_blocks(work, kernel, places, std::max(resident_blocks, 1u), capacity_bytes);
   }
   return work;
 }

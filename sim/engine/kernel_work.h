@@ -17,6 +17,7 @@
 #include "sim/common/check.h"
 #include "sim/config/system.h"
 #include "sim/layout/layout.h"
+#include "sim/memory/address_space.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::engine {
@@ -139,6 +140,8 @@ struct TileShape {
   std::uint64_t group = 1;    // one large input (convolution): blocks that march through it and write together
   bool one_input = false;
 
+  // Of `units` thread blocks of a kernel with one large input or several.
+  static TileShape of(const trace::Kernel& kernel, std::uint64_t units, bool one_input);
   // Rows of a square tile of 4-byte elements.
   static std::uint64_t side(std::uint64_t tile_bytes);
 };
@@ -173,9 +176,9 @@ struct KernelWork {
 // Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
-// `capacity_bytes`: the GPU's memory for managed data. Throws InputError for accesses outside their object or to
-// objects that are not allocated.
+// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. Throws
+// InputError for accesses outside their object or to objects that are not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const config::SystemConfig& system, std::uint64_t capacity_bytes);
+                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes);
 
 }  // namespace uvmsim::engine

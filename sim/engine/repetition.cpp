@@ -47,9 +47,10 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
   }
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, time] : recorded_events_) {
+  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are issued and done
     StateDigest part = digest.part();
     part.add(event);
+    part.add(std::uint64_t{last.issued});
     digest.add_unordered(part);
   }
   ideal_.add_state(digest);
@@ -63,6 +64,7 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
     const driver::GpuState& state = gpus_[gpu];
     const std::vector<std::uint64_t> names = state.memory.names();
     state.memory.add_state(digest, names);
+    if (state.memory.small_chunks()) digest.refuse();  // the names are those of root chunks
     state.evictor->add_state(digest, names);
     state.mmu.add_state(digest);
     fault_loops_[gpu]->add_state(digest);

@@ -46,19 +46,19 @@ void Engine::start_operation(std::uint32_t index) {
       finish_at(now);
     } else if (const auto* event = std::get_if<EventOperation>(&operation.work)) {
       if (!event->wait) {
-        recorded_events_[event->event] = now;
+        recordings_done_[event->recording] = true;
         finish_at(now);
         for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-          if (!streams_[s].blocked || streams_[s].waits_for_event != event->event) continue;
+          if (!streams_[s].blocked) continue;
+          if (std::get<EventOperation>(streams_[s].queue.front().work).recording != event->recording) continue;
           streams_[s].blocked = false;
           schedule_stream(s);
         }
-      } else if (recorded_events_.contains(event->event)) {
+      } else if (recordings_done_[event->recording]) {
         finish_at(now);
       } else {
         stream.running = false;
         stream.blocked = true;
-        stream.waits_for_event = event->event;
       }
     } else if (const auto* marked = std::get_if<MarkOperation>(&operation.work)) {
       mark(*marked, now);
@@ -76,8 +76,8 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   stream.run = std::make_unique<KernelRun>(
-      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, options_.system, result_.capacity_bytes), gpu,
-      options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
+      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, space_, options_.system, result_.capacity_bytes),
+      gpu, options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
       options_.seed * 0x9e3779b97f4a7c15u + recorded_number);
   KernelRun& run = *stream.run;
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, stream.queue.front().record, now);
@@ -165,36 +165,45 @@ void Engine::tell_end(std::uint32_t index, Nanoseconds now) {
 void Engine::note_touches(const KernelWork& work, unsigned gpu) {
   driver::GpuState& state = gpus_[gpu];
   ChunkId last{};
-  const auto touch = [&](BlockIndex b) {
-    const ChunkId chunk = state.memory.whole(b);
+  const auto touch = [&](ChunkId chunk) {
     if (!chunk.valid() || chunk == last) return;
     last = chunk;
     state.evictor->on_touched(chunk);
   };
-  work.for_each_segment([&](const Segment& segment, bool) { touch(segment.block); });
-  for (const PageRef& page : work.touches) touch(page.block);
+  const auto touch_pages = [&](BlockIndex b, unsigned first, unsigned count) {
+    if (!state.memory.small_chunks()) return touch(state.memory.whole(b));
+    const PageMask& resident = space_.pages(b, gpu_processor(gpu)).resident;
+    state.memory.for_each_small_chunk(b, resident & PageMask::range(first, count),
+                                      [&](ChunkId chunk, unsigned) { touch(chunk); });
+  };
+  work.for_each_segment(
+      [&](const Segment& segment, bool) { touch_pages(segment.block, segment.first, segment.count); });
+  for (const PageRef& page : work.touches) touch_pages(page.block, page.page, 1);
 }
 
 Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
   gmmu::Gmmu& mmu = gpus_[gpu].mmu;
   const std::uint32_t sms = std::clamp<std::uint32_t>(
       (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
+  const bool root_chunks = !gpus_[gpu].memory.small_chunks();
+  const auto contiguity = [&](const VaBlock& block) {
+    return root_chunks && block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
+  };
   Nanoseconds stall{};
   work.for_each_segment([&](const Segment& segment, bool) {
     const VaBlock& block = space_.block(segment.block);
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
     const PageMask touched = PageMask::range(segment.first, segment.count) & mine.mapped;
     if (touched.empty()) return;
-    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
-    const gmmu::EntrySizes sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    const gmmu::EntrySizes sizes =
+        gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguity(block));
     stall += mmu.touch(segment.block, touched, sizes, sms);
   });
   for (const PageRef& page : work.touches) {
     const VaBlock& block = space_.block(page.block);
     const ProcessorPages& mine = space_.pages(page.block, gpu_processor(gpu));
     if (!mine.mapped.test(page.page)) continue;
-    const auto contiguous = block.full_size() ? gmmu::EntrySize::k2M : gmmu::EntrySize::k64K;
-    const auto sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguous);
+    const auto sizes = gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page, contiguity(block));
     mmu.translate(0, page.block, page.page, sizes.of(page.page));
   }
   return stall;

@@ -7,7 +7,8 @@
 
 namespace uvmsim {
 
-GpuMemory::GpuMemory(std::uint32_t chunk_count) : chunks_(chunk_count), free_(chunk_count) {
+GpuMemory::GpuMemory(std::uint32_t chunk_count, bool small_chunks)
+    : small_chunks_(small_chunks), chunks_(chunk_count), free_(chunk_count) {
   for (std::uint32_t i = 0; i < chunk_count; ++i) free_[i] = chunk_count - 1 - i;  // lowest id first
 }
 
@@ -47,6 +48,19 @@ SlotId GpuMemory::slot(BlockIndex b, unsigned unit) const {
   return b.value < slots_.size() && slots_[b.value] ? (*slots_[b.value])[unit] : SlotId{};
 }
 
+GpuMemory::SlotOwner GpuMemory::owner(SlotId s) const {
+  const std::uint64_t owner = (*chunks_[s.chunk].slot_owner)[s.slot];
+  return {BlockIndex(owner / kBigPagesPerBlock), static_cast<unsigned>(owner % kBigPagesPerBlock)};
+}
+
+std::uint32_t GpuMemory::free_slots() const {
+  std::uint32_t count = free_chunks() * kBigPagesPerBlock;
+  for (const std::uint32_t c : partly_used_) {
+    count += kBigPagesPerBlock - static_cast<std::uint32_t>(std::popcount(chunks_[c].used_slots));
+  }
+  return count;
+}
+
 SlotId GpuMemory::find_free_slot() const {
   if (partly_used_.empty()) return {};
   const std::uint32_t c = partly_used_.front();
@@ -83,6 +97,7 @@ ChunkId GpuMemory::unbind_slot(BlockIndex b, unsigned unit) {
   RootChunk& root = chunk(ChunkId{s.chunk});
   if (root.used_slots == ~std::uint32_t{0}) partly_used_.push_back(s.chunk);
   root.used_slots &= ~(std::uint32_t{1} << s.slot);
+  root.pinned_slots &= root.used_slots;
   const ChunkId emptied = root.used_slots == 0 ? ChunkId{s.chunk} : ChunkId{};
   s = SlotId{};
   return emptied;

@@ -3,6 +3,7 @@
 // A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)
 // share root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
 // sub-chunks; the difference is at most 60 KB per allocation.)
+// With small chunks every block lives in slots, wherever some are free, and each slot is evicted by itself.
 #pragma once
 
 #include <array>
@@ -24,9 +25,10 @@ struct RootChunk {
   std::uint64_t block = kNoBlock;  // owner of a whole chunk
   ChunkState state = ChunkState::kFree;
   bool split = false;
-  bool zeroed = true;            // fresh from the physical allocator, no memset needed
-  std::uint32_t used_slots = 0;  // of a split chunk, bit per 64 KB
-  Nanoseconds ready{};           // when the copy that emptied it is done
+  bool zeroed = true;              // fresh from the physical allocator, no memset needed
+  std::uint32_t used_slots = 0;    // of a split chunk, bit per 64 KB
+  std::uint32_t pinned_slots = 0;  // with small chunks: those of used_slots that an operation holds
+  Nanoseconds ready{};             // when the copy that emptied it is done
   std::unique_ptr<std::array<std::uint64_t, kBigPagesPerBlock>> slot_owner;  // of a split chunk
 };
 
@@ -39,7 +41,16 @@ struct SlotId {
 
 class GpuMemory {
  public:
-  explicit GpuMemory(std::uint32_t chunk_count);
+  explicit GpuMemory(std::uint32_t chunk_count, bool small_chunks = false);
+
+  // What evictors name by a ChunkId: root chunks, or with small chunks their slots.
+  bool small_chunks() const { return small_chunks_; }
+  std::uint32_t evictor_chunks() const { return small_chunks_ ? chunk_count() * kBigPagesPerBlock : chunk_count(); }
+  std::uint32_t free_evictor_chunks() const { return small_chunks_ ? free_slots() : free_chunks(); }
+  static ChunkId small_chunk(SlotId s) { return ChunkId{s.chunk * kBigPagesPerBlock + s.slot}; }
+  static SlotId slot_of(ChunkId small) {
+    return {small.value / kBigPagesPerBlock, static_cast<std::uint8_t>(small.value % kBigPagesPerBlock)};
+  }
 
   std::uint32_t chunk_count() const { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()); }
@@ -52,6 +63,18 @@ class GpuMemory {
   enum class Reuse : std::uint8_t { kNext, kLast };
   void release(ChunkId c, Reuse reuse = Reuse::kNext);
 
+  // With small chunks: calls f(chunk, unit) for what is behind each unit of the block that `pages` touch.
+  template <class F>
+  void for_each_small_chunk(BlockIndex b, const PageMask& pages, F&& f) const {
+    if (b.value >= slots_.size() || !slots_[b.value]) return;
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      const SlotId s = (*slots_[b.value])[unit];
+      if (s.valid() && pages.intersects(PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage))) {
+        f(small_chunk(s), unit);
+      }
+    }
+  }
+
   // The whole chunk behind a full-size block, or invalid.
   ChunkId whole(BlockIndex b) const { return b.value < whole_.size() ? whole_[b.value] : ChunkId{}; }
   void bind_whole(BlockIndex b, ChunkId c);
@@ -59,6 +82,19 @@ class GpuMemory {
 
   // Slots behind a short block: one per 64 KB unit of the block.
   SlotId slot(BlockIndex b, unsigned unit) const;
+  // With small chunks: the block's unit behind a slot in use, and whether an operation holds it.
+  struct SlotOwner {
+    BlockIndex block;
+    unsigned unit = 0;
+  };
+  bool used(SlotId s) const { return (chunks_[s.chunk].used_slots >> s.slot & 1) != 0; }
+  SlotOwner owner(SlotId s) const;
+  bool pinned(SlotId s) const { return (chunks_[s.chunk].pinned_slots >> s.slot & 1) != 0; }
+  void pin(SlotId s) { chunks_[s.chunk].pinned_slots |= std::uint32_t{1} << s.slot; }
+  void unpin(SlotId s) { chunks_[s.chunk].pinned_slots &= ~(std::uint32_t{1} << s.slot); }
+  // Free slots, of split chunks and of whole ones that could be split.
+  std::uint32_t free_slots() const;
+
   // A free slot in a split chunk that is partly used, or invalid when a new root chunk must be split.
   SlotId find_free_slot() const;
   void split(ChunkId c);
@@ -98,6 +134,7 @@ class GpuMemory {
 
  private:
   using Slots = std::array<SlotId, kBigPagesPerBlock>;
+  bool small_chunks_;
   std::vector<RootChunk> chunks_;
   std::vector<std::uint32_t> free_;            // stack
   std::vector<ChunkId> whole_;                 // by block

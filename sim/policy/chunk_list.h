@@ -10,30 +10,41 @@
 namespace uvmsim::policy {
 
 // A fixed number of lists that share the chunks 0 .. chunk_count - 1; a chunk is on at most one of them at a time.
-// Lists are numbered from 0, best by an enum of the policy. 8 bytes per chunk.
+// Lists are numbered from 0, best by an enum of the policy. 12 bytes per chunk.
 class ChunkLists {
  public:
   explicit ChunkLists(std::uint32_t chunk_count, std::uint32_t list_count = 1)
-      : chunk_count_(chunk_count), links_(std::size_t{chunk_count} + list_count) {
+      : chunk_count_(chunk_count),
+        links_(std::size_t{chunk_count} + list_count),
+        list_of_(chunk_count, 0),
+        sizes_(list_count, 0) {
     for (std::uint32_t node = 0; node < links_.size(); ++node) {
       links_[node] = {node, node};
     }
   }
 
   // Take the chunk off the list it is on, if any, and put it at an end of the given one.
-  void move_to_back(std::uint32_t list, ChunkId chunk) { insert_before(head_of(list), chunk); }
-  void move_to_front(std::uint32_t list, ChunkId chunk) { insert_before(links_[head_of(list)].next, chunk); }
+  void move_to_back(std::uint32_t list, ChunkId chunk) { insert_before(head_of(list), list, chunk); }
+  void move_to_front(std::uint32_t list, ChunkId chunk) { insert_before(links_[head_of(list)].next, list, chunk); }
   // Takes the chunk off its list; nothing happens when it is on none.
   void remove(ChunkId chunk) {
     UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
+    if (!contains(chunk)) {
+      return;
+    }
     const Link link = links_[chunk.value];
     links_[link.previous].next = link.next;
     links_[link.next].previous = link.previous;
     links_[chunk.value] = {chunk.value, chunk.value};
+    --sizes_[list_of_[chunk.value]];
   }
 
+  // On a list at all; on this one; on which one, of a chunk that is on one.
   bool contains(ChunkId chunk) const { return links_[chunk.value].next != chunk.value; }
-  bool empty(std::uint32_t list) const { return links_[head_of(list)].next == head_of(list); }
+  bool contains(std::uint32_t list, ChunkId chunk) const { return contains(chunk) && list_of_[chunk.value] == list; }
+  std::uint32_t list_of(ChunkId chunk) const { return list_of_[chunk.value]; }
+  bool empty(std::uint32_t list) const { return size(list) == 0; }
+  std::uint32_t size(std::uint32_t list) const { return sizes_[list]; }
 
   // Ends of a list and neighbours of a chunk that is on one; ChunkId{} where there is none.
   ChunkId front(std::uint32_t list) const { return chunk_at(links_[head_of(list)].next); }
@@ -41,19 +52,41 @@ class ChunkLists {
   ChunkId next(ChunkId chunk) const { return chunk_at(links_[chunk.value].next); }
   ChunkId previous(ChunkId chunk) const { return chunk_at(links_[chunk.value].previous); }
 
-  // The lists in order, for Evictor::add_state.
-  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+  // The lists in order, for Evictor::add_state; note(chunk) is what the policy knows of a chunk, if anything.
+  template <class Note>
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names, Note&& note) const {
     for (std::uint32_t list = 0; list < links_.size() - chunk_count_; ++list) {
       digest.add(list);
-      for (ChunkId chunk = front(list); chunk.valid(); chunk = next(chunk)) digest.add(names[chunk.value]);
+      for (ChunkId chunk = front(list); chunk.valid(); chunk = next(chunk)) {
+        digest.add(names[chunk.value]);
+        digest.add(note(chunk));
+      }
     }
   }
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
+    add_state(digest, names, [](ChunkId) { return std::uint64_t{0}; });
+  }
 
-  // The first chunk from the front that may be evicted, ChunkId{} when the list has none.
+  // The first chunk from the front (the back) that may be evicted, ChunkId{} when the list has none.
   ChunkId first_evictable(std::uint32_t list, const EvictionQueries& queries) const {
     ChunkId chunk = front(list);
     while (chunk.valid() && !queries.evictable(chunk)) {
       chunk = next(chunk);
+    }
+    return chunk;
+  }
+  ChunkId last_evictable(std::uint32_t list, const EvictionQueries& queries) const {
+    ChunkId chunk = back(list);
+    while (chunk.valid() && !queries.evictable(chunk)) {
+      chunk = previous(chunk);
+    }
+    return chunk;
+  }
+  // The same, and takes it off the list.
+  ChunkId take_first_evictable(std::uint32_t list, const EvictionQueries& queries) {
+    const ChunkId chunk = first_evictable(list, queries);
+    if (chunk.valid()) {
+      remove(chunk);
     }
     return chunk;
   }
@@ -70,7 +103,7 @@ class ChunkLists {
     return chunk_count_ + list;
   }
   ChunkId chunk_at(std::uint32_t node) const { return node < chunk_count_ ? ChunkId{node} : ChunkId{}; }
-  void insert_before(std::uint32_t node, ChunkId chunk) {
+  void insert_before(std::uint32_t node, std::uint32_t list, ChunkId chunk) {
     UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
     if (node == chunk.value) {
       return;  // it is at the front already
@@ -80,10 +113,14 @@ class ChunkLists {
     links_[chunk.value] = {previous, node};
     links_[previous].next = chunk.value;
     links_[node].previous = chunk.value;
+    list_of_[chunk.value] = list;
+    ++sizes_[list];
   }
 
   std::uint32_t chunk_count_;
   std::vector<Link> links_;
+  std::vector<std::uint32_t> list_of_;  // of a chunk that is on one
+  std::vector<std::uint32_t> sizes_;
 };
 
 }  // namespace uvmsim::policy

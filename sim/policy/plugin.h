@@ -1,11 +1,20 @@
-// Loads policies from shared libraries: `uvmsim --plugin ./mine.so`.
+// Loads policies from shared libraries: `uvmsim --plugin ./mine.so`, or `--plugin mine` from the search path.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
+
+// The folders in which a plug-in is looked up by name: those of the environment variable UVMSIM_PLUGIN_PATH (separated
+// by ':'), then lib/uvmsim/plugins beside the command's folder, then ~/.local/lib/uvmsim/plugins.
+std::vector<std::string> plugin_search_path();
+
+// The file that `plugin` means: as it is when it holds a '/' or is a file in the working folder, else "mine" or
+// "mine.so" in the first folder of the search path that has it. Throws InputError naming the folders.
+std::string find_plugin(const std::string& plugin);
 
 // Adds the policy of a plug-in to the registry. The library stays loaded until the program ends.
 // Throws InputError, and adds nothing, when the file cannot be loaded, is no plug-in, was built for another ABI version

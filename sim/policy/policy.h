@@ -31,19 +31,28 @@ enum class InformationClass : std::uint8_t {
   kD4,  // the future
 };
 
+// Of evictors: the sizes of a chunk that the user may choose between, with the parameter `granularity`.
+enum class Granularity : std::uint8_t {
+  kRootChunk,  // 2 MB only: no parameter
+  kEither,     // 2m (default) or 64k
+  kBigPage,    // 64 KB only: no parameter
+};
+
 struct PolicyInfo {
   std::string name = {};         // lower_case, unique within its slot; empty: the name given to UVMSIM_POLICY
   std::string description = {};  // one line
   std::string source = {};       // paper or driver file the policy follows
   InformationClass information = InformationClass::kD0;
   Nanoseconds decision_cost{};  // charged to the driver's time line per decision (one prefetch or victim call)
+  Granularity granularity = Granularity::kRootChunk;
 };
 
 // Gives a policy its parameters and its own deterministic random numbers. Valid only during the constructor.
 struct PolicyContext {
   const Parameters& parameters;
   Random random;              // seeded from the run's seed, the slot and the policy's name
-  std::uint32_t chunk_count;  // root chunks of the GPU this instance serves: evictors see ids 0 .. chunk_count - 1
+  std::uint32_t chunk_count;  // chunks of the GPU this instance serves: evictors see ids 0 .. chunk_count - 1
+  std::uint64_t chunk_bytes = kBlockBytes;  // size of a chunk; of evictors, what Granularity made of it
 };
 
 // One VA block as the driver services faults on it.
@@ -79,9 +88,13 @@ class Prefetcher {
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }
 };
 
+// What a chunk holds, as a number: virtual address / chunk size. Neighbours in memory are neighbours in number. With 2
+// MB chunks it is the VA block's index.
+using ContentIndex = Quantity<struct ContentIndexTag, std::uint64_t>;
+
 struct ChunkView {
-  BlockIndex block;              // VA block it backs (the first of several when the chunk is split)
-  std::uint32_t resident_pages;  // 4 KB pages resident in it
+  ContentIndex content;              // of several (short blocks in one root chunk) the first
+  std::uint32_t resident_pages = 0;  // 4 KB pages resident in it
 };
 
 // What an evictor may ask while it selects a victim.
@@ -91,19 +104,30 @@ class EvictionQueries {
   virtual bool evictable(ChunkId chunk) const = 0;
   virtual ChunkView view(ChunkId chunk) const = 0;
   virtual Nanoseconds now() const = 0;
+  // What needs the memory.
+  virtual ContentIndex incoming() const = 0;
+  virtual std::uint32_t free_chunks() const = 0;
 
  protected:
   ~EvictionQueries() = default;
 };
 
-// Slot `evict`: which root chunk gives way when an allocation on a full GPU fails.
+// Slot `evict`: which chunk of GPU memory gives way when an allocation on a full GPU fails. A chunk is a root chunk of
+// 2 MB, as in the driver, or 64 KB where the user asks for it and the policy offers it (PolicyInfo::granularity).
 //
 // Events come in driver order. A chunk is on exactly one of: free, used, unused (allocated, nothing resident),
-// discarded. chunk_list.h has lists of chunks that are linked and unlinked without allocation.
+// discarded. chunk_list.h and chunk_heap.h order chunks without allocation, ghost_list.h remembers what left;
+// cache_policy.h turns these events into those of a cache.
 class Evictor {
  public:
   virtual ~Evictor() = default;
 
+  // The chunk was taken for `content`, which was not in GPU memory; on_migrated follows when it is there. (A root chunk
+  // that short blocks share is taken for the first of them.)
+  virtual void on_allocated(ChunkId chunk, ContentIndex content) {
+    static_cast<void>(chunk);
+    static_cast<void>(content);
+  }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration
   // that ends in the chunk, also when every page was resident already. (Driver: moved to the tail of USED.)
@@ -114,13 +138,22 @@ class Evictor {
   virtual void on_discarded(ChunkId chunk) { on_emptied(chunk); }
   // The chunk left the evictor's care: it was evicted (after select_victim returned it) or its allocation was freed.
   virtual void on_released(ChunkId chunk) = 0;
+  // The allocation of `content` was freed, resident or not: what the policy remembers of it is void. After on_released.
+  virtual void on_freed(ContentIndex content) { static_cast<void>(content); }
   // A kernel touched resident pages of the chunk. Only for policies of class D2 and up; once per kernel phase and
   // chunk, in the order of first touch.
   virtual void on_touched(ChunkId chunk) { static_cast<void>(chunk); }
 
   // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, and ChunkId{} only when
-  // there is none. Must not change the policy's lists: on_released follows for the chunk that really went.
+  // there is none. It is evicted: on_released follows at once. So the policy may move its clock hand, learn from
+  // queries.incoming() or remember the victim here, once per call.
   virtual ChunkId select_victim(const EvictionQueries& queries) = 0;
+  // Called after an operation that brought pages to this GPU, until it returns ChunkId{}: a chunk to evict although
+  // nobody waits for memory. The same rules hold; the memory stays free. Nothing is evicted early by default.
+  virtual ChunkId select_early_victim(const EvictionQueries& queries) {
+    static_cast<void>(queries);
+    return {};
+  }
 
   // As Prefetcher::add_state. `names`, by chunk: what to add instead of a chunk's id.
   virtual void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {

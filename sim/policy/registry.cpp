@@ -46,6 +46,36 @@ std::string PolicyEntry::label() const { return fmt::format("{} policy '{}'", sl
 
 Parameters PolicyEntry::resolve(const GivenParameters& given) const { return Parameters(label(), parameters, given); }
 
+std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
+  switch (info.granularity) {
+    case Granularity::kEither:
+      return resolve(given).choice("granularity") == "64k" ? kBigPageBytes : kBlockBytes;
+    case Granularity::kBigPage:
+      return kBigPageBytes;
+    case Granularity::kRootChunk:
+      break;
+  }
+  return kBlockBytes;
+}
+
+std::unique_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters& given, std::uint64_t seed,
+                                                           std::uint32_t chunk_count) const {
+  const Parameters values = resolve(given);
+  return make_prefetcher({values, random_for(*this, seed), chunk_count});
+}
+
+std::unique_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
+                                                     std::uint32_t chunk_count, std::uint64_t chunk_bytes) const {
+  const Parameters values = resolve(given);
+  return make_evictor({values, random_for(*this, seed), chunk_count, chunk_bytes});
+}
+
+std::unique_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
+                                                     std::uint32_t chunk_count) const {
+  const Parameters values = resolve(given);
+  return make_planner({values, random_for(*this, seed), chunk_count});
+}
+
 void Registry::add(PolicyEntry entry) {
   if (entry.origin.empty()) {
     entry.origin = origin_;
@@ -96,23 +126,20 @@ std::vector<const PolicyEntry*> Registry::list() const {
 
 std::unique_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
                                                         std::uint64_t seed, std::uint32_t chunk_count) const {
-  const PolicyEntry& entry = find(Slot::kPrefetch, name);
-  const Parameters parameters = entry.resolve(given);
-  return entry.make_prefetcher({parameters, random_for(entry, seed), chunk_count});
+  return find(Slot::kPrefetch, name).create_prefetcher(given, seed, chunk_count);
 }
 
 std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
                                                   std::uint64_t seed, std::uint32_t chunk_count) const {
   const PolicyEntry& entry = find(Slot::kEvict, name);
-  const Parameters parameters = entry.resolve(given);
-  return entry.make_evictor({parameters, random_for(entry, seed), chunk_count});
+  const std::uint64_t chunk_bytes = entry.chunk_bytes(given);
+  return entry.create_evictor(given, seed, chunk_count * static_cast<std::uint32_t>(kBlockBytes / chunk_bytes),
+                              chunk_bytes);
 }
 
 std::unique_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
                                                   std::uint64_t seed, std::uint32_t chunk_count) const {
-  const PolicyEntry& entry = find(Slot::kPlan, name);
-  const Parameters parameters = entry.resolve(given);
-  return entry.make_planner({parameters, random_for(entry, seed), chunk_count});
+  return find(Slot::kPlan, name).create_planner(given, seed, chunk_count);
 }
 
 Registry& default_registry() {

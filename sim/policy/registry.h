@@ -49,6 +49,16 @@ struct PolicyEntry {
   std::string label() const;
   // The values in force; throws InputError as Parameters does.
   Parameters resolve(const GivenParameters& given) const;
+  // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity.
+  std::uint64_t chunk_bytes(const GivenParameters& given) const;
+  // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
+  // of `chunk_bytes`. Throw InputError for the parameters.
+  std::unique_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
+                                                std::uint32_t chunk_count) const;
+  std::unique_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                          std::uint64_t chunk_bytes = kBlockBytes) const;
+  std::unique_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed,
+                                          std::uint32_t chunk_count) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -64,8 +74,8 @@ class Registry {
   // By slot, then by name.
   std::vector<const PolicyEntry*> list() const;
 
-  // A fresh instance with its own random numbers, which follow from seed, slot and name alone. `chunk_count` is the
-  // number of root chunks of the GPU that the instance serves. Throws InputError for the name and the parameters.
+  // As PolicyEntry's. `chunk_count` is the number of root chunks of the GPU that the instance serves; an evictor sees
+  // 32 times as many where it is asked for chunks of 64 KB. Throws InputError for the name and the parameters.
   std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                                 std::uint32_t chunk_count) const;
   std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
@@ -107,6 +117,10 @@ void add_policy(Registry& registry, const char* name) {
     entry.info.name = name;
   }
   entry.parameters = Policy::parameters();
+  if (is_evictor && entry.info.granularity == Granularity::kEither) {
+    entry.parameters.push_back(
+        choice("granularity", "2m", {"2m", "64k"}, "what is evicted as one: a root chunk, or 64 KB of it"));
+  }
   if constexpr (is_prefetcher) {
     entry.slot = Slot::kPrefetch;
     entry.make_prefetcher = [](const PolicyContext& context) -> std::unique_ptr<Prefetcher> {

@@ -105,12 +105,10 @@ Json unlimited_json(const RunRecord& record) {
           {"slowdown_thousandths", slowdown_to_unlimited_thousandths(record)}};
 }
 
-}  // namespace
-
-std::string result_json(const RunRecord& record) {
-  const RunResult& result = record.result;
+// What determines a run besides its policies.
+Json program_json(const RunRecord& record, const char* schema) {
   Json out;
-  out["schema"] = kResultSchema;
+  out["schema"] = schema;
   out["uvmsim_version"] = version();
   out["trace"] = trace_json(record);
   out["layout"] = record.options.layout.name;
@@ -119,6 +117,69 @@ std::string result_json(const RunRecord& record) {
     out["layout_parameters"][key] = value;
   }
   out["limit"] = limit_json(record.options);
+  return out;
+}
+
+Json bounds_of(const RunRecord& record) {
+  const bounds::Bounds& bounds = record.bounds->bounds;
+  const bounds::TimeBounds& time = bounds.time;
+  Json hard = nullptr;
+  if (bounds.hard_phase.last_record != 0) {
+    hard = {{"first_record", bounds.hard_phase.first_record},
+            {"last_record", bounds.hard_phase.last_record},
+            {"htod_bytes", bounds.hard_phase.htod_bytes},
+            {"dtoh_bytes", bounds.hard_phase.dtoh_bytes},
+            {"link_ns", bounds.hard_phase.link_time.value}};
+  }
+  return {{"best_ns", time.best().value},
+          {"compute_ns", time.compute.value},
+          {"cold_ns", time.cold.value},
+          {"min_ns", time.min.value},
+          {"windowed_ns", time.windowed.value},
+          {"write_backs_ns", time.write_backs.value},
+          {"cold_htod_bytes", bounds.bytes.cold_htod},
+          {"htod_bytes", bounds.bytes.htod},
+          {"dtoh_bytes", bounds.bytes.dtoh},
+          {"link_ns", bounds.bytes.link_time.value},
+          {"hard_phase", std::move(hard)}};
+}
+
+Json choice_json(const PolicyChoice& choice) {
+  Json parameters = Json::object();
+  for (const auto& [key, value] : choice.parameters) parameters[key] = value;
+  return {{"name", choice.name}, {"parameters", std::move(parameters)}};
+}
+
+Json best_known_json(const RunRecord& record) {
+  const std::optional<BestKnown>& best = record.bounds->best_known;
+  if (!best) return nullptr;
+  return {{"prefetch", choice_json(best->prefetch)},
+          {"evict", choice_json(best->evict)},
+          {"total_ns", best->total.value},
+          {"over_bound_thousandths", times_thousandths(best->total, record.bounds->bounds.time.best())}};
+}
+
+Json distance_json(const RunRecord& record) {
+  const bounds::Distance& distance = record.bounds->distance;
+  const std::optional<BestKnown>& best = record.bounds->best_known;
+  const Nanoseconds total = record.result.total;
+  return {{"over_bound_thousandths", times_thousandths(total, record.bounds->bounds.time.best())},
+          {"over_best_known_thousandths", best ? Json(times_thousandths(total, best->total)) : Json(nullptr)},
+          {"necessary_bytes_ns", distance.necessary_bytes.value},
+          {"excess_bytes_ns", distance.excess_bytes.value},
+          {"fault_latency_ns", distance.fault_latency.value},
+          {"serialisation_ns", distance.serialisation.value},
+          {"excess_htod_bytes", distance.excess_htod_bytes},
+          {"excess_dtoh_bytes", distance.excess_dtoh_bytes}};
+}
+
+std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string result_json(const RunRecord& record) {
+  const RunResult& result = record.result;
+  Json out = program_json(record, kResultSchema);
   out["seed"] = record.options.seed;
   out["include_host_gaps"] = record.options.include_host_gaps;
   out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
@@ -139,9 +200,27 @@ std::string result_json(const RunRecord& record) {
   for (const IterationResult& iteration : result.iterations)
     out["iterations"].push_back(iteration_json(result, iteration));
   out["settled"] = settled_json(result);
+  if (record.bounds) {
+    out["bounds"] = bounds_of(record);
+    out["bounds"]["best_known"] = best_known_json(record);
+    out["bounds"]["distance"] = distance_json(record);
+  }
 
   out["system"] = Json::parse(record.system_json);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line(out);
+}
+
+std::string bounds_json(const RunRecord& record) {
+  Json out = program_json(record, kBoundsSchema);
+  out["include_host_gaps"] = record.options.include_host_gaps;
+  out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
+  out["footprint_bytes"] = record.result.footprint_bytes;
+  out["capacity_bytes"] = record.result.capacity_bytes;
+  out["osf_thousandths"] = effective_osf_thousandths(record);
+  out["bounds"] = bounds_of(record);
+  out["bounds"]["best_known"] = best_known_json(record);
+  out["system"] = Json::parse(record.system_json);
+  return line(out);
 }
 
 }  // namespace uvmsim::report

@@ -8,14 +8,6 @@
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {
-namespace {
-
-std::uint64_t ratio(Nanoseconds numerator, Nanoseconds denominator) {
-  if (numerator.value < 0 || denominator.value <= 0) return 0;
-  return ratio_thousandths(static_cast<std::uint64_t>(numerator.value), static_cast<std::uint64_t>(denominator.value));
-}
-
-}  // namespace
 
 InputFile describe_input(const std::string& path) {
   InputFile file;
@@ -69,13 +61,18 @@ std::uint64_t effective_osf_thousandths(const RunRecord& record) {
   return ratio_thousandths(given != 0 ? given : record.result.footprint_bytes, record.result.capacity_bytes);
 }
 
-std::uint64_t slowdown_thousandths(const RunResult& result) { return ratio(result.total, result.ideal); }
+std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other) {
+  if (time.value < 0 || other.value <= 0) return 0;
+  return ratio_thousandths(static_cast<std::uint64_t>(time.value), static_cast<std::uint64_t>(other.value));
+}
+
+std::uint64_t slowdown_thousandths(const RunResult& result) { return times_thousandths(result.total, result.ideal); }
 
 std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record) {
   if (!record.unlimited) return 0;
   const auto settled = settled_iterations(record.result);
-  if (settled) return ratio(settled->duration, record.unlimited->settled);
-  return ratio(record.result.total, record.unlimited->total);
+  if (settled) return times_thousandths(settled->duration, record.unlimited->settled);
+  return times_thousandths(record.result.total, record.unlimited->total);
 }
 
 }  // namespace uvmsim::report

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/bounds/distance.h"
 #include "sim/engine/simulation.h"
 #include "sim/trace/record.h"
 
@@ -38,6 +39,18 @@ struct UnlimitedRun {
   std::uint64_t evictions = 0;  // not 0: even the whole GPU is too small for this program
 };
 
+// The fastest of several policies with the same program, system and memory.
+struct BestKnown {
+  PolicyChoice prefetch, evict;
+  Nanoseconds total{};
+};
+
+struct RunBounds {
+  bounds::Bounds bounds;
+  bounds::Distance distance;            // of the run
+  std::optional<BestKnown> best_known;  // absent when no other policies ran
+};
+
 struct RunRecord {
   InputFile trace;
   bool partial = false;  // the trace was cut off; only its whole part ran
@@ -48,6 +61,7 @@ struct RunRecord {
   RunOptions options;
   RunResult result;
   std::optional<UnlimitedRun> unlimited;  // absent when the run itself was unlimited, or not asked for
+  std::optional<RunBounds> bounds;        // absent when not asked for
 };
 
 // The settled iterations (RunResult::settled), in which one-off costs are over, as one: means, rounded half up, and the
@@ -65,6 +79,9 @@ bool is_settled(const RunResult& result, const IterationResult& iteration);  // 
 
 // Footprint (the given one if there is one) / capacity, in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
+
+// How many times as long as another time, in thousandths; 0 when that is zero.
+std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other);
 
 // Total time over the time with everything resident.
 std::uint64_t slowdown_thousandths(const RunResult& result);

@@ -103,11 +103,12 @@ const std::optional<config::GpuConfig>& Resolver::recorded_gpu(const Point& poin
 const report::InputFile& Resolver::plugin(const std::string& path) {
   const auto known = plugins_.find(path);
   if (known != plugins_.end()) return known->second;
+  const std::string file = policy::find_plugin(path);
   // The registry is the process's: another resolver may have loaded it.
   const auto entries = policy::default_registry().list();
-  const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == path; };
-  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(policy::default_registry(), path);
-  return plugins_.emplace(path, report::describe_input(path)).first->second;
+  const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == file; };
+  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(policy::default_registry(), file);
+  return plugins_.emplace(path, report::describe_input(file)).first->second;
 }
 
 ResolvedPoint Resolver::resolve(const Point& point) {

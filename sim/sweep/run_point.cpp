@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "sim/bounds/bounds.h"
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/report/numbers.h"
@@ -24,27 +25,61 @@ void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, 
                     report::format_bytes(footprint_bytes), report::format_factor(largest));
 }
 
-report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, EventSink* events,
-                            const ReadProgress& progress) {
-  const Point& point = resolved.point;
-  report::RunRecord record = resolved.record;
-  const std::uint64_t measured = input.footprint_bytes(record.options.layout, point.iterations, progress);
-  const std::uint64_t footprint = point.footprint_bytes != 0 ? point.footprint_bytes : measured;
-  if (point.osf_thousandths != 0) check_factor(point.osf_thousandths, footprint, "osf", input.name());
-  record.header = input.header();
-  record.partial = input.truncated();
+namespace {
 
-  RunOptions options = record.options;
-  options.footprint_bytes = footprint;
-  RunObserver observer;
-  observer.events = events;
+// The record without its results, and the options with the footprint filled in. Measures that if it was not done yet.
+struct Prepared {
+  report::RunRecord record;
+  RunOptions options;
+  std::uint64_t measured_footprint_bytes = 0;
+};
+Prepared prepare(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
+  const Point& point = resolved.point;
+  Prepared prepared{resolved.record, resolved.record.options, 0};
+  prepared.measured_footprint_bytes = input.footprint_bytes(prepared.options.layout, point.iterations, progress);
+  const std::uint64_t footprint =
+      point.footprint_bytes != 0 ? point.footprint_bytes : prepared.measured_footprint_bytes;
+  if (point.osf_thousandths != 0) check_factor(point.osf_thousandths, footprint, "osf", input.name());
+  prepared.options.footprint_bytes = footprint;
+  prepared.record.header = input.header();
+  prepared.record.partial = input.truncated();
+  return prepared;
+}
+
+// Errors of f name the trace.
+template <class F>
+auto naming_trace(const TraceInput& input, F&& f) {
   try {
-    record.result = simulate(record.header, input.play(progress), options, observer);
+    return f();
   } catch (const InputError& error) {
     if (std::string_view(error.what()).starts_with(input.name())) throw;
     throw_input_error("{}: {}", input.name(), error.what());
   }
-  return record;
+}
+
+}  // namespace
+
+report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, EventSink* events,
+                            const ReadProgress& progress) {
+  Prepared ready = prepare(resolved, input, progress);
+  RunObserver observer;
+  observer.events = events;
+  ready.record.result =
+      naming_trace(input, [&] { return simulate(ready.record.header, input.play(progress), ready.options, observer); });
+  return std::move(ready.record);
+}
+
+report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
+  Prepared ready = prepare(resolved, input, progress);
+  const bounds::Bounds bounds = naming_trace(
+      input, [&] { return bounds::compute_bounds(ready.record.header, input.play(progress), ready.options); });
+  RunResult& result = ready.record.result;
+  result.records = input.records();
+  result.footprint_bytes = ready.measured_footprint_bytes;
+  result.capacity_bytes = bounds.capacity_bytes / bounds.gpus.size();
+  result.time_scale = bounds.time_scale;
+  ready.record.bounds = report::RunBounds{bounds, {}, {}};
+  return std::move(ready.record);
 }
 
 report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadProgress& progress) {

@@ -1,4 +1,4 @@
-// The one way to run a point: what `uvmsim run`, `sweep` and `check` call.
+// The one way to run a point, and to bound it: what `uvmsim run`, `bounds`, `sweep` and `check` call.
 #pragma once
 
 #include <string>
@@ -18,6 +18,10 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
 
 // Resolves and runs one point. Keep the resolver for the next point: it remembers traces, systems and plug-ins.
 report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadProgress& progress = {});
+
+// The lower bounds of a resolved point (sim/bounds): a record whose result is empty but for records, footprint,
+// capacity and time scale. Policies and seed of the point do not matter. Throws as run_point() does.
+report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress = {});
 
 // Throws InputError, beginning with `where`, when the factor leaves less than one 2 MiB chunk of the footprint.
 void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, const std::string& where,

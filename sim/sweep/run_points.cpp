@@ -17,7 +17,7 @@ class Runs {
   void take_until_none_is_left() {
     for (std::size_t i = 0; (i = next_++) < points_.size();) {
       try {
-        records_[i] = run_point(points_[i].point, input_, points_[i].events, counted());
+        records_[i] = run(points_[i]);
       } catch (...) {
         errors_[i] = std::current_exception();
       }
@@ -34,6 +34,14 @@ class Runs {
 
  private:
   struct Stopped {};
+
+  report::RunRecord run(const PointToRun& one) {
+    report::RunRecord record = run_point(one.point, input_, one.events, counted());
+    if (!one.bounds) return record;
+    record.bounds = bound_point(one.point, input_).bounds;
+    record.bounds->distance = bounds::distance_of(record.result, record.bounds->bounds, record.options.system);
+    return record;
+  }
 
   // Adds up what the runs have read.
   ReadProgress counted() {

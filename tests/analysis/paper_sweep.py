@@ -2,6 +2,8 @@
 
 from synthetic import FACTORS, GB, MODELS, NONE, PCA, Point
 
+ALEXNET_BYTES = 5316 << 20  # Table 2; ten iterations move 200 times as much
+
 BATCHES = (16, 32, 48, 64, 72, 80, 88, 96)
 UNLIMITED_NS = 100_000_000  # per iteration, with PCA
 KB_PER_TRANSACTION = 100
@@ -38,7 +40,7 @@ def training_run(model, layout, osf):
     growth = slowdown(model, layout, factor)
     batches, read_share = faults_of(layout, growth, factor)
     reads = int(batches * read_share)
-    moved = 0 if factor <= 1 else int(200 * GB * factor / 10 / (1 if layout == PCA else 2.5))
+    moved = 0 if factor <= 1 else int(20 * ALEXNET_BYTES * factor / 10 / (1 if layout == PCA else 2.5))
     transfers = moved // (1000 * KB_PER_TRANSACTION)
     base_ns = UNLIMITED_NS * (7.22 if layout == NONE else 1)
     point = Point(

@@ -17,7 +17,7 @@ from analysis.euromlsys25 import __main__ as command
 from analysis.euromlsys25 import claim_table
 from analysis.euromlsys25.claim_table import judge_all, text_report
 from analysis.euromlsys25.claims import judge
-from analysis.euromlsys25.paper import FACTORS, ITERATIONS, MODELS, MODES, Paper
+from analysis.euromlsys25.paper import FACTORS, FOOTPRINT_MIB, ITERATIONS, MODELS, MODES, TF32, Paper
 from analysis.euromlsys25.rules import (
     FAILS,
     HOLDS,
@@ -248,6 +248,9 @@ class ClaimTest(unittest.TestCase):
         for point in tf32:
             point.program += "_tf32"
         tf32[1].duration_ns *= 2
+        tf32.append(training_run("resnet50", PCA, 10.0))
+        tf32[2].program += "_tf32"
+        tf32[2].duration_ns *= 3
         found = outcomes([*points, less, *tf32])
         self.assertEqual({name: one.verdict for name, one in found.items()}, {name: HOLDS for name in before})
         self.assertEqual(found["E4"].simulated, before["E4"].simulated)
@@ -257,6 +260,10 @@ class ClaimTest(unittest.TestCase):
         self.assertNotIn(line, found["E5"].readings)
         line = "experiment: with TF32 in convolutions ResNet-50 14.4x; the mean were 8.42x"
         self.assertIn(line, found["E8"].readings)
+        line = "experiment: with TF32 in convolutions, with PCA, at 10: ResNet-50 36x"
+        self.assertIn(line, found["E4"].readings)
+        self.assertIn(line, found["E11"].readings)
+        self.assertNotIn(line, found["E5"].readings)
 
 
     def test_results_without_ideal_times_of_iterations_are_refused(self):
@@ -278,8 +285,11 @@ class SweepFileTest(unittest.TestCase):
             traces = grid["traces"] if isinstance(grid["traces"], list) else [grid["traces"]]
             for trace in traces:
                 self.assertTrue(glob.glob(os.path.join(ROOT, "configs", "sweeps", trace)), trace)
+            model = os.path.basename(traces[0]).removesuffix(".uvmt")
             if "footprint_bytes" in grid:
-                models[os.path.basename(traces[0]).removesuffix(".uvmt")] = grid["osf"]
+                self.assertEqual(grid["footprint_bytes"], FOOTPRINT_MIB[model.removesuffix(TF32)] << 20)
+                if not model.endswith(TF32):
+                    models[model] = grid["osf"]
         self.assertEqual(set(models), set(MODELS))
         for factors in models.values():
             self.assertEqual(factors, ["none", *FACTORS])

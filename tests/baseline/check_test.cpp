@@ -124,10 +124,10 @@ TEST_F(Check, AnotherTraceFailsWithBothHashes) {
 }
 
 TEST_F(Check, WrongInputsFailTheirPointOnly) {
-  baseline_.points[0].point.evict.name = "mru";
+  baseline_.points[0].point.evict.name = "nru";
   baseline_.points[1].point.osf_thousandths = 1000000;
   const CheckResult result = check(baseline_, path(), {});
-  EXPECT_THAT(result.verdicts[0].answer.error, HasSubstr("mru"));
+  EXPECT_THAT(result.verdicts[0].answer.error, HasSubstr("nru"));
   EXPECT_THAT(result.verdicts[1].answer.error, HasSubstr("less than one 2 MiB chunk"));
   EXPECT_TRUE(result.verdicts[2].passed());
   EXPECT_FALSE(result.has_bug());

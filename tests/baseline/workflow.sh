@@ -37,6 +37,7 @@ for argument in "$@"; do
   [[ "$argument" == -DCMAKE_CXX_COMPILER=* ]] && export CXX="${argument#*=}"
 done
 run_step "Build the policy"
+run_step "Check that the policy keeps its contract"
 
 echo "-- the first baseline, by the command in the comment"
 sed --quiet --expression 's/^#   //p' "$workflow" >first_baseline.sh

@@ -106,7 +106,7 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
   EXPECT_THAT(result.out, HasSubstr("no difference in 2 runs\n"));
   result = run({"compare", "sweep.dir/results.sqlite", "sweep.dir", "--a", "evict=lrm", "--b", "evict=lru"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("compared across evict lrm (a) and lru (b)"));
+  EXPECT_THAT(result.out, HasSubstr("compared across evict lrm (a) and lru:granularity=2m (b)"));
 
   // Also what a point was asked to do besides.
   run_into("slow.json", {"--iterations", "3", "--time-scale", "2"});

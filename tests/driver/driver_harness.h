@@ -58,13 +58,14 @@ inline config::SystemConfig tiny_system(unsigned gpus = 1) {
 
 class Machine {
  public:
-  // `chunks` root chunks (2 MB) per GPU.
-  explicit Machine(std::uint32_t chunks, const config::SystemConfig& config = tiny_system())
+  // `chunks` root chunks (2 MB) per GPU; prefetch policy tree.
+  explicit Machine(std::uint32_t chunks, const config::SystemConfig& config = tiny_system(),
+                   const std::string& evictor = "lrm", const policy::GivenParameters& parameters = {})
       : system(config),
         space(static_cast<unsigned>(config.gpus.size())),
         topology(system),
         prefetcher(policy::create_prefetcher("tree", {}, 1, chunks)),
-        gpus(make_gpus(chunks)),
+        gpus(make_gpus(chunks, evictor, parameters)),
         context{system, space, gpus, topology, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
         residency(context),
         thrashing(context),
@@ -168,10 +169,13 @@ class Machine {
   Nanoseconds now = microseconds(1000);
 
  private:
-  std::vector<GpuState> make_gpus(std::uint32_t chunks) {
+  std::vector<GpuState> make_gpus(std::uint32_t chunks, const std::string& evictor,
+                                  const policy::GivenParameters& parameters) {
+    const policy::PolicyEntry& entry = policy::default_registry().find(policy::Slot::kEvict, evictor);
+    const bool small_chunks = entry.chunk_bytes(parameters) != kBlockBytes;
     std::vector<GpuState> states;
     for (const config::GpuConfig& gpu : system.gpus) {
-      states.push_back({GpuMemory(chunks), policy::create_evictor("lrm", {}, 1, chunks),
+      states.push_back({GpuMemory(chunks, small_chunks), policy::create_evictor(evictor, parameters, 1, chunks),
                         gmmu::Gmmu(system.gmmu, gpu.sm_count, counters.gmmu)});
     }
     return states;

@@ -13,6 +13,8 @@ struct Setting {
   bool access_counters;
   bool large_host_pages;
   std::uint64_t seed;
+  const char* evictor = "lrm";
+  bool small_chunks = false;
 };
 
 class RandomHistory : public testing::TestWithParam<Setting> {};
@@ -37,7 +39,9 @@ PageMask random_pages(Random& random, const VaBlock& block) {
 
 TEST_P(RandomHistory, TheBooksAgree) {
   const Setting& setting = GetParam();
-  Machine machine(setting.chunks, system_of(setting));
+  policy::GivenParameters parameters;
+  if (setting.small_chunks) parameters = {{"granularity", "64k"}};
+  Machine machine(setting.chunks, system_of(setting), setting.evictor, parameters);
   Random random(setting.seed);
   // Two full blocks each, a short one, one that begins within its block.
   std::vector<BlockIndex> blocks;
@@ -130,7 +134,12 @@ INSTANTIATE_TEST_SUITE_P(Machines, RandomHistory,
                          testing::Values(Setting{1, 1, false, true, 1}, Setting{1, 2, false, true, 2},
                                          Setting{1, 2, true, true, 3}, Setting{1, 3, true, false, 4},
                                          Setting{2, 2, false, true, 5}, Setting{3, 2, true, true, 6},
-                                         Setting{2, 1, true, true, 7}, Setting{1, 1, true, false, 8}),
+                                         Setting{2, 1, true, true, 7}, Setting{1, 1, true, false, 8},
+                                         Setting{1, 1, false, true, 9, "fifo", true},
+                                         Setting{2, 2, true, false, 10, "clock", true},
+                                         Setting{1, 2, false, true, 11, "tree_pre_eviction"},
+                                         Setting{1, 3, false, true, 12, "free_page_buffer"},
+                                         Setting{2, 1, true, true, 13, "free_page_buffer", true}),
                          [](const auto& setting) { return "Seed" + std::to_string(setting.param.seed); });
 
 }  // namespace

@@ -49,6 +49,12 @@ trace::ObjectId Program::alloc(std::uint64_t bytes) {
   return object.id;
 }
 
+trace::ObjectId Program::alloc_tensor(std::uint64_t bytes) {
+  bytes_.push_back(bytes);
+  add(trace::TensorAlloc{bytes_.size(), bytes, 0, trace::kNoObject, 0, "t"});
+  return bytes_.size();
+}
+
 void Program::host(trace::ObjectId id, trace::AccessMode mode) { host(id, 0, pages(id), mode); }
 
 void Program::host(trace::ObjectId id, std::uint64_t first, std::uint64_t count, trace::AccessMode mode,

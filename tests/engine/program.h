@@ -59,6 +59,8 @@ class Program {
  public:
   // Objects are numbered from 1 in order of allocation, 2 MB aligned.
   trace::ObjectId alloc(std::uint64_t bytes);
+  // A framework's tensor, numbered likewise.
+  trace::ObjectId alloc_tensor(std::uint64_t bytes);
   void free(trace::ObjectId id) { add(trace::ObjectFree{id}); }
   // The host writes pages [first, first + count); all of them by default.
   void host(trace::ObjectId id, trace::AccessMode mode = trace::AccessMode::kWrite);

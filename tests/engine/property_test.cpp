@@ -72,7 +72,13 @@ Program random_program(std::uint64_t seed, bool free_and_hint) {
 RunOptions random_options(std::uint64_t seed) {
   Random random(seed * 977);
   RunOptions options = options_with(1 + random.below(10));
-  options.evict.name = random.below(2) == 0 ? "lrm" : "lru";
+  const PolicyChoice evictors[] = {{"lrm", {}},
+                                   {"lru", {}},
+                                   {"lru", {{"granularity", "64k"}}},
+                                   {"arc", {}},
+                                   {"free_page_buffer", {}},
+                                   {"tree_pre_eviction", {}}};
+  options.evict = evictors[random.below(6)];
   const char* prefetchers[] = {"tree", "none", "sequential"};
   options.prefetch.name = prefetchers[random.below(3)];
   options.layout = random.below(2) == 0 ? "recorded" : "none";

@@ -27,7 +27,7 @@ Program random_training(std::uint64_t seed) {
   const std::uint64_t kept_bytes = sizes[random.below(4)];
   const std::uint64_t of_iterations = random.below(1 << 20);
   trace::ObjectId kept = 0;
-  for (const std::uint64_t index : {0, 1, 2}) {
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
     Random same(of_iterations);
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     if (kept != 0) p.free(kept);
@@ -65,9 +65,9 @@ Program random_training(std::uint64_t seed) {
 RunOptions random_options(std::uint64_t seed) {
   Random random(seed * 613);
   RunOptions options = options_with(2 + random.below(14));
-  const char* evictors[] = {"lrm", "lru"};
+  const char* evictors[] = {"lrm", "lru", "fifo", "clock", "sieve", "slru", "reserved_lru", "mru"};
   const char* prefetchers[] = {"tree", "none", "sequential"};
-  options.evict.name = evictors[random.below(2)];
+  options.evict.name = evictors[random.below(8)];
   options.prefetch.name = prefetchers[random.below(3)];
   const char* layouts[] = {"recorded", "none", "pytorch_caching"};
   options.layout.name = layouts[random.below(3)];
@@ -141,7 +141,7 @@ TEST(Recurrence, TimeDoesNotGrowWithIterations) {
 TEST(Recurrence, WorkOnItsWayIsNotCompared) {
   Program p;
   const auto data = p.alloc(4 * kMiB);
-  for (const std::uint64_t index : {0, 1, 2}) {
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
     p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
     p.kernel("k", 100000, {data});
     p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});

@@ -61,6 +61,22 @@ TEST(Streams, AnEventRecordedAgainIsWaitedForAgain) {
   EXPECT_GE(watched.kernel("consumer").start, watched.kernel("second").end);
 }
 
+// Forks and joins of libraries: one event for both ways, all issued before any of it runs.
+TEST(Streams, EachWaitIsForTheRecordingIssuedLastBefore) {
+  Program program;
+  program.kernel("before", 200000, {}, {}, 0);
+  program.record_event(0, 7);
+  program.wait_event(1, 7);
+  program.kernel("side", 500000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.wait_event(0, 7);
+  program.kernel("after", 1000, {}, {}, 0);
+  Watched watched;
+  program.run(options_with(0), &watched);
+  EXPECT_GE(watched.kernel("side").start, watched.kernel("before").end);
+  EXPECT_GE(watched.kernel("after").start, watched.kernel("side").end);
+}
+
 TEST(Streams, SynchronisingAStreamLeavesTheOthersAlone) {
   Program program;
   program.kernel("long", 900000, {}, {}, 1);
@@ -87,6 +103,24 @@ TEST(Streams, TheHostWaitsForAnEvent) {
   program.run(options_with(0), &watched);
   EXPECT_GE(watched.kernel("c").start, watched.kernel("a").end);
   EXPECT_LT(watched.kernel("c").end, watched.kernel("b").end);
+}
+
+// Of an event, not of all that its stream has been given meanwhile.
+TEST(Streams, TheIdealTimeFollowsEvents) {
+  Program program;
+  program.kernel("a", 100000, {}, {}, 1);
+  program.record_event(1, 3);
+  program.kernel("b", 900000, {}, {}, 1);
+  program.add(trace::Sync{trace::SyncKind::kEventSynchronize, 1, 3, 0});
+  program.kernel("c", 850000, {}, {}, 2);
+  EXPECT_EQ(program.run(options_with(0)).ideal.value, launch_ns() + 100000 + 900000);
+
+  Program ordered;
+  ordered.kernel("a", 100000, {}, {}, 1);
+  ordered.record_event(1, 3);
+  ordered.wait_event(2, 3);
+  ordered.kernel("b", 900000, {}, {}, 2);
+  EXPECT_EQ(ordered.run(options_with(0)).ideal.value, launch_ns() + 100000 + 900000);
 }
 
 TEST(Streams, FaultingKernelsShareTheServiceThread) {

@@ -23,4 +23,7 @@ cmake --build "$scratch/plugin"
 if [[ -x "$scratch/prefix/bin/uvmsim" ]]; then
   cd / # the installed command needs nothing from the source folder
   "$scratch/prefix/bin/uvmsim" policies next_unit --plugin "$scratch/plugin/next_unit.so"
+  "$scratch/prefix/bin/uvmsim" check-policy "$scratch/plugin/next_unit.so"
+  cmake --install "$scratch/plugin" --prefix "$scratch/prefix" >/dev/null
+  "$scratch/prefix/bin/uvmsim" policies next_unit --plugin next_unit >/dev/null
 fi

@@ -12,10 +12,14 @@ namespace uvmsim::policy {
 struct FakeChunks final : EvictionQueries {
   explicit FakeChunks(std::uint32_t count) : pinned(count, false) {}
   bool evictable(ChunkId chunk) const override { return !pinned.at(chunk.value); }
-  ChunkView view(ChunkId) const override { return {}; }
+  ChunkView view(ChunkId) const override { return {ContentIndex(0), resident_pages}; }
   Nanoseconds now() const override { return {}; }
+  ContentIndex incoming() const override { return next; }
+  std::uint32_t free_chunks() const override { return 0; }
 
   std::vector<bool> pinned;
+  ContentIndex next{};
+  std::uint32_t resident_pages = 0;
 };
 
 inline std::unique_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {

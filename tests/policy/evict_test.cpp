@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "sim/common/random.h"
 #include "tests/policy/chunks.h"
@@ -39,10 +41,11 @@ TEST(Lru, AHitRefreshesAChunk) {
   EXPECT_EQ(lru->select_victim(FakeChunks(2)), kB);
 }
 
-class EveryEvictor : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Evict, EveryEvictor, ::testing::Values("lrm", "lru"));
+// The two whose whole state is an order of last uses.
+class ByRecency : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Evict, ByRecency, ::testing::Values("lrm", "lru"));
 
-TEST_P(EveryEvictor, TakesAnEmptiedChunkFirst) {
+TEST_P(ByRecency, TakesAnEmptiedChunkFirst) {
   const auto policy = evictor(GetParam(), 2);
   policy->on_migrated(kA);
   policy->on_migrated(kB);
@@ -50,7 +53,7 @@ TEST_P(EveryEvictor, TakesAnEmptiedChunkFirst) {
   EXPECT_EQ(policy->select_victim(FakeChunks(2)), kB);
 }
 
-TEST_P(EveryEvictor, APrefetchedRangeIsTheYoungestInAscendingOrder) {
+TEST_P(ByRecency, APrefetchedRangeIsTheYoungestInAscendingOrder) {
   const auto policy = evictor(GetParam(), 3);
   for (const ChunkId chunk : {kB, kA, kC}) {
     policy->on_migrated(chunk);
@@ -64,7 +67,7 @@ TEST_P(EveryEvictor, APrefetchedRangeIsTheYoungestInAscendingOrder) {
   }
 }
 
-TEST_P(EveryEvictor, SkipsWhatIsPinnedAndFindsNothingWhenAllIs) {
+TEST_P(ByRecency, SkipsWhatIsPinnedAndFindsNothingWhenAllIs) {
   const auto policy = evictor(GetParam(), 3);
   FakeChunks chunks(3);
   EXPECT_FALSE(policy->select_victim(chunks).valid());
@@ -76,7 +79,7 @@ TEST_P(EveryEvictor, SkipsWhatIsPinnedAndFindsNothingWhenAllIs) {
   EXPECT_FALSE(policy->select_victim(chunks).valid());
 }
 
-TEST_P(EveryEvictor, SelectingAVictimChangesNothing) {
+TEST_P(ByRecency, SelectingAVictimChangesNothing) {
   const auto policy = evictor(GetParam(), 3);
   policy->on_migrated(kB);
   policy->on_migrated(kA);
@@ -125,7 +128,7 @@ class NaiveLists {
   std::array<std::vector<ChunkId>, 3> lists_;
 };
 
-TEST_P(EveryEvictor, AgreesWithPlainListsOnRandomHistories) {
+TEST_P(ByRecency, AgreesWithPlainListsOnRandomHistories) {
   constexpr std::uint32_t kChunks = 24;
   const bool is_lru = std::string(GetParam()) == "lru";
   const auto policy = evictor(GetParam(), kChunks);
@@ -164,6 +167,70 @@ TEST_P(EveryEvictor, AgreesWithPlainListsOnRandomHistories) {
     }
     ASSERT_EQ(policy->select_victim(chunks), naive.victim(chunks)) << "step " << step;
   }
+}
+
+// Victims of which little was ever there: least recently used for good, after an interval.
+TEST(MhpeLike, TurnsToLruWhenVictimsWereHardlyFilled) {
+  for (const bool filled : {true, false}) {
+    FakeChunks chunks(4);
+    chunks.resident_pages = filled ? kPagesPerBlock : 0;
+    const auto mhpe =
+        create_evictor("mhpe_like", {{"interval", "2"}, {"untouch_limit", "8"}, {"distance_limit", "0"}}, 1, 4);
+    std::uint64_t content = 0;
+    std::vector<std::uint32_t> victims;
+    const auto bring = [&](ChunkId chunk) {
+      mhpe->on_allocated(chunk, ContentIndex(content));
+      mhpe->on_migrated(chunk);
+    };
+    for (std::uint32_t chunk = 0; chunk < 4; ++chunk, ++content) bring(ChunkId{chunk});
+    for (int i = 0; i < 12; ++i, ++content) {
+      chunks.next = ContentIndex(content);
+      const ChunkId victim = mhpe->select_victim(chunks);
+      mhpe->on_released(victim);
+      victims.push_back(victim.value);
+      bring(victim);
+    }
+    // In the end, in turns: the oldest first. Or the youngest of those that came at least two intervals ago.
+    const std::vector<std::uint32_t> last(victims.end() - 4, victims.end());
+    EXPECT_EQ(std::set<std::uint32_t>(last.begin(), last.end()).size(), filled ? 3u : 4u);
+  }
+}
+
+class EveryEvictor : public ::testing::TestWithParam<std::string> {
+ public:
+  static std::vector<std::string> names() {
+    std::vector<std::string> names;
+    for (const PolicyEntry* entry : default_registry().list()) {
+      if (entry->slot == Slot::kEvict && entry->origin == "built-in") {
+        names.push_back(entry->info.name);
+      }
+    }
+    return names;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Evict, EveryEvictor, ::testing::ValuesIn(EveryEvictor::names()),
+                         [](const auto& info) { return "evict_" + info.param; });
+
+// What conformance_test.cpp does not ask for, because a policy need not: evicting an empty chunk costs nothing.
+TEST_P(EveryEvictor, TakesEmptiedAndDiscardedChunksFirst) {
+  const auto policy = evictor(GetParam(), 4);
+  const auto bring = [&](ChunkId chunk, std::uint64_t content) {
+    policy->on_allocated(chunk, ContentIndex(content));
+    policy->on_migrated(chunk);
+  };
+  for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
+    bring(ChunkId{chunk}, chunk);
+  }
+  policy->on_emptied(kC);
+  EXPECT_EQ(policy->select_victim(FakeChunks(4)), kC);
+  policy->on_released(kC);
+  bring(kC, 7);
+  policy->on_emptied(kB);
+  policy->on_migrated(kB);  // has pages again
+  policy->on_discarded(kA);
+  EXPECT_EQ(policy->select_victim(FakeChunks(4)), kA);
+  policy->on_released(kA);
+  EXPECT_NE(policy->select_victim(FakeChunks(4)), kA);
 }
 
 }  // namespace

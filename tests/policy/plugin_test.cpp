@@ -32,16 +32,16 @@ class PluginTest : public ::testing::Test {
 };
 
 TEST_F(PluginTest, AddsItsPolicy) {
-  load_plugin(registry_, plugin("fifo"));
-  const PolicyEntry& entry = registry_.find(Slot::kEvict, "fifo");
-  EXPECT_EQ(entry.origin, plugin("fifo"));
+  load_plugin(registry_, plugin("first_in"));
+  const PolicyEntry& entry = registry_.find(Slot::kEvict, "first_in");
+  EXPECT_EQ(entry.origin, plugin("first_in"));
   EXPECT_EQ(entry.parameters.at(0).name, "skip");
-  const auto fifo = registry_.create_evictor("fifo", {{"skip", "1"}}, 1, 4);
+  const auto first_in = registry_.create_evictor("first_in", {{"skip", "1"}}, 1, 4);
   for (const std::uint32_t chunk : {2u, 1u, 3u, 2u}) {
-    fifo->on_migrated(ChunkId{chunk});
+    first_in->on_migrated(ChunkId{chunk});
   }
-  EXPECT_EQ(fifo->select_victim(FakeChunks(4)), ChunkId{1});
-  EXPECT_THROW(registry_.create_evictor("fifo", {{"skip", "4"}}, 1, 4), InputError);
+  EXPECT_EQ(first_in->select_victim(FakeChunks(4)), ChunkId{1});
+  EXPECT_THROW(registry_.create_evictor("first_in", {{"skip", "4"}}, 1, 4), InputError);
 }
 
 TEST_F(PluginTest, TheShippedExampleWorks) {
@@ -59,8 +59,8 @@ TEST_F(PluginTest, TheShippedExampleWorks) {
 TEST_F(PluginTest, RefusesATakenName) {
   EXPECT_THAT(refusal(plugin("second_tree")),
               AllOf(HasSubstr("prefetch policy 'tree'"), HasSubstr("already registered (built-in)")));
-  load_plugin(registry_, plugin("fifo"));
-  EXPECT_THAT(refusal(plugin("fifo")), HasSubstr("evict policy 'fifo'"));
+  load_plugin(registry_, plugin("first_in"));
+  EXPECT_THAT(refusal(plugin("first_in")), HasSubstr("evict policy 'first_in'"));
 }
 
 TEST_F(PluginTest, RefusesAWrongDeclaration) {

@@ -55,8 +55,8 @@ TEST(PoliciesCommand, PrintsJson) {
 }
 
 TEST(PoliciesCommand, ShowsPlugins) {
-  const std::string path = UVMSIM_TEST_PLUGINS "/fifo.so";
-  EXPECT_THAT(output_of({"--plugin", path, "fifo"}), HasSubstr("origin         " + path));
+  const std::string path = UVMSIM_TEST_PLUGINS "/first_in.so";
+  EXPECT_THAT(output_of({"--plugin", path, "first_in"}), HasSubstr("origin         " + path));
   EXPECT_THAT(output_of({}), HasSubstr("[" + path + "]"));
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sim/common/random.h"
+#include "sim/policy/page_cache.h"
 #include "tests/policy/chunks.h"
 #include "tests/policy/faults.h"
 
@@ -55,22 +56,44 @@ BENCHMARK_CAPTURE(prefetch, tree_unaligned, "tree", 37)->Arg(1)->Arg(8);
 BENCHMARK_CAPTURE(prefetch, sequential, "sequential", 0)->Arg(1)->Arg(64);
 BENCHMARK_CAPTURE(prefetch, none, "none", 0)->Arg(1);
 
-// An eviction and the migration that it makes room for, on a GPU of 64 GB.
+// An eviction and the migration that it makes room for, on a GPU of 64 GB: a scan of twice as much.
 void evict(benchmark::State& state, const char* name) {
   constexpr std::uint32_t kChunkCount = 32768;
-  const auto policy = evictor(name, kChunkCount);
-  const FakeChunks chunks(kChunkCount);
-  for (std::uint32_t chunk = 0; chunk < kChunkCount; ++chunk) {
-    policy->on_migrated(ChunkId{chunk});
+  PageCache cache(default_registry().find(Slot::kEvict, name), {}, kChunkCount);
+  std::uint64_t page = 0;
+  for (; page < kChunkCount; ++page) {
+    cache.access(page);
   }
   for (auto _ : state) {
-    const ChunkId victim = policy->select_victim(chunks);
-    policy->on_released(victim);
-    policy->on_migrated(victim);
+    cache.access(page++ % (2 * kChunkCount));
   }
 }
-BENCHMARK_CAPTURE(evict, lrm, "lrm");
-BENCHMARK_CAPTURE(evict, lru, "lru");
+// An access to a chunk that is there.
+void touch(benchmark::State& state, const char* name) {
+  constexpr std::uint32_t kChunkCount = 32768;
+  const auto policy = evictor(name, kChunkCount);
+  for (std::uint32_t chunk = 0; chunk < kChunkCount; ++chunk) {
+    policy->on_allocated(ChunkId{chunk}, ContentIndex(chunk));
+    policy->on_migrated(ChunkId{chunk});
+  }
+  Random random(1);
+  for (auto _ : state) {
+    policy->on_touched(ChunkId{static_cast<std::uint32_t>(random.below(kChunkCount))});
+  }
+}
+const bool kEvictors = [] {
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->slot != Slot::kEvict) {
+      continue;
+    }
+    const char* name = entry->info.name.c_str();
+    benchmark::RegisterBenchmark(("evict/" + entry->info.name).c_str(), evict, name);
+    if (entry->info.information >= InformationClass::kD2) {
+      benchmark::RegisterBenchmark(("touch/" + entry->info.name).c_str(), touch, name);
+    }
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace uvmsim::policy

@@ -31,6 +31,8 @@ struct Nobody final : EvictionQueries {
   bool evictable(ChunkId) const override { return true; }
   ChunkView view(ChunkId) const override { return {}; }
   Nanoseconds now() const override { return {}; }
+  ContentIndex incoming() const override { return {}; }
+  std::uint32_t free_chunks() const override { return 0; }
 };
 
 std::vector<std::uint32_t> throws_of(Evictor& dice) {
@@ -71,7 +73,7 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
 
 TEST(Registry, RefusesUnknownNames) {
   EXPECT_THAT(message_of([] { create_evictor("lrn", {}, 1, 4); }),
-              ::testing::StartsWith("unknown evict policy 'lrn' (did you mean 'lrm'?); allowed: lrm, lru"));
+              ::testing::StartsWith("unknown evict policy 'lrn' (did you mean 'lrm'?); allowed: 2q, arc, clock, "));
   EXPECT_THAT(message_of([] { create_prefetcher("lrm", {}, 1, 4); }),
               ::testing::StartsWith("unknown prefetch policy 'lrm'; allowed: none, sequential, tree"));
   EXPECT_THAT(message_of([] {

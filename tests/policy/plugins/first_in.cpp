@@ -7,12 +7,12 @@ namespace {
 using namespace uvmsim;
 using namespace uvmsim::policy;
 
-class Fifo final : public Evictor {
+class FirstIn final : public Evictor {
  public:
   static PolicyInfo info() { return {.description = "first in, first out", .source = "this test"}; }
   static ParameterTable parameters() { return {integer("skip", 0, {0, 3}, "chunks to pass over")}; }
 
-  explicit Fifo(const PolicyContext& context)
+  explicit FirstIn(const PolicyContext& context)
       : lists_(context.chunk_count), skip_(context.parameters.integer("skip")) {}
 
   void on_migrated(ChunkId chunk) override {
@@ -36,4 +36,4 @@ class Fifo final : public Evictor {
 
 }  // namespace
 
-UVMSIM_POLICY(fifo, Fifo);
+UVMSIM_POLICY(first_in, FirstIn);

@@ -1,0 +1,57 @@
+// The front door: what no policy can do better, for one program on one system with so much GPU memory.
+//
+// Valid for every prefetch and eviction policy that the engine can run, with any latencies of faults and calls. What is
+// assumed, and what is left out so that it stays valid: README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/bounds/program.h"
+#include "sim/engine/simulation.h"
+
+namespace uvmsim::bounds {
+
+// Each is at least the one before.
+struct TimeBounds {
+  Nanoseconds compute{};      // L0: all resident, memory for free: the ideal time
+  Nanoseconds cold{};         // L1: what the host wrote has to arrive first
+  Nanoseconds min{};          // L2: and what cannot have stayed
+  Nanoseconds windowed{};     // L3: and what cannot have been fetched ahead
+  Nanoseconds write_backs{};  // L4: and what has to leave meanwhile
+  Nanoseconds best() const { return write_backs; }
+};
+
+// Between GPU and host, over the whole program.
+struct ByteBounds {
+  std::uint64_t cold_htod = 0;  // with any memory
+  std::uint64_t htod = 0, dtoh = 0;
+  Nanoseconds link_time{};  // of htod and dtoh, at the links' full speed
+};
+
+// The last stretch of the program in which the links, not computing, set the best bound.
+struct HardPhase {
+  std::uint64_t first_record = 0, last_record = 0;  // of the recording, from 1; 0: there is none
+  std::uint64_t htod_bytes = 0, dtoh_bytes = 0;
+  Nanoseconds link_time{};
+};
+
+struct Bounds {
+  std::vector<unsigned> gpus;        // that the program uses
+  std::uint64_t capacity_bytes = 0;  // of all of them
+  TimeBounds time;
+  ByteBounds bytes;
+  HardPhase hard_phase;
+  std::size_t steps = 0, windows = 0;  // steps.h, windows.h
+  TimeScaleResult time_scale;          // as RunResult has it
+};
+
+// `options` as for simulate(); policies and seed do not matter, but with a planner memory that the framework freed holds
+// nothing. Throws InputError as it does.
+Bounds compute_bounds(const trace::Header& header, const RecordSource& source, const RunOptions& options);
+
+// The same of a program that is read already.
+Bounds compute_bounds(const Program& program, const config::SystemConfig& system, std::uint64_t capacity_bytes);
+
+}  // namespace uvmsim::bounds

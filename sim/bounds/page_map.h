@@ -1,0 +1,74 @@
+// A value for every page of the address space, kept as runs of equal ones.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+
+namespace uvmsim::bounds {
+
+// Value{} is the value of every page at first.
+template <class Value>
+class PageMap {
+ public:
+  void assign(std::uint64_t first, std::uint64_t end, Value value) {
+    if (first >= end) return;
+    auto at = split(first);
+    const auto stop = split(end);
+    at = runs_.erase(at, stop);
+    if (value == Value{}) return;
+    at = runs_.emplace_hint(at, first, Run{end, value});
+    if (const auto next = std::next(at); next != runs_.end() && next->first == end && next->second.value == value) {
+      at->second.end = next->second.end;
+      runs_.erase(next);
+    }
+    if (at == runs_.begin()) return;
+    if (const auto previous = std::prev(at); previous->second.end == first && previous->second.value == value) {
+      previous->second.end = at->second.end;
+      runs_.erase(at);
+    }
+  }
+
+  // Calls f(first, end, value) for the runs in [first, end), ascending, those of Value{} too. f must not change the
+  // map.
+  template <class F>
+  void for_each(std::uint64_t first, std::uint64_t end, F&& f) const {
+    auto run = runs_.upper_bound(first);
+    if (run != runs_.begin() && std::prev(run)->second.end > first) --run;
+    for (; first < end && run != runs_.end() && run->first < end; ++run) {
+      if (first < run->first) f(first, run->first, Value{});
+      const std::uint64_t stop = std::min(end, run->second.end);
+      f(std::max(first, run->first), stop, run->second.value);
+      first = stop;
+    }
+    if (first < end) f(first, end, Value{});
+  }
+
+  // Calls f(first, end, value) for all runs but those of Value{}.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& [first, run] : runs_) f(first, run.end, run.value);
+  }
+
+ private:
+  struct Run {
+    std::uint64_t end;
+    Value value;
+  };
+
+  // Makes `page` a border. Returns the first run at or behind it.
+  typename std::map<std::uint64_t, Run>::iterator split(std::uint64_t page) {
+    auto next = runs_.lower_bound(page);
+    if (next == runs_.begin()) return next;
+    const auto run = std::prev(next);
+    if (run->second.end <= page) return next;
+    const Run rest{run->second.end, run->second.value};
+    run->second.end = page;
+    return runs_.emplace_hint(next, page, rest);
+  }
+
+  std::map<std::uint64_t, Run> runs_;  // by first page; apart or of different values
+};
+
+}  // namespace uvmsim::bounds

@@ -1,0 +1,120 @@
+#include "sim/cli/bounds_text.h"
+
+#include <fmt/format.h>
+
+#include "sim/cli/run_summary.h"
+#include "sim/cli/text_table.h"
+#include "sim/report/numbers.h"
+#include "sim/sweep/point.h"
+
+namespace uvmsim::cli {
+namespace {
+
+using report::format_bytes;
+using report::format_count;
+using report::format_factor;
+using report::format_gib;
+using report::format_ms;
+using report::format_thousandths;
+using report::RunRecord;
+using report::times_thousandths;
+
+bool any_known(const std::vector<RunRecord>& records) { return records.front().bounds->best_known.has_value(); }
+
+std::string limit_cell(const RunRecord& record) {
+  if (!record.options.limited) return "none";
+  if (record.options.capacity_bytes != 0) return format_factor(report::effective_osf_thousandths(record));
+  return format_factor(record.options.osf_thousandths);
+}
+
+std::string known_by(const report::BestKnown& known) {
+  return sweep::policy_text(known.prefetch) + " " + sweep::policy_text(known.evict);
+}
+
+// The last stretch that the links, not computing, decide.
+std::string hard_phase_text(const RunRecord& record) {
+  const bounds::HardPhase& phase = record.bounds->bounds.hard_phase;
+  if (phase.last_record == 0) return "";
+  return fmt::format("OSF {}: records {} to {} are bound by the links: {} in, {} out, at least {} ms\n",
+                     limit_cell(record), format_count(phase.first_record), format_count(phase.last_record),
+                     format_bytes(phase.htod_bytes), format_bytes(phase.dtoh_bytes), format_ms(phase.link_time));
+}
+
+std::string heading(const RunRecord& record) {
+  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
+  if (record.partial) text += fmt::format("partial trace: only its first {} records\n", record.result.records);
+  text += fmt::format("layout {}{}\n", layout::given_text(record.options.layout),
+                      record.options.include_host_gaps ? "" : ", without host gaps");
+  text += time_scale_text(record);
+  text += fmt::format("footprint {}\n", format_bytes(record.result.footprint_bytes));
+  return text + "lower bounds of the whole program, and the least that moves between GPU and host\n\n";
+}
+
+}  // namespace
+
+std::string bounds_summary(const std::vector<RunRecord>& records) {
+  std::vector<std::string> header{"OSF",           "capacity (GiB)",   "compute (ms)", "cold (ms)",  "MIN (ms)",
+                                  "windowed (ms)", "write-backs (ms)", "HtoD (GiB)",   "DtoH (GiB)", "cold (GiB)"};
+  const bool known = any_known(records);
+  if (known) header.insert(header.end(), {"best known (ms)", "/ bound", "by"});
+  TextTable table(header);
+  std::string phases;
+  for (const RunRecord& record : records) {
+    const bounds::Bounds& bounds = record.bounds->bounds;
+    const bounds::TimeBounds& time = bounds.time;
+    std::vector<std::string> row{limit_cell(record),
+                                 format_gib(record.result.capacity_bytes),
+                                 format_ms(time.compute),
+                                 format_ms(time.cold),
+                                 format_ms(time.min),
+                                 format_ms(time.windowed),
+                                 format_ms(time.write_backs),
+                                 format_gib(bounds.bytes.htod),
+                                 format_gib(bounds.bytes.dtoh),
+                                 format_gib(bounds.bytes.cold_htod)};
+    if (known) {
+      const report::BestKnown& best = *record.bounds->best_known;
+      row.push_back(format_ms(best.total));
+      row.push_back(format_thousandths(times_thousandths(best.total, time.best())));
+      row.push_back(known_by(best));
+    }
+    table.add_row(row);
+    phases += hard_phase_text(record);
+  }
+  return heading(records.front()) + table.text(false) + (phases.empty() ? "" : "\n" + phases);
+}
+
+std::string distances_table(const std::vector<RunRecord>& records) {
+  std::vector<std::string> header{"OSF",          "time (ms)",     "bound (ms)",
+                                  "time / bound", "compute",       "necessary bytes",
+                                  "excess bytes", "fault latency", "serialisation"};
+  const bool known = any_known(records);
+  if (known) header.insert(header.end(), {"best known (ms)", "time / best known", "by"});
+  TextTable table(header);
+  for (const RunRecord& record : records) {
+    const bounds::TimeBounds& time = record.bounds->bounds.time;
+    const bounds::Distance& distance = record.bounds->distance;
+    const Nanoseconds total = record.result.total;
+    std::vector<std::string> row{limit_cell(record),
+                                 format_ms(total),
+                                 format_ms(time.best()),
+                                 format_thousandths(times_thousandths(total, time.best())),
+                                 format_ms(time.compute),
+                                 format_ms(distance.necessary_bytes),
+                                 format_ms(distance.excess_bytes),
+                                 format_ms(distance.fault_latency),
+                                 format_ms(distance.serialisation)};
+    if (known) {
+      const report::BestKnown& best = *record.bounds->best_known;
+      row.push_back(format_ms(best.total));
+      row.push_back(format_thousandths(times_thousandths(total, best.total)));
+      row.push_back(known_by(best));
+    }
+    table.add_row(row);
+  }
+  return "\nthe whole run against the best lower bound; its time is the sum of what follows from `compute` on "
+         "(ms)\n\n" +
+         table.text(false);
+}
+
+}  // namespace uvmsim::cli

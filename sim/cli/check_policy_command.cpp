@@ -1,0 +1,119 @@
+#include "sim/cli/check_policy_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <sstream>
+
+#include "sim/cli/options.h"
+#include "sim/cli/parameter_text.h"
+#include "sim/cli/values.h"
+#include "sim/common/error.h"
+#include "sim/conformance/conformance.h"
+#include "sim/policy/plugin.h"
+
+namespace uvmsim::cli {
+namespace {
+
+using policy::PolicyEntry;
+namespace options = boost::program_options;
+
+constexpr const char* kUsage = R"(uvmsim check-policy FILE.so|NAME[:key=value,...] [options]
+
+Tests a policy, a plug-in or a built-in, and says what is wrong with it: every parameter at its ends, random histories
+on GPUs of a few chunks or random blocks, whole programs on tiny GPUs, everything twice. Each check runs in a process of
+its own; a policy that crashes or does not return is found too. Exit code 0: nothing is wrong; 1: something is.
+
+What the simulator itself takes care of (pages outside the allocation, memory that is resident already) is no error.
+
+Examples:
+  uvmsim check-policy ./mine.so
+  uvmsim check-policy tree:threshold=75
+  uvmsim check-policy --plugin ./mine.so mine:depth=3 --seed 7
+)";
+
+std::vector<const PolicyEntry*> entries_where(const auto& wanted) {
+  std::vector<const PolicyEntry*> entries;
+  for (const PolicyEntry* entry : policy::default_registry().list()) {
+    if (wanted(*entry)) entries.push_back(entry);
+  }
+  return entries;
+}
+
+bool is_file_name(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".so"); }
+
+bool passes(const PolicyEntry& entry, const conformance::CheckOptions& check) {
+  fmt::print("{} ({})\n", entry.label(), entry.origin);
+  std::fflush(stdout);
+  std::vector<std::vector<std::string>> rows;
+  std::size_t wrong = 0;
+  for (const conformance::Verdict& verdict : conformance::check_policy(entry, check)) {
+    wrong += verdict.passed ? 0 : 1;
+    rows.push_back({verdict.passed ? "ok" : "WRONG", verdict.check, verdict.text});
+  }
+  print_table(rows, "  ");
+  fmt::print("{}\n", wrong == 0 ? "nothing is wrong" : fmt::format("{} of {} checks failed", wrong, rows.size()));
+  return wrong == 0;
+}
+
+}  // namespace
+
+int check_policy_command(const std::vector<std::string>& arguments) {
+  options::options_description visible("Options");
+  auto add = visible.add_options();
+  add("plugin", options::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+      "load policies from a shared library, a file or a name in the search path; may be repeated");
+  add("seed", options::value<std::string>()->value_name("N"), "seed of histories, programs and the policy, default 1");
+  add("cpu-seconds", options::value<std::string>()->value_name("N"),
+      "processor time that a check may take before it counts as endless, default 60");
+  add("help,h", options::bool_switch(), "print this text");
+  const options::variables_map values = parse_options("uvmsim check-policy", arguments, visible, 1);
+  if (values["help"].as<bool>()) {
+    std::ostringstream text;
+    text << visible;
+    fmt::print("{}\n{}", kUsage, text.str());
+    return 0;
+  }
+  const std::vector<std::string> positional = positional_arguments(values);
+  if (positional.empty()) {
+    throw_input_error("check-policy: no policy given; allowed: a plug-in's file, or the name of a policy");
+  }
+
+  policy::Registry& registry = policy::default_registry();
+  if (values.count("plugin") != 0) {
+    for (const std::string& plugin : values["plugin"].as<std::vector<std::string>>()) {
+      policy::load_plugin(registry, policy::find_plugin(plugin));
+    }
+  }
+  conformance::CheckOptions check;
+  check.seed = parse_unsigned("--seed", text_of(values, "seed").value_or("1"));
+  const std::uint64_t seconds = parse_unsigned("--cpu-seconds", text_of(values, "cpu-seconds").value_or("60"));
+  if (seconds < 1 || seconds > 3600) {
+    throw_input_error("--cpu-seconds: {} is out of range; allowed: 1 to 3600", seconds);
+  }
+  check.cpu_seconds = static_cast<unsigned>(seconds);
+
+  PolicyChoice choice = parse_policy("check-policy", positional.front());
+  std::vector<const PolicyEntry*> entries;
+  if (is_file_name(choice.name)) {
+    const std::string file = policy::find_plugin(choice.name);
+    policy::load_plugin(registry, file);
+    entries = entries_where([&](const PolicyEntry& entry) { return entry.origin == file; });
+  } else {
+    entries = entries_where([&](const PolicyEntry& entry) { return entry.info.name == choice.name; });
+    if (entries.empty()) {
+      throw_input_error("unknown policy '{}'; `uvmsim policies` lists the names, a plug-in's file ends in .so",
+                        choice.name);
+    }
+  }
+  check.given = choice.parameters;
+  bool all_pass = true;
+  for (const PolicyEntry* entry : entries) {
+    all_pass = passes(*entry, check) && all_pass;
+  }
+  return all_pass ? 0 : 1;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,40 @@
+// The single checks. Each returns a line on what it did, or throws an exception whose text says what is wrong.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/conformance/conformance.h"
+
+namespace uvmsim::conformance {
+
+class Wrong : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Given parameters with one of them at an end of what it allows; the first element is the given ones as they are.
+std::vector<policy::GivenParameters> parameter_extremes(const policy::PolicyEntry& entry,
+                                                        const policy::GivenParameters& given);
+// "threshold=100", for messages; "the given parameters" when it is `given`.
+std::string describe(const policy::GivenParameters& extreme, const policy::GivenParameters& given);
+
+std::string check_evictor_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_tiny_gpus(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_evictor_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+std::string check_prefetcher_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_random_blocks(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_prefetcher_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+std::string check_planner_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_tiny_machines(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_planner_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+// Random programs on tiny GPUs through the whole simulator, each twice.
+std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+}  // namespace uvmsim::conformance

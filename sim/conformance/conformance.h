@@ -1,0 +1,30 @@
+// Does a policy keep its slot's contract? Runs it on tiny GPUs, on random blocks, in whole programs, and says what is
+// wrong. For authors of policies: `uvmsim check-policy`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/policy/registry.h"
+
+namespace uvmsim::conformance {
+
+struct Verdict {
+  std::string check;  // one or two words
+  bool passed = false;
+  std::string text;  // what was done, or what is wrong
+};
+
+struct CheckOptions {
+  policy::GivenParameters given = {};  // of the policy
+  std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
+  unsigned cpu_seconds = 60;           // of processor time per check; what takes longer does not end
+};
+
+// All checks of the policy's slot, in order. The policy must be in policy::default_registry(). Each check runs in a
+// process of its own, so that a policy that crashes or does not return is a verdict too; call it from a program with
+// one thread. Throws InputError for given parameters that the policy does not have.
+std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+}  // namespace uvmsim::conformance

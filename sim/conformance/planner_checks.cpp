@@ -1,0 +1,243 @@
+// Planners on tiny GPUs: random programs of kernels that fault, with every command carried out as the migration thread
+// would, or not.
+#include <algorithm>
+#include <array>
+
+#include "sim/common/error.h"
+#include "sim/conformance/checks.h"
+
+namespace uvmsim::conformance {
+namespace {
+
+using policy::BlockPages;
+using policy::InformationClass;
+using policy::KernelArgument;
+using policy::KernelLaunch;
+using policy::PlanCommand;
+using policy::Planner;
+using policy::PolicyEntry;
+
+struct Answer {
+  PlanCommand::Kind kind;
+  std::uint64_t block;
+  bool operator==(const Answer&) const = default;
+};
+
+// GPU memory of a few chunks, kernels that are launched ahead and run one after another.
+class TinyMachine final : private policy::PlanQueries {
+ public:
+  TinyMachine(Planner& planner, bool tells_kernels, std::uint32_t chunks, std::uint64_t seed)
+      : planner_(planner), tells_kernels_(tells_kernels), chunks_(chunks), blocks_(3 * chunks + 2), random_(seed) {}
+
+  // Throws Wrong.
+  void step() {
+    ++step_;
+    switch (random_.below(8)) {
+      case 0:
+      case 1:
+        launch();
+        break;
+      case 2:
+        run_next();
+        break;
+      case 3:
+        leave(random_.below(blocks_.size()));
+        break;
+      case 4:
+        blocks_[random_.below(blocks_.size())].holds_nothing = random_.below(2) == 0;
+        break;
+      case 5:
+        migrate(random_.below(blocks_.size()));
+        break;
+      default:
+        if (running_) fault();
+    }
+    obey();
+  }
+
+  const std::vector<Answer>& answers() const { return answers_; }
+  std::uint64_t in_vain() const { return in_vain_; }
+
+ private:
+  struct Block {
+    bool here = false, holds_nothing = false;
+  };
+  struct Kernel {
+    std::string name;
+    std::vector<std::uint64_t> blocks;
+  };
+
+  bool known(BlockIndex b) const { return b.value < blocks_.size(); }
+  PageMask missing(BlockIndex b) const override {
+    return known(b) && !blocks_[b.value].here ? PageMask::all() : PageMask{};
+  }
+  bool evictable(BlockIndex b) const override { return known(b) && blocks_[b.value].here; }
+  bool inactive(BlockIndex b) const override { return known(b) && blocks_[b.value].holds_nothing; }
+  std::uint32_t free_chunks() const override {
+    return chunks_ - static_cast<std::uint32_t>(
+                         std::count_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.here; }));
+  }
+  Nanoseconds now() const override { return Nanoseconds(step_ * 1000); }
+
+  // Mostly the same kernels again and again, as in training, now and then another one.
+  void launch() {
+    const std::uint64_t which = random_.below(10) == 0 ? random_.below(12) : launched_ % 6;
+    Kernel kernel{std::string(1, static_cast<char>('a' + which)), {}};
+    for (std::uint64_t i = 0; i <= which % 3; ++i) kernel.blocks.push_back((which * 2 + i) % blocks_.size());
+    queue_.push_back(kernel);
+    if (tells_kernels_) tell(kernel, launched_, &Planner::on_launched);
+    ++launched_;
+  }
+  void tell(const Kernel& kernel, std::uint64_t number, void (Planner::*event)(const KernelLaunch&)) {
+    std::vector<BlockPages> memory;
+    for (const std::uint64_t b : kernel.blocks) memory.push_back({BlockIndex(b), PageMask::all()});
+    const KernelArgument argument{kernel.blocks.front() * kBlockBytes, memory};
+    (planner_.*event)({.number = number, .name = kernel.name, .arguments = {&argument, 1}});
+  }
+  void run_next() {
+    if (running_) {
+      if (tells_kernels_) planner_.on_end(begun_ - 1);
+      queue_.erase(queue_.begin());
+      running_ = false;
+    }
+    if (queue_.empty()) return;
+    running_ = true;
+    if (tells_kernels_) tell(queue_.front(), begun_, &Planner::on_begin);
+    ++begun_;
+  }
+  void fault() {
+    const std::vector<std::uint64_t>& blocks = queue_.front().blocks;
+    const std::uint64_t b = blocks[random_.below(blocks.size())];
+    if (blocks_[b].here) return;
+    migrate(b);
+    planner_.on_faulted(BlockIndex(b), PageMask::all());
+  }
+  void migrate(std::uint64_t b) {
+    if (!blocks_[b].here && free_chunks() == 0) make_room();
+    blocks_[b].here = true;
+    planner_.on_migrated(BlockIndex(b));
+  }
+  void make_room() {
+    const PlanCommand victim = planner_.victim(*this);
+    note(victim, "victim");
+    if (victim.kind != PlanCommand::Kind::kPrefetch && carry_out(victim)) return;
+    const auto first = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.here; });
+    leave(static_cast<std::uint64_t>(first - blocks_.begin()));
+  }
+  void leave(std::uint64_t b) {
+    if (!blocks_[b].here) return;
+    blocks_[b].here = false;
+    planner_.on_released(BlockIndex(b));
+  }
+
+  // Until the planner wants nothing more, or what it wants is in vain: then it is asked again when something happens.
+  void obey() {
+    for (int commands = 0; commands < 1000; ++commands) {
+      const PlanCommand command = planner_.next(*this);
+      note(command, "next");
+      if (command.kind == PlanCommand::Kind::kNone) return;
+      if (!carry_out(command)) {
+        ++in_vain_;
+        return;
+      }
+    }
+    throw Wrong(fmt::format("next on a GPU of {} chunks: 1,000 commands without an end while nothing else happened (event {})",
+                            chunks_, step_));
+  }
+  bool carry_out(const PlanCommand& command) {
+    const BlockIndex b = command.block;
+    switch (command.kind) {
+      case PlanCommand::Kind::kNone:
+        return false;
+      case PlanCommand::Kind::kPrefetch:
+        if ((command.pages & missing(b)).empty() || free_chunks() == 0) return false;
+        migrate(b.value);
+        return true;
+      case PlanCommand::Kind::kDrop:
+        if (!inactive(b)) return false;
+        [[fallthrough]];
+      case PlanCommand::Kind::kEvict:
+        if (!evictable(b)) return false;
+        leave(b.value);
+        return true;
+    }
+    return false;
+  }
+  void note(const PlanCommand& command, const char* function) {
+    if (command.kind > PlanCommand::Kind::kDrop) {
+      throw Wrong(fmt::format("{}: command {} does not exist (event {})", function, static_cast<unsigned>(command.kind),
+                              step_));
+    }
+    answers_.push_back({command.kind, command.block.value});
+  }
+
+  Planner& planner_;
+  bool tells_kernels_;
+  std::uint32_t chunks_;
+  std::vector<Block> blocks_;
+  Random random_;
+  std::int64_t step_ = 0;
+  std::vector<Kernel> queue_;  // launched, the running one in front
+  bool running_ = false;
+  std::uint64_t launched_ = 0, begun_ = 0, in_vain_ = 0;
+  std::vector<Answer> answers_;
+};
+
+constexpr std::array<std::uint32_t, 5> kSizes = {1, 2, 3, 5, 17};
+
+struct History {
+  std::vector<Answer> answers;
+  std::uint64_t in_vain = 0;
+};
+
+History run_history(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
+                    std::uint32_t chunks, std::uint64_t history, int events) {
+  const auto planner = entry.create_planner(given, seed, chunks);
+  TinyMachine machine(*planner, entry.info.information >= InformationClass::kD3, chunks, history);
+  for (int event = 0; event < events; ++event) machine.step();
+  return {machine.answers(), machine.in_vain()};
+}
+
+}  // namespace
+
+std::string check_planner_parameters(const PolicyEntry& entry, const CheckOptions& options) {
+  const auto extremes = parameter_extremes(entry, options.given);
+  for (const policy::GivenParameters& given : extremes) {
+    for (const std::uint32_t chunks : kSizes) {
+      try {
+        run_history(entry, given, options.seed, chunks, options.seed, 500);
+      } catch (const std::exception& error) {
+        throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
+      }
+    }
+  }
+  return fmt::format("defaults and {} other values, each on GPUs of 1 to 17 chunks", extremes.size() - 1);
+}
+
+std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& options) {
+  std::uint64_t histories = 0, answers = 0, in_vain = 0;
+  for (const std::uint32_t chunks : kSizes) {
+    for (std::uint64_t i = 0; i < 8; ++i, ++histories) {
+      const History history = run_history(entry, options.given, options.seed, chunks, options.seed + i, 4000);
+      answers += history.answers.size();
+      in_vain += history.in_vain;
+    }
+  }
+  return fmt::format("{} histories of 4,000 events on GPUs of 1 to 17 chunks, {} answers, {} commands in vain",
+                     histories, answers, in_vain);
+}
+
+std::string check_planner_determinism(const PolicyEntry& entry, const CheckOptions& options) {
+  for (const std::uint32_t chunks : kSizes) {
+    const auto first = run_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
+    const auto second = run_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
+    if (first != second) {
+      const auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
+      throw Wrong(fmt::format("answer {} on a GPU of {} chunks was another one when the same history ran again",
+                              differs - first.begin() + 1, chunks));
+    }
+  }
+  return "the same history twice, the same answers";
+}
+
+}  // namespace uvmsim::conformance

@@ -1,0 +1,188 @@
+// Whole programs on GPUs of a few chunks, with everything a program can do to its memory.
+#include <algorithm>
+
+#include "sim/conformance/checks.h"
+#include "sim/engine/simulation.h"
+
+namespace uvmsim::conformance {
+namespace {
+
+constexpr std::uint64_t kQuanta = kBasePageBytes;
+
+// A GPU with four SMs on PCIe.
+config::SystemConfig small_system() {
+  config::SystemConfig system;
+  system.name = "check-policy";
+  config::GpuConfig gpu;
+  gpu.model = "check-policy";
+  gpu.memory_bytes = std::uint64_t{1} << 30;
+  gpu.sm_count = 4;
+  gpu.memory_bytes_per_us = 1000000;
+  system.gpus.push_back(gpu);
+  config::LinkConfig link;
+  link.kind = "pcie";
+  link.host_to_device = link.device_to_host = {1000, 1000, 10000};
+  link.zero_copy_read_bytes_per_us = link.zero_copy_write_bytes_per_us = 10000;
+  system.host_links.push_back(link);
+  return system;
+}
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint64_t seed) : random_(seed) {
+    while (pages_.size() < 4) {
+      allocate();
+    }
+    for (int i = 0; i < 60; ++i) {
+      act();
+    }
+    records_.emplace_back(trace::Sync{});
+  }
+
+  RunResult run(const RunOptions& options) const {
+    trace::Header header;
+    header.quantum_bytes = kQuanta;
+    std::size_t next = 0;
+    const RecordSource source = [&](trace::Record& record) {
+      if (next == records_.size()) {
+        return false;
+      }
+      record = records_[next++];
+      return true;
+    };
+    return simulate(header, source, options);
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
+
+  void allocate() {
+    // Whole blocks, tails that end in a 64 KB unit or inside one, small allocations.
+    const std::uint64_t pages = 1 + below(3) * kPagesPerBlock + below(2) * below(kPagesPerBlock);
+    pages_.push_back(pages);
+    live_.push_back(pages_.size());
+    trace::ObjectAlloc object;
+    object.id = pages_.size();
+    object.bytes = pages * kBasePageBytes;
+    object.va = next_va_;
+    next_va_ += (object.bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    records_.emplace_back(object);
+  }
+  // Most accesses go to few objects.
+  trace::ObjectId object() { return live_[below(1 + below(live_.size()))]; }
+  trace::Extent part_of(trace::ObjectId id, trace::AccessMode mode) {
+    const std::uint64_t pages = pages_[id - 1];
+    const std::uint64_t first = below(2) == 0 ? 0 : below(pages);
+    return {first, below(2) == 0 ? pages - first : 1 + below(pages - first), mode};
+  }
+  void kernel() {
+    trace::Kernel kernel;
+    kernel.name = "kernel";
+    kernel.grid.x = static_cast<std::uint32_t>(1 + below(64));
+    kernel.block.x = 128;
+    kernel.duration_ns = static_cast<std::int64_t>(1000 + below(100000));
+    kernel.stream = static_cast<std::uint32_t>(below(2));
+    kernel.distribution = below(3) == 0 ? trace::Distribution::kGridStride : trace::Distribution::kBlockLinear;
+    const trace::ObjectId first = object(), second = object();
+    kernel.accesses.push_back({first, {part_of(first, trace::AccessMode::kRead)}});
+    if (second != first) {
+      kernel.accesses.push_back({second, {part_of(second, trace::AccessMode::kWrite)}});
+    }
+    records_.emplace_back(std::move(kernel));
+  }
+  void act() {
+    const trace::ObjectId id = object();
+    const trace::Extent part = part_of(id, trace::AccessMode::kWrite);
+    const std::uint64_t offset = part.first * kQuanta, bytes = part.count * kQuanta;
+    switch (below(12)) {
+      case 0:
+        records_.emplace_back(trace::Sync{});
+        records_.emplace_back(trace::HostAccess{id, {part}, {}, 0});
+        break;
+      case 1:
+        records_.emplace_back(trace::Prefetch{id, offset, bytes, below(3) == 0 ? -1 : 0, 0, 0});
+        break;
+      case 2:
+        records_.emplace_back(trace::Discard{id, offset, bytes, 0});
+        break;
+      case 3:
+        records_.emplace_back(trace::Sync{});
+        if (live_.size() > 2) {
+          records_.emplace_back(trace::ObjectFree{id});
+          std::erase(live_, id);
+        }
+        allocate();
+        break;
+      case 4:
+        records_.emplace_back(
+            trace::Advise{id, 0, pages_[id - 1] * kBasePageBytes,
+                          below(2) == 0 ? trace::Advice::kSetReadMostly : trace::Advice::kSetPreferredLocation,
+                          below(2) == 0 ? -1 : 0});
+        break;
+      default:
+        kernel();
+    }
+  }
+
+  Random random_;
+  std::vector<trace::Record> records_;
+  std::vector<std::uint64_t> pages_;  // by object
+  std::vector<trace::ObjectId> live_;
+  std::uint64_t next_va_ = 0x7f0000000000;
+};
+
+PolicyChoice& choice_of(policy::Slot slot, RunOptions& run) {
+  switch (slot) {
+    case policy::Slot::kPrefetch:
+      return run.prefetch;
+    case policy::Slot::kEvict:
+      return run.evict;
+    case policy::Slot::kPlan:
+      break;
+  }
+  return run.plan;
+}
+
+std::vector<std::uint64_t> numbers_of(const RunResult& result) {
+  std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
+  for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
+  return numbers;
+}
+
+}  // namespace
+
+std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  constexpr std::uint64_t kPrograms = 24;
+  std::uint64_t evictions = 0, prefetched = 0;
+  for (std::uint64_t number = 0; number < kPrograms; ++number) {
+    const RandomProgram program(options.seed * 1000 + number);
+    policy::GivenParameters given = options.given;
+    if (entry.info.granularity == policy::Granularity::kEither && number % 2 == 1) {
+      std::erase_if(given, [](const auto& pair) { return pair.first == "granularity"; });
+      given.emplace_back("granularity", "64k");
+    }
+    RunOptions run;
+    run.system = small_system();
+    run.capacity_bytes = (2 + number % 5) * kBlockBytes;
+    run.seed = options.seed;
+    choice_of(entry.slot, run) = {entry.info.name, given};
+    const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
+    try {
+      const RunResult first = program.run(run);
+      if (first.counters.policy_shortfalls != 0) {
+        throw Wrong(fmt::format("had no victim {} times although there was one", first.counters.policy_shortfalls));
+      }
+      if (numbers_of(first) != numbers_of(program.run(run))) {
+        throw Wrong("another result when it ran again");
+      }
+      evictions += first.counters.evictions;
+      prefetched += first.counters.prefetched_pages;
+    } catch (const std::exception& error) {
+      throw Wrong(fmt::format("{}: {}", where, error.what()));
+    }
+  }
+  return fmt::format("{} random programs on GPUs of 2 to 6 chunks, each twice; {} evictions, {} pages prefetched",
+                     kPrograms, evictions, prefetched);
+}
+
+}  // namespace uvmsim::conformance

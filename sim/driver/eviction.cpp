@@ -1,0 +1,414 @@
+// GPU memory behind a block's pages: taken where it is free, else from whoever the eviction policy names.
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/driver/remote_mappings.h"
+#include "sim/driver/residency.h"
+
+namespace uvmsim::driver {
+
+namespace {
+
+PageMask unit_pages(unsigned unit) { return PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage); }
+
+}  // namespace
+
+// What an evictor knows the block's memory by; `unit` matters with small chunks only.
+policy::ContentIndex Residency::content(BlockIndex b, unsigned unit, unsigned gpu) const {
+  const bool small = context_.gpus[gpu].memory.small_chunks();
+  return policy::ContentIndex(small ? b.value * kBigPagesPerBlock + unit : b.value);
+}
+
+bool Residency::evictable(ChunkId c) const {
+  const GpuMemory& memory = context_.gpus[gpu_].memory;
+  if (c.value >= memory.evictor_chunks()) return false;
+  if (memory.small_chunks()) {
+    const SlotId slot = GpuMemory::slot_of(c);
+    return memory.used(slot) && !memory.pinned(slot) && !(early_ && memory.owner(slot).block == served_);
+  }
+  if (memory.chunk(c).state != ChunkState::kAllocated) return false;
+  bool serves = false;
+  if (early_) memory.for_each_owner(c, [&](BlockIndex b, const PageMask&) { serves = serves || b == served_; });
+  return !serves;
+}
+
+policy::ChunkView Residency::view(ChunkId c) const {
+  const GpuMemory& memory = context_.gpus[gpu_].memory;
+  const auto resident = [&](BlockIndex b) -> const PageMask& {
+    return context_.space.pages(b, gpu_processor(gpu_)).resident;
+  };
+  if (memory.small_chunks()) {
+    const auto [block, unit] = memory.owner(GpuMemory::slot_of(c));
+    return {content(block, unit, gpu_), (resident(block) & unit_pages(unit)).count()};
+  }
+  policy::ChunkView view{policy::ContentIndex(RootChunk::kNoBlock), 0};
+  memory.for_each_owner(c, [&](BlockIndex b, const PageMask& part) {
+    if (view.content.value == RootChunk::kNoBlock) view.content = policy::ContentIndex(b.value);
+    view.resident_pages += (resident(b) & part).count();
+  });
+  return view;
+}
+
+std::uint32_t Residency::free_chunks() const {
+  return context_.gpus[gpu_].memory.free_evictor_chunks() + static_cast<std::uint32_t>(leaving_.size());
+}
+
+// The victim is pinned and no longer the evictor's.
+ChunkId Residency::take(unsigned gpu, ChunkId victim) {
+  GpuState& state = context_.gpus[gpu];
+  if (state.memory.small_chunks()) {
+    state.memory.pin(GpuMemory::slot_of(victim));
+  } else {
+    state.memory.chunk(victim).state = ChunkState::kPinned;
+  }
+  state.evictor->on_released(victim);
+  return victim;
+}
+
+// Asks the plan, then the policy, for `incoming`, or the policy alone early, and checks its answer. Returns the victim,
+// taken; invalid when there is none.
+ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early) {
+  GpuState& state = context_.gpus[gpu];
+  gpu_ = gpu;
+  now_ = work.cpu;
+  incoming_ = incoming;
+  early_ = early;
+  if (state.plan != nullptr && !early) {
+    if (const auto planned = state.plan->victim(work)) {
+      if (planned->drop) drop_contents(work.cpu, gpu, planned->block);
+      return take(gpu, state.memory.whole(planned->block));
+    }
+  }
+  ChunkId victim = early ? state.evictor->select_early_victim(*this) : state.evictor->select_victim(*this);
+  if (early && !victim.valid()) return {};
+  work.cpu += context_.evict_decision_cost;
+  if (!victim.valid()) {
+    for (std::uint32_t c = 0; c < state.memory.evictor_chunks() && !victim.valid(); ++c) {
+      if (evictable(ChunkId{c})) victim = ChunkId{c};
+    }
+    if (!victim.valid()) return {};
+    ++context_.counters.policy_shortfalls;
+  }
+  if (!evictable(victim)) {
+    throw ModelError(fmt::format("the evict policy chose {} {}, which is free, pinned or out of range",
+                                 state.memory.small_chunks() ? "64 KB chunk" : "root chunk", victim.value));
+  }
+  return take(gpu, victim);
+}
+
+// The pages leave the GPU; those that nobody else holds are copied to the host. Returns which.
+PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  VaBlock& block = context_.space.block(b);
+  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  const PageMask gone = mine.resident & pages;
+  const PageMask copied = gone - host.resident - block.discarded;
+  unmap_gpu(b, gpu, gone);
+  if (!copied.empty()) {
+    back_on_host(work, b, copied);
+    copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, copied, PageMask{}, TransferCause::kEvict);
+    host.resident |= copied;
+    context_.host_resident_pages += copied.count();
+  }
+  // The host becomes the only holder, also of duplicated pages.
+  const PageMask duplicated = gone & block.read_duplicated;
+  for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
+    if (other == gpu) continue;
+    unmap_gpu(b, other, duplicated);
+    drop_copies(work, b, other, duplicated);
+  }
+  block.evicted |= gone;
+  block.read_duplicated -= gone;
+  mine.resident -= gone;
+  context_.gpus[gpu].resident_pages -= gone.count();
+  if (context_.accounts != nullptr) {
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
+  }
+  map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
+  return copied;
+}
+
+void Residency::count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes) {
+  ++context_.counters.evictions;
+  if (copied_bytes == 0) ++context_.counters.evictions_without_copy;
+  if (context_.events != nullptr) {
+    context_.events->on(EvictionEvent{static_cast<std::int32_t>(gpu), work.cpu, address, copied_bytes});
+  }
+}
+
+// Empties a root chunk that was taken; it stays pinned.
+void Residency::empty_root(Work& work, unsigned gpu, ChunkId victim) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  PlanHooks* plan = context_.gpus[gpu].plan;
+  RootChunk& root = memory.chunk(victim);
+  work.spend(context_.costs().evict_chunk_ns);
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t first_block = RootChunk::kNoBlock;
+  const Nanoseconds before = work.pushed;
+  memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
+    if (first_block == RootChunk::kNoBlock) first_block = b.value;
+    if (plan != nullptr) plan->on_released(b);
+    copied_bytes += push_out(work, b, gpu, part).count() * kBasePageBytes;
+  });
+  if (root.split) {
+    const std::uint32_t used = root.used_slots;
+    for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
+      if ((used >> s & 1) == 0) continue;
+      const auto [block, unit] = memory.owner({victim.value, static_cast<std::uint8_t>(s)});
+      memory.unbind_slot(block, unit);
+    }
+    memory.unsplit(victim);
+  } else {
+    memory.unbind_whole(BlockIndex(root.block));
+  }
+  root.zeroed = false;
+  root.ready = copied_bytes == 0 ? work.cpu : std::max(work.pushed, before);
+  count_eviction(work, gpu, virtual_address(BlockIndex(first_block), 0), copied_bytes);
+}
+
+// Empties and frees the small chunks that are leaving. Those of one block that follow one another are unmapped and
+// copied together, at the cost of one eviction.
+void Residency::empty_small(Work& work, unsigned gpu) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  for (std::size_t next = 0; next < leaving_.size();) {
+    const BlockIndex block = memory.owner(GpuMemory::slot_of(leaving_[next])).block;
+    PageMask pages;
+    const std::size_t first = next;
+    for (; next < leaving_.size(); ++next) {
+      const auto [owner, unit] = memory.owner(GpuMemory::slot_of(leaving_[next]));
+      if (owner != block) break;
+      pages |= unit_pages(unit);
+    }
+    work.spend(context_.costs().evict_chunk_ns);
+    const PageMask copied = push_out(work, block, gpu, pages);
+    const Nanoseconds ready = copied.empty() ? work.cpu : work.pushed;
+    for (std::size_t i = first; i < next; ++i) {
+      const SlotId slot = GpuMemory::slot_of(leaving_[i]);
+      RootChunk& root = memory.chunk(ChunkId{slot.chunk});
+      root.ready = std::max(root.ready, ready);
+      const unsigned unit = memory.owner(slot).unit;
+      const ChunkId emptied = memory.unbind_slot(block, unit);
+      if (emptied.valid()) memory.release(emptied);
+      count_eviction(work, gpu, virtual_address(block, unit * kPagesPerBigPage),
+                     (copied & unit_pages(unit)).count() * kBasePageBytes);
+    }
+  }
+  leaving_.clear();
+}
+
+// What the policy wants gone although nobody waits: the driver's thread does it now, the copies go on by themselves.
+void Residency::serve_early_victims(Work& work, BlockIndex served, unsigned gpu) {
+  served_ = served;
+  Work background(work.cpu);
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  for (;;) {
+    const ChunkId victim = select_victim(background, gpu, content(served, 0, gpu), true);
+    if (!victim.valid()) break;
+    if (memory.small_chunks()) {
+      leaving_.push_back(victim);
+    } else {
+      empty_root(background, gpu, victim);
+      memory.release(victim);
+    }
+  }
+  empty_small(background, gpu);
+  work.cpu = background.cpu;
+}
+
+void Residency::evict_early(Work& work, unsigned gpu, BlockIndex b, bool drop) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  if (drop) drop_contents(work.cpu, gpu, b);
+  const ChunkId chunk = take(gpu, memory.whole(b));
+  empty_root(work, gpu, chunk);
+  memory.release(chunk, GpuMemory::Reuse::kLast);
+}
+
+void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
+  if (context_.accounts != nullptr) {
+    const PageMask& gone = context_.space.pages(b, gpu_processor(gpu)).resident;
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kDropped, now);
+  }
+  discard(b, context_.space.block(b).extent(), /*unmap=*/true);
+}
+
+ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  ChunkId c = state.memory.allocate();
+  if (!c.valid()) {
+    c = select_victim(work, gpu, policy::ContentIndex(b.value), false);
+    UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
+    empty_root(work, gpu, c);
+  }
+  pinned_.push_back(c);
+  state.evictor->on_allocated(c, policy::ContentIndex(b.value));
+  return c;
+}
+
+// Page tables are made when a block first comes to a GPU, and kept.
+void Residency::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
+  VaBlock& block = context_.space.block(b);
+  if ((block.page_tables & gpu_processor(gpu).bit()) != 0) return;
+  block.page_tables |= gpu_processor(gpu).bit();
+  work.spend(context_.costs().new_chunk_ns);
+}
+
+// Makes sure that every page has GPU memory behind it.
+void Residency::back(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  if (memory.small_chunks()) return back_small(work, b, gpu, pages);
+  if (context_.space.block(b).full_size()) {
+    if (memory.whole(b).valid()) return;
+    spend_page_tables(work, b, gpu);
+    memory.bind_whole(b, allocate_root(work, b, gpu));
+    return;
+  }
+  // An eviction on the way may hit slots of this very block, so look until all are there. It ends: chunks taken here
+  // are pinned, and one of them has room for all of a block.
+  bool fresh = false;
+  for (bool complete = false; !complete;) {
+    complete = true;
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;
+      SlotId slot = memory.find_free_slot();
+      if (!slot.valid()) {
+        memory.split(allocate_root(work, b, gpu));
+        slot = memory.find_free_slot();
+        complete = false;
+      }
+      memory.bind_slot(b, unit, slot);
+      fresh = true;
+    }
+  }
+  if (fresh) spend_page_tables(work, b, gpu);
+}
+
+// The same with small chunks. What the operation needs of the block is pinned first; a block fits into any GPU.
+void Residency::back_small(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  GpuState& state = context_.gpus[gpu];
+  GpuMemory& memory = state.memory;
+  std::uint32_t missing = 0;
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (!pages.intersects(unit_pages(unit))) continue;
+    const SlotId slot = memory.slot(b, unit);
+    missing += slot.valid() ? 0 : 1;
+    if (!slot.valid()) continue;
+    memory.pin(slot);
+    pinned_.push_back(GpuMemory::small_chunk(slot));
+  }
+  if (missing == 0) return;
+  spend_page_tables(work, b, gpu);
+
+  const std::uint32_t free = memory.free_slots();
+  for (unsigned unit = 0; unit < kBigPagesPerBlock && free + leaving_.size() < missing; ++unit) {
+    if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;
+    leaving_.push_back(select_victim(work, gpu, content(b, unit, gpu), false));
+    UVMSIM_CHECK(leaving_.back().valid(), "GPU {}: no chunk can be evicted", gpu);
+  }
+  empty_small(work, gpu);
+
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;
+    SlotId slot = memory.find_free_slot();
+    if (!slot.valid()) {
+      const ChunkId root = memory.allocate();
+      memory.chunk(root).state = ChunkState::kAllocated;
+      memory.split(root);
+      slot = memory.find_free_slot();
+    }
+    memory.bind_slot(b, unit, slot);
+    memory.pin(slot);
+    const ChunkId chunk = GpuMemory::small_chunk(slot);
+    pinned_.push_back(chunk);
+    state.evictor->on_allocated(chunk, content(b, unit, gpu));
+  }
+}
+
+Nanoseconds Residency::chunk_ready(BlockIndex b, unsigned gpu, const PageMask& pages) const {
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  if (const ChunkId c = memory.whole(b); c.valid()) return memory.chunk(c).ready;
+  Nanoseconds ready{};
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    if (!pages.intersects(unit_pages(unit))) continue;
+    if (const SlotId s = memory.slot(b, unit); s.valid()) {
+      ready = std::max(ready, memory.chunk(ChunkId{s.chunk}).ready);
+    }
+  }
+  return ready;
+}
+
+void Residency::unpin(unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  for (const ChunkId c : pinned_) {
+    if (state.memory.small_chunks()) {
+      state.memory.unpin(GpuMemory::slot_of(c));
+    } else {
+      RootChunk& root = state.memory.chunk(c);
+      if (root.state != ChunkState::kPinned) continue;
+      root.state = ChunkState::kAllocated;
+    }
+    state.evictor->on_migrated(c);
+  }
+  pinned_.clear();
+}
+
+void Residency::note_chunk_used(BlockIndex b, unsigned gpu) {
+  GpuState& state = context_.gpus[gpu];
+  const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  if (mine.resident.empty()) return;
+  if (state.plan != nullptr) state.plan->on_migrated(b);
+  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_migrated(c);
+  // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB); small chunks were all pinned.
+}
+
+// After `gone` left: memory that holds nothing stays with the block (driver: it goes to the UNUSED list).
+void Residency::tell_if_emptied(BlockIndex b, unsigned gpu, const PageMask& gone) {
+  GpuState& state = context_.gpus[gpu];
+  const PageMask& resident = context_.space.pages(b, gpu_processor(gpu)).resident;
+  if (state.memory.small_chunks()) {
+    state.memory.for_each_small_chunk(b, gone, [&](ChunkId c, unsigned unit) {
+      if (!resident.intersects(unit_pages(unit))) state.evictor->on_emptied(c);
+    });
+    return;
+  }
+  if (!resident.empty()) return;
+  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_emptied(c);
+}
+
+// After pages of the block were marked as discarded, `here` of them resident.
+void Residency::tell_if_discarded(BlockIndex b, unsigned gpu, const PageMask& here) {
+  GpuState& state = context_.gpus[gpu];
+  const PageMask kept = context_.space.pages(b, gpu_processor(gpu)).resident - context_.space.block(b).discarded;
+  if (state.memory.small_chunks()) {
+    state.memory.for_each_small_chunk(b, here, [&](ChunkId c, unsigned unit) {
+      if (!kept.intersects(unit_pages(unit))) state.evictor->on_discarded(c);
+    });
+    return;
+  }
+  if (here.empty() || !kept.empty()) return;
+  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_discarded(c);
+}
+
+// The block was freed: its memory is free.
+void Residency::release_backing(BlockIndex b, unsigned gpu) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  policy::Evictor& evictor = *context_.gpus[gpu].evictor;
+  if (const ChunkId c = memory.whole(b); c.valid()) {
+    evictor.on_released(c);
+    memory.unbind_whole(b);
+    memory.release(c);
+  }
+  for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+    const SlotId slot = memory.slot(b, unit);
+    if (!slot.valid()) continue;
+    if (memory.small_chunks()) evictor.on_released(GpuMemory::small_chunk(slot));
+    const ChunkId root = memory.unbind_slot(b, unit);
+    if (!root.valid()) continue;
+    if (!memory.small_chunks()) evictor.on_released(root);
+    memory.release(root);
+  }
+  for (unsigned unit = 0; unit < (memory.small_chunks() ? kBigPagesPerBlock : 1); ++unit) {
+    evictor.on_freed(content(b, unit, gpu));
+  }
+}
+
+}  // namespace uvmsim::driver

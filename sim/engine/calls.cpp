@@ -1,0 +1,121 @@
+#include "sim/engine/calls.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+// A managed copy's front: what the copy engine touches at once (measured: about three fault batches per 2 MB block when
+// PyTorch copies parameters into fresh managed memory).
+constexpr std::uint32_t kCopyLanes = 128;
+
+trace::Kernel copy_engine_kernel(const char* name, std::uint32_t stream, std::uint32_t blocks, std::uint64_t bytes,
+                                 std::uint64_t bytes_per_us) {
+  trace::Kernel kernel;
+  kernel.name = name;
+  kernel.stream = stream;
+  kernel.grid = {blocks, 1, 1};
+  kernel.block = {256, 1, 1};
+  kernel.distribution = trace::Distribution::kGridStride;
+  kernel.bytes_per_thread_access = 16;
+  kernel.duration_ns = static_cast<std::int64_t>(bytes * 1000 / std::max<std::uint64_t>(bytes_per_us, 1));
+  return kernel;
+}
+
+void add_access(trace::Kernel& kernel, const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
+                std::uint64_t bytes, std::uint64_t quantum_bytes, trace::AccessMode mode) {
+  spans_of(layout, id, offset, bytes);  // checks the bounds
+  if (!layout.find(id).managed) return;
+  const std::uint64_t first = offset / quantum_bytes;
+  const std::uint64_t count = (offset + bytes + quantum_bytes - 1) / quantum_bytes - first;
+  kernel.accesses.push_back({id, {{first, count, mode}}});
+}
+
+}  // namespace
+
+std::int64_t host_gap_ns(const trace::Record& record) {
+  return std::visit(
+      [](const auto& r) -> std::int64_t {
+        if constexpr (requires { r.host_gap_ns; }) {
+          return r.host_gap_ns;
+        } else {
+          return 0;
+        }
+      },
+      record);
+}
+
+std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
+                                        std::uint64_t bytes) {
+  const layout::Placement& placement = layout.find(id);
+  if (offset > placement.bytes || bytes > placement.bytes - offset) {
+    throw_input_error("bytes {} to {} lie outside object {} ({} bytes)", offset, offset + bytes, id, placement.bytes);
+  }
+  std::vector<driver::BlockSpan> spans;
+  if (!placement.managed || bytes == 0) return spans;
+  std::uint64_t page = (placement.offset + offset) / kBasePageBytes;
+  const std::uint64_t end = (placement.offset + offset + bytes + kBasePageBytes - 1) / kBasePageBytes;
+  while (page < end) {
+    const auto in_block = static_cast<unsigned>(page % kPagesPerBlock);
+    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - in_block));
+    spans.push_back({placement.blocks[page / kPagesPerBlock], in_block, n});
+    page += n;
+  }
+  return spans;
+}
+
+std::size_t part_count(const trace::HostAccess& access) { return access.extents.size() + access.touches.size(); }
+
+HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layout::Placement& placement,
+                   std::uint64_t quantum_bytes) {
+  trace::Extent extent;
+  if (part < access.extents.size()) {
+    extent = access.extents[part];
+  } else {
+    const auto& [at, mode] = access.touches[part - access.extents.size()];
+    extent = {at, 1, mode};
+  }
+  const bool write = extent.mode != trace::AccessMode::kRead;
+  if (extent.count == 0) return {{}, write};
+  if (extent.first * quantum_bytes >= placement.bytes || extent.first + extent.count < extent.first ||
+      (extent.first + extent.count - 1) * quantum_bytes >= placement.bytes) {
+    throw_input_error("CPU touch of object {} past its end ({} bytes)", access.object, placement.bytes);
+  }
+  const std::uint64_t end = std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
+  return {{(placement.offset + extent.first * quantum_bytes) / kBasePageBytes,
+           (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes},
+          write};
+}
+
+trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,
+                        const config::SystemConfig& system) {
+  trace::Kernel kernel =
+      copy_engine_kernel("memset", set.stream, system.gpus[0].sm_count, set.bytes, system.gpus[0].memory_bytes_per_us);
+  add_access(kernel, layout, set.object, set.offset, set.bytes, quantum_bytes, trace::AccessMode::kWrite);
+  return kernel;
+}
+
+trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout, std::uint64_t quantum_bytes,
+                        const config::SystemConfig& system) {
+  const bool from_host = copy.kind == trace::CopyKind::kHostToDevice || copy.kind == trace::CopyKind::kHostToHost;
+  const bool to_host = copy.kind == trace::CopyKind::kDeviceToHost || copy.kind == trace::CopyKind::kHostToHost;
+  std::uint64_t bandwidth = system.gpus[0].memory_bytes_per_us / 2;
+  if (from_host || to_host) {
+    bandwidth = system.host.pageable_copy_bytes_per_us != 0 ? system.host.pageable_copy_bytes_per_us
+                                                            : system.host_links[0].host_to_device.bytes_per_us;
+  }
+  trace::Kernel kernel = copy_engine_kernel("memcpy", copy.stream, kCopyLanes, copy.bytes, bandwidth);
+  const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
+    if (copy.bytes == 0 || end.object == trace::kNoObject || !layout.find(end.object).managed) return;
+    add_access(kernel, layout, end.object, end.offset, copy.bytes, quantum_bytes, mode);
+  };
+  if (!from_host) touch(copy.src, trace::AccessMode::kRead);
+  if (!to_host) touch(copy.dst, trace::AccessMode::kWrite);
+  return kernel;
+}
+
+}  // namespace uvmsim::engine

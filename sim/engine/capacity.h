@@ -1,0 +1,14 @@
+// How much memory for managed data a GPU has in a run.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/engine/simulation.h"
+
+namespace uvmsim::engine {
+
+// A multiple of 2 MB. An oversubscription factor divides options.footprint_bytes, which must be the resolved one.
+// Throws InputError when there is no footprint to divide, or less than one root chunk is left.
+std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu);
+
+}  // namespace uvmsim::engine

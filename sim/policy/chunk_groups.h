@@ -1,0 +1,115 @@
+// Chunks grouped by neighbourhood in memory, groups in order of their last use: page sets, and the 2 MB behind 64 KB
+// chunks. For evictors.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/policy/chunk_list.h"
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// A group: contents [n * size, (n + 1) * size) of which at least one is in memory. Ids are reused.
+struct GroupId {
+  std::uint32_t value = ChunkId::kNone;
+  bool valid() const { return value != ChunkId::kNone; }
+  bool operator==(const GroupId&) const = default;
+};
+
+// A new group and the end of one hash; everything else is a few writes.
+class ChunkGroups {
+ public:
+  ChunkGroups(std::uint32_t chunk_count, unsigned group_size)
+      : size_(group_size),
+        chain_(chunk_count),
+        group_of_(chunk_count),
+        place_of_(chunk_count),
+        last_use_(chunk_count, 0),
+        members_(std::size_t{chunk_count} * group_size),
+        numbers_(chunk_count),
+        counts_(chunk_count, 0) {
+    for (std::uint32_t id = chunk_count; id-- > 0;) {
+      unused_.push_back(id);
+    }
+  }
+
+  unsigned group_size() const { return size_; }
+
+  // The chunk holds `content` from now on, which is in no group yet. Returns whether its group is new.
+  bool insert(ChunkId chunk, ContentIndex content) {
+    const std::uint64_t number = content.value / size_;
+    const auto [found, fresh] = by_number_.try_emplace(number, 0);
+    if (fresh) {
+      found->second = unused_.back();
+      unused_.pop_back();
+      numbers_[found->second] = number;
+    }
+    const std::uint32_t group = found->second;
+    group_of_[chunk.value] = {group};
+    place_of_[chunk.value] = static_cast<std::uint32_t>(content.value % size_);
+    members_[std::size_t{group} * size_ + place_of_[chunk.value]] = chunk;
+    ++counts_[group];
+    use(chunk);
+    return fresh;
+  }
+  // The chunk is used: it and its group are the youngest.
+  void use(ChunkId chunk) {
+    last_use_[chunk.value] = ++time_;
+    chain_.move_to_back(0, ChunkId{group_of(chunk).value});
+  }
+  // Takes a chunk out that is in. Returns whether its group is gone with it.
+  bool remove(ChunkId chunk) {
+    const GroupId group = group_of(chunk);
+    members_[std::size_t{group.value} * size_ + place_of_[chunk.value]] = {};
+    if (--counts_[group.value] > 0) {
+      return false;
+    }
+    chain_.remove(ChunkId{group.value});
+    by_number_.erase(numbers_[group.value]);
+    unused_.push_back(group.value);
+    return true;
+  }
+
+  // The chain of groups, oldest first.
+  GroupId oldest() const { return {chain_.front(0).value}; }
+  GroupId youngest() const { return {chain_.back(0).value}; }
+  GroupId younger(GroupId group) const { return {chain_.next(ChunkId{group.value}).value}; }
+  GroupId older(GroupId group) const { return {chain_.previous(ChunkId{group.value}).value}; }
+
+  GroupId group_of(ChunkId chunk) const { return group_of_[chunk.value]; }
+  std::uint64_t number(GroupId group) const { return numbers_[group.value]; }
+  unsigned count(GroupId group) const { return counts_[group.value]; }
+  // The chunk that holds the group's content at a place, 0 .. group_size() - 1; invalid when that is not in memory.
+  ChunkId member(GroupId group, unsigned place) const { return members_[std::size_t{group.value} * size_ + place]; }
+  unsigned place(ChunkId chunk) const { return place_of_[chunk.value]; }
+  std::uint64_t last_use(ChunkId chunk) const { return last_use_[chunk.value]; }
+
+  // The member that was not used for longest and may be evicted, ChunkId{} when there is none.
+  ChunkId oldest_evictable(GroupId group, const EvictionQueries& queries) const {
+    ChunkId oldest{};
+    for (unsigned place = 0; place < size_; ++place) {
+      const ChunkId chunk = member(group, place);
+      if (chunk.valid() && (!oldest.valid() || last_use(chunk) < last_use(oldest)) && queries.evictable(chunk)) {
+        oldest = chunk;
+      }
+    }
+    return oldest;
+  }
+
+ private:
+  unsigned size_;
+  ChunkLists chain_;  // of groups, by their ids
+  std::vector<GroupId> group_of_;
+  std::vector<std::uint32_t> place_of_;
+  std::vector<std::uint64_t> last_use_;
+  std::vector<ChunkId> members_;                                // by group, then place
+  std::vector<std::uint64_t> numbers_;                          // by group
+  std::vector<unsigned> counts_;                                // by group
+  std::vector<std::uint32_t> unused_;                           // ids of groups
+  std::unordered_map<std::uint64_t, std::uint32_t> by_number_;  // only looked up
+  std::uint64_t time_ = 0;
+};
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,115 @@
+// Chunks by rank for evictors: the lowest goes first. Every operation is logarithmic, none allocates.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/common/check.h"
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// A binary heap of the chunks 0 .. chunk_count - 1, each in it at most once. Key is ordered by <; keys of chunks that
+// are in the heap together must differ, or the order among equals is not defined (a time of the last access will do).
+template <class Key>
+class ChunkHeap {
+ public:
+  explicit ChunkHeap(std::uint32_t chunk_count) : position_(chunk_count, kAbsent) {
+    heap_.reserve(chunk_count);
+    passed_over_.reserve(chunk_count);
+  }
+
+  bool contains(ChunkId chunk) const { return position_[chunk.value] != kAbsent; }
+  bool empty() const { return heap_.empty(); }
+  const Key& key(ChunkId chunk) const {
+    UVMSIM_CHECK(contains(chunk), "chunk {} has no key", chunk.value);
+    return heap_[position_[chunk.value]].key;
+  }
+
+  // Puts the chunk in, or gives it another key.
+  void set(ChunkId chunk, Key key) {
+    if (!contains(chunk)) {
+      position_[chunk.value] = static_cast<std::uint32_t>(heap_.size());
+      heap_.push_back({std::move(key), chunk.value});
+    } else {
+      heap_[position_[chunk.value]].key = std::move(key);
+    }
+    const std::uint32_t at = position_[chunk.value];
+    down(up(at));
+  }
+  // Nothing happens when it is not in.
+  void remove(ChunkId chunk) {
+    if (!contains(chunk)) {
+      return;
+    }
+    const std::uint32_t at = position_[chunk.value];
+    swap(at, static_cast<std::uint32_t>(heap_.size()) - 1);
+    heap_.pop_back();
+    position_[chunk.value] = kAbsent;
+    if (at < heap_.size()) {
+      down(up(at));
+    }
+  }
+
+  // The lowest that may be evicted, ChunkId{} when there is none. Those below it stay.
+  ChunkId first_evictable(const EvictionQueries& queries) {
+    ChunkId found{};
+    while (!heap_.empty() && !found.valid()) {
+      const ChunkId lowest{heap_.front().chunk};
+      if (queries.evictable(lowest)) {
+        found = lowest;
+      } else {
+        passed_over_.push_back(std::move(heap_.front()));
+        remove(lowest);
+      }
+    }
+    for (Entry& entry : passed_over_) {
+      set(ChunkId{entry.chunk}, std::move(entry.key));
+    }
+    passed_over_.clear();
+    return found;
+  }
+
+ private:
+  static constexpr std::uint32_t kAbsent = 0xffffffff;
+  struct Entry {
+    Key key;
+    std::uint32_t chunk;
+  };
+
+  void swap(std::uint32_t a, std::uint32_t b) {
+    std::swap(heap_[a], heap_[b]);
+    position_[heap_[a].chunk] = a;
+    position_[heap_[b].chunk] = b;
+  }
+  std::uint32_t up(std::uint32_t at) {
+    while (at > 0 && heap_[at].key < heap_[(at - 1) / 2].key) {
+      swap(at, (at - 1) / 2);
+      at = (at - 1) / 2;
+    }
+    return at;
+  }
+  void down(std::uint32_t at) {
+    const auto size = static_cast<std::uint32_t>(heap_.size());
+    for (;;) {
+      std::uint32_t lowest = at;
+      for (const std::uint32_t child : {2 * at + 1, 2 * at + 2}) {
+        if (child < size && heap_[child].key < heap_[lowest].key) {
+          lowest = child;
+        }
+      }
+      if (lowest == at) {
+        return;
+      }
+      swap(at, lowest);
+      at = lowest;
+    }
+  }
+
+  std::vector<Entry> heap_;
+  std::vector<std::uint32_t> position_;
+  std::vector<Entry> passed_over_;
+};
+
+}  // namespace uvmsim::policy

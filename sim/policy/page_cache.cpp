@@ -1,0 +1,59 @@
+#include "sim/policy/page_cache.h"
+
+#include <fmt/format.h>
+
+#include "sim/common/check.h"
+
+namespace uvmsim::policy {
+
+PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed)
+    : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given))),
+      name_(evictor.label()),
+      sees_hits_(evictor.info.information >= InformationClass::kD2),
+      pages_(frames),
+      used_(frames, false) {
+  frame_of_.reserve(frames);
+  for (std::uint32_t frame = frames; frame-- > 0;) {
+    free_.push_back(frame);
+  }
+}
+
+bool PageCache::access(std::uint64_t page) {
+  ++accesses_;
+  if (const auto found = frame_of_.find(page); found != frame_of_.end()) {
+    if (sees_hits_) {
+      evictor_->on_touched(ChunkId{found->second});
+    }
+    return true;
+  }
+  ++misses_;
+  incoming_ = page;
+  kept_ = {};
+  if (free_.empty()) {
+    release(evictor_->select_victim(*this));
+  }
+  const ChunkId frame{free_.back()};
+  free_.pop_back();
+  used_[frame.value] = true;
+  pages_[frame.value] = page;
+  frame_of_.emplace(page, frame.value);
+  evictor_->on_allocated(frame, ContentIndex(page));
+  evictor_->on_migrated(frame);
+  kept_ = frame;
+  for (ChunkId early; (early = evictor_->select_early_victim(*this)).valid();) {
+    release(early);
+  }
+  return false;
+}
+
+void PageCache::release(ChunkId frame) {
+  if (!evictable(frame)) {
+    throw ModelError(fmt::format("{} chose frame {} of {} as its victim", name_, frame.value, pages_.size()));
+  }
+  evictor_->on_released(frame);
+  frame_of_.erase(pages_[frame.value]);
+  used_[frame.value] = false;
+  free_.push_back(frame.value);
+}
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,115 @@
+// No bound is ever beaten: random programs, generated patterns.
+#include "tests/bounds/never_beaten.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "sim/common/error.h"
+#include "sim/trace/generate.h"
+#include "tests/bounds/random_program.h"
+
+namespace uvmsim {
+namespace {
+
+// UVMSIM_BOUNDS_TRACES=10000 for a long run.
+std::uint64_t traces_to_try(std::uint64_t usual) {
+  const char* given = std::getenv("UVMSIM_BOUNDS_TRACES");
+  return given == nullptr ? usual : std::stoull(given);
+}
+
+TEST(NeverBeaten, RandomPrograms) {
+  Closest closest;
+  std::uint64_t refused = 0;
+  const std::uint64_t traces = traces_to_try(100);
+  for (std::uint64_t seed = 1; seed <= traces && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    RandomProgramOptions program_options;
+    program_options.streams = seed % 3 == 0;
+    program_options.host = seed % 4 != 1;
+    program_options.advice = seed % 5 == 0;
+    program_options.largest_object_pages = 256u << random.below(4);
+    program_options.records = static_cast<unsigned>(10 + random.below(50));
+    RunOptions options = options_with(1 + random.below(12));
+    options.system = random_system(random);
+    program_options.gpus = static_cast<unsigned>(options.system.gpus.size());
+    if (program_options.gpus > 1) program_options.streams = false;  // they could take pages from each other for ever
+    const Program program = random_program(random, program_options);
+    options.seed = seed;
+    options.layout = random.below(2) == 0 ? "none" : "recorded";
+    options.include_host_gaps = random.below(4) != 0;
+    try {
+      expect_never_beaten(
+          Program::header(), [&] { return program.source(); }, options, closest, Policies::kSome);
+    } catch (const InputError&) {
+      ++refused;  // a stream that waits for an event behind itself
+    }
+  }
+  RecordProperty("largest_time_ratio", std::to_string(closest.time));
+  std::printf("%llu traces, %llu refused; largest bound / simulated: time %.4f, HtoD %.4f, DtoH %.4f\n",
+              static_cast<unsigned long long>(traces), static_cast<unsigned long long>(refused), closest.time,
+              closest.htod, closest.dtoh);
+}
+
+// A planner knows what the framework freed and need not move it.
+TEST(NeverBeaten, RandomTensors) {
+  Closest closest;
+  for (std::uint64_t seed = 1; seed <= traces_to_try(60) && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    RandomProgramOptions program_options;
+    program_options.tensors = true;
+    program_options.streams = seed % 4 == 0;
+    program_options.host = seed % 3 == 0;
+    program_options.advice = false;
+    program_options.objects = 4;
+    program_options.records = 60;
+    RunOptions options = options_with(4 + random.below(12));
+    options.system = random_system(random);
+    options.system.gpus.resize(1);
+    options.system.host_links.resize(1);
+    options.layout.name = seed % 2 == 0 ? "pytorch_caching" : "expandable_segments";
+    options.seed = seed;
+    const Program program = random_program(random, program_options);
+    try {
+      expect_never_beaten(
+          Program::header(), [&] { return program.source(); }, options, closest, Policies::kSome);
+    } catch (const InputError&) {
+    }
+  }
+  std::printf("largest bound / simulated: time %.4f, HtoD %.4f, DtoH %.4f\n", closest.time, closest.htod, closest.dtoh);
+}
+
+// What the generator knows, at several sizes of memory.
+TEST(NeverBeaten, GeneratedPatterns) {
+  Closest closest;
+  for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {
+    SCOPED_TRACE(pattern.name);
+    trace::GeneratorOptions generator;
+    generator.pattern = pattern.name;
+    generator.bytes = 24 * kMiB;
+    generator.repeats = 3;
+    generator.kernels = 4;
+    generator.write_percent = 30;
+    generator.touches = 500;
+    generator.tile = 256;
+    for (const std::uint64_t chunks : {3u, 6u, 10u}) {
+      SCOPED_TRACE(chunks);
+      RunOptions options = options_with(chunks);
+      options.seed = chunks;
+      expect_never_beaten(
+          trace::make_program(generator)->header(),
+          [&] {
+            return [program = std::shared_ptr(trace::make_program(generator))](trace::Record& record) {
+              return program->next(record);
+            };
+          },
+          options, closest, Policies::kSome);
+    }
+  }
+  std::printf("largest bound / simulated: time %.4f, HtoD %.4f, DtoH %.4f\n", closest.time, closest.htod, closest.dtoh);
+}
+
+}  // namespace
+}  // namespace uvmsim

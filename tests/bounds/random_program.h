@@ -1,0 +1,27 @@
+// Programs that nobody would write, and systems to run them on: what the bounds must hold for.
+#pragma once
+
+#include "sim/common/random.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+
+struct RandomProgramOptions {
+  std::uint64_t largest_object_pages = 2048;
+  unsigned objects = 6;
+  unsigned records = 40;
+  bool streams = true;  // several, with events, and without
+  bool host = true;     // CPU accesses, copies, prefetches
+  bool advice = true;   // hints and discards
+  bool tensors = false;  // of a framework instead of objects
+  unsigned gpus = 1;
+};
+
+// The same seed gives the same program.
+Program random_program(Random& random, const RandomProgramOptions& options);
+
+// The plain system with other links, and with costs of the driver that may be zero: then little but the links and the
+// kernels themselves takes time.
+config::SystemConfig random_system(Random& random);
+
+}  // namespace uvmsim

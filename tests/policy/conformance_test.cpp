@@ -1,0 +1,178 @@
+// check-policy: every built-in passes, and each broken rule is found and named.
+#include "sim/conformance/conformance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "sim/cli/check_policy_command.h"
+#include "sim/conformance/isolated.h"
+#include "sim/policy/plugin.h"
+#include "tests/policy/message_of.h"
+
+namespace uvmsim::conformance {
+namespace {
+
+using policy::PolicyEntry;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string plugin(const std::string& name) { return UVMSIM_TEST_PLUGINS "/" + name + ".so"; }
+
+std::vector<const PolicyEntry*> built_ins() {
+  std::vector<const PolicyEntry*> entries;
+  for (const PolicyEntry* entry : policy::default_registry().list()) {
+    if (entry->origin == "built-in") entries.push_back(entry);
+  }
+  return entries;
+}
+
+class BuiltIn : public ::testing::TestWithParam<const PolicyEntry*> {};
+INSTANTIATE_TEST_SUITE_P(Every, BuiltIn, ::testing::ValuesIn(built_ins()), [](const auto& info) {
+  return std::string(slot_name(info.param->slot)) + "_" + info.param->info.name;
+});
+
+TEST_P(BuiltIn, Passes) {
+  for (const Verdict& verdict : check_policy(*GetParam(), {})) {
+    EXPECT_TRUE(verdict.passed) << verdict.check << ": " << verdict.text;
+  }
+}
+
+// The verdicts on one plug-in, each "ok" or its text.
+std::map<std::string, std::string> verdicts_on(const std::string& name, unsigned cpu_seconds = 60) {
+  policy::Registry& registry = policy::default_registry();
+  policy::Registry staged;
+  policy::load_plugin(staged, plugin(name));
+  PolicyEntry entry = *staged.list().front();
+  entry.info.name = name;  // all of them are called the same
+  registry.add(entry);
+  std::map<std::string, std::string> texts;
+  for (const Verdict& verdict : check_policy(registry.find(entry.slot, name), {.cpu_seconds = cpu_seconds})) {
+    texts[verdict.check] = verdict.passed ? "ok" : verdict.text;
+  }
+  return texts;
+}
+
+TEST(Nonsense, AVictimThatDoesNotExist) {
+  auto texts = verdicts_on("nonsense_out_of_range");
+  EXPECT_THAT(texts["tiny GPUs"], AllOf(HasSubstr("select_victim on a GPU of 1 chunks, 1 of them evictable"),
+                                        HasSubstr("chunk 1000000 does not exist")));
+  EXPECT_THAT(texts["parameters"], HasSubstr("with the given parameters: select_victim"));
+  EXPECT_THAT(texts["programs"], AllOf(HasSubstr("program 0 on a GPU of 2 chunks"), HasSubstr("1000000")));
+}
+TEST(Nonsense, APinnedVictim) {
+  EXPECT_THAT(verdicts_on("nonsense_pinned")["tiny GPUs"], HasSubstr("is pinned by the operation in progress"));
+}
+TEST(Nonsense, NoVictim) {
+  auto texts = verdicts_on("nonsense_nobody");
+  EXPECT_THAT(texts["tiny GPUs"], HasSubstr("no victim"));
+  EXPECT_THAT(texts["programs"], HasSubstr("times although there was one"));
+}
+TEST(Nonsense, StateThatOutlivesTheInstance) {
+  auto texts = verdicts_on("nonsense_another_each_time");
+  EXPECT_EQ(texts["tiny GPUs"], "ok");
+  EXPECT_THAT(texts["determinism"], HasSubstr("was another one when the same history ran again"));
+  EXPECT_THAT(texts["programs"], HasSubstr("another result when it ran again"));
+}
+TEST(Nonsense, AnException) { EXPECT_THAT(verdicts_on("nonsense_throws")["tiny GPUs"], HasSubstr("no such thing")); }
+TEST(Nonsense, ACrash) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer ends the program in its own way";
+#endif
+  EXPECT_THAT(verdicts_on("nonsense_crashes")["tiny GPUs"], HasSubstr("crashed: signal 11"));
+}
+TEST(Nonsense, AnEndlessLoop) {
+  for (const auto& [check, text] : verdicts_on("nonsense_endless", 2)) {
+    EXPECT_EQ(text, "does not return: stopped after 2 s of processor time") << check;
+  }
+}
+TEST(Nonsense, AnExit) {
+  EXPECT_THAT(verdicts_on("nonsense_exits")["tiny GPUs"], HasSubstr("ended the program with exit status 0"));
+}
+TEST(Nonsense, AnEarlyVictimThatIsGone) {
+  EXPECT_THAT(verdicts_on("nonsense_too_early")["tiny GPUs"],
+              AllOf(HasSubstr("select_early_victim"), HasSubstr("chunk 0 is free already")));
+}
+TEST(Nonsense, AParameterAtItsEnd) {
+  auto texts = verdicts_on("nonsense_bad_edge");
+  EXPECT_EQ(texts["parameters"], "with depth=0: depth 0 was not thought of");
+  EXPECT_EQ(texts["tiny GPUs"], "ok");
+  EXPECT_EQ(texts["determinism"], "ok");
+}
+TEST(Nonsense, APrefetcherWithAMemory) {
+  auto texts = verdicts_on("nonsense_prefetcher");
+  EXPECT_THAT(texts["determinism"], HasSubstr("call 1 was answered otherwise"));
+  EXPECT_EQ(texts["random blocks"].substr(0, 2), "ok");
+}
+
+TEST(Isolated, TellsHowItEnded) {
+  EXPECT_EQ(run_isolated([] { return std::string("fine"); }, 5).text, "fine");
+  EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, 5).passed);
+  const Outcome aborted = run_isolated(
+      []() -> std::string {
+        raise(SIGTERM);
+        return "";
+      },
+      5);
+  EXPECT_FALSE(aborted.passed);
+  EXPECT_THAT(aborted.text, HasSubstr("crashed: signal 15"));
+  EXPECT_EQ(run_isolated([]() -> std::string { throw 1; }, 5).text, "threw something that is no std::exception");
+}
+
+struct Ran {
+  int code = 0;
+  std::string output;
+};
+Ran run_command(const std::vector<std::string>& arguments) {
+  ::testing::internal::CaptureStdout();
+  const int code = cli::check_policy_command(arguments);
+  return {code, ::testing::internal::GetCapturedStdout()};
+}
+
+TEST(Command, ChecksABuiltIn) {
+  const Ran ran = run_command({"tree:threshold=75", "--seed", "3"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("prefetch policy 'tree' (built-in)\n  ok  parameters"),
+                                HasSubstr("ok  programs"), HasSubstr("\nnothing is wrong\n")));
+}
+TEST(Command, ChecksAFile) {
+  const Ran ran = run_command({plugin("first_in")});
+  EXPECT_EQ(ran.code, 1);  // it passes over chunks at the end of its list
+  EXPECT_THAT(ran.output,
+              AllOf(HasSubstr("evict policy 'first_in' (" + plugin("first_in") + ")"), HasSubstr("WRONG  parameters"),
+                    HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 4 checks failed")));
+}
+TEST(Command, FindsAPluginByItsNameInTheSearchPath) {
+  setenv("UVMSIM_PLUGIN_PATH", ("/nowhere:" UVMSIM_TEST_PLUGINS), 1);
+  EXPECT_EQ(policy::find_plugin("next_unit"), plugin("next_unit"));
+  EXPECT_EQ(policy::find_plugin("next_unit.so"), plugin("next_unit"));
+  EXPECT_EQ(run_command({"--plugin", "next_unit", "next_unit"}).code, 0);
+  EXPECT_THAT(message_of([] { policy::find_plugin("absent"); }),
+              AllOf(HasSubstr("plug-in absent: no such file"), HasSubstr("/nowhere, " UVMSIM_TEST_PLUGINS),
+                    HasSubstr("uvmsim/plugins"), HasSubstr("UVMSIM_PLUGIN_PATH")));
+  unsetenv("UVMSIM_PLUGIN_PATH");
+  EXPECT_THAT(message_of([] { policy::find_plugin("next_unit"); }), HasSubstr("no such file"));
+  EXPECT_EQ(policy::find_plugin("./anything.so"), "./anything.so");  // load_plugin says that it is not there
+}
+TEST(Command, RefusesWhatItDoesNotKnow) {
+  EXPECT_THAT(message_of([] { cli::check_policy_command({}); }), HasSubstr("no policy given"));
+  EXPECT_THAT(message_of([] { cli::check_policy_command({"nobody"}); }), HasSubstr("unknown policy 'nobody'"));
+  EXPECT_THAT(message_of([] { cli::check_policy_command({"tree:depth=1"}); }), HasSubstr("unknown parameter 'depth'"));
+  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("no_symbol")}); }),
+              HasSubstr("has no symbol uvmsim_policy_plugin"));
+  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("other_version")}); }),
+              HasSubstr("plug-in ABI version"));
+  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("second_tree")}); }), HasSubstr("already registered"));
+  EXPECT_THAT(message_of([] {
+                cli::check_policy_command({"tree", "--cpu-seconds", "0"});
+              }),
+              HasSubstr("allowed: 1 to 3600"));
+}
+
+}  // namespace
+}  // namespace uvmsim::conformance
