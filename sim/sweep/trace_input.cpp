@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -19,27 +20,29 @@ std::uint64_t memory_of_list(const std::vector<Item>& list) {
   return list.capacity() * sizeof(Item);
 }
 
-std::uint64_t heap_of(const trace::Kernel& kernel) {
+// What phases that several kernels share take counts once: `seen` are the lists that were counted.
+std::uint64_t heap_of(const trace::Kernel& kernel, std::unordered_set<const void*>& seen) {
   std::uint64_t bytes = kernel.name.size() + memory_of_list(kernel.accesses) + memory_of_list(kernel.touches) +
-                        memory_of_list(kernel.phases) + memory_of_list(kernel.order) + memory_of_list(kernel.counts);
+                        memory_of_list(kernel.order) + memory_of_list(kernel.counts);
   for (const auto& access : kernel.accesses) bytes += memory_of_list(access.extents);
-  for (const auto& phase : kernel.phases) {
-    bytes += memory_of_list(phase.accesses);
+  if (!seen.insert(kernel.phases.identity()).second) return bytes;
+  for (const trace::Phase& phase : kernel.phases) {
+    bytes += sizeof phase + memory_of_list(phase.accesses);
     for (const auto& access : phase.accesses) bytes += memory_of_list(access.extents);
   }
   return bytes;
 }
 
-}  // namespace
-
-std::uint64_t memory_of(const trace::Record& record) {
+std::uint64_t memory_of(const trace::Record& record, std::unordered_set<const void*>& seen) {
   std::uint64_t bytes = sizeof record;
-  if (const auto* kernel = std::get_if<trace::Kernel>(&record)) bytes += heap_of(*kernel);
+  if (const auto* kernel = std::get_if<trace::Kernel>(&record)) bytes += heap_of(*kernel, seen);
   if (const auto* access = std::get_if<trace::HostAccess>(&record)) {
     bytes += memory_of_list(access->extents) + memory_of_list(access->touches);
   }
   return bytes;
 }
+
+}  // namespace
 
 TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t largest_kept_bytes)
     : path_(path), name_(path), in_memory_(path == "-"), options_{partial}, largest_kept_bytes_(largest_kept_bytes) {
@@ -79,6 +82,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
       kept_bytes_ = 0;
       kept_.clear();
       trace::Validator validator(reader.name(), reader.header());
+      std::unordered_set<const void*> lists;
       bool keeping = largest_kept_bytes_ != 0;
       const RecordSource source = [&](trace::Record& record) {
         if (!reader.next(record)) return false;
@@ -86,7 +90,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
         if (++records_ % kRecordsBetweenUpdates == 0 && progress) progress(records_);
         if (keeping) {
           kept_.push_back(record);
-          kept_bytes_ += memory_of(kept_.back());
+          kept_bytes_ += memory_of(kept_.back(), lists);
           keeping = kept_bytes_ <= largest_kept_bytes_;
         }
         return true;

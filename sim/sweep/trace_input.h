@@ -63,11 +63,8 @@ class TraceInput {
   std::uint64_t records_ = 0;
   std::string truncation_;
   std::vector<trace::Record> kept_;
-  std::uint64_t kept_bytes_ = 0;
+  std::uint64_t kept_bytes_ = 0;                                               // about
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> footprints_;  // by resolved layout and iterations
 };
-
-// Heap and own size of a record, about.
-std::uint64_t memory_of(const trace::Record& record);
 
 }  // namespace uvmsim::sweep

@@ -67,11 +67,11 @@ class TiledMatmul final : public SyntheticProgram {
     for (std::uint64_t b = 0; b < tiles_ * tiles_; b += per_phase_) {
       const std::uint64_t rows = std::max<std::uint64_t>(1, per_phase_ / tiles_);
       const std::uint64_t columns = std::min(per_phase_, tiles_);
-      kernel.phases.push_back({b,
-                               per_phase_,
-                               {{0, {{b / tiles_ * row_pages, rows * row_pages, AccessMode::kRead}}},
-                                {1, {{b % tiles_ * row_pages, columns * row_pages, AccessMode::kRead}}},
-                                {2, {{b * tile_pages_, per_phase_ * tile_pages_, AccessMode::kWrite}}}}});
+      kernel.phases.edit().push_back({b,
+                                      per_phase_,
+                                      {{0, {{b / tiles_ * row_pages, rows * row_pages, AccessMode::kRead}}},
+                                       {1, {{b % tiles_ * row_pages, columns * row_pages, AccessMode::kRead}}},
+                                       {2, {{b * tile_pages_, per_phase_ * tile_pages_, AccessMode::kWrite}}}}});
     }
   }
 
@@ -95,7 +95,7 @@ class RepeatedScan final : public SyntheticProgram {
     kernel.grid.x = static_cast<std::uint32_t>(blocks_per_scan_ * options_.scans);
     add_access(kernel, 0, 0, object_pages(0));
     for (std::uint64_t scan = 0; scan < options_.scans; ++scan) {
-      kernel.phases.push_back({scan * blocks_per_scan_, blocks_per_scan_, {{0, kernel.accesses[0].extents}}});
+      kernel.phases.edit().push_back({scan * blocks_per_scan_, blocks_per_scan_, {{0, kernel.accesses[0].extents}}});
     }
   }
 

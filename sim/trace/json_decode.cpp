@@ -132,9 +132,10 @@ void read_touches(const JsonValue& value, Kernel& kernel) {
 }
 
 void read_phases(const JsonValue& value, Kernel& kernel) {
+  std::vector<Phase>& phases = kernel.phases.edit();
   for (const JsonValue& item : json_array(value, "'phases'")) {
     const auto& parts = json_array(item, "a phase [first_block, block_count, accesses]", 3);
-    Phase& phase = kernel.phases.emplace_back();
+    Phase& phase = phases.emplace_back();
     phase.first_block = json_integer(parts[0], "first_block of a phase");
     phase.block_count = json_integer(parts[1], "block_count of a phase");
     for (const JsonValue& access : json_array(parts[2], "accesses of a phase")) {

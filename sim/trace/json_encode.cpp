@@ -81,11 +81,11 @@ class ObjectWriter {
       fmt::format_to(std::back_inserter(out_), "[{},{},\"{}\"]", extent.first, extent.count, mode_name(extent.mode));
     });
   }
-  template <class Item, class Append>
-  void list(const std::vector<Item>& items, Append append) {
+  template <class Items, class Append>
+  void list(const Items& items, Append append) {
     out_ += '[';
     bool first = true;
-    for (const Item& item : items) {
+    for (const auto& item : items) {
       if (!first) {
         out_ += ',';
       }

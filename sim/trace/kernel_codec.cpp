@@ -145,11 +145,11 @@ void put_phases(const Kernel& kernel, proto::Kernel& out) {
   }
 }
 
-void get_phases(const proto::Kernel& in, Kernel& kernel) {
+void get_phases(const proto::Kernel& in, const Kernel& kernel, std::vector<Phase>& phases) {
   PhaseReader reader(kernel);
-  kernel.phases.resize(static_cast<std::size_t>(in.phases_size()));
+  phases.resize(static_cast<std::size_t>(in.phases_size()));
   for (int i = 0; i < in.phases_size(); ++i) {
-    reader.read(in.phases(i), kernel.phases[static_cast<std::size_t>(i)]);
+    reader.read(in.phases(i), phases[static_cast<std::size_t>(i)]);
   }
 }
 

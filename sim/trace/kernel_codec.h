@@ -12,9 +12,9 @@ void put_phases(const Kernel& kernel, proto::Kernel& out);
 void put_order(const Kernel& kernel, proto::Kernel& out);
 void put_counts(const Kernel& kernel, proto::Kernel& out);
 
-// Into a kernel that has its accesses and nothing else in these lists (the storage of its phases is reused). They throw
+// Into a kernel that has its accesses and nothing else in these lists; phases apart, reusing their storage. They throw
 // InputError for lists that do not fit each other, and for phases of more than kMaxPhaseExtents.
-void get_phases(const proto::Kernel& in, Kernel& kernel);
+void get_phases(const proto::Kernel& in, const Kernel& kernel, std::vector<Phase>& phases);
 void get_order(const proto::Kernel& in, Kernel& kernel);
 void get_counts(const proto::Kernel& in, Kernel& kernel);
 

@@ -8,6 +8,7 @@
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/packed.h"
+#include "sim/trace/phase_pool.h"
 #include "sim/trace/protobuf_codec.h"
 #include "sim/trace/reuse.h"
 #include "sim/trace/uvmtrace.pb.h"
@@ -106,6 +107,8 @@ struct ProtobufDecoder::State {
   std::vector<std::string> strings{std::string()};  // of the frame; number 0 is the empty one
   std::vector<std::uint64_t> last_touch;            // of each slot
   Kernel spare_kernel;
+  std::vector<Phase> phases;  // of the kernel being read
+  PhasePool phase_pool;
   std::vector<std::vector<Extent>> spare_lists;
   std::size_t bytes_in_arena = 0;  // of messages, as encoded
 
@@ -192,7 +195,8 @@ struct ProtobufDecoder::State {
     }
     extents.finish();
     get_touches(in, kernel);
-    get_phases(in, kernel);
+    get_phases(in, kernel, phases);
+    kernel.phases = phase_pool.find(phases);
     kernel.unknown_accesses = in.unknown_accesses();
     get_order(in, kernel);
     get_counts(in, kernel);

@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/trace/phase_list.h"
+
 namespace uvmsim::trace {
 
 inline constexpr std::uint32_t kSchemaMajor = 1;
@@ -23,7 +25,6 @@ inline constexpr std::uint32_t kSchemaMinor = 1;
 using ObjectId = std::uint64_t;
 inline constexpr ObjectId kNoObject = 0;
 
-enum class AccessMode : std::uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
 enum class Device : std::int32_t { kHost = -1, kGpu0 = 0 };  // values >= 0 are GPU indices
 
 struct Header {
@@ -66,13 +67,6 @@ struct TensorFree {
   ObjectId id = kNoObject;
 };
 
-// [first, first + count) in quanta of one object.
-struct Extent {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-  AccessMode mode = AccessMode::kRead;
-};
-
 // What a kernel touches of one object: ascending, non-overlapping extents.
 struct ObjectAccess {
   ObjectId object = kNoObject;
@@ -84,18 +78,6 @@ struct Touch {
   std::uint32_t slot = 0;
   std::uint64_t quantum = 0;
   AccessMode mode = AccessMode::kRead;
-};
-
-// A slice of the linear block index [first_block, first_block + block_count) and what those blocks touch.
-// Slots index Kernel::accesses; extents are subsets of it (so a page may appear in many phases).
-struct PhaseAccess {
-  std::uint32_t slot = 0;
-  std::vector<Extent> extents;
-};
-struct Phase {
-  std::uint64_t first_block = 0;
-  std::uint64_t block_count = 0;
-  std::vector<PhaseAccess> accesses;
 };
 
 // Order and counts as the tracer took them, never replayed: units of kUnitBytes from the start of accesses[slot].
@@ -141,7 +123,7 @@ struct Kernel {
   Coverage coverage = Coverage::kInstrumented;
   std::vector<ObjectAccess> accesses;
   std::vector<Touch> touches;  // explicit order; empty = by distribution
-  std::vector<Phase> phases;   // empty = one pass
+  PhaseList phases;            // empty = one pass
   // Since minor version 1.
   std::uint64_t unknown_accesses = 0;  // met no known allocation; in no list above
   std::vector<FirstTouch> order;       // each unit once, by first touch, as far as the instrumentation kept it

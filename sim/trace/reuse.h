@@ -22,7 +22,6 @@ T& reset_to(Record& record, Kernel& spare) {
     fresh.name.swap(held->name);
     fresh.accesses.swap(held->accesses);
     fresh.touches.swap(held->touches);
-    fresh.phases.swap(held->phases);
     fresh.name.clear();
     fresh.touches.clear();
     *held = std::move(fresh);

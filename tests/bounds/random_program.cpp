@@ -98,7 +98,7 @@ class Writer {
       for (std::uint32_t slot = 0; slot < kernel.accesses.size(); ++slot) {
         phase.accesses.push_back({slot, kernel.accesses[slot].extents});
       }
-      kernel.phases.push_back(phase);
+      kernel.phases.edit().push_back(phase);
     }
   }
 

@@ -110,7 +110,7 @@ TEST(TimeScale, PhasesAndWritesCount) {
   // 45 MB, read in two phases, or read and written: 90 MB either way.
   trace::Kernel twice = kernel("row_sums", 100000, 45000);
   for (const std::uint64_t first : {0, 1}) {
-    twice.phases.push_back({first, 1, {{0, {{0, 45000, trace::AccessMode::kRead}}}}});
+    twice.phases.edit().push_back({first, 1, {{0, {{0, 45000, trace::AccessMode::kRead}}}}});
   }
   EXPECT_EQ(scaled(twice), 400000);
   trace::Kernel both = kernel("add", 100000, 0);

@@ -138,7 +138,7 @@ TEST(RoundTrip, PhasesOfManyExtents) {
       }
     }
     for (std::uint64_t n = random.below(6); n > 0; --n) {
-      Phase& phase = kernel.phases.emplace_back();
+      Phase& phase = kernel.phases.edit().emplace_back();
       for (std::uint32_t slot = 0; slot < kernel.accesses.size(); ++slot) {
         PhaseAccess& access = phase.accesses.emplace_back();
         access.slot = slot;
@@ -165,7 +165,7 @@ TEST(RoundTrip, RepeatedExtentsAreCheap) {
   }
   const std::size_t once = decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size();
   for (std::uint64_t i = 0; i < 16; ++i) {
-    kernel.phases.push_back({i, 1, {{0, kernel.accesses[0].extents}}});
+    kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
   }
   EXPECT_LT(decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size(), once + 16 * 30);
 }

@@ -154,7 +154,7 @@ Kernel random_kernel(Random& random) {
     kernel.touches.push_back({slot(), random_number(random, (std::uint64_t{1} << 60) - 2), random_mode(random)});
   }
   for (std::uint64_t n = random.below(3); n > 0; --n) {
-    Phase& phase = kernel.phases.emplace_back();
+    Phase& phase = kernel.phases.edit().emplace_back();
     phase.first_block = random_number(random, UINT64_MAX - 1);
     phase.block_count = random_number(random, UINT64_MAX - 1);
     for (std::uint64_t m = slots == 0 ? 0 : random.below(3); m > 0; --m) {

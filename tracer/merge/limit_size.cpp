@@ -77,11 +77,12 @@ void join(trace::Phase& phase, trace::Phase& next) {
 }
 
 void halve_phases(trace::Kernel& kernel) {
+  std::vector<trace::Phase>& phases = kernel.phases.edit();
   std::vector<trace::Phase> out;
-  for (std::size_t i = 0; i < kernel.phases.size(); i += 2) {
-    out.push_back(std::move(kernel.phases[i]));
-    if (i + 1 < kernel.phases.size()) {
-      join(out.back(), kernel.phases[i + 1]);
+  for (std::size_t i = 0; i < phases.size(); i += 2) {
+    out.push_back(std::move(phases[i]));
+    if (i + 1 < phases.size()) {
+      join(out.back(), phases[i + 1]);
     }
   }
   kernel.phases = std::move(out);

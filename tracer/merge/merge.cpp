@@ -210,7 +210,7 @@ class Merger::State {
       }
     }
     for (const SlotPhase& phase : seen.phases) {
-      trace::Phase& out = kernel.phases.emplace_back();
+      trace::Phase& out = kernel.phases.edit().emplace_back();
       out.first_block = phase.first_block;
       out.block_count = phase.block_count;
       for (const trace::PhaseAccess& access : phase.accesses) {

@@ -8,9 +8,6 @@
 
 namespace uvmsim::trace {
 
-bool operator==(const Extent& a, const Extent& b) {
-  return a.first == b.first && a.count == b.count && a.mode == b.mode;
-}
 void PrintTo(const Extent& extent, std::ostream* out) {
   *out << "{" << extent.first << ", " << extent.count << ", " << static_cast<int>(extent.mode) << "}";
 }

@@ -21,7 +21,7 @@ trace::Kernel scattered(std::uint64_t count, std::uint64_t step, std::uint32_t p
     kernel.accesses[0].extents.push_back({i * step, 1, kR});
   }
   for (std::uint32_t i = 0; i < phases; ++i) {
-    kernel.phases.push_back({i, 1, {{0, kernel.accesses[0].extents}}});
+    kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
   }
   return kernel;
 }
