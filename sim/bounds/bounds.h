@@ -47,8 +47,8 @@ struct Bounds {
   TimeScaleResult time_scale;          // as RunResult has it
 };
 
-// `options` as for simulate(); policies and seed do not matter, but with a planner memory that the framework freed holds
-// nothing. Throws InputError as it does.
+// `options` as for simulate(); policies and seed do not matter, but with a planner memory that the framework freed
+// holds nothing. Throws InputError as it does.
 Bounds compute_bounds(const trace::Header& header, const RecordSource& source, const RunOptions& options);
 
 // The same of a program that is read already.

@@ -141,8 +141,9 @@ class TinyMachine final : private policy::PlanQueries {
         return;
       }
     }
-    throw Wrong(fmt::format("next on a GPU of {} chunks: 1,000 commands without an end while nothing else happened (event {})",
-                            chunks_, step_));
+    throw Wrong(
+        fmt::format("next on a GPU of {} chunks: 1,000 commands without an end while nothing else happened (event {})",
+                    chunks_, step_));
   }
   bool carry_out(const PlanCommand& command) {
     const BlockIndex b = command.block;

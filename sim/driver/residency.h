@@ -36,8 +36,9 @@ class Residency final : private policy::EvictionQueries {
   void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
   void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages);
 
-  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nobody waits for the
-  // copy. With `drop` nobody needs its contents: nothing is copied, and the next touch finds the pages resident nowhere.
+  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nobody waits for
+  // the copy. With `drop` nobody needs its contents: nothing is copied, and the next touch finds the pages resident
+  // nowhere.
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
 
   // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.

@@ -10,9 +10,9 @@ struct RandomProgramOptions {
   std::uint64_t largest_object_pages = 2048;
   unsigned objects = 6;
   unsigned records = 40;
-  bool streams = true;  // several, with events, and without
-  bool host = true;     // CPU accesses, copies, prefetches
-  bool advice = true;   // hints and discards
+  bool streams = true;   // several, with events, and without
+  bool host = true;      // CPU accesses, copies, prefetches
+  bool advice = true;    // hints and discards
   bool tensors = false;  // of a framework instead of objects
   unsigned gpus = 1;
 };
