@@ -83,6 +83,7 @@ class StepBuilder {
 };
 
 void StepBuilder::use(const PageRun& run) {
+  if (program_.pages_may_rest) return;
   changes_.clear();
   pages_.for_each(run.first, run.end, [&](std::uint64_t first, std::uint64_t end, const PageState& state) {
     if (state.place == Place::kUnknown) return;

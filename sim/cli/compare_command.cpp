@@ -38,7 +38,7 @@ Metrics are total_ns, settled_ns, ideal_ns, settled_ideal_ns, footprint_bytes, c
 result (sim/report/README.md), htod_bytes, dtoh_bytes, htod_transactions and dtoh_transactions (sums over causes), and of the
 settled iteration settled_<counter>. Names may hold * and ?.
 Keys of --a, --b and --across: trace, system, layout, osf, capacity_bytes, prefetch, prefetch.<parameter>, evict, plan,
-seed, system.<key>, ... : what determined the runs, as --json names it.
+migrate, seed, system.<key>, ... : what determined the runs, as --json names it.
 Exit code: 0, with --fail 1 when a metric changed or a run is on one side only, 2 an error in the input.
 )";
 

@@ -66,6 +66,8 @@ po::options_description run_options() {
   add("evict", text_value("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
   add("plan", text_value("NAME[:key=value,...]"),
       "planner that prefetches and evicts ahead of the kernels, default none");
+  add("migrate", text_value("NAME[:key=value,...]"),
+      "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)");
   add_program(options);
   add("no-unlimited-run", flag_value(), "do not also run without limit to compare with");
   add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
@@ -238,6 +240,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   if (const auto prefetch = values.text("prefetch")) run.prefetch = parse_policy("--prefetch", *prefetch);
   if (const auto evict = values.text("evict")) run.evict = parse_policy("--evict", *evict);
   if (const auto plan = values.text("plan")) run.plan = parse_policy("--plan", *plan);
+  if (const auto migrate = values.text("migrate")) run.migrate = parse_policy("--migrate", *migrate);
   run.unlimited_run = !values.flag("no-unlimited-run");
   run.bounds = values.flag("bounds");
   run.csv = values.text("csv");

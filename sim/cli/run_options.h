@@ -25,6 +25,7 @@ struct RunArguments {
   std::uint64_t footprint_bytes = 0;           // 0: measured
   layout::LayoutChoice layout;
   PolicyChoice prefetch{"tree", {}}, evict{"lrm", {}}, plan{kNoPlan, {}};
+  PolicyChoice migrate{kFirstTouch, {}};
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;

@@ -13,6 +13,7 @@ sweep::Point shared_point(const RunArguments& run) {
   point.prefetch = run.prefetch;
   point.evict = run.evict;
   point.plan = run.plan;
+  point.migrate = run.migrate;
   point.plugins = run.plugins;
   point.seed = run.seed;
   point.include_host_gaps = run.include_host_gaps;

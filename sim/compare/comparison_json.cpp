@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What a row of the CSV tells of its run, besides the parameters of policies.
-constexpr std::array<std::string_view, 9> kColumns = {"trace",    "system", "layout", "osf", "capacity_bytes",
-                                                      "prefetch", "evict",  "plan",   "seed"};
+constexpr std::array<std::string_view, 10> kColumns = {"trace",    "system", "layout", "osf",     "capacity_bytes",
+                                                       "prefetch", "evict",  "plan",   "migrate", "seed"};
 
 Json texts_json(const NamedTexts& texts) {
   Json out = Json::object();

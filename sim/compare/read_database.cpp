@@ -130,7 +130,7 @@ class Reader {
                            "ideal_ns",
                            "slowdown_ideal_thousandths",
                            "effective_osf_thousandths"},
-                          {"plan", "plan_parameters"});
+                          {"plan", "plan_parameters", "migrate", "migrate_parameters"});
     database_.each("points", columns.names(), columns.first_optional(), [&](const Row& row) {
       const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
       const auto system = systems_.find(row.text(4));
@@ -148,8 +148,12 @@ class Reader {
                          {"footprint_bytes", number_or_null(row, 10)}};
       result["policies"] = {{"prefetch", {{"name", row.text(11)}, {"parameters", parsed(row.text(12), where)}}},
                             {"evict", {{"name", row.text(13)}, {"parameters", parsed(row.text(14), where)}}}};
-      if (const std::size_t plan = columns.first_optional(); row.has(plan) && row.text(plan) != "none") {
-        result["policies"]["plan"] = {{"name", row.text(plan)}, {"parameters", parsed(row.text(plan + 1), where)}};
+      std::size_t column = columns.first_optional();
+      for (const auto& [slot, usual] : {std::pair("plan", kNoPlan), std::pair("migrate", kFirstTouch)}) {
+        if (row.has(column) && row.text(column) != usual) {
+          result["policies"][slot] = {{"name", row.text(column)}, {"parameters", parsed(row.text(column + 1), where)}};
+        }
+        column += 2;
       }
       result["plugins"] = Json::array();  // the table has no hashes
       result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);

@@ -129,7 +129,8 @@ class Reader {
       view_.identity.emplace_back(printable_text(slot), text(member(policy, "name", where), where + "/name"));
       flatten(member(policy, "parameters", where), printable_text(slot));
     }
-    if (!policies.contains("plan")) view_.identity.emplace_back("plan", "none");
+    if (!policies.contains("plan")) view_.identity.emplace_back("plan", kNoPlan);
+    if (!policies.contains("migrate")) view_.identity.emplace_back("migrate", kFirstTouch);
   }
 
   void read_plugins() {
@@ -172,8 +173,9 @@ class Reader {
 
   // The order in which people name a run.
   static int rank(std::string_view key) {
-    constexpr std::array<std::string_view, 9> kOrder = {
-        "trace", "system", "layout", "osf", "capacity_bytes", "footprint_bytes", "prefetch", "evict", "plan"};
+    constexpr std::array<std::string_view, 10> kOrder = {"trace",          "system",          "layout",   "osf",
+                                                         "capacity_bytes", "footprint_bytes", "prefetch", "evict",
+                                                         "plan",           "migrate"};
     if (key.starts_with("system.")) return 100;
     for (std::size_t i = 0; i < kOrder.size(); ++i) {
       if (belongs_to(key, kOrder[i])) return static_cast<int>(i);

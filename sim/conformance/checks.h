@@ -34,6 +34,10 @@ std::string check_planner_parameters(const policy::PolicyEntry& entry, const Che
 std::string check_tiny_machines(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_planner_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
 
+std::string check_migrator_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_random_faults(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_migrator_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
 

@@ -30,6 +30,11 @@ constexpr Check kPlannerChecks[] = {{"parameters", check_planner_parameters},
                                     {"determinism", check_planner_determinism},
                                     {"programs", check_programs}};
 
+constexpr Check kMigratorChecks[] = {{"parameters", check_migrator_parameters},
+                                     {"random blocks", check_random_faults},
+                                     {"determinism", check_migrator_determinism},
+                                     {"programs", check_programs}};
+
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {
     case policy::Slot::kPrefetch:
@@ -38,6 +43,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kEvictorChecks;
     case policy::Slot::kPlan:
       return kPlannerChecks;
+    case policy::Slot::kMigrate:
+      return kMigratorChecks;
   }
   return {};
 }

@@ -138,9 +138,11 @@ PolicyChoice& choice_of(policy::Slot slot, RunOptions& run) {
     case policy::Slot::kEvict:
       return run.evict;
     case policy::Slot::kPlan:
+      return run.plan;
+    case policy::Slot::kMigrate:
       break;
   }
-  return run.plan;
+  return run.migrate;
 }
 
 std::vector<std::uint64_t> numbers_of(const RunResult& result) {

@@ -7,8 +7,11 @@ namespace uvmsim::driver {
 AccessCounters::AccessCounters(DriverContext& context, FaultService& service)
     : context_(context), service_(service), gpus_(context.space.gpu_count()) {}
 
-void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint64_t accesses) {
-  if (!enabled() || pages.empty() || accesses == 0) return;
+void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask& pages,
+                                      std::uint32_t requests_per_page, Nanoseconds now) {
+  if (!enabled(gpu) || pages.empty() || requests_per_page == 0) return;
+  if (context_.gpus[gpu].migrator != nullptr) return ask_policy(gpu, b, pages, requests_per_page, now);
+  const std::uint64_t accesses = std::uint64_t{pages.count()} * requests_per_page;
   Gpu& state = gpus_[gpu];
   if (b.value >= state.regions.size()) {
     state.regions.resize(std::max<std::size_t>(b.value + 1, state.regions.size() * 2));
@@ -24,6 +27,40 @@ void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask
   if (region.accesses < threshold) return;
   ++context_.counters.access_counter_notifications;
   state.queue.push_back(b);
+}
+
+void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint32_t requests_per_page,
+                                Nanoseconds now) {
+  const VaBlock& block = context_.space.block(b);
+  if (block.hints.any()) return;
+  const GpuState& state = context_.gpus[gpu];
+  const PageMask coming = state.migrator->fetch({.block = b,
+                                                 .range = block.range,
+                                                 .pages = pages,
+                                                 .requests_per_page = requests_per_page,
+                                                 .memory = memory_use(state),
+                                                 .now = now}) &
+                          block.extent();
+  if (coming.empty()) return;
+  ++context_.counters.access_counter_notifications;
+  gpus_[gpu].fetches.push_back({b, coming});
+}
+
+// In batches as below. Pages may have come or gone since the policy was asked.
+void AccessCounters::service_fetches(Work& work, unsigned gpu) {
+  std::vector<Fetch>& fetches = gpus_[gpu].fetches;
+  std::stable_sort(fetches.begin(), fetches.end(), [](const Fetch& a, const Fetch& b) { return a.block < b.block; });
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    if (i % context_.system.driver.access_counter_batch_count == 0) {
+      work.cpu = work.done();
+      work.spend(context_.costs().batch_ns);
+    }
+    const Fetch& fetch = fetches[i];
+    const PageMask pages = (fetch.pages & context_.space.pages(fetch.block, kHost).resident) -
+                           context_.space.pages(fetch.block, gpu_processor(gpu)).resident;
+    if (!pages.empty()) service_.migrate_remote(work, gpu, fetch.block, pages);
+  }
+  fetches.clear();
 }
 
 // The accessed 64 KB units where the host's copy is one physical 2 MB page, else only the page named first; of those,
@@ -42,9 +79,10 @@ PageMask AccessCounters::accessed_pages(unsigned gpu, BlockIndex b, const Region
 }
 
 Nanoseconds AccessCounters::service(unsigned gpu, Nanoseconds now) {
+  if (!pending(gpu)) return now;
   std::vector<BlockIndex>& queue = gpus_[gpu].queue;
-  if (queue.empty()) return now;
   Work work(now);
+  service_fetches(work, gpu);
   const std::size_t limit = context_.system.driver.access_counter_batch_count;
   for (std::size_t begin = 0; begin < queue.size(); begin += limit) {
     const std::size_t end = std::min(begin + limit, queue.size());
@@ -70,12 +108,13 @@ void AccessCounters::forget(BlockIndex b) {
   for (Gpu& gpu : gpus_) {
     if (b.value < gpu.regions.size()) gpu.regions[b.value] = Region{};
     std::erase(gpu.queue, b);
+    std::erase_if(gpu.fetches, [&](const Fetch& fetch) { return fetch.block == b; });
   }
 }
 
 void AccessCounters::add_state(StateDigest& digest) const {
   for (const Gpu& gpu : gpus_) {
-    if (!gpu.queue.empty()) digest.refuse();
+    if (!gpu.queue.empty() || !gpu.fetches.empty()) digest.refuse();
     digest.add(gpu.regions.size());
     for (const Region& region : gpu.regions) {
       digest.add(std::uint64_t{region.accesses} << 32 | region.units);

@@ -4,6 +4,8 @@
 // the threshold, with one bit per 64 KB that was accessed; batches of notifications are serviced like faults of access
 // type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is set: the driver's default on
 // all systems without address translation services, x86 among them.
+//
+// With a policy in the slot `migrate` the counters are its own: it says what comes, and the driver's are off.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,15 @@ class AccessCounters {
  public:
   AccessCounters(DriverContext& context, FaultService& service);
 
-  bool enabled() const { return context_.system.driver.access_counter_migration; }
+  bool enabled(unsigned gpu) const {
+    return context_.system.driver.access_counter_migration || context_.gpus[gpu].migrator != nullptr;
+  }
 
-  // The GPU accessed `pages` of the block, mapped and resident elsewhere, `accesses` times in all. Queues a
+  // At `now` the GPU has accessed `pages` of the block, mapped and resident elsewhere, so many times each. Queues a
   // notification when the region's counter reaches the threshold; the counter then stands still until it was serviced.
-  void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint64_t accesses);
-  bool pending(unsigned gpu) const { return !gpus_[gpu].queue.empty(); }
+  void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint32_t requests_per_page,
+                        Nanoseconds now);
+  bool pending(unsigned gpu) const { return !gpus_[gpu].queue.empty() || !gpus_[gpu].fetches.empty(); }
 
   // Services all queued notifications of the GPU. Returns when the last copy is done; `now` if there is nothing to do.
   Nanoseconds service(unsigned gpu, Nanoseconds now);
@@ -38,10 +43,19 @@ class AccessCounters {
     std::uint32_t units = 0;     // bit per 64 KB accessed since the counter was cleared
     std::uint16_t first_page = 0;
   };
+  // What a policy wants to come.
+  struct Fetch {
+    BlockIndex block;
+    PageMask pages;
+  };
   struct Gpu {
     std::vector<Region> regions;  // by block
     std::vector<BlockIndex> queue;
+    std::vector<Fetch> fetches;
   };
+  void ask_policy(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint32_t requests_per_page,
+                  Nanoseconds now);
+  void service_fetches(Work& work, unsigned gpu);
   PageMask accessed_pages(unsigned gpu, BlockIndex block, const Region& region) const;
 
   DriverContext& context_;

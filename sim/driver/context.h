@@ -11,6 +11,7 @@
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/gpu_memory.h"
+#include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/report/counters.h"
 #include "sim/report/event_sink.h"
@@ -24,7 +25,9 @@ struct GpuState {
   gmmu::Gmmu mmu;
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
-  PlanHooks* plan = nullptr;  // null: nobody plans ahead
+  PlanHooks* plan = nullptr;                        // null: nobody plans ahead
+  std::unique_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
+  bool oversubscribed = false;                      // something was evicted
 };
 
 struct DriverContext {
@@ -39,6 +42,8 @@ struct DriverContext {
   EventSink* events = nullptr;    // may be null
   EventSink* accounts = nullptr;  // the same if it wants accounts, else null
   std::uint64_t host_resident_pages = 0;
+
+  Nanoseconds migrate_decision_cost{};
 
   const config::DriverCosts& costs() const { return system.costs; }
 };
@@ -56,6 +61,10 @@ struct Work {
   }
   Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
 };
+
+inline policy::GpuMemoryUse memory_use(const GpuState& gpu) {
+  return {gpu.memory.chunk_count(), gpu.memory.free_chunks(), gpu.oversubscribed};
+}
 
 constexpr std::uint64_t virtual_address(BlockIndex block, unsigned page) {
   return block.value * kBlockBytes + page * kBasePageBytes;

@@ -124,6 +124,7 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   if (context_.accounts != nullptr) {
     tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
   }
+  context_.gpus[gpu].oversubscribed = true;
   map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
   return copied;
 }

@@ -119,6 +119,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   const bool simple = !block.hints.any() && block.read_duplicated.empty() && !thrashing_.tracks(b);
   if (simple) {
     to.local = wanted;
+    if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, wanted_reads, wanted_writes, to);
   } else {
     to = choose(b, gpu, wanted_reads, wanted_writes, work.cpu, TransferCause::kFault);
     thrashing = thrashing_.pages(b);
@@ -132,6 +133,32 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
   return (wanted - to.throttled).count();
+}
+
+// Asks the migrate policy which of the pages that are to come shall not, and checks its answer.
+void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads, const PageMask& writes,
+                            Destinations& to) {
+  AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  const PageMask& mine = space.pages(b, gpu_processor(gpu)).resident;
+  const PageMask& on_host = space.pages(b, kHost).resident;
+  PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on GPUs, this one or another
+  const PageMask asked = to.local - elsewhere;
+  if (asked.empty()) return;
+  const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
+  policy::RestingPages rest = context_.gpus[gpu].migrator->rest({.block = b,
+                                                                 .range = block.range,
+                                                                 .reads = asked_reads,
+                                                                 .writes = asked_writes,
+                                                                 .on_host = on_host,
+                                                                 .memory = memory_use(context_.gpus[gpu]),
+                                                                 .now = work.cpu});
+  work.cpu += context_.migrate_decision_cost;
+  rest.pages &= asked | (on_host - mine);
+  to.resting = {rest.pages, rest.writable & rest.pages};
+  // A write that finds its page read-only would fault for ever.
+  to.resting.pages -= asked_writes - to.resting.writable;
+  to.local -= to.resting.pages;
 }
 
 void FaultService::tell_faulted(const Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
@@ -153,7 +180,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   const PageMask to_gpu = to.local | to.duplicate;
   if (!to_gpu.empty()) {
     PageMask prefetched;
-    if (to.host.empty()) prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing);
+    if (to.host.empty()) prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages);
     const bool duplicate_prefetch = block.hints.read_mostly;
     const PageMask moved =
         thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
@@ -180,6 +207,11 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     residency_.to_host(work, b, {to.host, prefetched, cause, false});
     if (!moved.empty()) thrashing_.on_migration(b, moved, kHost, work.cpu);
     residency_.map_remote(work, b, gpu, all, all - block.read_duplicated);
+  }
+  if (!to.resting.pages.empty()) {
+    const PageMask fresh = to.resting.pages - space.pages(b, kHost).resident;
+    if (!fresh.empty()) residency_.to_host(work, b, {fresh, {}, cause, false});
+    residency_.map_remote(work, b, gpu, to.resting.pages, to.resting.writable);
   }
   map_pinned(context_, residency_, work, b, to.pinned_mappings);
 }

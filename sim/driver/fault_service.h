@@ -53,6 +53,7 @@ class FaultService {
     PageMask duplicate;                                              // copy to the faulting GPU, sources stay
     PageMask host;                                                   // to the host, mapped remotely
     PageMask throttled;                                              // nowhere for now
+    policy::RestingPages resting;                                    // rest on the host by the policy, mapped remotely
     std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for others, of pages pinned in this service
   };
 
@@ -62,6 +63,8 @@ class FaultService {
                       TransferCause cause);
   void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
                     const PageMask& writes) const;
+  void let_rest(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
+                Destinations& to);
   void carry_out(Work& work, unsigned gpu, BlockIndex block, const Destinations& to, const PageMask& thrashing,
                  TransferCause cause);
 

@@ -30,7 +30,10 @@ void map_after_eviction(DriverContext& context, Residency& residency, BlockIndex
                         Nanoseconds now) {
   Work worker(now);
   map_after_migration(context, residency, worker, b, pages);
-  if (context.system.driver.access_counter_migration) map_from_host(context, residency, worker, b, gpu, pages);
+  policy::Migrator* migrator = context.gpus[gpu].migrator.get();
+  const bool rest = migrator != nullptr ? migrator->on_evicted(b, pages) && !context.space.block(b).hints.any()
+                                        : context.system.driver.access_counter_migration;
+  if (rest) map_from_host(context, residency, worker, b, gpu, pages);
 }
 
 void map_pinned(DriverContext& context, Residency& residency, Work& work, BlockIndex b,

@@ -17,7 +17,8 @@ void map_after_migration(DriverContext& context, Residency& residency, Work& wor
                          const PageMask& pages);
 
 // `pages` were evicted from the GPU to the host: as above, and the GPU itself keeps them mapped when access counters
-// may bring them back. The driver does this in a deferred worker, so the evicting operation does not wait for it.
+// may bring them back or its migrate policy lets them rest there. The driver does this in a deferred worker, so the
+// evicting operation does not wait for it.
 void map_after_eviction(DriverContext& context, Residency& residency, BlockIndex block, unsigned gpu,
                         const PageMask& pages, Nanoseconds now);
 

@@ -78,6 +78,9 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   mine.resident |= absent;
   context_.gpus[gpu].resident_pages += absent.count();
   unpin(gpu);
+  if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get(); migrator != nullptr && !absent.empty()) {
+    migrator->on_migrated(b, absent);
+  }
   note_chunk_used(b, gpu);
   if (!absent.empty()) emit_residency(gpu, work.done());
   if (context_.accounts != nullptr) {
@@ -184,6 +187,7 @@ std::uint64_t Residency::release(BlockIndex b) {
     context_.gpus[gpu].resident_pages -= n;
     mine.resident.clear();
     if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
+    if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get()) migrator->on_freed(b);
     release_backing(b, gpu);
   }
   ProcessorPages& host = space.pages(b, kHost);

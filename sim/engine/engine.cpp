@@ -39,6 +39,14 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
                      gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
     gpus_.back().evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   }
+  const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options.migrate.name);
+  if (options.migrate.name != kFirstTouch) {
+    for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+      gpus_[gpu].migrator =
+          migrate.create_migrator(options.migrate.parameters, options.seed + gpu, gpus_[gpu].memory.chunk_count());
+    }
+    migrator_hears_kernels_ = migrate.info.information >= policy::InformationClass::kD3;
+  }
   prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
                                           gpus_.front().memory.chunk_count());
   context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
@@ -46,6 +54,7 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
       policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name).info.decision_cost,
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
       observer.events, accounts_.sink()});
+  context_->migrate_decision_cost = migrate.info.decision_cost;
   residency_ = std::make_unique<driver::Residency>(*context_);
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);

@@ -130,9 +130,9 @@ class Engine {
   void end_operation(std::uint32_t stream);
   void complete(std::uint32_t stream, Nanoseconds now);
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
-  std::uint64_t remote_bytes(const KernelWork& work, unsigned gpu) const;
+  Nanoseconds remote_time(const KernelWork& work, unsigned gpu);
   void note_touches(const KernelWork& work, unsigned gpu);
-  void note_remote_accesses(const KernelWork& work, unsigned gpu);
+  void note_remote_accesses(const KernelWork& work, unsigned gpu, Nanoseconds now);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
   std::uint64_t oldest_record_at_work() const;
@@ -149,6 +149,7 @@ class Engine {
   link::Topology topology_;
   std::vector<driver::GpuState> gpus_;
   std::unique_ptr<policy::Prefetcher> prefetcher_;
+  bool migrator_hears_kernels_ = false;  // information class D3 or higher
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;

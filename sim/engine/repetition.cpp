@@ -66,6 +66,10 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
     state.memory.add_state(digest, names);
     if (state.memory.small_chunks()) digest.refuse();  // the names are those of root chunks
     state.evictor->add_state(digest, names);
+    if (state.migrator != nullptr) {
+      state.migrator->add_state(digest);
+      digest.add(std::uint64_t{state.oversubscribed});
+    }
     state.mmu.add_state(digest);
     fault_loops_[gpu]->add_state(digest);
   }

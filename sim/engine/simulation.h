@@ -20,6 +20,9 @@ namespace uvmsim {
 // The planner that is none: the driver serves faults and nothing else.
 inline constexpr const char* kNoPlan = "none";
 
+// The migrate policy that is none: what faults comes to the GPU.
+inline constexpr const char* kFirstTouch = "first_touch";
+
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
@@ -31,6 +34,7 @@ struct RunOptions {
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
   PolicyChoice plan{kNoPlan, {}};
+  PolicyChoice migrate{kFirstTouch, {}};
   layout::LayoutChoice layout;  // recorded
   // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else
   // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).

@@ -84,8 +84,8 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
+  if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel();
   if (run.all_mapped()) {
-    const std::uint64_t remote = remote_bytes(run.work(), gpu);
     Nanoseconds end =
         now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) + translation_stall(run.work(), gpu);
     if (run.work().explicit_touches) {
@@ -93,12 +93,8 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       const auto touch = static_cast<std::int64_t>(options_.system.runtime.touch_ns);
       end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(run.work().chunk)));
     }
-    if (remote != 0) {
-      result_.counters.remote_access_bytes += remote;
-      const std::uint64_t bandwidth = options_.system.host_links[gpu].zero_copy_read_bytes_per_us;
-      if (bandwidth != 0) end += Nanoseconds(static_cast<std::int64_t>(remote * 1000 / bandwidth));
-    }
-    note_remote_accesses(run.work(), gpu);
+    end += remote_time(run.work(), gpu);
+    note_remote_accesses(run.work(), gpu, end);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
     events_.schedule(end, EventKind::kOperationEnd, index);
@@ -117,8 +113,9 @@ void Engine::finish_runs() {
     const auto& kernel = std::get<KernelOperation>(stream.queue.front().work).kernel;
     const auto gpu = static_cast<unsigned>(kernel.device);
     fault_loops_[gpu]->detach(*stream.run);
-    const Nanoseconds end = stream.run->end() + translation_stall(stream.run->work(), gpu);
-    note_remote_accesses(stream.run->work(), gpu);
+    const KernelWork& work = stream.run->work();
+    const Nanoseconds end = stream.run->end() + translation_stall(work, gpu) + remote_time(work, gpu);
+    note_remote_accesses(work, gpu, end);
     stream.run.reset();
     events_.schedule(std::max(end, events_.now()), EventKind::kOperationEnd, index);
   }
@@ -209,23 +206,28 @@ Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
   return stall;
 }
 
-std::uint64_t Engine::remote_bytes(const KernelWork& work, unsigned gpu) const {
+// What a kernel's accesses to memory on the host add: the link carries each page that it touches there. Adds to the
+// counter.
+Nanoseconds Engine::remote_time(const KernelWork& work, unsigned gpu) {
   std::uint64_t pages = 0;
   work.for_each_segment([&](const Segment& segment, bool) {
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
     pages += ((PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident).count();
   });
-  return pages * kBasePageBytes;
+  const std::uint64_t bytes = pages * kBasePageBytes;
+  result_.counters.remote_access_bytes += bytes;
+  const std::uint64_t bandwidth = options_.system.host_links[gpu].zero_copy_read_bytes_per_us;
+  return bandwidth == 0 ? Nanoseconds{} : Nanoseconds(static_cast<std::int64_t>(bytes * 1000 / bandwidth));
 }
 
 // Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.
-void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu) {
-  if (!access_counters_->enabled()) return;
-  constexpr std::uint64_t kRequestsPerPage = kBasePageBytes / 128;
+void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu, Nanoseconds now) {
+  if (!access_counters_->enabled(gpu)) return;
+  constexpr std::uint32_t kRequestsPerPage = kBasePageBytes / 128;
   work.for_each_segment([&](const Segment& segment, bool) {
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
     const PageMask remote = (PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident;
-    access_counters_->on_remote_access(gpu, segment.block, remote, remote.count() * kRequestsPerPage);
+    access_counters_->on_remote_access(gpu, segment.block, remote, kRequestsPerPage, now);
   });
 }
 

@@ -20,7 +20,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 enum class InformationClass : std::uint8_t {

@@ -26,7 +26,7 @@ Random random_for(const PolicyEntry& entry, std::uint64_t seed) {
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan"};
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate"};
   return kNames[static_cast<unsigned>(slot)];
 }
 
@@ -74,6 +74,12 @@ std::unique_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& give
                                                      std::uint32_t chunk_count) const {
   const Parameters values = resolve(given);
   return make_planner({values, random_for(*this, seed), chunk_count});
+}
+
+std::unique_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
+                                                       std::uint32_t chunk_count) const {
+  const Parameters values = resolve(given);
+  return make_migrator({values, random_for(*this, seed), chunk_count});
 }
 
 void Registry::add(PolicyEntry entry) {

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/policy/migrator.h"
 #include "sim/policy/parameters.h"
 #include "sim/policy/planner.h"
 #include "sim/policy/plugin_abi.h"
@@ -28,7 +29,7 @@
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict" or "plan".
+// "prefetch", "evict", "plan" or "migrate".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -44,6 +45,7 @@ struct PolicyEntry {
   std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&) = nullptr;
   std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&) = nullptr;
   std::unique_ptr<Planner> (*make_planner)(const PolicyContext&) = nullptr;
+  std::unique_ptr<Migrator> (*make_migrator)(const PolicyContext&) = nullptr;
 
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
@@ -59,6 +61,8 @@ struct PolicyEntry {
                                           std::uint64_t chunk_bytes = kBlockBytes) const;
   std::unique_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed,
                                           std::uint32_t chunk_count) const;
+  std::unique_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed,
+                                            std::uint32_t chunk_count) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -108,8 +112,9 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_prefetcher = std::is_base_of_v<Prefetcher, Policy>;
   constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
   constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
-  static_assert(is_prefetcher + is_evictor + is_planner == 1,
-                "a policy derives from exactly one of Prefetcher, Evictor and Planner");
+  constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
+  static_assert(is_prefetcher + is_evictor + is_planner + is_migrator == 1,
+                "a policy derives from exactly one of Prefetcher, Evictor, Planner and Migrator");
   static_assert(std::is_constructible_v<Policy, const PolicyContext&>, "a policy is built from a PolicyContext");
   PolicyEntry entry;
   entry.info = Policy::info();
@@ -129,6 +134,11 @@ void add_policy(Registry& registry, const char* name) {
   } else if constexpr (is_planner) {
     entry.slot = Slot::kPlan;
     entry.make_planner = [](const PolicyContext& context) -> std::unique_ptr<Planner> {
+      return std::make_unique<Policy>(context);
+    };
+  } else if constexpr (is_migrator) {
+    entry.slot = Slot::kMigrate;
+    entry.make_migrator = [](const PolicyContext& context) -> std::unique_ptr<Migrator> {
       return std::make_unique<Policy>(context);
     };
   } else {

@@ -22,7 +22,7 @@ std::string policy_text(const RunRecord& record, std::string_view slot) {
     if (policy.slot != slot) continue;
     return policy.name + (policy.parameters.empty() ? "" : ":") + parameters_text(policy.parameters);
   }
-  return slot == "plan" ? kNoPlan : "";
+  return slot == "plan" ? kNoPlan : slot == "migrate" ? kFirstTouch : "";
 }
 
 // "none", "1.25" or "roofline".
@@ -47,6 +47,7 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"prefetch", policy_text(record, "prefetch")},
       {"evict", policy_text(record, "evict")},
       {"plan", policy_text(record, "plan")},
+      {"migrate", policy_text(record, "migrate")},
       {"seed", fmt::format("{}", record.options.seed)},
       {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
       {"time_scale", time_scale_text(result.time_scale)},

@@ -315,6 +315,9 @@ const std::vector<AxisKey>& axis_keys() {
       {"plan", "planners, likewise; default none",
        [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.plan); },
        policies_schema},
+      {"migrate", "migrate policies, likewise; default first_touch",
+       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.migrate); },
+       policies_schema},
       {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point", read_plugins,
        texts_schema},
       {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
@@ -341,7 +344,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   for (const std::size_t size :
        {axes.traces.size(), axes.systems.size(), axes.settings.size(), axes.layouts.size(), axes.iterations.size(),
         axes.time_scales.size(), axes.host_gaps.size(), axes.prefetch.size(), axes.evict.size(), axes.plan.size(),
-        axes.seeds.size(), axes.footprints.size(), limits.size()}) {
+        axes.migrate.size(), axes.seeds.size(), axes.footprints.size(), limits.size()}) {
     product *= size;
     if (count + product > kLargestSweep) {
       throw_input_error("{}: more than {} points", place.text(), kLargestSweep);
@@ -379,8 +382,10 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
             over(axes.time_scales, point.time_scale_millionths, [&] {
               over(axes.host_gaps, point.include_host_gaps, [&] {
                 over(axes.prefetch, point.prefetch, [&] {
-                  over(axes.evict, point.evict,
-                       [&] { over(axes.plan, point.plan, [&] { over(axes.seeds, point.seed, add_limits); }); });
+                  over(axes.evict, point.evict, [&] {
+                    over(axes.plan, point.plan,
+                         [&] { over(axes.migrate, point.migrate, [&] { over(axes.seeds, point.seed, add_limits); }); });
+                  });
                 });
               });
             });

@@ -26,6 +26,7 @@ struct Axes {
   std::vector<Limit> osf, capacities;                  // both empty: no limit
   std::vector<std::uint64_t> footprints{0};
   std::vector<PolicyChoice> prefetch{{"tree", {}}}, evict{{"lrm", {}}}, plan{{kNoPlan, {}}};
+  std::vector<PolicyChoice> migrate{{kFirstTouch, {}}};
   std::vector<std::string> plugins;  // all of them in every point
   std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
   std::vector<bool> host_gaps{true};

@@ -119,6 +119,7 @@ std::string label(const Point& point) {
       fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
                   point.layout, limit_text(point), policy_text(point.prefetch), policy_text(point.evict), point.seed);
   if (point.plan.name != kNoPlan) text += " " + policy_text(point.plan);
+  if (point.migrate.name != kFirstTouch) text += " " + policy_text(point.migrate);
   for (const std::string& setting : point.settings) text += " " + setting;
   return text;
 }
@@ -143,6 +144,7 @@ json to_json(const Point& point) {
       {"recorded_on", point.recorded_on},
   };
   if (point.plan.name != kNoPlan) object["plan"] = policy_json(point.plan);
+  if (point.migrate.name != kFirstTouch) object["migrate"] = policy_json(point.migrate);
   return object;
 }
 
@@ -160,6 +162,7 @@ Point point_from_json(const json& object, const std::string& where) {
   members.policy("prefetch", point.prefetch);
   members.policy("evict", point.evict);
   members.policy("plan", point.plan);
+  members.policy("migrate", point.migrate);
   members.texts("plugins", point.plugins);
   members.number("seed", point.seed);
   members.boolean("include_host_gaps", point.include_host_gaps);

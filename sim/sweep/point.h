@@ -23,6 +23,7 @@ struct Point {
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
   PolicyChoice plan{kNoPlan, {}};
+  PolicyChoice migrate{kFirstTouch, {}};
   std::vector<std::string> plugins;  // paths of shared libraries
   std::uint64_t seed = 1;
   bool include_host_gaps = true;

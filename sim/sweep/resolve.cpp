@@ -122,6 +122,8 @@ ResolvedPoint Resolver::resolve(const Point& point) {
                      describe_policy(policy::Slot::kEvict, point.evict)};
   const report::PolicyUsed plan = describe_policy(policy::Slot::kPlan, point.plan);
   if (plan.name != kNoPlan) record.policies.push_back(plan);
+  const report::PolicyUsed migrate = describe_policy(policy::Slot::kMigrate, point.migrate);
+  if (migrate.name != kFirstTouch) record.policies.push_back(migrate);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
 
@@ -130,6 +132,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.prefetch = point.prefetch;
   options.evict = point.evict;
   options.plan = point.plan;
+  options.migrate = point.migrate;
   options.layout = layout::parse_layout(point.layout);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;

@@ -40,12 +40,13 @@ void append_counters(const json& counters, Row& row) {
   for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
 }
 
-// A result names no plan where there is none.
-const json& policy(const json& result, const char* slot) {
-  static const json none = {{"name", kNoPlan}, {"parameters", json::object()}};
+// A result names no plan and no migrate policy where there is none.
+const json& policy(const json& result, std::string_view slot) {
+  static const json no_plan = {{"name", kNoPlan}, {"parameters", json::object()}};
+  static const json first_touch = {{"name", kFirstTouch}, {"parameters", json::object()}};
   const json& policies = result.at("policies");
   const auto found = policies.find(slot);
-  return found == policies.end() ? none : *found;
+  return found != policies.end() ? *found : slot == "plan" ? no_plan : first_touch;
 }
 
 // "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
@@ -119,6 +120,8 @@ const std::vector<Column>& point_columns() {
       text("evict_parameters"),
       text("plan"),
       text("plan_parameters"),
+      text("migrate"),
+      text("migrate_parameters"),
       text("plugins"),
       number("seed"),
       number("include_host_gaps"),
@@ -170,6 +173,8 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       policy(result, "evict").at("parameters").dump(),
       cell(policy(result, "plan").at("name")),
       policy(result, "plan").at("parameters").dump(),
+      cell(policy(result, "migrate").at("name")),
+      policy(result, "migrate").at("parameters").dump(),
       plugins.dump(),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
@@ -252,6 +257,7 @@ const std::vector<Column>& csv_columns() {
       text("prefetch"),
       text("evict"),
       text("plan"),
+      text("migrate"),
       number("seed"),
       number("include_host_gaps"),
       number("iterations_asked"),
@@ -290,6 +296,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       policy_with_parameters(result, "prefetch"),
       policy_with_parameters(result, "evict"),
       policy_with_parameters(result, "plan"),
+      policy_with_parameters(result, "migrate"),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
       null_if_zero(point.iterations),

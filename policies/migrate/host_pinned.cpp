@@ -1,0 +1,29 @@
+// Zero copy: nothing ever comes, as with memory that the program allocated on the host and pinned there.
+#include "sim/policy/registry.h"
+
+namespace uvmsim::policy {
+namespace {
+
+class HostPinned final : public Migrator {
+ public:
+  static PolicyInfo info() {
+    return {.description = "nothing comes: the GPU uses all managed memory on the host, over the link",
+            .source = "zero copy (cudaHostAlloc); the baseline 'host-pinned' of Ganguly et al., IPDPS 2020"};
+  }
+  static ParameterTable parameters() { return {}; }
+
+  explicit HostPinned(const PolicyContext&) {}
+
+  // The whole block at once: pinned memory raises no faults.
+  RestingPages rest(const FaultedPages& faulted) override {
+    const PageMask pages = faulted.on_host | faulted.reads | faulted.writes;
+    return {pages, pages};
+  }
+  void add_state(StateDigest&) const override {}  // it remembers nothing
+};
+
+}  // namespace
+
+UVMSIM_POLICY(host_pinned, HostPinned);
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,83 @@
+// The slot `migrate`: which of the pages that a GPU faults on come to it, and which rest on the host and are used from
+// there, over the link (zero copy).
+//
+// The core maps what rests: further accesses raise no faults, cost their bytes on the link, and are counted by the
+// GPU's access counters, which the policy hears of when the kernel ends. One instance serves one GPU. Blocks with hints
+// of the program, read duplication or thrashing pages are the driver's.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/common/state_digest.h"
+#include "sim/common/units.h"
+#include "sim/memory/page_mask.h"
+
+namespace uvmsim::policy {
+
+// How full the GPU is, in root chunks.
+struct GpuMemoryUse {
+  std::uint32_t chunks = 0, free_chunks = 0;
+  bool oversubscribed = false;  // something was evicted since the program began
+};
+
+// Pages of one VA block on which the GPU faults, as the driver serves a batch. They are on no GPU.
+struct FaultedPages {
+  BlockIndex block;
+  BlockIndex range;  // first block of its allocation
+  const PageMask& reads;
+  const PageMask& writes;   // apart from the reads
+  const PageMask& on_host;  // of the whole block: resident there (the other faulted pages hold nothing yet)
+  GpuMemoryUse memory;
+  Nanoseconds now{};
+};
+
+// Pages of one VA block that rest on the host and that a kernel which just ended touched there.
+struct RemoteAccesses {
+  BlockIndex block;
+  BlockIndex range;
+  const PageMask& pages;
+  std::uint32_t requests_per_page = 0;  // of 128 bytes
+  GpuMemoryUse memory;
+  Nanoseconds now{};
+};
+
+struct RestingPages {
+  PageMask pages;
+  PageMask writable;  // of them; a write to another one faults again
+};
+
+class Migrator {
+ public:
+  virtual ~Migrator() = default;
+
+  // Called once per block of a fault batch, before the prefetcher, which is not asked for what rests. Faulted pages not
+  // in the answer come to the GPU. The answer may name pages of the block that did not fault and lie on the host; the
+  // core leaves out all others.
+  virtual RestingPages rest(const FaultedPages& faulted) = 0;
+
+  // Which of the touched pages come to the GPU now. Class D1 and up.
+  virtual PageMask fetch(const RemoteAccesses& accesses) {
+    static_cast<void>(accesses);
+    return {};
+  }
+  // Pages of the block were evicted from the GPU to the host. True: they stay mapped and rest there from now on.
+  virtual bool on_evicted(BlockIndex block, const PageMask& pages) {
+    static_cast<void>(block);
+    static_cast<void>(pages);
+    return false;
+  }
+  // Pages of the block came to the GPU, for whatever reason.
+  virtual void on_migrated(BlockIndex block, const PageMask& pages) {
+    static_cast<void>(block);
+    static_cast<void>(pages);
+  }
+  // A kernel begins on the GPU. Class D3 and up.
+  virtual void on_kernel() {}
+  // The block's allocation was freed: what the policy remembers of it is void.
+  virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
+
+  // As Prefetcher::add_state.
+  virtual void add_state(StateDigest& digest) const { digest.refuse(); }
+};
+
+}  // namespace uvmsim::policy
