@@ -29,7 +29,7 @@ class AccessCounters final : public Migrator {
   PageMask fetch(const RemoteAccesses& accesses) override {
     Region& region = regions_[accesses.block];
     region.used |= whole_units(accesses.pages);
-    const std::uint64_t count = region.accesses + std::uint64_t{accesses.pages.count()} * accesses.requests_per_page;
+    const std::uint64_t count = region.accesses + accesses.accesses;
     region.accesses = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, threshold_));
     if (count < threshold_) return {};
     const PageMask pages = region.used;

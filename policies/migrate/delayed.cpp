@@ -47,11 +47,12 @@ class Delayed final : public Migrator {
 
   PageMask fetch(const RemoteAccesses& accesses) override {
     PageMask coming;
+    const std::uint64_t per_page = accesses.accesses / accesses.pages.count();
     Units& units = units_[accesses.block];
     for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
       const unsigned pages = (accesses.pages & unit_mask(unit)).count();
       if (pages == 0) continue;
-      count(units[unit], std::uint64_t{pages} * accesses.requests_per_page);
+      count(units[unit], pages * per_page);
       if (units[unit].accesses >= threshold(units[unit], accesses.memory)) coming |= unit_mask(unit);
     }
     return coming;

@@ -79,9 +79,8 @@ class Calls {
     answers_.pages.push_back(migrator_->fetch({.block = block,
                                                .range = BlockIndex(0),
                                                .pages = pages,
-                                               .requests_per_page = 1 + static_cast<std::uint32_t>(random_.below(64)),
-                                               .memory = memory(),
-                                               .now = now_}));
+                                               .accesses = pages.count() * (1 + random_.below(64)),
+                                               .memory = memory()}));
   }
 
   void fault(BlockIndex block, const PageMask& pages) {

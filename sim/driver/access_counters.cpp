@@ -7,11 +7,9 @@ namespace uvmsim::driver {
 AccessCounters::AccessCounters(DriverContext& context, FaultService& service)
     : context_(context), service_(service), gpus_(context.space.gpu_count()) {}
 
-void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask& pages,
-                                      std::uint32_t requests_per_page, Nanoseconds now) {
-  if (!enabled(gpu) || pages.empty() || requests_per_page == 0) return;
-  if (context_.gpus[gpu].migrator != nullptr) return ask_policy(gpu, b, pages, requests_per_page, now);
-  const std::uint64_t accesses = std::uint64_t{pages.count()} * requests_per_page;
+void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint64_t accesses) {
+  if (!enabled(gpu) || pages.empty() || accesses == 0) return;
+  if (context_.gpus[gpu].migrator != nullptr) return ask_policy(gpu, b, pages, accesses);
   Gpu& state = gpus_[gpu];
   if (b.value >= state.regions.size()) {
     state.regions.resize(std::max<std::size_t>(b.value + 1, state.regions.size() * 2));
@@ -29,18 +27,15 @@ void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask
   state.queue.push_back(b);
 }
 
-void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint32_t requests_per_page,
-                                Nanoseconds now) {
+void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& pages, std::uint64_t accesses) {
   const VaBlock& block = context_.space.block(b);
   if (block.hints.any()) return;
   const GpuState& state = context_.gpus[gpu];
-  const PageMask coming = state.migrator->fetch({.block = b,
-                                                 .range = block.range,
-                                                 .pages = pages,
-                                                 .requests_per_page = requests_per_page,
-                                                 .memory = memory_use(state),
-                                                 .now = now}) &
-                          block.extent();
+  const PageMask coming = block.extent() & state.migrator->fetch({.block = b,
+                                                                  .range = block.range,
+                                                                  .pages = pages,
+                                                                  .accesses = accesses,
+                                                                  .memory = memory_use(state)});
   if (coming.empty()) return;
   ++context_.counters.access_counter_notifications;
   gpus_[gpu].fetches.push_back({b, coming});

@@ -23,10 +23,9 @@ class AccessCounters {
     return context_.system.driver.access_counter_migration || context_.gpus[gpu].migrator != nullptr;
   }
 
-  // At `now` the GPU has accessed `pages` of the block, mapped and resident elsewhere, so many times each. Queues a
+  // The GPU accessed `pages` of the block, mapped and resident elsewhere, `accesses` times in all. Queues a
   // notification when the region's counter reaches the threshold; the counter then stands still until it was serviced.
-  void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint32_t requests_per_page,
-                        Nanoseconds now);
+  void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint64_t accesses);
   bool pending(unsigned gpu) const { return !gpus_[gpu].queue.empty() || !gpus_[gpu].fetches.empty(); }
 
   // Services all queued notifications of the GPU. Returns when the last copy is done; `now` if there is nothing to do.
@@ -53,8 +52,7 @@ class AccessCounters {
     std::vector<BlockIndex> queue;
     std::vector<Fetch> fetches;
   };
-  void ask_policy(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint32_t requests_per_page,
-                  Nanoseconds now);
+  void ask_policy(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint64_t accesses);
   void service_fetches(Work& work, unsigned gpu);
   PageMask accessed_pages(unsigned gpu, BlockIndex block, const Region& region) const;
 

@@ -132,7 +132,7 @@ class Engine {
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
   Nanoseconds remote_time(const KernelWork& work, unsigned gpu);
   void note_touches(const KernelWork& work, unsigned gpu);
-  void note_remote_accesses(const KernelWork& work, unsigned gpu, Nanoseconds now);
+  void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
   std::uint64_t oldest_record_at_work() const;

@@ -94,7 +94,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
       end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(run.work().chunk)));
     }
     end += remote_time(run.work(), gpu);
-    note_remote_accesses(run.work(), gpu, end);
+    note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
     events_.schedule(end, EventKind::kOperationEnd, index);
@@ -115,7 +115,7 @@ void Engine::finish_runs() {
     fault_loops_[gpu]->detach(*stream.run);
     const KernelWork& work = stream.run->work();
     const Nanoseconds end = stream.run->end() + translation_stall(work, gpu) + remote_time(work, gpu);
-    note_remote_accesses(work, gpu, end);
+    note_remote_accesses(work, gpu);
     stream.run.reset();
     events_.schedule(std::max(end, events_.now()), EventKind::kOperationEnd, index);
   }
@@ -221,13 +221,13 @@ Nanoseconds Engine::remote_time(const KernelWork& work, unsigned gpu) {
 }
 
 // Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.
-void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu, Nanoseconds now) {
+void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu) {
   if (!access_counters_->enabled(gpu)) return;
-  constexpr std::uint32_t kRequestsPerPage = kBasePageBytes / 128;
+  constexpr std::uint64_t kRequestsPerPage = kBasePageBytes / 128;
   work.for_each_segment([&](const Segment& segment, bool) {
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
     const PageMask remote = (PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident;
-    access_counters_->on_remote_access(gpu, segment.block, remote, kRequestsPerPage, now);
+    access_counters_->on_remote_access(gpu, segment.block, remote, remote.count() * kRequestsPerPage);
   });
 }
 

@@ -36,9 +36,8 @@ struct RemoteAccesses {
   BlockIndex block;
   BlockIndex range;
   const PageMask& pages;
-  std::uint32_t requests_per_page = 0;  // of 128 bytes
+  std::uint64_t accesses = 0;  // of 128 bytes, evenly over the pages
   GpuMemoryUse memory;
-  Nanoseconds now{};
 };
 
 struct RestingPages {

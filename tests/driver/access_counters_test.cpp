@@ -30,7 +30,7 @@ BlockIndex remote_block(Machine& machine) {
 TEST(AccessCounters, AreOffByDefault) {
   Machine machine(2);
   const BlockIndex a = remote_block(machine);
-  EXPECT_FALSE(machine.access_counters.enabled());
+  EXPECT_FALSE(machine.access_counters.enabled(0));
   machine.access_counters.on_remote_access(0, a, PageMask::all(), 100000);
   EXPECT_FALSE(machine.access_counters.pending(0));
   EXPECT_EQ(machine.access_counters.service(0, machine.now), machine.now);
