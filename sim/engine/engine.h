@@ -21,6 +21,7 @@
 #include "sim/engine/recurrence.h"
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
+#include "sim/policy/registry.h"
 
 namespace uvmsim::engine {
 
@@ -114,6 +115,9 @@ class Engine {
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
 
+  const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
+  void tell_futures_of_frees();
+
   // repetition.cpp
   void begin_repetition();
   std::optional<StateDigest::Value> digest_of_state();
@@ -130,6 +134,7 @@ class Engine {
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
   std::uint64_t remote_bytes(const KernelWork& work, unsigned gpu) const;
   void note_touches(const KernelWork& work, unsigned gpu);
+  void note_access_bits(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void audit_sometimes();
@@ -143,6 +148,8 @@ class Engine {
   EventQueue events_;
   AddressSpace space_;
   link::Topology topology_;
+  std::vector<std::unique_ptr<policy::Future>> futures_;
+  std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::vector<driver::GpuState> gpus_;
   std::unique_ptr<policy::Prefetcher> prefetcher_;
   std::unique_ptr<driver::DriverContext> context_;
