@@ -32,6 +32,9 @@ from analysis.errors import ResultError
 # What the runs of one series share, in the order of labels.
 IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "speed", "length", "trace", "setting", "whole")
 
+# The planner of runs without one; the short name of their policies leaves it out.
+NO_PLAN = "none"
+
 
 def parameters_text(parameters):
     return ",".join(f"{key}={value}" for key, value in parameters.items())
@@ -121,6 +124,9 @@ def tidy(points):
     if "error" not in frame:
         frame["error"] = ""
     frame["error"] = frame["error"].fillna("")
+    if "plan" in frame:  # a result without a plan may not say so
+        frame["plan"] = frame["plan"].fillna(NO_PLAN)
+        frame["plan parameters"] = frame["plan parameters"].fillna("")
     frame["layout"] = short_names(frame, ["layout name"])
     frame["policies"] = short_names(frame, policy_slots(frame))
     if "iteration" not in frame:
@@ -160,6 +166,8 @@ def short_names(frame, choices):
     def name_of(key):
         parts = []
         for (choice, _), name, text in zip(pairs, key[::2], key[1::2]):
+            if choice == "plan" and name == NO_PLAN:
+                continue
             wanted = varying[choice].get(name, ())
             named = [one for one in str(text).split(",") if one.split("=")[0] in wanted]
             parts.append(f"{name}:{','.join(named)}" if named else str(name))

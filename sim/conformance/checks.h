@@ -22,6 +22,9 @@ std::vector<policy::GivenParameters> parameter_extremes(const policy::PolicyEntr
 // "threshold=100", for messages; "the given parameters" when it is `given`.
 std::string describe(const policy::GivenParameters& extreme, const policy::GivenParameters& given);
 
+// Some program, for policies of class D4; the history that a check makes up is another one.
+policy::Future random_future(std::uint64_t seed);
+
 std::string check_evictor_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_tiny_gpus(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_evictor_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);

@@ -82,6 +82,21 @@ std::string describe(const GivenParameters& extreme, const GivenParameters& give
   return extreme == given ? "the given parameters" : fmt::format("{}={}", extreme.back().first, extreme.back().second);
 }
 
+policy::Future random_future(std::uint64_t seed) {
+  Random random(seed);
+  policy::Future future;
+  for (std::uint64_t number = 1; number <= 64; ++number) {
+    if (random.below(8) == 0) future.add_free(number, {policy::ContentIndex(random.below(64))});
+    future.add_operation(number);
+    for (std::uint64_t uses = random.below(12); uses > 0; --uses) {
+      future.add_use(policy::ContentIndex(random.below(64)));
+    }
+  }
+  future.finish();
+  future.enter(1 + random.below(64));
+  return future;
+}
+
 std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options) {
   static_cast<void>(entry.resolve(options.given));
   std::vector<Verdict> verdicts;

@@ -199,7 +199,8 @@ constexpr std::uint32_t kSizes[] = {1, 2, 3, 5, 17, 64};
 // One history; the answers given on it.
 std::vector<std::uint32_t> run_history(const PolicyEntry& entry, const policy::GivenParameters& given,
                                        std::uint64_t seed, std::uint32_t chunks, std::uint64_t history, int events) {
-  const auto evictor = entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given));
+  const policy::Future future = random_future(history);
+  const auto evictor = entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given), &future);
   TinyGpu gpu(*evictor, entry.info.information >= InformationClass::kD2, chunks, history);
   for (int event = 0; event < events; ++event) {
     gpu.step();

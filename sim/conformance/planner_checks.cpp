@@ -23,11 +23,47 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
+struct Kernel {
+  std::string name;
+  std::vector<std::uint64_t> blocks;
+};
+
+// Mostly the same kernels again and again, as in training, now and then another one.
+std::vector<Kernel> random_kernels(std::uint64_t seed, std::uint64_t count, std::uint64_t blocks) {
+  Random random(seed);
+  std::vector<Kernel> kernels;
+  while (kernels.size() < count) {
+    const std::uint64_t which = random.below(10) == 0 ? random.below(12) : kernels.size() % 6;
+    Kernel kernel{std::string(1, static_cast<char>('a' + which)), {}};
+    for (std::uint64_t i = 0; i <= which % 3; ++i) kernel.blocks.push_back((which * 2 + i) % blocks);
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+policy::KernelFuture future_of(const std::vector<Kernel>& kernels, std::uint32_t chunks) {
+  policy::KernelFuture future;
+  future.chunks = chunks;
+  for (const Kernel& kernel : kernels) {
+    policy::FutureKernel& noted = future.kernels.emplace_back();
+    noted.duration = Nanoseconds(1000 + static_cast<std::int64_t>(kernel.blocks.size()) * 100000);
+    for (const std::uint64_t b : kernel.blocks) noted.uses.push_back({BlockIndex(b), b});
+  }
+  return future;
+}
+
 // GPU memory of a few chunks, kernels that are launched ahead and run one after another.
 class TinyMachine final : private policy::PlanQueries {
  public:
-  TinyMachine(Planner& planner, bool tells_kernels, std::uint32_t chunks, std::uint64_t seed)
-      : planner_(planner), tells_kernels_(tells_kernels), chunks_(chunks), blocks_(3 * chunks + 2), random_(seed) {}
+  static std::uint64_t block_count(std::uint32_t chunks) { return 3 * std::uint64_t{chunks} + 2; }
+  TinyMachine(Planner& planner, const std::vector<Kernel>& kernels, bool tells_kernels, std::uint32_t chunks,
+              std::uint64_t seed)
+      : planner_(planner),
+        kernels_(kernels),
+        tells_kernels_(tells_kernels),
+        chunks_(chunks),
+        blocks_(block_count(chunks)),
+        random_(seed) {}
 
   // Throws Wrong.
   void step() {
@@ -62,11 +98,6 @@ class TinyMachine final : private policy::PlanQueries {
   struct Block {
     bool here = false, holds_nothing = false;
   };
-  struct Kernel {
-    std::string name;
-    std::vector<std::uint64_t> blocks;
-  };
-
   bool known(BlockIndex b) const { return b.value < blocks_.size(); }
   PageMask missing(BlockIndex b) const override {
     return known(b) && !blocks_[b.value].here ? PageMask::all() : PageMask{};
@@ -79,11 +110,9 @@ class TinyMachine final : private policy::PlanQueries {
   }
   Nanoseconds now() const override { return Nanoseconds(step_ * 1000); }
 
-  // Mostly the same kernels again and again, as in training, now and then another one.
   void launch() {
-    const std::uint64_t which = random_.below(10) == 0 ? random_.below(12) : launched_ % 6;
-    Kernel kernel{std::string(1, static_cast<char>('a' + which)), {}};
-    for (std::uint64_t i = 0; i <= which % 3; ++i) kernel.blocks.push_back((which * 2 + i) % blocks_.size());
+    if (launched_ == kernels_.size()) return;
+    const Kernel& kernel = kernels_[launched_];
     queue_.push_back(kernel);
     if (tells_kernels_) tell(kernel, launched_, &Planner::on_launched);
     ++launched_;
@@ -173,6 +202,7 @@ class TinyMachine final : private policy::PlanQueries {
   }
 
   Planner& planner_;
+  const std::vector<Kernel>& kernels_;
   bool tells_kernels_;
   std::uint32_t chunks_;
   std::vector<Block> blocks_;
@@ -193,8 +223,11 @@ struct History {
 
 History run_history(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
                     std::uint32_t chunks, std::uint64_t history, int events) {
-  const auto planner = entry.create_planner(given, seed, chunks);
-  TinyMachine machine(*planner, entry.info.information >= InformationClass::kD3, chunks, history);
+  const std::vector<Kernel> kernels =
+      random_kernels(history, static_cast<std::uint64_t>(events) / 3, TinyMachine::block_count(chunks));
+  const policy::KernelFuture future = future_of(kernels, chunks);
+  const auto planner = entry.create_planner(given, seed, chunks, &future);
+  TinyMachine machine(*planner, kernels, entry.info.information >= InformationClass::kD3, chunks, history);
   for (int event = 0; event < events; ++event) machine.step();
   return {machine.answers(), machine.in_vain()};
 }

@@ -24,12 +24,22 @@ PageMask random_pages(Random& random, const PageMask& among) {
 // Answers to one sequence of calls; how many pages the core had to take out of them.
 struct Answers {
   std::vector<PageMask> pages;
+  std::vector<policy::PageSpan> beyond;
   std::uint64_t clipped = 0;
+};
+
+// Sixteen blocks of which nothing is on the GPU.
+class Everywhere final : public policy::PrefetchQueries {
+ public:
+  PageMask missing(BlockIndex block) const override { return block.value < 16 ? PageMask::all() : PageMask{}; }
+  std::uint32_t free_chunks() const override { return 4; }
 };
 
 Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
                   std::uint64_t sequence, int calls) {
-  const auto prefetcher = entry.create_prefetcher(given, seed, 64);
+  const policy::Future future = random_future(sequence);
+  const auto prefetcher = entry.create_prefetcher(given, seed, 64, &future);
+  std::vector<policy::PageSpan> spans;
   Random random(sequence);
   Answers answers;
   for (int call = 0; call < calls; ++call) {
@@ -48,6 +58,8 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
     }
     const PageMask thrashing = random.below(4) == 0 ? random_pages(random, whole) : PageMask{};
     policy::FaultedBlock faults{.block = block,
+                                .allocation = {PageIndex(block.value / 4 * 4 * kPagesPerBlock),
+                                               PageIndex((block.value / 4 * 4 + 4) * kPagesPerBlock)},
                                 .first_page = first,
                                 .end_page = end,
                                 .resident = resident,
@@ -60,6 +72,18 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
     const PageMask pages = prefetcher->prefetch(faults);
     answers.clipped += (pages - (whole - resident - faulted)).count();
     answers.pages.push_back(pages);
+    if (!faults.to_host) {
+      spans.clear();
+      prefetcher->prefetch_beyond(faults, Everywhere(), spans);
+      for (const policy::PageSpan& span : spans) {
+        if (span.first >= span.end) throw Wrong(fmt::format("call {}: an empty span of pages", call + 1));
+        answers.beyond.push_back(span);
+      }
+    }
+    if (random.below(8) == 0) {
+      const PageMask gone = random_pages(random, whole);
+      prefetcher->on_evicted(block, gone, random_pages(random, gone));
+    }
     if (random.below(20) == 0) {
       prefetcher->on_freed(block);
     }
@@ -102,6 +126,9 @@ std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOp
     if (first.pages[call] != second.pages[call]) {
       throw Wrong(fmt::format("call {} was answered otherwise when the same calls were made again", call + 1));
     }
+  }
+  if (first.beyond != second.beyond) {
+    throw Wrong("other blocks were asked for when the same calls were made again");
   }
   return "the same calls twice, the same answers";
 }

@@ -42,15 +42,18 @@ class RandomProgram {
   RunResult run(const RunOptions& options) const {
     trace::Header header;
     header.quantum_bytes = kQuanta;
-    std::size_t next = 0;
-    const RecordSource source = [&](trace::Record& record) {
-      if (next == records_.size()) {
-        return false;
-      }
-      record = records_[next++];
-      return true;
+    const auto open = [this]() -> RecordSource {
+      return [this, next = std::size_t{0}](trace::Record& record) mutable {
+        if (next == records_.size()) {
+          return false;
+        }
+        record = records_[next++];
+        return true;
+      };
     };
-    return simulate(header, source, options);
+    RunObserver observer;
+    observer.reopen = open;
+    return simulate(header, open(), options, observer);
   }
 
  private:

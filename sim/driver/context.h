@@ -11,6 +11,7 @@
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/gpu_memory.h"
+#include "sim/policy/future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/report/counters.h"
@@ -30,6 +31,34 @@ struct GpuState {
   bool oversubscribed = false;                      // something was evicted
 };
 
+// Which pages of the GPUs kernels have used since they came, as far as somebody has looked: by block, for all GPUs.
+class AccessBits {
+ public:
+  bool kept = false;  // some policy wants them; else none are ever set
+  void set(BlockIndex b, const PageMask& pages) {
+    if (!kept) return;
+    if (b.value >= bits_.size()) bits_.resize(static_cast<std::size_t>(b.value) + 1);
+    bits_[static_cast<std::size_t>(b.value)] |= pages;
+  }
+  // The pages are gone. Returns which of them were used.
+  PageMask take(BlockIndex b, const PageMask& pages) {
+    if (b.value >= bits_.size()) return {};
+    PageMask& bits = bits_[static_cast<std::size_t>(b.value)];
+    const PageMask used = bits & pages;
+    bits -= pages;
+    return used;
+  }
+
+ private:
+  std::vector<PageMask> bits_;
+};
+
+// The future as an evictor or the prefetcher of class D4 knows it, and the size of its contents.
+struct KnownFuture {
+  policy::Future* future;
+  std::uint64_t content_bytes;
+};
+
 struct DriverContext {
   const config::SystemConfig& system;
   AddressSpace& space;
@@ -42,6 +71,8 @@ struct DriverContext {
   EventSink* events = nullptr;    // may be null
   EventSink* accounts = nullptr;  // the same if it wants accounts, else null
   std::uint64_t host_resident_pages = 0;
+  std::vector<KnownFuture> futures = {};  // of the policies that know it
+  AccessBits access_bits = {};
 
   Nanoseconds migrate_decision_cost{};
 

@@ -19,17 +19,45 @@ policy::ContentIndex Residency::content(BlockIndex b, unsigned unit, unsigned gp
   return policy::ContentIndex(small ? b.value * kBigPagesPerBlock + unit : b.value);
 }
 
+bool Residency::spared(BlockIndex b) const {
+  return (early_ && b == served_) || std::binary_search(spared_.begin(), spared_.end(), b);
+}
+
 bool Residency::evictable(ChunkId c) const {
   const GpuMemory& memory = context_.gpus[gpu_].memory;
   if (c.value >= memory.evictor_chunks()) return false;
   if (memory.small_chunks()) {
     const SlotId slot = GpuMemory::slot_of(c);
-    return memory.used(slot) && !memory.pinned(slot) && !(early_ && memory.owner(slot).block == served_);
+    return memory.used(slot) && !memory.pinned(slot) && !spared(memory.owner(slot).block);
   }
   if (memory.chunk(c).state != ChunkState::kAllocated) return false;
+  if (!early_ && spared_.empty()) return true;
   bool serves = false;
-  if (early_) memory.for_each_owner(c, [&](BlockIndex b, const PageMask&) { serves = serves || b == served_; });
+  memory.for_each_owner(c, [&](BlockIndex b, const PageMask&) { serves = serves || spared(b); });
   return !serves;
+}
+
+bool Residency::has_room(BlockIndex b, unsigned gpu, const PageMask& pages) {
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  std::uint32_t missing = 0;
+  if (!memory.small_chunks() && context_.space.block(b).full_size()) {
+    missing = memory.whole(b).valid() ? 0 : 1;
+  } else {
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      missing += pages.intersects(unit_pages(unit)) && !memory.slot(b, unit).valid() ? 1 : 0;
+    }
+    // A short block needs one root chunk at most.
+    if (!memory.small_chunks()) missing = std::min(missing, 1u);
+  }
+  std::uint32_t room = memory.free_evictor_chunks();
+  gpu_ = gpu;
+  early_ = false;
+  for (std::uint32_t c = 0; c < memory.evictor_chunks() && room < missing; ++c) {
+    const bool own = memory.small_chunks() && memory.used(GpuMemory::slot_of(ChunkId{c})) &&
+                     memory.owner(GpuMemory::slot_of(ChunkId{c})).block == b;
+    room += !own && evictable(ChunkId{c}) ? 1 : 0;
+  }
+  return room >= missing;
 }
 
 policy::ChunkView Residency::view(ChunkId c) const {
@@ -37,14 +65,19 @@ policy::ChunkView Residency::view(ChunkId c) const {
   const auto resident = [&](BlockIndex b) -> const PageMask& {
     return context_.space.pages(b, gpu_processor(gpu_)).resident;
   };
+  const auto unsaved = [&](BlockIndex b, const PageMask& part) {
+    return (resident(b) & part) - context_.space.pages(b, kHost).resident - context_.space.block(b).discarded;
+  };
   if (memory.small_chunks()) {
     const auto [block, unit] = memory.owner(GpuMemory::slot_of(c));
-    return {content(block, unit, gpu_), (resident(block) & unit_pages(unit)).count()};
+    return {content(block, unit, gpu_), (resident(block) & unit_pages(unit)).count(),
+            unsaved(block, unit_pages(unit)).count()};
   }
-  policy::ChunkView view{policy::ContentIndex(RootChunk::kNoBlock), 0};
+  policy::ChunkView view{policy::ContentIndex(RootChunk::kNoBlock), 0, 0};
   memory.for_each_owner(c, [&](BlockIndex b, const PageMask& part) {
     if (view.content.value == RootChunk::kNoBlock) view.content = policy::ContentIndex(b.value);
     view.resident_pages += (resident(b) & part).count();
+    view.unsaved_pages += unsaved(b, part).count();
   });
   return view;
 }
@@ -74,7 +107,8 @@ ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex 
   incoming_ = incoming;
   early_ = early;
   if (state.plan != nullptr && !early) {
-    if (const auto planned = state.plan->victim(work)) {
+    const auto planned = state.plan->victim(work);
+    if (planned && evictable(state.memory.whole(planned->block))) {
       if (planned->drop) drop_contents(work.cpu, gpu, planned->block);
       return take(gpu, state.memory.whole(planned->block));
     }
@@ -126,6 +160,7 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   }
   context_.gpus[gpu].oversubscribed = true;
   map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
+  context_.prefetcher.on_evicted(b, gone, context_.access_bits.take(b, gone));
   return copied;
 }
 

@@ -7,7 +7,7 @@
 namespace uvmsim::driver {
 
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing) {
+                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond) {
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
   if (block.last_fault_destination != destination) {
@@ -23,6 +23,8 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
   const ProcessorPages& there = space.pages(b, destination);
   const policy::FaultedBlock faulted_block{
       .block = b,
+      .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
+                     PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
       .first_page = block.first_page,
       .end_page = block.end_page,
       .resident = there.resident,
@@ -34,6 +36,7 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
       .now = work.cpu,
   };
   PageMask pages = context.prefetcher.prefetch(faulted_block) & block.extent();
+  if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
   work.cpu += context.prefetch_decision_cost;
   pages -= faulted;
   pages -= thrashing;
@@ -58,6 +61,9 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   const std::uint64_t populated_before = context_.counters.populated_pages;
   BatchSummary summary;
   if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
+  gpu_ = gpu;
+  served_.clear();
+  beyond_.clear();
   Work work(start);
   std::uint64_t fetched = 0;
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
@@ -78,7 +84,9 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
     summary.faulting_pages += serviced;
     ++summary.blocks;
+    served_.push_back(block);
   }
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_);
   if (!sorted_.empty()) {
     summary.lowest_address = sorted_.front().page() * kBasePageBytes;
     summary.lowest_is_write = sorted_.front().write();
@@ -114,6 +122,11 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     return 0;
   }
   work.spend(context_.costs().block_ns);
+  for (const KnownFuture& known : context_.futures) {
+    const std::uint64_t first = virtual_address(b, wanted.next_set(0));
+    known.future->arrive(policy::ContentIndex(first / known.content_bytes));
+  }
+  context_.access_bits.set(b, wanted);
   PageMask thrashing;
   Destinations to;
   const bool simple = !block.hints.any() && block.read_duplicated.empty() && !thrashing_.tracks(b);
@@ -147,7 +160,7 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   if (asked.empty()) return;
   const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
   policy::RestingPages rest = context_.gpus[gpu].migrator->rest({.block = b,
-                                                                 .range = block.range,
+                                                                 .range = block.range_first,
                                                                  .reads = asked_reads,
                                                                  .writes = asked_writes,
                                                                  .on_host = on_host,
@@ -180,7 +193,10 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   const PageMask to_gpu = to.local | to.duplicate;
   if (!to_gpu.empty()) {
     PageMask prefetched;
-    if (to.host.empty()) prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages);
+    const LookBeyond beyond{*this, beyond_};
+    if (to.host.empty()) {
+      prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages, &beyond);
+    }
     const bool duplicate_prefetch = block.hints.read_mostly;
     const PageMask moved =
         thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
@@ -216,6 +232,51 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   map_pinned(context_, residency_, work, b, to.pinned_mappings);
 }
 
+PageMask FaultService::missing(BlockIndex b) const {
+  if (b.value >= context_.space.block_count() || !context_.space.block(b).live) return {};
+  return context_.space.block(b).extent() - context_.space.pages(b, gpu_processor(gpu_)).resident;
+}
+
+std::uint32_t FaultService::free_chunks() const { return context_.gpus[gpu_].memory.free_chunks(); }
+
+void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served) {
+  for (const policy::PageSpan& span : beyond_) {
+    const std::uint64_t end = std::min(span.end.value, context_.space.block_count() * kPagesPerBlock);
+    for (std::uint64_t page = span.first.value; page < end;) {
+      const BlockIndex b(page / kPagesPerBlock);
+      const std::uint64_t next = std::min(end, (b.value + 1) * kPagesPerBlock);
+      const auto spared = std::lower_bound(served.begin(), served.end(), b);
+      const bool is_served = spared != served.end() && *spared == b;
+      residency_.spare(served);
+      const PageMask wanted =
+          PageMask::range(static_cast<unsigned>(page % kPagesPerBlock), static_cast<unsigned>(next - page));
+      if (bring(work, gpu, b, wanted) && !is_served) served.insert(spared, b);
+      page = next;
+    }
+  }
+  residency_.spare({});
+  beyond_.clear();
+}
+
+// Brings what is not there of a block that nobody faulted on. False if nothing comes.
+bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted) {
+  AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  if (!block.live || block.hints.any() || !block.read_duplicated.empty()) return false;
+  const ProcessorId self = gpu_processor(gpu);
+  const ProcessorPages& mine = space.pages(b, self);
+  PageMask pages = (wanted & block.extent()) - mine.resident;
+  if (thrashing_.tracks(b)) pages -= thrashing_.pages(b);
+  if (pages.empty() || !residency_.has_room(b, gpu, pages)) return false;
+  work.spend(context_.costs().block_ns);
+  context_.counters.prefetched_pages += pages.count();
+  const PageMask moved = thrashing_.interested() ? pages & space.resident_anywhere(b) : PageMask{};
+  residency_.to_gpu(work, b, gpu, {{}, pages, TransferCause::kPrefetch, false});
+  if (!moved.empty()) thrashing_.on_migration(b, moved, self, work.cpu);
+  residency_.map_local(work, b, gpu, pages & mine.resident, pages);
+  return true;
+}
+
 std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex b, const PageMask& pages) {
   Destinations to = choose(b, gpu, pages, PageMask{}, work.cpu, TransferCause::kAccessCounter);
   // Nothing is done for pages that are to be where they are.
@@ -223,7 +284,11 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
   const std::uint32_t moved = (to.local | to.duplicate).count();
   if (moved == 0 && to.host.empty()) return 0;
   work.spend(context_.costs().block_ns);
+  gpu_ = gpu;
+  beyond_.clear();
   carry_out(work, gpu, b, to, thrashing_.pages(b), TransferCause::kAccessCounter);
+  served_.assign(1, b);
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_);
   return moved;
 }
 

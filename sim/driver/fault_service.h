@@ -25,7 +25,7 @@ struct BatchSummary {
   bool gpu_memory_changed = false;  // pages were copied or populated: the replay waits for the GPU's work on them
 };
 
-class FaultService {
+class FaultService final : private policy::PrefetchQueries {
  public:
   FaultService(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
@@ -68,14 +68,30 @@ class FaultService {
   void carry_out(Work& work, unsigned gpu, BlockIndex block, const Destinations& to, const PageMask& thrashing,
                  TransferCause cause);
 
+  // Prefetching beyond the faulted blocks, when all of them are served.
+  PageMask missing(BlockIndex block) const override;
+  std::uint32_t free_chunks() const override;
+  void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
+  bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted);
+
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;
   std::vector<SortedFault> sorted_;
+  unsigned gpu_ = 0;                      // whose batch is served, for the queries
+  std::vector<policy::PageSpan> beyond_;  // what the prefetcher wants besides,
+  std::vector<BlockIndex> served_;        // and the blocks that must not give way to it
 };
 
-// The prefetcher's answer for one block and destination, clipped to what may be prefetched.
+// What the prefetcher may ask about other blocks, and where its answer about them goes.
+struct LookBeyond {
+  const policy::PrefetchQueries& queries;
+  std::vector<policy::PageSpan>& spans;
+};
+
+// The prefetcher's answer for one block and destination, clipped to what may be prefetched. It is asked about other
+// blocks where `beyond` is not null.
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex block, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing);
+                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond = nullptr);
 
 }  // namespace uvmsim::driver

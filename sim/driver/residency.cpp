@@ -132,6 +132,7 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
   const PageMask gone = theirs.resident & pages;
   if (gone.empty()) return;
+  context_.access_bits.take(b, gone);
   theirs.resident -= gone;
   context_.gpus[gpu].resident_pages -= gone.count();
   tell_if_emptied(b, gpu, gone);
@@ -193,6 +194,7 @@ std::uint64_t Residency::release(BlockIndex b) {
   ProcessorPages& host = space.pages(b, kHost);
   context_.host_resident_pages -= host.resident.count();
   host = ProcessorPages{};
+  context_.access_bits.take(b, PageMask::all());
   context_.prefetcher.on_freed(b);
   return populated;
 }

@@ -4,6 +4,8 @@
 // advances a Work time line. Policies are told of every change of residency.
 #pragma once
 
+#include <span>
+
 #include "sim/driver/context.h"
 
 namespace uvmsim::driver {
@@ -50,6 +52,11 @@ class Residency final : private policy::EvictionQueries {
 
   void note_chunk_used(BlockIndex block, unsigned gpu);
 
+  // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
+  bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
+  // From now on evictions leave memory of these blocks alone, in ascending order; an empty list ends it.
+  void spare(std::span<const BlockIndex> blocks) { spared_ = blocks; }
+
  private:
   // What evictors may ask; memory behind pages (eviction.cpp).
   bool evictable(ChunkId chunk) const override;
@@ -58,6 +65,7 @@ class Residency final : private policy::EvictionQueries {
   policy::ContentIndex incoming() const override { return incoming_; }
   std::uint32_t free_chunks() const override;
 
+  bool spared(BlockIndex block) const;
   policy::ContentIndex content(BlockIndex block, unsigned unit, unsigned gpu) const;
   ChunkId take(unsigned gpu, ChunkId victim);
   ChunkId select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early);
@@ -89,8 +97,9 @@ class Residency final : private policy::EvictionQueries {
   unsigned gpu_ = 0;
   Nanoseconds now_{};
   policy::ContentIndex incoming_;
-  bool early_ = false;            // nobody waits for the victim,
-  BlockIndex served_;             // and it must not be of the block that was just served
+  bool early_ = false;  // nobody waits for the victim,
+  BlockIndex served_;   // and it must not be of the block that was just served
+  std::span<const BlockIndex> spared_;
   std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
   std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;

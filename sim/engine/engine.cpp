@@ -5,6 +5,7 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/engine/capacity.h"
+#include "sim/engine/program_future.h"
 #include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
 #include "sim/trace/repeat_iterations.h"
@@ -34,9 +35,12 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
     result_.capacity_bytes = capacity_bytes(options, gpu);
     const auto chunks = static_cast<std::uint32_t>(result_.capacity_bytes / kBlockBytes);
     const policy::PolicyEntry& evict = policy::default_registry().find(policy::Slot::kEvict, options.evict.name);
-    gpus_.push_back({GpuMemory(chunks, evict.chunk_bytes(options.evict.parameters) != kBlockBytes),
-                     policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks),
-                     gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
+    const std::uint64_t chunk_bytes = evict.chunk_bytes(options.evict.parameters);
+    const policy::Future* const future = know_future(evict, chunk_bytes);
+    gpus_.push_back(
+        {GpuMemory(chunks, chunk_bytes != kBlockBytes),
+         policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks, future),
+         gmmu::Gmmu(options.system.gmmu, options.system.gpus[gpu].sm_count, result_.counters.gmmu)});
     gpus_.back().evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   }
   const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options.migrate.name);
@@ -47,14 +51,17 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
     }
     migrator_hears_kernels_ = migrate.info.information >= policy::InformationClass::kD3;
   }
+  const policy::PolicyEntry& prefetch = policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name);
+  const policy::Future* const future = know_future(prefetch, kBigPageBytes);
   prefetcher_ = policy::create_prefetcher(options.prefetch.name, options.prefetch.parameters, options.seed,
-                                          gpus_.front().memory.chunk_count());
+                                          gpus_.front().memory.chunk_count(), future);
   context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
-      options_.system, space_, gpus_, topology_, *prefetcher_,
-      policy::default_registry().find(policy::Slot::kPrefetch, options.prefetch.name).info.decision_cost,
+      options_.system, space_, gpus_, topology_, *prefetcher_, prefetch.info.decision_cost,
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
       observer.events, accounts_.sink()});
   context_->migrate_decision_cost = migrate.info.decision_cost;
+  context_->futures = known_futures_;
+  context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
   residency_ = std::make_unique<driver::Residency>(*context_);
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
@@ -69,7 +76,12 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
       throw_input_error("plan policy '{}' works with 2 MB chunks; evict policy '{}' evicts 64 KB", options.plan.name,
                         options.evict.name);
     }
-    plans_ = std::make_unique<Plans>(options, layout_, *context_, *residency_, *thrashing_, fault_loops_, events_);
+    if (can_know_future(policy::default_registry().find(policy::Slot::kPlan, options.plan.name))) {
+      kernel_future_ = std::make_unique<policy::KernelFuture>(
+          read_kernel_future(header_, observer_.reopen(), options_, result_.capacity_bytes));
+    }
+    plans_ = std::make_unique<Plans>(options, kernel_future_.get(), layout_, *context_, *residency_, *thrashing_,
+                                     fault_loops_, events_);
     for (const auto& loop : fault_loops_) loop->stop_at_events();
     ledger_.copies_dropped = true;
   }
@@ -77,6 +89,33 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
 }
 
 Engine::~Engine() = default;
+
+// Whether the policy wants the future. Throws InputError where it cannot have it.
+bool Engine::can_know_future(const policy::PolicyEntry& policy) const {
+  if (!policy.wants_future) return false;
+  if (options_.system.gpus.size() != 1) {
+    throw_input_error("{} knows the future (class D4) of one GPU; system '{}' has {}", policy.label(),
+                      options_.system.name, options_.system.gpus.size());
+  }
+  if (!observer_.reopen) {
+    throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", policy.label());
+  }
+  return true;
+}
+
+// For a policy that wants it: reads the trace ahead. Null for all others.
+const policy::Future* Engine::know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes) {
+  if (!can_know_future(policy)) return nullptr;
+  futures_.push_back(std::make_unique<policy::Future>(
+      read_future(header_, observer_.reopen(), options_, result_.capacity_bytes, content_bytes)));
+  known_futures_.push_back({futures_.back().get(), content_bytes});
+  return futures_.back().get();
+}
+
+// The record in hand has freed memory.
+void Engine::tell_futures_of_frees() {
+  for (const driver::KnownFuture& known : known_futures_) known.future->pass(record_number_);
+}
 
 RunResult Engine::run() {
   host_scheduled_ = true;

@@ -22,6 +22,7 @@
 #include "sim/engine/recurrence.h"
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
+#include "sim/policy/registry.h"
 
 namespace uvmsim::engine {
 
@@ -116,6 +117,10 @@ class Engine {
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
 
+  bool can_know_future(const policy::PolicyEntry& policy) const;
+  const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
+  void tell_futures_of_frees();
+
   // repetition.cpp
   void begin_repetition();
   std::optional<StateDigest::Value> digest_of_state();
@@ -132,6 +137,7 @@ class Engine {
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
   Nanoseconds remote_time(const KernelWork& work, unsigned gpu);
   void note_touches(const KernelWork& work, unsigned gpu);
+  void note_access_bits(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
@@ -147,6 +153,8 @@ class Engine {
   EventQueue events_;
   AddressSpace space_;
   link::Topology topology_;
+  std::vector<std::unique_ptr<policy::Future>> futures_;
+  std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::vector<driver::GpuState> gpus_;
   std::unique_ptr<policy::Prefetcher> prefetcher_;
   bool migrator_hears_kernels_ = false;  // information class D3 or higher
@@ -159,7 +167,8 @@ class Engine {
   std::unique_ptr<driver::UserCalls> user_calls_;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
   layout::Layout layout_;
-  std::unique_ptr<Plans> plans_;  // null: nobody plans ahead
+  std::unique_ptr<policy::KernelFuture> kernel_future_;  // for a planner that knows it
+  std::unique_ptr<Plans> plans_;                         // null: nobody plans ahead
   Accounts accounts_;
   std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;

@@ -256,6 +256,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
   accounts_.freed(id, record_number_, host_time_);
   const auto release = [this](BlockIndex b) { release_block(b); };
   tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
+  tell_futures_of_frees();
   pay_for_allocation(ns);
   return true;
 }
@@ -300,6 +301,7 @@ bool Engine::free_released() {
     pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
   }
   layout_.drop_released([this](BlockIndex b) { release_block(b); });
+  tell_futures_of_frees();
   return true;
 }
 

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
+#include "sim/common/check.h"
 #include "sim/layout/segments.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::engine {
 
-Plans::Plans(const RunOptions& options, const layout::Layout& layout, driver::DriverContext& context,
-             driver::Residency& residency, driver::Thrashing& thrashing,
+Plans::Plans(const RunOptions& options, const policy::KernelFuture* future, const layout::Layout& layout,
+             driver::DriverContext& context, driver::Residency& residency, driver::Thrashing& thrashing,
              std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events)
-    : layout_(layout), launches_(context.gpus.size(), 0) {
+    : future_(future), layout_(layout), launches_(context.gpus.size(), 0) {
   const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kPlan, options.plan.name).info;
   for (unsigned gpu = 0; gpu < context.gpus.size(); ++gpu) {
     driver::GpuState& state = context.gpus[gpu];
     auto planner = policy::create_planner(options.plan.name, options.plan.parameters, options.seed + gpu,
-                                          state.memory.chunk_count());
+                                          state.memory.chunk_count(), future);
     threads_.push_back(std::make_unique<MigrationThread>(
         gpu, std::move(planner), info,
         MigrationThread::Parts{context, residency, thrashing, fault_loops, live_memory_, events}));
@@ -38,6 +39,9 @@ void Plans::issues(const trace::Record& record, std::uint64_t number) {
 std::uint64_t Plans::launched(const trace::Kernel& kernel) {
   const auto gpu = static_cast<unsigned>(kernel.device);
   const std::uint64_t launch = launches_[gpu]++;
+  UVMSIM_CHECK(future_ == nullptr || (launch < future_->kernels.size() &&
+                                      future_->kernels[launch].duration == Nanoseconds(kernel.duration_ns)),
+               "kernel {} ('{}') is not the one that was foreseen", launch, kernel.name);
   if (policy::Planner* planner = threads_[gpu]->kernel_listener()) planner->on_launched(view(kernel, launch));
   return launch;
 }

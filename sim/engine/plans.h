@@ -10,14 +10,16 @@
 #include "sim/engine/migration_thread.h"
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
+#include "sim/policy/kernel_future.h"
 
 namespace uvmsim::engine {
 
 class Plans {
  public:
-  // A planner per GPU, known to the driver from here on. Throws InputError for the choice.
-  Plans(const RunOptions& options, const layout::Layout& layout, driver::DriverContext& context,
-        driver::Residency& residency, driver::Thrashing& thrashing,
+  // A planner per GPU, known to the driver from here on. `future`: for planners of class D4, else null. Throws
+  // InputError for the choice.
+  Plans(const RunOptions& options, const policy::KernelFuture* future, const layout::Layout& layout,
+        driver::DriverContext& context, driver::Residency& residency, driver::Thrashing& thrashing,
         std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events);
 
   // The host, record by record.
@@ -42,6 +44,7 @@ class Plans {
  private:
   policy::KernelLaunch view(const trace::Kernel& kernel, std::uint64_t launch);
 
+  const policy::KernelFuture* future_;
   const layout::Layout& layout_;
   LiveMemory live_memory_;
   std::vector<std::unique_ptr<MigrationThread>> threads_;

@@ -76,6 +76,8 @@ using RecordSource = std::function<bool(trace::Record&)>;
 struct RunObserver {
   EventSink* events = nullptr;                          // timeline; may be null
   std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
+  // The trace once more, from its first record: policies of class D4 read ahead. Without it they are refused.
+  std::function<RecordSource()> reopen;
 };
 
 // Peak of live managed bytes of the program under a layout (needs one pass over the trace), run for so many iterations
@@ -83,7 +85,8 @@ struct RunObserver {
 std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout,
                                 std::uint64_t iterations = 0);
 
-// Throws InputError for traces that cannot be (named record and cause), ModelError for a broken invariant.
+// Throws InputError for traces that cannot be (named record and cause) and for policies that cannot run here,
+// ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer = {});
 

@@ -83,8 +83,10 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, stream.queue.front().record, now);
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
   if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
+  for (const driver::KnownFuture& known : known_futures_) known.future->enter(stream.queue.front().record);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel();
+  note_access_bits(run.work(), gpu);
   if (run.all_mapped()) {
     Nanoseconds end =
         now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) + translation_stall(run.work(), gpu);
@@ -114,6 +116,7 @@ void Engine::finish_runs() {
     const auto gpu = static_cast<unsigned>(kernel.device);
     fault_loops_[gpu]->detach(*stream.run);
     const KernelWork& work = stream.run->work();
+    note_access_bits(work, gpu);
     const Nanoseconds end = stream.run->end() + translation_stall(work, gpu) + remote_time(work, gpu);
     note_remote_accesses(work, gpu);
     stream.run.reset();
@@ -176,6 +179,19 @@ void Engine::note_touches(const KernelWork& work, unsigned gpu) {
   work.for_each_segment(
       [&](const Segment& segment, bool) { touch_pages(segment.block, segment.first, segment.count); });
   for (const PageRef& page : work.touches) touch_pages(page.block, page.page, 1);
+}
+
+// What is there of the pages that the kernel uses. Seen where it starts and ends; what faults meanwhile, the driver
+// sees.
+void Engine::note_access_bits(const KernelWork& work, unsigned gpu) {
+  if (!context_->access_bits.kept) return;
+  const auto resident = [&](BlockIndex b) { return space_.pages(b, gpu_processor(gpu)).resident; };
+  work.for_each_segment([&](const Segment& segment, bool) {
+    context_->access_bits.set(segment.block, PageMask::range(segment.first, segment.count) & resident(segment.block));
+  });
+  for (const PageRef& page : work.touches) {
+    context_->access_bits.set(page.block, PageMask::range(page.page, 1) & resident(page.block));
+  }
 }
 
 Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {

@@ -27,7 +27,8 @@ BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t b
     VaBlock& b = blocks_[first + i];
     b = VaBlock{};
     b.live = true;
-    b.range = BlockIndex(first);
+    b.range_first = BlockIndex(first);
+    b.range_blocks = count;
     const std::uint64_t begin = i == 0 ? offset_in_block : 0;
     const std::uint64_t end = std::min<std::uint64_t>(offset_in_block + bytes - i * kBlockBytes, kBlockBytes);
     b.first_page = static_cast<std::uint16_t>(begin / kBasePageBytes);

@@ -38,7 +38,8 @@ struct VaBlock {
   PageMask evicted;                            // left a GPU by eviction since they were last there
   PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
-  BlockIndex range;                            // its first block
+  BlockIndex range_first;                      // of the range: its first block
+  std::uint64_t range_blocks = 0;              // as it was allocated
   Hints hints;
   std::uint32_t dma_mapped = 0;   // ProcessorId::bit() of GPUs whose DMA engines know the host pages
   std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block

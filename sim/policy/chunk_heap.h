@@ -27,6 +27,12 @@ class ChunkHeap {
     return heap_[position_[chunk.value]].key;
   }
 
+  // The lowest, of a heap that is not empty.
+  ChunkId lowest() const {
+    UVMSIM_CHECK(!heap_.empty(), "an empty heap");
+    return ChunkId{heap_.front().chunk};
+  }
+
   // Puts the chunk in, or gives it another key.
   void set(ChunkId chunk, Key key) {
     if (!contains(chunk)) {

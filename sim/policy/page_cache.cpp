@@ -6,21 +6,26 @@
 
 namespace uvmsim::policy {
 
-PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed)
-    : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given))),
+PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed,
+                     Future* future)
+    : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given), future)),
       name_(evictor.label()),
       sees_hits_(evictor.info.information >= InformationClass::kD2),
       pages_(frames),
-      used_(frames, false) {
+      used_(frames, false),
+      written_(frames, false),
+      future_(future) {
   frame_of_.reserve(frames);
   for (std::uint32_t frame = frames; frame-- > 0;) {
     free_.push_back(frame);
   }
 }
 
-bool PageCache::access(std::uint64_t page) {
+bool PageCache::access(std::uint64_t page, bool write) {
   ++accesses_;
+  if (future_ != nullptr) future_->enter(accesses_);
   if (const auto found = frame_of_.find(page); found != frame_of_.end()) {
+    if (write) written_[found->second] = true;
     if (sees_hits_) {
       evictor_->on_touched(ChunkId{found->second});
     }
@@ -35,6 +40,7 @@ bool PageCache::access(std::uint64_t page) {
   const ChunkId frame{free_.back()};
   free_.pop_back();
   used_[frame.value] = true;
+  written_[frame.value] = write;
   pages_[frame.value] = page;
   frame_of_.emplace(page, frame.value);
   evictor_->on_allocated(frame, ContentIndex(page));
@@ -50,10 +56,22 @@ void PageCache::release(ChunkId frame) {
   if (!evictable(frame)) {
     throw ModelError(fmt::format("{} chose frame {} of {} as its victim", name_, frame.value, pages_.size()));
   }
+  write_backs_ += written_[frame.value] ? 1 : 0;
   evictor_->on_released(frame);
   frame_of_.erase(pages_[frame.value]);
   used_[frame.value] = false;
   free_.push_back(frame.value);
+}
+
+Future stream_future(std::span<const std::uint64_t> pages) {
+  Future future;
+  std::uint64_t number = 0;
+  for (const std::uint64_t page : pages) {
+    future.add_operation(++number);
+    future.add_use(ContentIndex(page));
+  }
+  future.finish();
+  return future;
 }
 
 }  // namespace uvmsim::policy

@@ -23,6 +23,7 @@ namespace uvmsim::policy {
 enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
+// What is to come is no call: a Future (future.h) that only constructors of class D4 get.
 enum class InformationClass : std::uint8_t {
   kD0,  // faults and migrations: what today's driver sees
   kD1,  // + access-counter notifications
@@ -55,9 +56,16 @@ struct PolicyContext {
   std::uint64_t chunk_bytes = kBlockBytes;  // size of a chunk; of evictors, what Granularity made of it
 };
 
+// Pages [first, end) of the simulated address space: page p of block b is b * kPagesPerBlock + p.
+struct PageSpan {
+  PageIndex first, end;
+  bool operator==(const PageSpan&) const = default;
+};
+
 // One VA block as the driver services faults on it.
 struct FaultedBlock {
   BlockIndex block;
+  PageSpan allocation = {};  // the blocks of the allocation that the block belongs to, whole
   // Pages of the block that belong to its allocation are [first_page, end_page); all masks lie inside.
   unsigned first_page = 0;
   unsigned end_page = kPagesPerBlock;
@@ -70,7 +78,19 @@ struct FaultedBlock {
   Nanoseconds now{};
 };
 
-// Slot `prefetch`: which more pages of a block come along with its faulting pages.
+// What a prefetcher may ask while it looks beyond the faulted block.
+class PrefetchQueries {
+ public:
+  // Pages of the block that belong to a live allocation and are not on the GPU; none of blocks that are not there.
+  virtual PageMask missing(BlockIndex block) const = 0;
+  // Free memory of the GPU, in chunks of 2 MB.
+  virtual std::uint32_t free_chunks() const = 0;
+
+ protected:
+  ~PrefetchQueries() = default;
+};
+
+// Slot `prefetch`: which more pages come along with the faulting ones.
 class Prefetcher {
  public:
   virtual ~Prefetcher() = default;
@@ -79,6 +99,26 @@ class Prefetcher {
   // the faulted ones. The core removes pages that are resident, faulted or outside [first_page, end_page).
   // Pages resident nowhere are populated (zero-filled) instead of copied.
   virtual PageMask prefetch(const FaultedBlock& block) = 0;
+
+  // Called after prefetch() where a GPU faulted: which pages of other blocks are to come as well. Appends them to
+  // `spans`, the most urgent first. The core brings them when all faulted blocks of the batch are served, block by
+  // block in this order, as far as they are of live allocations and not on the GPU. It evicts for them as for faults,
+  // but nothing of a block that the batch brought; without room a block stays where it is. Blocks with hints, copies on
+  // several processors and thrashing pages are left alone.
+  virtual void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries& queries,
+                               std::vector<PageSpan>& spans) {
+    static_cast<void>(block);
+    static_cast<void>(queries);
+    static_cast<void>(spans);
+  }
+
+  // Pages left a GPU by eviction. `touched`, for policies of class D2 and up: those that a kernel is known to have used
+  // since they came.
+  virtual void on_evicted(BlockIndex block, const PageMask& pages, const PageMask& touched) {
+    static_cast<void>(block);
+    static_cast<void>(pages);
+    static_cast<void>(touched);
+  }
 
   // Called when the block's allocation was freed: what the policy remembers of the block is void.
   virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
@@ -95,6 +135,7 @@ using ContentIndex = Quantity<struct ContentIndexTag, std::uint64_t>;
 struct ChunkView {
   ContentIndex content;              // of several (short blocks in one root chunk) the first
   std::uint32_t resident_pages = 0;  // 4 KB pages resident in it
+  std::uint32_t unsaved_pages = 0;  // those of which nobody else holds a valid copy: an eviction has to write them back
 };
 
 // What an evictor may ask while it selects a victim.

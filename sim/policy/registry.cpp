@@ -23,6 +23,12 @@ Random random_for(const PolicyEntry& entry, std::uint64_t seed) {
   return Random(Random(seed).next() ^ hash_of(entry.label()));
 }
 
+void check_future(const PolicyEntry& entry, const void* future) {
+  if (entry.wants_future && future == nullptr) {
+    throw_input_error("{} knows the future (class D4), which nobody can tell it here", entry.label());
+  }
+}
+
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
@@ -59,27 +65,31 @@ std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
 }
 
 std::unique_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters& given, std::uint64_t seed,
-                                                           std::uint32_t chunk_count) const {
+                                                           std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
-  return make_prefetcher({values, random_for(*this, seed), chunk_count});
+  check_future(*this, future);
+  return make_prefetcher({values, random_for(*this, seed), chunk_count}, future);
 }
 
 std::unique_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
-                                                     std::uint32_t chunk_count, std::uint64_t chunk_bytes) const {
+                                                     std::uint32_t chunk_count, std::uint64_t chunk_bytes,
+                                                     const Future* future) const {
   const Parameters values = resolve(given);
-  return make_evictor({values, random_for(*this, seed), chunk_count, chunk_bytes});
+  check_future(*this, future);
+  return make_evictor({values, random_for(*this, seed), chunk_count, chunk_bytes}, future);
 }
 
 std::unique_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
-                                                     std::uint32_t chunk_count) const {
+                                                     std::uint32_t chunk_count, const KernelFuture* future) const {
   const Parameters values = resolve(given);
-  return make_planner({values, random_for(*this, seed), chunk_count});
+  check_future(*this, future);
+  return make_planner({values, random_for(*this, seed), chunk_count}, future);
 }
 
 std::unique_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
                                                        std::uint32_t chunk_count) const {
   const Parameters values = resolve(given);
-  return make_migrator({values, random_for(*this, seed), chunk_count});
+  return make_migrator({values, random_for(*this, seed), chunk_count}, nullptr);
 }
 
 void Registry::add(PolicyEntry entry) {
@@ -97,6 +107,11 @@ void Registry::add(PolicyEntry entry) {
   if (entry.info.decision_cost < Nanoseconds{}) {
     throw_input_error("{} declares a decision cost of {} ns; allowed: 0 or more", label,
                       entry.info.decision_cost.value);
+  }
+  if (entry.wants_future != (entry.info.information == InformationClass::kD4)) {
+    throw_input_error("{} {}; allowed: both or neither", label,
+                      entry.wants_future ? "takes a Future, but does not declare class D4"
+                                         : "declares class D4, but its constructor takes no Future");
   }
   check_parameter_table(label, entry.parameters);
   const std::pair key(entry.slot, entry.info.name);
@@ -131,21 +146,24 @@ std::vector<const PolicyEntry*> Registry::list() const {
 }
 
 std::unique_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
-                                                        std::uint64_t seed, std::uint32_t chunk_count) const {
-  return find(Slot::kPrefetch, name).create_prefetcher(given, seed, chunk_count);
+                                                        std::uint64_t seed, std::uint32_t chunk_count,
+                                                        const Future* future) const {
+  return find(Slot::kPrefetch, name).create_prefetcher(given, seed, chunk_count, future);
 }
 
 std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
-                                                  std::uint64_t seed, std::uint32_t chunk_count) const {
+                                                  std::uint64_t seed, std::uint32_t chunk_count,
+                                                  const Future* future) const {
   const PolicyEntry& entry = find(Slot::kEvict, name);
   const std::uint64_t chunk_bytes = entry.chunk_bytes(given);
   return entry.create_evictor(given, seed, chunk_count * static_cast<std::uint32_t>(kBlockBytes / chunk_bytes),
-                              chunk_bytes);
+                              chunk_bytes, future);
 }
 
 std::unique_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
-                                                  std::uint64_t seed, std::uint32_t chunk_count) const {
-  return find(Slot::kPlan, name).create_planner(given, seed, chunk_count);
+                                                  std::uint64_t seed, std::uint32_t chunk_count,
+                                                  const KernelFuture* future) const {
+  return find(Slot::kPlan, name).create_planner(given, seed, chunk_count, future);
 }
 
 Registry& default_registry() {
@@ -158,18 +176,18 @@ Registry& default_registry() {
 }
 
 std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                              std::uint32_t chunk_count) {
-  return default_registry().create_prefetcher(name, given, seed, chunk_count);
+                                              std::uint32_t chunk_count, const Future* future) {
+  return default_registry().create_prefetcher(name, given, seed, chunk_count, future);
 }
 
 std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count) {
-  return default_registry().create_evictor(name, given, seed, chunk_count);
+                                        std::uint32_t chunk_count, const Future* future) {
+  return default_registry().create_evictor(name, given, seed, chunk_count, future);
 }
 
 std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count) {
-  return default_registry().create_planner(name, given, seed, chunk_count);
+                                        std::uint32_t chunk_count, const KernelFuture* future) {
+  return default_registry().create_planner(name, given, seed, chunk_count, future);
 }
 
 }  // namespace uvmsim::policy

@@ -9,6 +9,8 @@
 //   };
 //   UVMSIM_POLICY(next_unit, NextUnit);
 //
+// A policy of class D4 is built from (const PolicyContext&, const Future&) instead; future.h.
+//
 // The slot follows from the base class. The same file is a built-in or a plug-in: uvmsim_add_policy() in CMake decides.
 #pragma once
 
@@ -21,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/policy/future.h"
+#include "sim/policy/kernel_future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/parameters.h"
 #include "sim/policy/planner.h"
@@ -41,11 +45,12 @@ struct PolicyEntry {
   PolicyInfo info;
   ParameterTable parameters;
   std::string origin;  // "built-in" or the path of the plug-in; set by the registry where empty
-  // The one of the slot is set.
-  std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&) = nullptr;
-  std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&) = nullptr;
-  std::unique_ptr<Planner> (*make_planner)(const PolicyContext&) = nullptr;
-  std::unique_ptr<Migrator> (*make_migrator)(const PolicyContext&) = nullptr;
+  // The one of the slot is set. The future is there where it is wanted, else it may be null.
+  std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&, const Future*) = nullptr;
+  std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&, const Future*) = nullptr;
+  std::unique_ptr<Planner> (*make_planner)(const PolicyContext&, const KernelFuture*) = nullptr;
+  std::unique_ptr<Migrator> (*make_migrator)(const PolicyContext&, const Future*) = nullptr;
+  bool wants_future = false;
 
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
@@ -54,13 +59,15 @@ struct PolicyEntry {
   // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity.
   std::uint64_t chunk_bytes(const GivenParameters& given) const;
   // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
-  // of `chunk_bytes`. Throw InputError for the parameters.
+  // of `chunk_bytes`. Throw InputError for the parameters, and where a policy wants the future and there is none. The
+  // future outlives the policy; its contents have the size of an evictor's chunks, 64 KB for a prefetcher.
   std::unique_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
-                                                std::uint32_t chunk_count) const;
+                                                std::uint32_t chunk_count, const Future* future = nullptr) const;
   std::unique_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                          std::uint64_t chunk_bytes = kBlockBytes) const;
-  std::unique_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed,
-                                          std::uint32_t chunk_count) const;
+                                          std::uint64_t chunk_bytes = kBlockBytes,
+                                          const Future* future = nullptr) const;
+  std::unique_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                          const KernelFuture* future = nullptr) const;
   std::unique_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed,
                                             std::uint32_t chunk_count) const;
 };
@@ -81,11 +88,11 @@ class Registry {
   // As PolicyEntry's. `chunk_count` is the number of root chunks of the GPU that the instance serves; an evictor sees
   // 32 times as many where it is asked for chunks of 64 KB. Throws InputError for the name and the parameters.
   std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                                std::uint32_t chunk_count) const;
+                                                std::uint32_t chunk_count, const Future* future = nullptr) const;
   std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                          std::uint32_t chunk_count) const;
+                                          std::uint32_t chunk_count, const Future* future = nullptr) const;
   std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                          std::uint32_t chunk_count) const;
+                                          std::uint32_t chunk_count, const KernelFuture* future = nullptr) const;
 
  private:
   std::string origin_;
@@ -97,14 +104,28 @@ Registry& default_registry();
 
 // Short for default_registry().create_...().
 std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                              std::uint32_t chunk_count);
+                                              std::uint32_t chunk_count, const Future* future = nullptr);
 std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count);
+                                        std::uint32_t chunk_count, const Future* future = nullptr);
 std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count);
+                                        std::uint32_t chunk_count, const KernelFuture* future = nullptr);
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
 void register_builtin_policies(Registry& registry);
+
+// What a policy of class D4 is told: of kernels, if it is a planner.
+template <class Policy>
+using FutureOf = std::conditional_t<std::is_base_of_v<Planner, Policy>, KernelFuture, Future>;
+
+template <class Slot, class Policy>
+std::unique_ptr<Slot> make_policy(const PolicyContext& context, const FutureOf<Policy>* future) {
+  if constexpr (std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>) {
+    return std::make_unique<Policy>(context, *future);
+  } else {
+    static_cast<void>(future);
+    return std::make_unique<Policy>(context);
+  }
+}
 
 // What UVMSIM_POLICY makes of a class.
 template <class Policy>
@@ -115,8 +136,12 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
   static_assert(is_prefetcher + is_evictor + is_planner + is_migrator == 1,
                 "a policy derives from exactly one of Prefetcher, Evictor, Planner and Migrator");
-  static_assert(std::is_constructible_v<Policy, const PolicyContext&>, "a policy is built from a PolicyContext");
+  constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
+  static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
+                "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
+  static_assert(!(wants_future && is_migrator), "no future is known to migrate policies");
   PolicyEntry entry;
+  entry.wants_future = wants_future;
   entry.info = Policy::info();
   if (entry.info.name.empty()) {
     entry.info.name = name;
@@ -128,24 +153,16 @@ void add_policy(Registry& registry, const char* name) {
   }
   if constexpr (is_prefetcher) {
     entry.slot = Slot::kPrefetch;
-    entry.make_prefetcher = [](const PolicyContext& context) -> std::unique_ptr<Prefetcher> {
-      return std::make_unique<Policy>(context);
-    };
+    entry.make_prefetcher = make_policy<Prefetcher, Policy>;
   } else if constexpr (is_planner) {
     entry.slot = Slot::kPlan;
-    entry.make_planner = [](const PolicyContext& context) -> std::unique_ptr<Planner> {
-      return std::make_unique<Policy>(context);
-    };
+    entry.make_planner = make_policy<Planner, Policy>;
   } else if constexpr (is_migrator) {
     entry.slot = Slot::kMigrate;
-    entry.make_migrator = [](const PolicyContext& context) -> std::unique_ptr<Migrator> {
-      return std::make_unique<Policy>(context);
-    };
+    entry.make_migrator = make_policy<Migrator, Policy>;
   } else {
     entry.slot = Slot::kEvict;
-    entry.make_evictor = [](const PolicyContext& context) -> std::unique_ptr<Evictor> {
-      return std::make_unique<Policy>(context);
-    };
+    entry.make_evictor = make_policy<Evictor, Policy>;
   }
   registry.add(std::move(entry));
 }

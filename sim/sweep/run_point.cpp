@@ -64,6 +64,7 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
   Prepared ready = prepare(resolved, input, progress);
   RunObserver observer;
   observer.events = events;
+  observer.reopen = [&] { return input.play({}); };
   ready.record.result =
       naming_trace(input, [&] { return simulate(ready.record.header, input.play(progress), ready.options, observer); });
   return std::move(ready.record);

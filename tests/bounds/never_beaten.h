@@ -75,13 +75,15 @@ inline std::vector<std::string> planners(Policies which) {
 template <class MakeSource>
 void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
                          Closest& closest, Policies which) {
+  RunObserver observer;
+  observer.reopen = make_source;  // for those that know the future
   bounds::Bounds bounds = bounds::compute_bounds(header, make_source(), options);
   expect_ordered(bounds.time);
   for (const auto& [prefetch, evict] : policy_pairs(which, options.seed)) {
     SCOPED_TRACE(prefetch.name + " " + evict.name);
     options.prefetch = prefetch;
     options.evict = evict;
-    expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
+    expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
   }
   options.prefetch.name = "tree";
   options.evict.name = "lrm";
@@ -90,7 +92,7 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
     options.plan.name = plan;
     bounds = bounds::compute_bounds(header, make_source(), options);
     expect_ordered(bounds.time);
-    expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
+    expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
   }
 }
 

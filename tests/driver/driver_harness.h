@@ -58,13 +58,14 @@ inline config::SystemConfig tiny_system(unsigned gpus = 1) {
 
 class Machine {
  public:
-  // `chunks` root chunks (2 MB) per GPU; prefetch policy tree.
+  // `chunks` root chunks (2 MB) per GPU; prefetch policy tree, if no other is given.
   explicit Machine(std::uint32_t chunks, const config::SystemConfig& config = tiny_system(),
-                   const std::string& evictor = "lrm", const policy::GivenParameters& parameters = {})
+                   const std::string& evictor = "lrm", const policy::GivenParameters& parameters = {},
+                   std::unique_ptr<policy::Prefetcher> other = nullptr)
       : system(config),
         space(static_cast<unsigned>(config.gpus.size())),
         topology(system),
-        prefetcher(policy::create_prefetcher("tree", {}, 1, chunks)),
+        prefetcher(other ? std::move(other) : policy::create_prefetcher("tree", {}, 1, chunks)),
         gpus(make_gpus(chunks, evictor, parameters)),
         context{system, space, gpus, topology, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
         residency(context),

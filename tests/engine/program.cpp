@@ -113,6 +113,7 @@ trace::Header Program::header() {
 RunResult Program::run(const RunOptions& options, EventSink* events) const {
   RunObserver observer;
   observer.events = events;
+  observer.reopen = [this] { return source(); };
   return simulate(header(), source(), options, observer);
 }
 

@@ -84,7 +84,7 @@ struct Replay {
 Replay replay(const Program& program, const RunOptions& options, EventSink* events) {
   const trace::Header header = Program::header();
   const RecordSource source = program.source();
-  const RunObserver observer{events, {}};
+  const RunObserver observer{events, {}, {}};
   engine::RecordFeed feed(header, source, options);
   engine::Engine engine(header, feed, options, observer);
   Replay out;

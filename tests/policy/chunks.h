@@ -23,7 +23,8 @@ struct FakeChunks final : EvictionQueries {
 };
 
 inline std::unique_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
-  return create_evictor(name, {}, 1, chunk_count);
+  static const Future nothing;  // an oracle expects that nothing is used again
+  return create_evictor(name, {}, 1, chunk_count, &nothing);
 }
 
 }  // namespace uvmsim::policy

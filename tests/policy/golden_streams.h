@@ -16,7 +16,10 @@ using Pages = std::vector<std::uint64_t>;
 
 inline std::uint64_t misses_of(std::string_view evictor, const Pages& pages, std::uint32_t frames,
                                const GivenParameters& given = {}) {
-  PageCache cache(default_registry().find(Slot::kEvict, evictor), given, frames);
+  const PolicyEntry& entry = default_registry().find(Slot::kEvict, evictor);
+  Future future;
+  if (entry.wants_future) future = stream_future(pages);
+  PageCache cache(entry, given, frames, 1, entry.wants_future ? &future : nullptr);
   for (const std::uint64_t page : pages) cache.access(page);
   return cache.misses();
 }

@@ -60,13 +60,15 @@ TEST(Registry, HasTheBuiltInsBySlotAndName) {
 }
 
 TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
+  const Future nothing;
+  const KernelFuture no_kernels;
   for (const PolicyEntry* entry : default_registry().list()) {
     if (entry->slot == Slot::kPrefetch) {
-      EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4), nullptr);
+      EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4, &nothing), nullptr);
     } else if (entry->slot == Slot::kPlan) {
-      EXPECT_NE(create_planner(entry->info.name, {}, 1, 4), nullptr);
+      EXPECT_NE(create_planner(entry->info.name, {}, 1, 4, &no_kernels), nullptr);
     } else {
-      EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4), nullptr);
+      EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4, &nothing), nullptr);
     }
   }
 }
@@ -75,7 +77,7 @@ TEST(Registry, RefusesUnknownNames) {
   EXPECT_THAT(message_of([] { create_evictor("lrn", {}, 1, 4); }),
               ::testing::StartsWith("unknown evict policy 'lrn' (did you mean 'lrm'?); allowed: 2q, arc, clock, "));
   EXPECT_THAT(message_of([] { create_prefetcher("lrm", {}, 1, 4); }),
-              ::testing::StartsWith("unknown prefetch policy 'lrm'; allowed: none, sequential, tree"));
+              ::testing::StartsWith("unknown prefetch policy 'lrm'; allowed: always_2mb, best_offset, "));
   EXPECT_THAT(message_of([] {
                 create_prefetcher("tree", {{"treshold", "2"}}, 1, 4);
               }),

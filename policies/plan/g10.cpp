@@ -1,0 +1,41 @@
+#include "policies/plan/g10_schedule.h"
+#include "policies/plan/swap_runner.h"
+#include "sim/policy/registry.h"
+
+namespace uvmsim::policy {
+
+// All is planned before the program runs; what the plan misses comes by page faults.
+class G10 final : public Planner {
+ public:
+  static PolicyInfo info() {
+    return {.description = "tensors leave in the idle times that relieve memory most, as far as the link carries them",
+            .source = "G10, Zhang et al., MICRO 2023, and its artifact; without the SSD",
+            .information = InformationClass::kD4};
+  }
+  static ParameterTable parameters() {
+    return {real("target", 0.99, {0, 1}, "share of GPU memory that the plan fills"),
+            real("slack", 0.5, {0, 100}, "an idle time must be this many transfers longer than the two of its own")};
+  }
+  G10(const PolicyContext& context, const KernelFuture& future) : program_(swap_program(future)), runner_(program_) {
+    const double capacity = static_cast<double>(future.chunks) * static_cast<double>(kBlockBytes);
+    const G10Machine machine{static_cast<std::uint64_t>(capacity * context.parameters.real("target")),
+                             future.dtoh_bytes_per_us, future.htod_bytes_per_us, future.link_latency,
+                             context.parameters.real("slack")};
+    for (const Swap& swap : G10Planner(program_, machine).plan().swaps) {
+      runner_.leave(swap.idle.region, swap.idle.from, swap.idle.to);
+      runner_.come(swap.idle.region, swap.in_begin, swap.idle.to);
+    }
+  }
+
+  void on_begin(const KernelLaunch& kernel) override { runner_.on_begin(kernel.number); }
+  void on_end(std::uint64_t number) override { runner_.on_end(number); }
+  PlanCommand next(const PlanQueries& queries) override { return runner_.next(queries); }
+
+ private:
+  SwapProgram program_;
+  SwapRunner runner_;
+};
+
+UVMSIM_POLICY(g10, G10);
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,136 @@
+// What planners that know the future have in common: when each block is used next, which one to fetch first, which one
+// gives way (MIN: the one used farthest in the future).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/policy/kernel_future.h"
+#include "sim/policy/planner.h"
+
+namespace uvmsim::policy {
+
+// As KernelLaunch::number.
+using KernelNumber = std::uint64_t;
+inline constexpr KernelNumber kNever = ~KernelNumber{0};
+
+class Oracle {
+ public:
+  explicit Oracle(const KernelFuture& future) : over_(future.kernels.size()), skipped_(future.kernels.size()) {
+    for (const FutureKernel& kernel : future.kernels) {
+      const KernelNumber number = blocks_of_.size();
+      std::vector<BlockIndex>& blocks = blocks_of_.emplace_back();
+      for (const FutureUse& use : kernel.uses) {
+        std::vector<KernelNumber>& uses = at(use.block).uses;
+        if (!uses.empty() && uses.back() == number) continue;  // several objects in the block
+        uses.push_back(number);
+        blocks.push_back(use.block);
+      }
+    }
+  }
+
+  // The first kernel that is not over.
+  KernelNumber position() const { return position_; }
+  // What each kernel uses, in the order of its walk.
+  const std::vector<std::vector<BlockIndex>>& blocks() const { return blocks_of_; }
+  // From the first kernel on that is not over.
+  KernelNumber next_use(BlockIndex b) const {
+    if (b.value >= blocks_.size()) return kNever;
+    const Block& block = blocks_[b.value];
+    const auto next = std::lower_bound(block.uses.begin(), block.uses.end(), position_);
+    return next == block.uses.end() ? kNever : *next;
+  }
+
+  void on_launched(KernelNumber number) {  // its memory is allocated by now
+    if (number < skipped_.size() && skipped_[number]) rewind(number);
+  }
+  void on_end(KernelNumber number) {
+    if (number >= over_.size()) return;
+    over_[number] = true;
+    while (position_ < over_.size() && over_[position_]) {
+      ++position_;
+      for (const BlockIndex b : blocks_of_[position_ - 1]) {
+        if (at(b).here) list(b);
+      }
+    }
+  }
+  void on_migrated(BlockIndex b) {
+    at(b).here = true;
+    list(b);
+  }
+  void on_released(BlockIndex b) {
+    Block& block = at(b);
+    if (block.here) here_.erase({block.listed, b.value});
+    block.here = false;
+    rewind(next_use(b));
+  }
+
+  // The block used soonest among those that are missing, up to a kernel; the same again until skip().
+  struct Missing {
+    BlockIndex block;
+    PageMask pages;
+    KernelNumber kernel = 0;
+  };
+  std::optional<Missing> soonest_missing(const PlanQueries& queries, KernelNumber last) {
+    if (kernel_ < position_) rewind_to(position_);
+    for (; kernel_ < blocks_of_.size() && kernel_ <= last; ++kernel_, block_ = 0) {
+      for (; block_ < blocks_of_[kernel_].size(); ++block_) {
+        const BlockIndex b = blocks_of_[kernel_][block_];
+        const PageMask missing = queries.missing(b);
+        if (!missing.empty()) return Missing{b, missing, kernel_};
+        if (b.value >= blocks_.size() || !blocks_[b.value].here) skipped_[kernel_] = true;  // not allocated yet
+      }
+    }
+    return std::nullopt;
+  }
+  void skip() { ++block_; }
+
+  // Of the blocks that can be evicted the one used last, if that is after `kernel`. What holds nothing is dropped.
+  PlanCommand farthest(const PlanQueries& queries, KernelNumber kernel) const {
+    for (auto last = here_.rbegin(); last != here_.rend() && last->first > kernel; ++last) {
+      const BlockIndex b(last->second);
+      if (!queries.evictable(b)) continue;
+      return {queries.inactive(b) ? PlanCommand::Kind::kDrop : PlanCommand::Kind::kEvict, b, {}};
+    }
+    return {};
+  }
+
+ private:
+  struct Block {
+    std::vector<KernelNumber> uses;  // ascending
+    KernelNumber listed = kNever;    // its key in here_
+    bool here = false;
+  };
+
+  Block& at(BlockIndex b) {
+    if (b.value >= blocks_.size()) blocks_.resize(std::max<std::size_t>(b.value + 1, blocks_.size() * 2));
+    return blocks_[b.value];
+  }
+  void list(BlockIndex b) {
+    Block& block = at(b);
+    here_.erase({block.listed, b.value});
+    block.listed = next_use(b);
+    here_.insert({block.listed, b.value});
+  }
+  void rewind(KernelNumber kernel) {
+    if (kernel <= kernel_) rewind_to(kernel);
+  }
+  void rewind_to(KernelNumber kernel) {
+    kernel_ = kernel;
+    block_ = 0;
+  }
+
+  std::vector<std::vector<BlockIndex>> blocks_of_;  // by kernel
+  std::vector<Block> blocks_;
+  std::vector<bool> over_, skipped_;  // by kernel; skipped: looked at before its memory was allocated
+  KernelNumber position_ = 0;
+  KernelNumber kernel_ = 0;  // the next block to look at
+  std::size_t block_ = 0;
+  std::set<std::pair<KernelNumber, std::uint64_t>> here_;  // next use, block
+};
+
+}  // namespace uvmsim::policy

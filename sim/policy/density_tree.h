@@ -1,0 +1,17 @@
+// The tree of NVIDIA's prefetcher: how dense the surroundings of faulted pages are, and which of them to fetch.
+#pragma once
+
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// A complete binary tree stands over the pages of the block. Every 64 KB unit with a fault (and without a thrashing
+// page) counts as complete; a node is dense when more than `threshold` percent of its pages are resident or faulting.
+//  - Without cascade, as in the driver: the largest dense node around every faulted page.
+//  - With cascade, as in the ISCA 2019 simulator: from the units up, a dense node is filled, and its parent sees it
+//    full. One fault may fill all of the block that way.
+// Returns pages inside [first_page, end_page); resident, faulted and thrashing ones may be among them.
+// Source: NVIDIA UVM 580, uvm_perf_prefetch.c; Ganguly et al., ISCA 2019 (gpgpu-sim_UVMSmart, gpu-sim.cc).
+PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool cascade);
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,107 @@
+#include "sim/policy/future.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+
+namespace uvmsim::policy {
+
+void Future::add_operation(std::uint64_t number) {
+  if (!operations_.empty() && operations_.back().number == number) return;  // it began with a free
+  UVMSIM_CHECK(operations_.empty() || operations_.back().number < number, "operation {} after {}", number,
+               operations_.back().number);
+  operations_.push_back({number, sequence_.size()});
+}
+
+void Future::add_use(ContentIndex content) {
+  UVMSIM_CHECK(!operations_.empty(), "a use before the first operation");
+  if (sequence_.size() > operations_.back().begin && sequence_.back() == content) return;
+  add_event(content, false);
+  sequence_.push_back(content);
+}
+
+void Future::add_free(std::uint64_t number, const std::vector<ContentIndex>& contents) {
+  if (contents.empty()) return;
+  add_operation(number);
+  for (const ContentIndex content : contents) add_event(content, true);
+  sequence_.push_back(kNothing);
+}
+
+void Future::add_event(ContentIndex content, bool ends) {
+  events_.push_back({sequence_.size() << 1 | std::uint64_t{ends}});
+  owners_.push_back(content.value);
+}
+
+// Sorts the events by content; those of one keep their order.
+void Future::finish() {
+  std::uint64_t contents = 0;
+  for (const std::uint64_t owner : owners_) contents = std::max(contents, owner + 1);
+  first_.assign(static_cast<std::size_t>(contents) + 1, 0);
+  for (const std::uint64_t owner : owners_) ++first_[static_cast<std::size_t>(owner) + 1];
+  for (std::size_t content = 0; content < contents; ++content) first_[content + 1] += first_[content];
+  std::vector<std::uint64_t> next(first_.begin(), first_.end() - 1);
+  std::vector<Event> sorted(events_.size());
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(owners_[i])]++)] = events_[i];
+  }
+  events_ = std::move(sorted);
+  owners_ = {};
+}
+
+const Future::Event* Future::first_event(ContentIndex content) const {
+  const bool known = content.value + 1 < first_.size();
+  return events_.data() + (known ? first_[static_cast<std::size_t>(content.value)] : 0);
+}
+
+const Future::Event* Future::end_event(ContentIndex content) const {
+  const bool known = content.value + 1 < first_.size();
+  return events_.data() + (known ? first_[static_cast<std::size_t>(content.value) + 1] : 0);
+}
+
+Future::Position Future::next_use(ContentIndex content, Position from) const {
+  const Event* const end = end_event(content);
+  const Event* const next = std::lower_bound(first_event(content), end, from,
+                                             [](const Event& event, Position at) { return event.position() < at; });
+  return next == end || next->ends() ? kNever : next->position();
+}
+
+Future::Position Future::operation_begin(Position position) const {
+  const auto next = std::upper_bound(operations_.begin(), operations_.end(), position,
+                                     [](Position at, const Operation& operation) { return at < operation.begin; });
+  return next == operations_.begin() ? 0 : std::prev(next)->begin;
+}
+
+Future::Position Future::operation_end(Position position) const {
+  const auto next = std::upper_bound(operations_.begin(), operations_.end(), position,
+                                     [](Position at, const Operation& operation) { return at < operation.begin; });
+  return next == operations_.end() ? end() : next->begin;
+}
+
+Future::Position Future::begin_from(std::uint64_t number) const {
+  const auto next =
+      std::lower_bound(operations_.begin(), operations_.end(), number,
+                       [](const Operation& operation, std::uint64_t wanted) { return operation.number < wanted; });
+  return next == operations_.end() ? end() : next->begin;
+}
+
+void Future::enter(std::uint64_t number) {
+  operation_begin_ = begin_from(number);
+  operation_end_ = begin_from(number + 1);
+  move_to(operation_begin_);
+}
+
+void Future::pass(std::uint64_t number) { move_to(begin_from(number + 1)); }
+
+void Future::arrive(ContentIndex content) {
+  const Event* const begin = first_event(content);
+  const Event* const end = end_event(content);
+  const Event* next =
+      std::lower_bound(begin, end, now_, [](const Event& event, Position at) { return event.position() < at; });
+  if (next != end && next->ends()) ++next;
+  if (next == end || next->position() >= operation_end_) return;
+  const bool was_used = next != begin && std::prev(next)->position() >= operation_begin_;
+  if (was_used && now_ - std::prev(next)->position() <= next->position() - now_) return;
+  move_to(next->position());
+}
+
+}  // namespace uvmsim::policy

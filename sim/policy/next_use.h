@@ -1,0 +1,75 @@
+// Chunks by the next use of what they hold, for evictors of class D4.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/policy/chunk_heap.h"
+#include "sim/policy/future.h"
+
+namespace uvmsim::policy {
+
+// Next uses pass as the program goes on: every call brings them up to date first, each use once. With
+// `whole_operations` the uses of one operation are simultaneous: they stand at its begin, also while it runs.
+class NextUseOrder {
+ public:
+  NextUseOrder(std::uint32_t chunk_count, const Future& future, bool whole_operations = false)
+      : future_(future),
+        whole_operations_(whole_operations),
+        contents_(chunk_count),
+        soonest_(chunk_count),
+        furthest_(chunk_count) {}
+
+  void insert(ChunkId chunk, ContentIndex content) {
+    contents_[chunk.value] = content;
+    place(chunk);
+  }
+  // Nothing happens when it is not in.
+  void remove(ChunkId chunk) {
+    soonest_.remove(chunk);
+    furthest_.remove(chunk);
+  }
+  bool contains(ChunkId chunk) const { return soonest_.contains(chunk); }
+
+  // The one that may be evicted whose next use is furthest; among equals that with the lowest address. ChunkId{} when
+  // there is none.
+  ChunkId furthest(const EvictionQueries& queries) {
+    update();
+    return furthest_.first_evictable(queries);
+  }
+  // Calls f(chunk, next use) for each, in the order of their ids; kNever is a next use too.
+  template <class F>
+  void for_each(F&& f) {
+    update();
+    for (ChunkId chunk{0}; chunk.value < contents_.size(); ++chunk.value) {
+      if (contains(chunk)) f(chunk, soonest_.key(chunk).first);
+    }
+  }
+  // What next uses are compared with.
+  Future::Position present() const {
+    return whole_operations_ ? future_.operation_begin(future_.now()) : future_.now();
+  }
+
+ private:
+  using Key = std::pair<Future::Position, std::uint64_t>;  // next use (furthest_: inverted); content
+
+  void place(ChunkId chunk) {
+    const ContentIndex content = contents_[chunk.value];
+    Future::Position next = future_.next_use(content, present());
+    if (whole_operations_ && next != Future::kNever) next = future_.operation_begin(next);
+    soonest_.set(chunk, {next, content.value});
+    furthest_.set(chunk, {~next, content.value});
+  }
+  void update() {
+    const Future::Position now = present();
+    while (!soonest_.empty() && soonest_.key(soonest_.lowest()).first < now) place(soonest_.lowest());
+  }
+
+  const Future& future_;
+  bool whole_operations_;
+  std::vector<ContentIndex> contents_;
+  ChunkHeap<Key> soonest_, furthest_;
+};
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,67 @@
+// A base for prefetchers that think in 64 KB units of the address space: they see one stream of faulted units and name
+// units to bring, in whatever block those are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/policy/policy.h"
+
+namespace uvmsim::policy {
+
+// The stream: blocks in the order in which they are served, in each the units that faulted, ascending. A faulted unit
+// comes whole. CPU faults are not in it and bring nothing else. Thrashing pages are left out.
+class UnitPrefetcher : public Prefetcher {
+ public:
+  // Virtual address / 64 KB; signed, so that differences need no care.
+  using Unit = std::int64_t;
+
+  PageMask prefetch(const FaultedBlock& block) final {
+    elsewhere_.clear();
+    if (block.to_host) return {};
+    block_ = static_cast<Unit>(block.block.value * kBigPagesPerBlock);
+    allocation_first_ = static_cast<Unit>(block.allocation.first.value / kPagesPerBigPage);
+    allocation_end_ = static_cast<Unit>(block.allocation.end.value / kPagesPerBigPage);
+    here_ = block.faulted.grown_to_big_pages();
+    const PageMask units = here_;
+    for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
+      if (units.test(unit * kPagesPerBigPage)) on_fault(block_ + unit);
+    }
+    return here_ - block.thrashing;
+  }
+  void prefetch_beyond(const FaultedBlock&, const PrefetchQueries&, std::vector<PageSpan>& spans) final {
+    spans.insert(spans.end(), elsewhere_.begin(), elsewhere_.end());
+  }
+
+ protected:
+  // A unit faulted: call want() for what is to come with it.
+  virtual void on_fault(Unit unit) = 0;
+
+  // Brings the unit, if it is of the allocation that the faulted unit is in, or wherever it is.
+  void want(Unit unit) {
+    if (unit >= allocation_first_ && unit < allocation_end_) want_anywhere(unit);
+  }
+  void want_anywhere(Unit unit) {
+    if (unit < 0) return;
+    if (unit >= block_ && unit < block_ + kBigPagesPerBlock) {
+      here_.set_range(static_cast<unsigned>(unit - block_) * kPagesPerBigPage, kPagesPerBigPage);
+      return;
+    }
+    const PageIndex first(static_cast<std::uint64_t>(unit) * kPagesPerBigPage);
+    const PageIndex end = first + PageIndex(kPagesPerBigPage);
+    if (!elsewhere_.empty() && elsewhere_.back().end == first) {
+      elsewhere_.back().end = end;
+    } else {
+      elsewhere_.push_back({first, end});
+    }
+  }
+  // A name for the allocation of the faulted unit: its first unit.
+  Unit allocation() const { return allocation_first_; }
+
+ private:
+  Unit block_ = 0, allocation_first_ = 0, allocation_end_ = 0;
+  PageMask here_;
+  std::vector<PageSpan> elsewhere_;
+};
+
+}  // namespace uvmsim::policy
