@@ -50,7 +50,7 @@ class G10Planner {
                        program_.idle.size() - i};
     };
     for (std::size_t i = 0; i < program_.idle.size(); ++i) {
-      if (worth_while(program_.idle[i])) candidates.push(candidate(i));
+      if (worth_while(program_.idle[i]) && area(program_.idle[i]) > 0) candidates.push(candidate(i));
     }
     while (!candidates.empty() && over_target()) {
       const std::size_t i = program_.idle.size() - std::get<2>(candidates.top());
@@ -90,8 +90,9 @@ class G10Planner {
     return static_cast<std::uint64_t>((program_.begins[k + 1] - program_.begins[k]).value);
   }
   std::uint64_t room(KernelNumber k, std::uint64_t bytes_per_us, std::uint64_t planned) const {
-    const auto carried = static_cast<unsigned __int128>(bytes_per_us) * duration_ns(k) / 1000;
-    const auto most = static_cast<std::uint64_t>(std::min<unsigned __int128>(carried, ~std::uint64_t{0}));
+    constexpr std::uint64_t kMost = ~std::uint64_t{0};
+    const std::uint64_t ns = duration_ns(k);
+    const std::uint64_t most = ns != 0 && bytes_per_us > kMost / ns ? kMost : bytes_per_us * ns / 1000;
     return most - std::min(most, planned);
   }
   std::uint64_t out_room(KernelNumber k) const { return room(k, machine_.out_bytes_per_us, schedule_.out_bytes[k]); }

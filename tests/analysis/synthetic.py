@@ -45,7 +45,8 @@ class Point:
         self.time_scale_millionths = None
         self.given_capacity_bytes = None  # a limit in bytes instead of a factor
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
-        self.system = "a100-pcie-80g"
+        self.plan = "none"
+        self.system, self.system_sha256 = "a100-pcie-80g", "0" * 64
         self.error = None
 
     @property
@@ -101,6 +102,7 @@ def result_of(point):
         "policies": {
             "prefetch": {"name": point.prefetch, "parameters": point.prefetch_parameters},
             "evict": {"name": point.evict, "parameters": {}},
+            **({} if point.plan == "none" else {"plan": {"name": point.plan, "parameters": {}}}),
         },
         "footprint_bytes": point.footprint_bytes,
         "capacity_bytes": point.capacity_bytes,
@@ -141,7 +143,7 @@ def point_row(position, point, ids):
         "program": "python3 train.py",
         "recorded_gpu": "NVIDIA H200",
         "system": point.system,
-        "system_sha256": "0" * 64,
+        "system_sha256": point.system_sha256,
         "settings": "[]",
         "layout": point.layout,
         "layout_parameters": "{}",
@@ -153,6 +155,8 @@ def point_row(position, point, ids):
         "prefetch_parameters": json.dumps(point.prefetch_parameters),
         "evict": point.evict,
         "evict_parameters": "{}",
+        "plan": point.plan,
+        "plan_parameters": "{}",
         "plugins": "[]",
         "seed": 1,
         "include_host_gaps": 1,

@@ -2,24 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "policies/plan/correlation_tables.h"
 #include "policies/plan/lookahead.h"
 #include "sim/policy/registry.h"
+#include "tests/policy/plan_machine.h"
 
 namespace uvmsim::policy {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Kind = PlanCommand::Kind;
-
-std::vector<BlockIndex> blocks(std::initializer_list<std::uint64_t> values) {
-  std::vector<BlockIndex> out;
-  for (const std::uint64_t value : values) out.push_back(BlockIndex(value));
-  return out;
-}
 
 std::vector<std::uint64_t> values(const std::vector<BlockIndex>& list) {
   std::vector<std::uint64_t> out;
@@ -85,73 +77,6 @@ TEST(BlockTable, ForgetsTheOldestSuccessorAndTheRowUsedLeastRecently) {
   EXPECT_THAT(values(table.chain()), ElementsAre(1));
   EXPECT_THAT(values(table.chain(BlockIndex(2))), ElementsAre(2, 3));
 }
-
-// GPU memory of a few blocks without a driver: commands take effect at once.
-class Machine final : public PlanQueries {
- public:
-  Machine(Planner& planner, std::uint32_t chunks) : planner_(planner), chunks_(chunks) {}
-
-  PageMask missing(BlockIndex b) const override { return here_.count(b.value) != 0 ? PageMask{} : PageMask::all(); }
-  bool evictable(BlockIndex b) const override { return here_.count(b.value) != 0; }
-  bool inactive(BlockIndex b) const override { return nothing_in_.count(b.value) != 0; }
-  std::uint32_t free_chunks() const override { return chunks_ - static_cast<std::uint32_t>(here_.size()); }
-  Nanoseconds now() const override { return {}; }
-
-  // Obeys until the planner wants nothing more; returns what it did: prefetches, evictions as -1 - block.
-  std::vector<std::int64_t> idle() {
-    std::vector<std::int64_t> done;
-    for (;;) {
-      const PlanCommand command = planner_.next(*this);
-      if (command.kind == Kind::kNone || done.size() > 1000) return done;
-      const auto b = static_cast<std::int64_t>(command.block.value);
-      done.push_back(command.kind == Kind::kPrefetch ? b : -1 - b);
-      if (command.kind == Kind::kDrop) ++drops;
-      if (command.kind == Kind::kPrefetch) {
-        bring(command.block);
-      } else {
-        here_.erase(command.block.value);
-        planner_.on_released(command.block);
-      }
-    }
-  }
-  void fault(BlockIndex b) {
-    if (free_chunks() == 0) {
-      const PlanCommand victim = planner_.victim(*this);
-      const std::uint64_t goes = victim.kind == Kind::kNone ? here_.begin()->first : victim.block.value;
-      here_.erase(goes);
-      planner_.on_released(BlockIndex(goes));
-    }
-    bring(b);
-    planner_.on_faulted(b, PageMask::all());
-  }
-  // A kernel with a name of one letter; returns on how many of the blocks it faulted.
-  unsigned run(std::string_view name, const std::vector<BlockIndex>& touched) {
-    planner_.on_begin({.number = number_, .name = name});
-    idle();
-    unsigned faults = 0;
-    for (const BlockIndex b : touched) {
-      if (here_.count(b.value) != 0) continue;
-      fault(b);
-      ++faults;
-      idle();
-    }
-    planner_.on_end(number_++);
-    return faults;
-  }
-  void nothing_in(std::uint64_t b) { nothing_in_[b] = true; }
-
-  unsigned drops = 0;
-
- private:
-  void bring(BlockIndex b) {
-    here_[b.value] = true;
-    planner_.on_migrated(b);
-  }
-  Planner& planner_;
-  std::uint32_t chunks_;
-  std::uint64_t number_ = 0;
-  std::map<std::uint64_t, bool> here_, nothing_in_;
-};
 
 TEST(DeepUm, APeriodicProgramFaultsInItsFirstIterationOnly) {
   const auto planner = create_planner("deepum", {{"reserve_chunks", "1"}, {"degree", "1"}}, 1, 8);

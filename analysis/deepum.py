@@ -1,0 +1,160 @@
+"""DeepUM against the stock driver on our traces: how much faster, and why no faster.
+
+    build/release/bin/uvmsim sweep configs/sweeps/deepum.json -o results/deepum
+    python3 -m analysis.deepum results/deepum [--markdown analysis/deepum.md]
+
+One row per model and factor: the settled iteration without a planner, with `deepum` (learns from faults) and with
+`deepum_ideal` (perfect prediction), the speed-up of `deepum`, and what its counters say about the time that is left. A second
+table compares Base UVM / DeepUM+ (ours: `deepum_ideal`) with the ratios of G10's artifact, where the link is G10's.
+"""
+
+import sys
+
+from analysis.command import add_results, parser_of, run
+from analysis.errors import ResultError
+from analysis.files import write_text
+from analysis.frame import moved_bytes, settled
+from analysis.results import load
+
+STOCK, LEARNED, IDEAL = "none", "deepum", "deepum_ideal"
+# Base UVM / DeepUM+ of the example results that G10's artifact ships, with the footprint in GPU memories.
+PUBLISHED = {
+    "BERT, batch 256": (3.70, 2.15),
+    "ViT, batch 1280": (4.61, 3.25),
+    "Inception-v3, batch 1536": (19.69, 3.17),
+    "ResNet-152, batch 1280": (27.15, 3.55),
+    "SENet-154, batch 1024": (42.78, 3.78),
+}
+HEADER = ("model", "OSF", "stock ms", "DeepUM ms", "perfect prediction ms", "all resident ms", "speed-up", "why no faster")
+GIB = 1 << 30
+
+
+class Times:
+    """The three runs of one model at one factor."""
+
+    def __init__(self, program, osf, rows):
+        self.program, self.osf = program, osf
+        self.rows = {row.plan: row for row in rows.itertuples()}
+        missing = [plan for plan in (STOCK, LEARNED, IDEAL) if plan not in self.rows]
+        if missing:
+            raise ResultError(f"{program} at OSF {osf:g}: no run with plan {', '.join(missing)}")
+
+    def ms(self, plan):
+        return self.rows[plan].duration_ns / 1e6
+
+    def speed_up(self, plan):
+        return self.ms(STOCK) / self.ms(plan)
+
+    def link_share(self, plan):
+        row = self.rows[plan]
+        return max(row.htod_busy_ns, row.dtoh_busy_ns) / row.duration_ns
+
+    def fault_share(self, plan):
+        return self.rows[plan].fault_service_ns / self.rows[plan].duration_ns
+
+    def moved_gib(self, plan):
+        return self.rows[plan].moved / GIB
+
+    def why(self):
+        stock, learned = self.rows[STOCK], self.rows[LEARNED]
+        link, faults = self.link_share(LEARNED), self.fault_share(LEARNED)
+        computing = learned.kernel_compute_ns / learned.duration_ns
+        shares = {"the link": link, "faults": faults, "computing": computing}
+        limit = max(shares, key=shares.get)
+        text = (
+            f"{limit} takes {shares[limit]:.0%} of the time; fault batches {stock.fault_batches:,.0f} →"
+            f" {learned.fault_batches:,.0f}, moved {self.moved_gib(STOCK):.1f} → {self.moved_gib(LEARNED):.1f} GiB, link busy"
+            f" {self.link_share(STOCK):.0%} → {link:.0%}"
+        )
+        if self.ms(IDEAL) > self.ms(LEARNED):
+            text += f"; perfect prediction moves {self.moved_gib(IDEAL):.1f} GiB: whole operands, not what faults"
+        return text
+
+
+def times_of(frame):
+    """(our link, G10's link): lists of Times; the system with most points is the plain one."""
+    if "plan" not in frame:
+        raise ResultError("no run with a planner; run configs/sweeps/deepum.json")
+    rows = settled(frame).copy()
+    rows["moved"] = moved_bytes(rows, "htod") + moved_bytes(rows, "dtoh")
+    counts = rows.groupby("setting")["point"].count().sort_values(ascending=False, kind="stable")
+    tables = []
+    for setting in counts.index:
+        same = rows[rows["setting"] == setting]
+        groups = same.groupby(["program", "osf"], sort=False)
+        tables.append([Times(program, osf, group) for (program, osf), group in groups])
+    return tables
+
+
+def main_rows(times):
+    return [
+        (
+            one.program,
+            f"{one.osf:g}",
+            f"{one.ms(STOCK):.0f}",
+            f"{one.ms(LEARNED):.0f}",
+            f"{one.ms(IDEAL):.0f}",
+            f"{one.rows[STOCK].ideal_ns / 1e6:.0f}",
+            f"{one.speed_up(LEARNED):.2f}",
+            one.why(),
+        )
+        for one in times
+    ]
+
+
+def g10_rows(times):
+    lowest, highest = min(ratio for _, ratio in PUBLISHED.values()), max(ratio for _, ratio in PUBLISHED.values())
+    rows = [(model, f"{osf:g}", f"{ratio:.2f}", "G10's artifact") for model, (osf, ratio) in PUBLISHED.items()]
+    for one in times:
+        ratio = one.speed_up(IDEAL)
+        verdict = "in" if lowest <= ratio <= highest else "outside"
+        rows.append((f"{one.program}, ours", f"{one.osf:g}", f"{ratio:.2f}", f"{verdict} {lowest} to {highest}"))
+    return rows
+
+
+def markdown(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def text_table(header, rows):
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows])
+
+
+def summary(times):
+    slower = [f"{one.program} at {one.osf:g}" for one in times if one.speed_up(LEARNED) < 1]
+    factors = [one.speed_up(LEARNED) for one in times]
+    text = f"DeepUM is {min(factors):.2f} to {max(factors):.2f} times as fast as the stock driver on {len(times)} points"
+    behind = [f"{one.program} at {one.osf:g}" for one in times if one.ms(IDEAL) > one.ms(LEARNED)]
+    if slower:
+        text += "; slower: " + ", ".join(slower)
+    if behind:
+        text += "; perfect prediction is slower than learning: " + ", ".join(behind)
+    return text + "."
+
+
+def main(arguments=None):
+    parser = parser_of("deepum", __doc__)
+    add_results(parser)
+    parser.add_argument("--markdown", metavar="FILE", help="write the tables there as well")
+    given = parser.parse_args(arguments)
+
+    def work():
+        ours, *others = times_of(load(given.results, given.partial))
+        tables = [(HEADER, main_rows(ours), summary(ours))]
+        if others:
+            header = ("model", "OSF", "Base UVM / DeepUM+", "where")
+            tables.append((header, g10_rows([one for table in others for one in table]), "With the link of G10's set-up."))
+        for header, rows, remark in tables:
+            print(text_table(header, rows) + f"\n\n{remark}\n")
+        if given.markdown:
+            parts = ["# DeepUM against the stock driver", "`analysis/deepum.py` prints this."]
+            parts += [f"{remark}\n\n{markdown(header, rows)}" for header, rows, remark in tables]
+            print(f"written: {write_text(given.markdown, chr(10).join(f'{part}{chr(10)}' for part in parts))}")
+
+    return run("deepum", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The table of DeepUM: speed-ups, reasons, and the comparison with G10's ratios."""
+
+import unittest
+
+from commands import FolderTest, call
+from synthetic import GB, Point, write_database, write_lines
+
+from analysis import deepum, plot_policies
+from analysis.frame import settled
+from analysis.results import load
+
+
+def three(program, osf, times_ms, setting="0"):
+    points = []
+    for plan, ms in zip(("none", "deepum", "deepum_ideal"), times_ms):
+        point = Point(program, layout="pytorch_caching", osf=osf, duration_ns=ms * 10**6)
+        point.plan, point.system_sha256 = plan, setting * 64
+        point.counters.update(
+            fault_batches=1000 if plan == "none" else 10,
+            htod_busy_ns=ms * 900000 if plan == "deepum" else 0,
+            kernel_compute_ns=ms * 100000,
+            htod_fault_bytes=GB,
+        )
+        points.append(point)
+    return points
+
+
+class DeepUmTest(FolderTest):
+    def sweep(self):
+        slow = three("gpt2", 2.0, (900, 300, 250)) + three("gpt2", 4.0, (1200, 400, 500))
+        return slow + three("bert", 3.7, (430, 215, 200), setting="1")
+
+    def test_prints_the_speed_up_and_what_is_left(self):
+        status, out, err = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
+        self.assertEqual((status, err), (0, ""))
+        row = next(line for line in out.splitlines() if line.startswith("gpt2") and " 2 " in line)
+        self.assertIn("3.00", row)
+        self.assertIn("the link takes 90% of the time; fault batches 1,000 → 10", row)
+        self.assertIn("3.00 to 3.00 times as fast", out)
+        self.assertIn("perfect prediction is slower than learning: gpt2 at 4", out)
+
+    def test_compares_the_other_link_with_the_published_ratios(self):
+        _, out, _ = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
+        row = next(line for line in out.splitlines() if line.startswith("bert, ours"))
+        self.assertRegex(row, r"3\.7 +2\.15 +in 2\.15 to 3\.78")
+
+    def test_writes_the_tables_as_markdown(self):
+        database = write_database(self.sweep(), self.path("results.sqlite"))
+        self.assertEqual(call(deepum.main, database, "--markdown", self.path("deepum.md"))[0], 0)
+        with open(self.path("deepum.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("| gpt2 | 2 | 900 | 300 | 250 | 90 | 3.00 |", text)
+
+    def test_a_missing_run_is_named(self):
+        lines = write_lines(three("gpt2", 2.0, (9, 3, 2))[:2], self.path("a.jsonl"))
+        self.assert_refused(deepum.main, lines, says="gpt2 at OSF 2: no run with plan deepum_ideal")
+        self.assert_refused(deepum.main, write_lines([Point("a")], self.path("b.jsonl")), says="no run with a planner")
+
+
+class ShortNamesTest(FolderTest):
+    def test_no_plan_has_no_name(self):
+        points = three("gpt2", 2.0, (9, 3, 2))
+        for write, name in ((write_lines, "a.jsonl"), (write_database, "a.sqlite")):
+            frame = settled(load([write(points, self.path(name))]))
+            self.assertEqual(list(frame["policies"]), ["tree, lrm", "tree, lrm, deepum", "tree, lrm, deepum_ideal"])
+        status, out, _ = call(plot_policies.main, self.path("a.jsonl"))
+        self.assertEqual(status, 0)
+        self.assertIn("tree, lrm, deepum", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

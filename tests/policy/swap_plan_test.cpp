@@ -1,0 +1,232 @@
+// Planners of swaps: schedules worked out by hand, and what must hold for any program.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policies/plan/g10_schedule.h"
+#include "policies/plan/swap_program.h"
+#include "sim/common/random.h"
+#include "sim/policy/registry.h"
+#include "tests/policy/plan_machine.h"
+
+namespace uvmsim::policy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Nanoseconds kKernel{1000000};
+constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 50;
+
+struct Use {
+  std::uint64_t block, object;
+};
+KernelFuture future_of(const std::vector<std::vector<Use>>& kernels, std::uint32_t chunks = 64) {
+  KernelFuture future;
+  future.chunks = chunks;
+  future.htod_bytes_per_us = future.dtoh_bytes_per_us = kBlockBytes / 1000;  // about a block per kernel
+  for (const std::vector<Use>& uses : kernels) {
+    FutureKernel& kernel = future.kernels.emplace_back(FutureKernel{kKernel, {}});
+    for (const Use& use : uses) kernel.uses.push_back({BlockIndex(use.block), use.object});
+  }
+  return future;
+}
+
+// Layer i uses block i, forward and then backward.
+KernelFuture there_and_back(std::uint64_t layers, std::uint32_t chunks) {
+  std::vector<std::vector<Use>> kernels;
+  for (std::uint64_t i = 0; i < layers; ++i) kernels.push_back({{i, i}});
+  for (std::uint64_t i = layers; i-- > 0;) kernels.push_back({{i, i}});
+  return future_of(kernels, chunks);
+}
+
+KernelFuture random_future(Random& random) {
+  std::vector<std::vector<Use>> kernels(10 + random.below(40));
+  for (std::vector<Use>& kernel : kernels) {
+    for (std::uint64_t n = random.below(4); n > 0; --n) {
+      const std::uint64_t block = random.below(12);
+      kernel.push_back({block, block * 2 + random.below(2)});
+    }
+  }
+  KernelFuture future = future_of(kernels);
+  for (FutureKernel& kernel : future.kernels) {
+    kernel.duration = Nanoseconds(static_cast<std::int64_t>(random.below(3000000)));
+  }
+  return future;
+}
+
+TEST(SwapProgram, MemoryIsIdleBetweenUsesAndDeadWhenWhatItHeldIsFreed) {
+  // Block 0: object 1 at kernels 0 and 3, object 2 from 6 on. Block 1 always with it; block 2 in the middle.
+  const KernelFuture future =
+      future_of({{{0, 1}, {1, 9}}, {{2, 5}}, {{2, 5}}, {{0, 1}, {1, 9}}, {}, {}, {{0, 2}, {1, 9}}});
+  const SwapProgram program = swap_program(future);
+  ASSERT_EQ(program.regions.size(), 3u);  // 0 dies, 1 does not
+  std::vector<std::tuple<std::uint64_t, KernelNumber, KernelNumber, bool>> idle;
+  for (const Idle& i : program.idle) idle.emplace_back(program.regions[i.region].blocks[0].value, i.from, i.to, i.live);
+  std::sort(idle.begin(), idle.end());
+  EXPECT_THAT(idle, ElementsAre(std::tuple(0u, 0u, 3u, true), std::tuple(0u, 3u, 6u, false),
+                                std::tuple(1u, 0u, 3u, true), std::tuple(1u, 3u, 6u, true)));
+  const std::uint64_t b = kBlockBytes;
+  EXPECT_THAT(program.resident, ElementsAre(2 * b, 3 * b, 3 * b, 2 * b, b, b, 2 * b));
+  EXPECT_EQ(program.peak(), 3 * b);
+}
+
+TEST(SwapProgram, BlocksWithTheSameUsesAreOneRegion) {
+  const SwapProgram program = swap_program(future_of({{{0, 1}, {1, 1}, {2, 2}}, {}, {{0, 1}, {1, 1}}}));
+  ASSERT_EQ(program.regions.size(), 2u);
+  EXPECT_THAT(program.regions[0].blocks, ElementsAre(BlockIndex(0), BlockIndex(1)));
+}
+
+G10Machine machine_of(std::uint64_t target_chunks, std::uint64_t bytes_per_us, double slack = 0) {
+  return {target_chunks * kBlockBytes, bytes_per_us, bytes_per_us, {}, slack};
+}
+
+TEST(G10, PlansNothingWhereEverythingFits) {
+  Random random(1);
+  for (int i = 0; i < 50; ++i) {
+    const SwapProgram program = swap_program(random_future(random));
+    G10Machine machine = machine_of(0, kUnlimited);
+    machine.target_bytes = program.peak();
+    EXPECT_THAT(G10Planner(program, machine).plan().swaps, IsEmpty());
+  }
+}
+
+TEST(G10, WithAnUnlimitedLinkWhateverIsIdleLeaves) {
+  Random random(2);
+  for (int i = 0; i < 50; ++i) {
+    KernelFuture future = random_future(random);
+    for (FutureKernel& kernel : future.kernels) kernel.duration += Nanoseconds(1000);
+    const SwapProgram program = swap_program(future);
+    std::size_t idle = 0;
+    for (const Idle& time : program.idle) idle += time.live && time.kernels() > 2 ? 1 : 0;  // leaves, is away, comes
+    EXPECT_EQ(G10Planner(program, machine_of(0, kUnlimited)).plan().swaps.size(), idle);
+  }
+}
+
+TEST(G10, NeverPlansMoreThanTheLinkCarriesAndKeepsItsBooks) {
+  Random random(3);
+  std::size_t swaps = 0;
+  for (int i = 0; i < 200; ++i) {
+    const KernelFuture future = random_future(random);
+    const SwapProgram program = swap_program(future);
+    G10Machine machine = machine_of(random.below(8), 500 + random.below(20000), 0.5);
+    machine.latency = Nanoseconds(static_cast<std::int64_t>(random.below(50000)));
+    const G10Schedule schedule = G10Planner(program, machine).plan();
+    std::vector<std::uint64_t> resident = program.resident;
+    std::uint64_t moved = 0, out = 0, in = 0;
+    for (const Swap& swap : schedule.swaps) {
+      EXPECT_TRUE(swap.idle.live);
+      EXPECT_LT(swap.idle.from, swap.out_end);
+      EXPECT_LT(swap.out_end, swap.in_begin);
+      EXPECT_LT(swap.in_begin, swap.idle.to);
+      const std::uint64_t bytes = program.regions[swap.idle.region].bytes();
+      for (KernelNumber k = swap.out_end + 1; k < swap.in_begin; ++k) resident[k] -= bytes;
+      moved += bytes;
+    }
+    EXPECT_EQ(resident, schedule.resident);
+    for (std::size_t k = 0; k < future.kernels.size(); ++k) {
+      const auto ns = static_cast<std::uint64_t>(future.kernels[k].duration.value);
+      EXPECT_LE(schedule.out_bytes[k], machine.out_bytes_per_us * ns / 1000);
+      EXPECT_LE(schedule.in_bytes[k], machine.in_bytes_per_us * ns / 1000);
+      out += schedule.out_bytes[k];
+      in += schedule.in_bytes[k];
+    }
+    EXPECT_EQ(out, moved);
+    EXPECT_EQ(in, moved);
+    swaps += schedule.swaps.size();
+  }
+  EXPECT_GT(swaps, 100u);
+}
+
+TEST(G10, OneTensorByHand) {
+  // Kernels of 1 ms; block 0 at kernels 0 and 9, block 1 at 4 and 5. The link takes 1.5 kernels for a block: 0 leaves
+  // in kernels 1 and 2, and must come back in 7 and 8.
+  std::vector<std::vector<Use>> kernels(10);
+  kernels[0] = kernels[9] = {{0, 0}};
+  kernels[4] = kernels[5] = {{1, 1}};
+  const SwapProgram program = swap_program(future_of(kernels));
+  const std::uint64_t rate = kBlockBytes / 1500;
+  const G10Schedule schedule = G10Planner(program, machine_of(1, rate)).plan();
+  ASSERT_EQ(schedule.swaps.size(), 1u);
+  EXPECT_EQ(schedule.swaps[0].out_end, 2u);
+  EXPECT_EQ(schedule.swaps[0].in_begin, 6u);  // early: from 6 on there is memory for it
+  EXPECT_EQ(schedule.out_bytes[1], rate * 1000);
+  EXPECT_EQ(schedule.out_bytes[2], kBlockBytes - rate * 1000);
+  EXPECT_EQ(schedule.in_bytes[8], rate * 1000);
+  EXPECT_EQ(schedule.in_bytes[7], kBlockBytes - rate * 1000);
+  EXPECT_EQ(*std::max_element(schedule.resident.begin(), schedule.resident.end()), kBlockBytes);
+  // Too slow a link: the idle time is no longer than the transfers.
+  EXPECT_THAT(G10Planner(program, machine_of(1, kBlockBytes / 4500)).plan().swaps, IsEmpty());
+  EXPECT_THAT(G10Planner(program, machine_of(1, rate, 4)).plan().swaps, IsEmpty());
+}
+
+// What a planner does while the program runs with memory for everything: blocks that leave and come, by kernel.
+std::vector<std::vector<std::int64_t>> moves(const char* name, const GivenParameters& given,
+                                             const KernelFuture& future) {
+  const auto planner = create_planner(name, given, 1, future.chunks, &future);
+  Machine machine(*planner, 64);
+  std::vector<std::vector<std::int64_t>> done;
+  for (const FutureKernel& kernel : future.kernels) {
+    std::vector<BlockIndex> touched;
+    for (const FutureUse& use : kernel.uses) touched.push_back(use.block);
+    planner->on_begin({.number = done.size(), .name = ""});
+    done.push_back(machine.idle());
+    for (const BlockIndex b : touched) {
+      if (!machine.missing(b).empty()) machine.fault(b);
+    }
+    planner->on_end(done.size() - 1);
+    const auto after = machine.idle();
+    done.back().insert(done.back().end(), after.begin(), after.end());
+  }
+  return done;
+}
+
+TEST(LmsLike, SwapsWhateverIsIdleLongerThanItsThreshold) {
+  // 0 1 2 2 1 0; each is populated a kernel before its first use.
+  const KernelFuture future = there_and_back(3, 64);
+  EXPECT_THAT(moves("lms_like", {}, future), ElementsAre(ElementsAre(1, -1), ElementsAre(2, -2), IsEmpty(), IsEmpty(),
+                                                         ElementsAre(1), ElementsAre(0)));
+  EXPECT_THAT(
+      moves("lms_like", {{"swapin_ahead", "2"}}, future),
+      ElementsAre(ElementsAre(1, -1), ElementsAre(2, -2), ElementsAre(1), ElementsAre(0), IsEmpty(), IsEmpty()));
+  EXPECT_THAT(moves("lms_like", {{"swapout_threshold", "2"}}, future),
+              ElementsAre(ElementsAre(1, -1), ElementsAre(2), IsEmpty(), IsEmpty(), IsEmpty(), ElementsAre(0)));
+  EXPECT_THAT(moves("lms_like", {{"swapin_groupby", "4"}}, future),
+              ElementsAre(ElementsAre(1), ElementsAre(2), IsEmpty(), IsEmpty(), IsEmpty(), IsEmpty()));
+}
+
+TEST(CapuchinLike, SwapsWhatHasTheMostTimeToSpareUntilTheRestFits) {
+  // Four layers, memory for three: 0 is idle longest. Its transfer takes a kernel, so that it comes when 6 begins.
+  EXPECT_THAT(moves("capuchin_like", {}, there_and_back(4, 3)),
+              ElementsAre(ElementsAre(1, -1), ElementsAre(2), ElementsAre(3), IsEmpty(), IsEmpty(), IsEmpty(),
+                          ElementsAre(0), IsEmpty()));
+  EXPECT_THAT(moves("capuchin_like", {}, there_and_back(4, 4)),
+              ElementsAre(ElementsAre(1), ElementsAre(2), ElementsAre(3), IsEmpty(), IsEmpty(), IsEmpty(), IsEmpty(),
+                          IsEmpty()));
+}
+
+TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
+  // Block 0 at kernels 0, 6, 12; 1 to 3 in between, memory for three.
+  std::vector<std::vector<Use>> kernels(13);
+  for (std::uint64_t k = 0; k < kernels.size(); ++k) kernels[k] = {{k % 6 < 4 ? k % 6 : 3, k % 6 < 4 ? k % 6 : 3}};
+  const KernelFuture future = future_of(kernels, 3);
+  const auto planner = create_planner("capuchin_like", {{"feedback", "1"}}, 1, 3, &future);
+  Machine machine(*planner, 8);
+  const auto pass = [&](KernelNumber k) {
+    planner->on_begin({.number = k, .name = ""});
+    machine.idle();
+    if (!machine.missing(kernels[k].empty() ? BlockIndex(0) : BlockIndex(kernels[k][0].block)).empty()) {
+      machine.fault(BlockIndex(kernels[k][0].block));
+    }
+    planner->on_end(k);
+    machine.idle();
+  };
+  for (KernelNumber k = 0; k <= 6; ++k) pass(k);
+  planner->on_faulted(BlockIndex(0), PageMask::all());  // in kernel 6
+  for (KernelNumber k = 7; k <= 9; ++k) pass(k);
+  EXPECT_FALSE(machine.missing(BlockIndex(0)).empty());
+  planner->on_begin({.number = 10, .name = ""});
+  EXPECT_THAT(machine.idle(), ElementsAre(0));  // two transfers ahead now
+}
+
+}  // namespace
+}  // namespace uvmsim::policy
