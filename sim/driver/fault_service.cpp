@@ -155,7 +155,7 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   const VaBlock& block = space.block(b);
   const PageMask& mine = space.pages(b, gpu_processor(gpu)).resident;
   const PageMask& on_host = space.pages(b, kHost).resident;
-  PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on GPUs, this one or another
+  const PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on GPUs, this one or another
   const PageMask asked = to.local - elsewhere;
   if (asked.empty()) return;
   const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
@@ -167,7 +167,7 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
                                                                  .memory = memory_use(context_.gpus[gpu]),
                                                                  .now = work.cpu});
   work.cpu += context_.migrate_decision_cost;
-  rest.pages &= asked | (on_host - mine);
+  rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};
   // A write that finds its page read-only would fault for ever.
   to.resting.pages -= asked_writes - to.resting.writable;

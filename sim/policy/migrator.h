@@ -26,7 +26,7 @@ struct FaultedPages {
   BlockIndex range;  // first block of its allocation
   const PageMask& reads;
   const PageMask& writes;   // apart from the reads
-  const PageMask& on_host;  // of the whole block: resident there (the other faulted pages hold nothing yet)
+  const PageMask& on_host;  // of the whole block: resident there (other faulted pages hold nothing yet)
   GpuMemoryUse memory;
   Nanoseconds now{};
 };
@@ -50,8 +50,8 @@ class Migrator {
   virtual ~Migrator() = default;
 
   // Called once per block of a fault batch, before the prefetcher, which is not asked for what rests. Faulted pages not
-  // in the answer come to the GPU. The answer may name pages of the block that did not fault and lie on the host; the
-  // core leaves out all others.
+  // in the answer come to the GPU. The answer may name pages of the block that did not fault: they are mapped too, and
+  // begin on the host if they hold nothing yet. The core leaves out what lies on a GPU or outside the allocation.
   virtual RestingPages rest(const FaultedPages& faulted) = 0;
 
   // Which of the touched pages come to the GPU now. Class D1 and up.
