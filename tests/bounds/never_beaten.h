@@ -71,6 +71,18 @@ inline std::vector<std::string> planners(Policies which) {
   return names;
 }
 
+// Migrate policies, likewise.
+inline std::vector<std::string> migrate_policies(Policies which) {
+  if (which == Policies::kDrivers) return {"delayed"};
+  std::vector<std::string> names;
+  for (const policy::PolicyEntry* migrate : policy::default_registry().list()) {
+    if (migrate->slot == policy::Slot::kMigrate && migrate->info.name != kFirstTouch) {
+      names.push_back(migrate->info.name);
+    }
+  }
+  return names;
+}
+
 // `make_source` gives the records from the first one, again and again.
 template <class MakeSource>
 void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
@@ -90,6 +102,14 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
   for (const std::string& plan : planners(which)) {
     SCOPED_TRACE(plan);
     options.plan.name = plan;
+    bounds = bounds::compute_bounds(header, make_source(), options);
+    expect_ordered(bounds.time);
+    expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
+  }
+  options.plan.name = kNoPlan;
+  for (const std::string& migrate : migrate_policies(which)) {
+    SCOPED_TRACE(migrate);
+    options.migrate.name = migrate;
     bounds = bounds::compute_bounds(header, make_source(), options);
     expect_ordered(bounds.time);
     expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);

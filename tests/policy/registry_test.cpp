@@ -50,9 +50,9 @@ TEST(Registry, HasTheBuiltInsBySlotAndName) {
       labels.push_back(entry->label());
     }
   }
-  for (const char* expected :
-       {"evict policy 'lrm'", "evict policy 'lru'", "plan policy 'deepum'", "plan policy 'deepum_ideal'",
-        "plan policy 'none'", "prefetch policy 'none'", "prefetch policy 'sequential'", "prefetch policy 'tree'"}) {
+  for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "migrate policy 'first_touch'",
+                               "plan policy 'deepum'", "plan policy 'deepum_ideal'", "plan policy 'none'",
+                               "prefetch policy 'none'", "prefetch policy 'sequential'", "prefetch policy 'tree'"}) {
     EXPECT_EQ(std::count(labels.begin(), labels.end(), expected), 1) << expected;
   }
   EXPECT_EQ(default_registry().find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
@@ -67,6 +67,8 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
       EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4, &nothing), nullptr);
     } else if (entry->slot == Slot::kPlan) {
       EXPECT_NE(create_planner(entry->info.name, {}, 1, 4, &no_kernels), nullptr);
+    } else if (entry->slot == Slot::kMigrate) {
+      EXPECT_NE(entry->create_migrator({}, 1, 4), nullptr);
     } else {
       EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4, &nothing), nullptr);
     }
