@@ -58,7 +58,7 @@ std::string contest_text(const Contest& contest) {
 }
 
 std::string overall_text(const league::League& league) {
-  std::string text = fmt::format("overall, {} contests: {}\n", league.counted, league::kRule);
+  std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, league::kRule);
   TextTable table({"    #", "class", "/ driver", "best", "worst", "/ bound", "/ best known", "first in", "contests"});
   for (const OverallStanding& all : league.overall) {
     table.add_row({place(all.entrant), class_of(all.entrant), mean(all.over_driver), factor(all.best_over_driver),

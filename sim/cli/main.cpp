@@ -11,10 +11,10 @@ namespace {
 constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
     Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},
-    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
     Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
+    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
