@@ -83,7 +83,8 @@ std::string legend() {
 std::string league_text(const league::League& league) {
   std::string text;
   for (const Contest& contest : league.contests) text += contest_text(contest);
-  return text + overall_text(league) + legend();
+  if (league.contests.size() > 1) text += overall_text(league) + "\n";
+  return text + legend();
 }
 
 }  // namespace uvmsim::cli

@@ -7,7 +7,7 @@
 
 namespace uvmsim::cli {
 
-// A table per contest, then the overall ranking. Lines of plug-ins begin with '>'.
+// A table per contest, then the overall ranking if there are several. Lines of plug-ins begin with '>'.
 std::string league_text(const league::League& league);
 
 }  // namespace uvmsim::cli

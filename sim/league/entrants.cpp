@@ -33,6 +33,18 @@ bool is_driver(const Point& point) {
   return std::all_of(all.begin(), all.end(), [&](Slot slot) { return is_driver_s(point.*choice_of(slot), slot); });
 }
 
+// Without the plug-ins that it has no use for: a change of theirs makes no other point of it.
+Point with_own_plugins(Point point) {
+  std::erase_if(point.plugins, [&](const std::string& path) {
+    const std::string file = policy::find_plugin(path);
+    const auto entries = policy::default_registry().list();
+    return std::none_of(entries.begin(), entries.end(), [&](const PolicyEntry* entry) {
+      return entry->origin == file && entry->info.name == (point.*choice_of(entry->slot)).name;
+    });
+  });
+  return point;
+}
+
 // The entrants of one contest.
 std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combinations) {
   std::set<std::string> plugins;
@@ -95,7 +107,7 @@ std::vector<Point> league_points(const std::vector<Point>& points, sweep::Resolv
   std::vector<Point> all;
   for (const Point& driver : contests) {
     resolver.resolve(driver);
-    for (Point& point : field_of(driver, combinations[key(driver)])) all.push_back(std::move(point));
+    for (Point& point : field_of(driver, combinations[key(driver)])) all.push_back(with_own_plugins(std::move(point)));
   }
   return all;
 }

@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -135,7 +136,7 @@ TEST_F(League, PlannedItIsASweepLikeAnyOther) {
 }
 
 TEST_F(League, PoliciesOfPluginsTakePartAndStandOut) {
-  const auto result = league_of_a({"--evict", "lru", "--plugin", UVMSIM_CRASH_PLUGIN});
+  const auto result = league_of_a({"b.jsonl", "--evict", "lru", "--plugin", UVMSIM_CRASH_PLUGIN});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json mine = standing(this->result()["contests"][0]["standings"], "prefetch crash");
   EXPECT_EQ(mine["plugin"], true);
@@ -147,8 +148,17 @@ TEST_F(League, PoliciesOfPluginsTakePartAndStandOut) {
     EXPECT_TRUE(line.starts_with('>')) << line;
     ++marked;
   }
-  EXPECT_EQ(marked, 2u) << "in its contest, and over all";
+  EXPECT_EQ(marked, 3u) << "in two contests, and over all";
   EXPECT_THAT(folder.read("out/league.csv"), HasSubstr("crash"));
+}
+
+TEST_F(League, AnotherPluginComputesOnlyItsOwnAnew) {
+  ASSERT_EQ(league_of_a({"--evict", "lru"}).exit_code, 0);
+  const auto before = times("out");
+  ASSERT_EQ(league_of_a({"--evict", "lru", "--plugin", UVMSIM_CRASH_PLUGIN}).exit_code, 0);
+  const auto after = times("out");
+  EXPECT_EQ(after.size(), before.size() + 1);
+  for (const auto& [name, time] : before) EXPECT_EQ(after.at(name), time) << name;
 }
 
 TEST_F(League, WhatFailsIsShownAndTheRestRanked) {
@@ -252,13 +262,6 @@ best known 70.000 ms: evict arc
     4  evict clock     D2    125.000     1.250    3.125         1.786              5.000              15.000              65.000
    o1  evict arc       D4     70.000     0.700    1.750         1.000              5.000              15.000              10.000
 
-overall, contests counted: 1; by the geometric mean of the run's time over that under the driver's own policies, over all programs and limits
-    #               class  / driver   best  worst  / bound  / best known  first in  contests
-    1  evict fifo      D0     0.800  0.800  0.800    2.000         1.143         1         1
-    1  evict lru       D2     0.800  0.800  0.800    2.000         1.143         1         1
-    3  driver          D0     1.000  1.000  1.000    2.500         1.429         0         1
-    4  evict clock     D2     1.250  1.250  1.250    3.125         1.786         0         1
-   o1  evict arc       D4     0.700  0.700  0.700    1.750         1.000         1         1
 driver: prefetch tree, evict lrm; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
 )");
 }
@@ -288,6 +291,17 @@ TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
   EXPECT_EQ(standing(all["overall"], "evict lru")["first"], 1);
   EXPECT_EQ(standing(all["overall"], "evict clock")["contests"], 1);
   EXPECT_EQ(standing(all["contests"][2]["standings"], "evict arc")["over_driver_thousandths"], nullptr);
+  EXPECT_THAT(folder.read("out/league.txt"), EndsWith(R"(
+overall, contests counted: 2; by the geometric mean of the run's time over that under the driver's own policies, over all programs and limits
+    #               class  / driver   best  worst  / bound  / best known  first in  contests
+    1  driver          D0     1.000  1.000  1.000    2.500         1.179         0         2
+    2  evict arc       D0     1.200  1.200  1.200    3.000         1.414         0         2
+    3  evict fifo      D0     1.265  1.000  1.600    3.162         1.491         0         2
+    3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
+    -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
+
+driver: prefetch tree, evict lrm; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
+)"));
 }
 
 class BadLeagues : public League {};
