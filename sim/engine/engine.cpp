@@ -67,12 +67,12 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
 
 Engine::~Engine() = default;
 
-// For a policy that wants it: reads the trace ahead. Null for all others.
+// For a policy that wants it: reads the trace ahead. Null for all others. Policies with contents of one size share it;
+// of several GPUs the uses of all are in it.
 const policy::Future* Engine::know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes) {
   if (!policy.wants_future) return nullptr;
-  if (options_.system.gpus.size() != 1) {
-    throw_input_error("{} knows the future (class D4) of one GPU; system '{}' has {}", policy.label(),
-                      options_.system.name, options_.system.gpus.size());
+  for (const driver::KnownFuture& known : known_futures_) {
+    if (known.content_bytes == content_bytes) return known.future;
   }
   if (!observer_.reopen) {
     throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", policy.label());

@@ -70,7 +70,9 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
     SCOPED_TRACE(prefetch.name + " " + evict.name);
     options.prefetch = prefetch;
     options.evict = evict;
-    expect_not_beaten(bounds, simulate(header, make_source(), options), closest);
+    RunObserver observer;
+    observer.reopen = [&]() -> RecordSource { return make_source(); };
+    expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
   }
 }
 
