@@ -32,8 +32,8 @@ from analysis.errors import ResultError
 # What the runs of one series share, in the order of labels.
 IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "speed", "length", "trace", "setting", "whole")
 
-# The planner of runs without one; the short name of their policies leaves it out.
-NO_PLAN = "none"
+# What the slots hold that a result may leave out; short names of policies leave it out too.
+USUAL = {"plan": "none", "migrate": "first_touch"}
 
 
 def parameters_text(parameters):
@@ -124,9 +124,10 @@ def tidy(points):
     if "error" not in frame:
         frame["error"] = ""
     frame["error"] = frame["error"].fillna("")
-    if "plan" in frame:  # a result without a plan may not say so
-        frame["plan"] = frame["plan"].fillna(NO_PLAN)
-        frame["plan parameters"] = frame["plan parameters"].fillna("")
+    for slot, usual in USUAL.items():  # a result with the usual policy of these slots may not say so
+        if slot in frame:
+            frame[slot] = frame[slot].fillna(usual)
+            frame[f"{slot} parameters"] = frame[f"{slot} parameters"].fillna("")
     frame["layout"] = short_names(frame, ["layout name"])
     frame["policies"] = short_names(frame, policy_slots(frame))
     if "iteration" not in frame:
@@ -166,7 +167,7 @@ def short_names(frame, choices):
     def name_of(key):
         parts = []
         for (choice, _), name, text in zip(pairs, key[::2], key[1::2]):
-            if choice == "plan" and name == NO_PLAN:
+            if name == USUAL.get(choice):
                 continue
             wanted = varying[choice].get(name, ())
             named = [one for one in str(text).split(",") if one.split("=")[0] in wanted]

@@ -74,6 +74,10 @@ def identity_of(point, whole):
     return identity
 
 
+def is_bound(name, value):
+    return name.startswith("bound_") and value is not None
+
+
 def rows_of_point(point, iterations, settled, unlimited, counters, whole):
     """The rows of one point (frame.py); `unlimited` is (total, settled) time of the same with no limit, or Nones."""
     common = {
@@ -91,6 +95,7 @@ def rows_of_point(point, iterations, settled, unlimited, counters, whole):
         "duration_ns": point["total_ns"],
         "ideal_ns": point["ideal_ns"],
         "unlimited_ns": unlimited[0],
+        **{f"bound {name.removeprefix('bound_')}": value for name, value in point.items() if is_bound(name, value)},
     }
     parts = [({"scope": "iteration", "settled": False, "iteration": one["iteration"]}, one) for one in iterations]
     if settled:

@@ -1,4 +1,6 @@
 // Belady's MIN: the chunk whose next use is furthest away gives way. No demand-paging policy loads less.
+//
+// A kernel that fits into memory is taken as a whole, as in `min_kernel`; one that does not, use by use.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/next_use.h"
 #include "sim/policy/registry.h"
@@ -17,7 +19,7 @@ class Min final : public CachePolicy {
   static ParameterTable parameters() { return {}; }
 
   Min(const PolicyContext& context, const Future& future)
-      : CachePolicy(context), by_next_use_(context.chunk_count, future) {}
+      : CachePolicy(context), by_next_use_(context.chunk_count, future, context.chunk_count) {}
 
  private:
   void insert(ChunkId chunk) override { by_next_use_.insert(chunk, content_of(chunk)); }

@@ -17,7 +17,7 @@ class MinOverKernels final : public CachePolicy {
   static ParameterTable parameters() { return {}; }
 
   MinOverKernels(const PolicyContext& context, const Future& future)
-      : CachePolicy(context), by_next_use_(context.chunk_count, future, true) {}
+      : CachePolicy(context), by_next_use_(context.chunk_count, future, ~std::uint64_t{0}) {}
 
  private:
   void insert(ChunkId chunk) override { by_next_use_.insert(chunk, content_of(chunk)); }

@@ -14,6 +14,7 @@ constexpr std::array kCommands = {
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
     Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
+    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},

@@ -56,11 +56,12 @@ class Runner {
   void run_all() {
     const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
     const bool with_unlimited = limited && run_.unlimited_run;
-    const std::vector<sweep::Point> chosen = points_of(run_);
+    std::vector<sweep::Point> chosen = points_of(run_);
     std::vector<sweep::Point> rivals;  // the same number for each chosen point
     for (const sweep::Point& point : chosen) {
       for (sweep::Point& rival : rivals_of(run_, point)) rivals.push_back(std::move(rival));
     }
+    for (sweep::Point& point : chosen) point.bounds = run_.bounds;
     std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);
     auto next = records.begin();
     std::optional<report::UnlimitedRun> unlimited;
@@ -98,7 +99,7 @@ class Runner {
     std::vector<std::string> names;
     std::vector<sweep::PointToRun> runs;
     const auto add = [&](const sweep::Point& point, bool is_chosen) {
-      runs.push_back({resolver_.resolve(point), is_chosen ? outputs_.events() : nullptr, is_chosen && run_.bounds});
+      runs.push_back({resolver_.resolve(point), is_chosen ? outputs_.events() : nullptr});
     };
     if (with_unlimited) {
       names.push_back(sweep::limit_text(shared_));

@@ -149,7 +149,7 @@ report::ProfileGrid parse_grid(const std::string& option, const std::string& tex
   return {static_cast<std::uint32_t>(times), static_cast<std::uint32_t>(addresses)};
 }
 
-void check_combinations(const RunArguments& run) {
+void check_program(const RunArguments& run) {
   if (run.capacity_bytes != 0 && !run.osf_thousandths.empty()) {
     throw_input_error("--osf and --capacity-bytes both set the capacity; give one of them");
   }
@@ -159,6 +159,9 @@ void check_combinations(const RunArguments& run) {
   if (run.time_scale_millionths != 0 && !run.recorded_on.empty()) {
     throw_input_error("--recorded-on has no effect with a fixed --time-scale; give one of them");
   }
+}
+
+void check_outputs_of(const RunArguments& run) {
   for (const auto& [file, name] : {std::pair{&run.timeline, "--timeline"}, std::pair{&run.profile, "--profile"}}) {
     if (*file && run.osf_thousandths.size() > 1) {
       throw_input_error("{} shows one run; give one --osf, not {}", name, run.osf_thousandths.size());
@@ -187,13 +190,50 @@ PolicyPair parse_pair(const std::string& option, const std::string& text) {
   return {parse_policy(option, text.substr(0, plus)), parse_policy(option, text.substr(plus + 1))};
 }
 
-// What the two commands share. `command`: "run".
-void read_shared(RunArguments& run, const std::string& command, const Values& values,
-                 const std::vector<std::string>& positional) {
+// What `run` and `bounds` share.
+RunArguments read_shared(const std::string& command, const po::variables_map& parsed) {
+  const auto positional = positional_arguments(parsed);
   if (positional.empty()) {
     throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
   }
+  const Values values(parsed);
+  RunArguments run = read_program_options(command, parsed);
   run.trace = positional.front();
+  run.verbose = values.flag("verbose");
+  run.json = values.text("json");
+  for (const std::string& text : values.texts("best-of")) {
+    if (text == "all") {
+      run.best_of_all = true;
+    } else {
+      run.best_of.push_back(parse_pair("--best-of", text));
+    }
+  }
+  return run;
+}
+
+RunArguments help_wanted() {
+  RunArguments run;
+  run.help = true;
+  return run;
+}
+
+template <class Options>
+std::string help_text(const char* usage, const Options& options, const char* notes) {
+  std::ostringstream text;
+  text << options;
+  return usage + text.str() + notes;
+}
+
+}  // namespace
+
+void add_program_options(po::options_description& options) {
+  add_machine(options);
+  add_program(options);
+}
+
+RunArguments read_program_options(const std::string& command, const po::variables_map& parsed) {
+  const Values values(parsed);
+  RunArguments run;
   const auto system = values.text("system");
   if (!system) throw_input_error("{}: option --system is missing; `uvmsim systems` lists what it takes", command);
   run.system = *system;
@@ -209,34 +249,16 @@ void read_shared(RunArguments& run, const std::string& command, const Values& va
   run.recorded_on = values.text("recorded-on").value_or("");
   run.include_host_gaps = !values.flag("no-host-gaps");
   run.partial = values.flag("partial");
-  run.verbose = values.flag("verbose");
-  run.json = values.text("json");
-  for (const std::string& text : values.texts("best-of")) {
-    if (text == "all") {
-      run.best_of_all = true;
-    } else {
-      run.best_of.push_back(parse_pair("--best-of", text));
-    }
-  }
+  check_program(run);
+  return run;
 }
-
-template <class Options>
-std::string help_text(const char* usage, const Options& options, const char* notes) {
-  std::ostringstream text;
-  text << options;
-  return usage + text.str() + notes;
-}
-
-}  // namespace
 
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options("uvmsim run", arguments, run_options(), 1);
   const Values values(parsed);
-  RunArguments run;
-  run.help = values.flag("help");
-  if (run.help) return run;
+  if (values.flag("help")) return help_wanted();
 
-  read_shared(run, "run", values, positional_arguments(parsed));
+  RunArguments run = read_shared("run", parsed);
   if (const auto prefetch = values.text("prefetch")) run.prefetch = parse_policy("--prefetch", *prefetch);
   if (const auto evict = values.text("evict")) run.evict = parse_policy("--evict", *evict);
   if (const auto plan = values.text("plan")) run.plan = parse_policy("--plan", *plan);
@@ -249,19 +271,15 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   if (const auto grid = values.text("profile-grid")) run.profile_grid = parse_grid("--profile-grid", *grid);
   if (!run.profile && values.text("profile-grid")) throw_input_error("--profile-grid has no effect without --profile");
   if (!run.bounds && !values.texts("best-of").empty()) throw_input_error("--best-of has no effect without --bounds");
-  check_combinations(run);
+  check_outputs_of(run);
   return run;
 }
 
 RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options("uvmsim bounds", arguments, bounds_options(), 1);
   const Values values(parsed);
-  RunArguments run;
-  run.help = values.flag("help");
-  if (run.help) return run;
-  read_shared(run, "bounds", values, positional_arguments(parsed));
-  check_combinations(run);
-  return run;
+  if (values.flag("help")) return help_wanted();
+  return read_shared("bounds", parsed);
 }
 
 std::string run_help() { return help_text(kRunUsage, run_options(), kRunNotes); }

@@ -1,6 +1,7 @@
 // The command lines of `uvmsim run` and `uvmsim bounds`, checked and turned into plain values.
 #pragma once
 
+#include <boost/program_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,11 @@ struct RunArguments {
 // Throw InputError: what is wrong and what is allowed, in one line.
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments);
 RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments);
+
+// What every command that replays programs takes: the machine, where memory lies, how the program runs. `command`:
+// "run", for messages.
+void add_program_options(boost::program_options::options_description& options);
+RunArguments read_program_options(const std::string& command, const boost::program_options::variables_map& values);
 
 std::string run_help();
 std::string bounds_help();

@@ -6,18 +6,14 @@
 #include <filesystem>
 #include <string_view>
 
-#include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
-#include "sim/cli/sweep_display.h"
 #include "sim/cli/sweep_slurm.h"
+#include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
-#include "sim/sweep/collect.h"
 #include "sim/sweep/plan.h"
-#include "sim/sweep/run_sweep.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/sweep_status.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -25,7 +21,7 @@ namespace {
 namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
 
-constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
+constexpr int kFine = 0, kFailed = 1;
 
 constexpr const char* kUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
 uvmsim sweep plan SPEC.json -o DIR
@@ -53,7 +49,7 @@ A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md
 
 Options:
   -o [ --output ] DIR   the sweep's folder
-  --jobs N              processes that compute, default one per core
+  -j [ --jobs ] N       processes that compute, default one per core
   --shard I/N           of N shares of the points, the I-th
   --partial             collect what is finished, into results.partial.sqlite and results.partial.csv
   --schema              print the JSON schema of sweep files
@@ -74,21 +70,6 @@ std::string argument_of(const po::variables_map& values, const char* verb, const
   const Arguments found = positional_arguments(values);
   if (found.empty()) throw_input_error("sweep {}: no {} given; `uvmsim sweep --help` shows examples", verb, what);
   return found.front();
-}
-
-std::string output_of(const po::variables_map& values, const char* verb) {
-  const auto folder = text_of(values, "output");
-  if (!folder) throw_input_error("sweep {}: option --output (-o DIR) is missing", verb);
-  return *folder;
-}
-
-std::size_t jobs_of(const po::variables_map& values) {
-  const auto given = text_of(values, "jobs");
-  if (!given) return sweep::available_cpus();
-  constexpr std::uint64_t kMost = 1024;
-  const std::uint64_t jobs = parse_unsigned("--jobs", *given);
-  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", *given, kMost);
-  return jobs;
 }
 
 sweep::Shard shard_of(const po::variables_map& values) {
@@ -116,52 +97,6 @@ sweep::Plan make_and_write_plan(const std::string& spec, const std::string& fold
   return plan;
 }
 
-void print_failures(const sweep::SweepStatus& status) {
-  for (const sweep::FailedPoint& failed : status.failed) {
-    fmt::print("failed: {}: {} (point {}, {})\n", failed.label, failed.error, failed.position, failed.id.substr(0, 12));
-  }
-}
-
-int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, std::size_t jobs) {
-  const InterruptGuard guard;
-  SweepDisplay display;
-  sweep::SweepProgress last;
-  sweep::SweepRun run;
-  run.shard = shard;
-  run.jobs = jobs;
-  run.progress = [&](const sweep::SweepProgress& progress) {
-    last = progress;
-    throw_if_interrupted();
-    display.update(progress);
-  };
-  run.failed = [&](const std::string& label, const std::string& error) { display.failed(label, error); };
-  try {
-    last = sweep::run_sweep(plan, folder, run);
-  } catch (const Interrupted&) {
-    fmt::print(stderr, "\nuvmsim: interrupted, {} of {} points are finished; `uvmsim sweep run {}` goes on\n",
-               last.finished, last.points, folder);
-    return kInterrupted;
-  }
-  fmt::print("{}: {} of {} points finished, {} failed\n", folder, last.finished, last.points, last.failed);
-  return last.failed == 0 ? kFine : kFailed;
-}
-
-int collect_plan(const sweep::Plan& plan, const std::string& folder, bool partial) {
-  const sweep::Collected collected = sweep::collect(plan, folder, partial);
-  const sweep::SweepStatus& status = collected.status;
-  if (!collected.written) {
-    print_failures(status);
-    fmt::print(stderr,
-               "uvmsim: {}: {} of {} points finished, {} failed, {} missing: nothing collected; `uvmsim sweep run {}` "
-               "computes the rest, --partial collects what there is\n",
-               folder, status.finished, status.planned, status.failed.size(), status.missing(), folder);
-    return kFailed;
-  }
-  fmt::print("{}\n{}\n", collected.database, collected.csv);
-  if (!status.complete()) fmt::print("partial: {} of {} points\n", status.finished, status.planned);
-  return kFine;
-}
-
 po::options_description with_help() {
   po::options_description options;
   options.add_options()("help,h", po::bool_switch());
@@ -174,13 +109,13 @@ int plan_verb(const Arguments& arguments) {
   const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string spec = argument_of(values, "plan", "sweep file");
-  make_and_write_plan(spec, output_of(values, "plan"));
+  make_and_write_plan(spec, output_of(values, "sweep plan"));
   return kFine;
 }
 
 int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("jobs", text())("shard", text());
+  options.add_options()("jobs,j", text())("shard", text());
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kUsage);
   const std::string folder = argument_of(values, "run", "folder");
@@ -211,7 +146,7 @@ int collect_verb(const Arguments& arguments) {
 
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text())("jobs", text())("schema", po::bool_switch());
+  options.add_options()("output,o", text())("jobs,j", text())("schema", po::bool_switch());
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
@@ -223,7 +158,7 @@ int whole_sweep(const Arguments& arguments) {
   if (!std::filesystem::exists(spec, ignored)) {
     throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
-  const std::string folder = output_of(values, spec.c_str());
+  const std::string folder = output_of(values, "sweep " + spec);
   const std::size_t jobs = jobs_of(values);
   const sweep::Plan plan = make_and_write_plan(spec, folder);
   const int code = run_plan(plan, folder, {}, jobs);

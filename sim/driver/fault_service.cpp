@@ -233,8 +233,12 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
 }
 
 PageMask FaultService::missing(BlockIndex b) const {
-  if (b.value >= context_.space.block_count() || !context_.space.block(b).live) return {};
-  return context_.space.block(b).extent() - context_.space.pages(b, gpu_processor(gpu_)).resident;
+  const AddressSpace& space = context_.space;
+  if (b.value >= space.block_count() || !space.block(b).live) return {};
+  PageMask pages = space.block(b).extent();
+  // What another GPU holds stays there: two that took pages from each other ahead of need might never get on.
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages -= space.pages(b, gpu_processor(gpu)).resident;
+  return pages;
 }
 
 std::uint32_t FaultService::free_chunks() const { return context_.gpus[gpu_].memory.free_chunks(); }
@@ -262,10 +266,10 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
 bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted) {
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
-  if (!block.live || block.hints.any() || !block.read_duplicated.empty()) return false;
+  if (block.hints.any() || !block.read_duplicated.empty()) return false;
   const ProcessorId self = gpu_processor(gpu);
   const ProcessorPages& mine = space.pages(b, self);
-  PageMask pages = (wanted & block.extent()) - mine.resident;
+  PageMask pages = wanted & missing(b);
   if (thrashing_.tracks(b)) pages -= thrashing_.pages(b);
   if (pages.empty() || !residency_.has_room(b, gpu, pages)) return false;
   work.spend(context_.costs().block_ns);

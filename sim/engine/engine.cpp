@@ -76,7 +76,15 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
       throw_input_error("plan policy '{}' works with 2 MB chunks; evict policy '{}' evicts 64 KB", options.plan.name,
                         options.evict.name);
     }
-    if (can_know_future(policy::default_registry().find(policy::Slot::kPlan, options.plan.name))) {
+    const policy::PolicyEntry& plan = policy::default_registry().find(policy::Slot::kPlan, options.plan.name);
+    if (plan.wants_future) {
+      if (gpus_.size() != 1) {
+        throw_input_error("{} knows the kernels to come (class D4) of one GPU; system '{}' has {}", plan.label(),
+                          options_.system.name, gpus_.size());
+      }
+      if (!observer_.reopen) {
+        throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", plan.label());
+      }
       kernel_future_ = std::make_unique<policy::KernelFuture>(
           read_kernel_future(header_, observer_.reopen(), options_, result_.capacity_bytes));
     }
@@ -90,22 +98,16 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
 
 Engine::~Engine() = default;
 
-// Whether the policy wants the future. Throws InputError where it cannot have it.
-bool Engine::can_know_future(const policy::PolicyEntry& policy) const {
-  if (!policy.wants_future) return false;
-  if (options_.system.gpus.size() != 1) {
-    throw_input_error("{} knows the future (class D4) of one GPU; system '{}' has {}", policy.label(),
-                      options_.system.name, options_.system.gpus.size());
+// For a policy that wants it: reads the trace ahead. Null for all others. Policies with contents of one size share it;
+// of several GPUs the uses of all are in it.
+const policy::Future* Engine::know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes) {
+  if (!policy.wants_future) return nullptr;
+  for (const driver::KnownFuture& known : known_futures_) {
+    if (known.content_bytes == content_bytes) return known.future;
   }
   if (!observer_.reopen) {
     throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", policy.label());
   }
-  return true;
-}
-
-// For a policy that wants it: reads the trace ahead. Null for all others.
-const policy::Future* Engine::know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes) {
-  if (!can_know_future(policy)) return nullptr;
   futures_.push_back(std::make_unique<policy::Future>(
       read_future(header_, observer_.reopen(), options_, result_.capacity_bytes, content_bytes)));
   known_futures_.push_back({futures_.back().get(), content_bytes});

@@ -117,7 +117,6 @@ class Engine {
   bool issue_copy(const trace::Memcpy& copy);
   bool issue_host_access(const trace::HostAccess& access);
 
-  bool can_know_future(const policy::PolicyEntry& policy) const;
   const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
   void tell_futures_of_frees();
 

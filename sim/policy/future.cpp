@@ -10,7 +10,7 @@ void Future::add_operation(std::uint64_t number) {
   if (!operations_.empty() && operations_.back().number == number) return;  // it began with a free
   UVMSIM_CHECK(operations_.empty() || operations_.back().number < number, "operation {} after {}", number,
                operations_.back().number);
-  operations_.push_back({number, sequence_.size()});
+  operations_.push_back({number, sequence_.size(), 0});
 }
 
 void Future::add_use(ContentIndex content) {
@@ -46,6 +46,16 @@ void Future::finish() {
   }
   events_ = std::move(sorted);
   owners_ = {};
+  std::vector<std::size_t> last(static_cast<std::size_t>(contents), 0);  // operation that used it, from 1
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    const Position stop = i + 1 < operations_.size() ? operations_[i + 1].begin : end();
+    for (Position position = operations_[i].begin; position < stop; ++position) {
+      const ContentIndex content = at(position);
+      if (content == kNothing || last[static_cast<std::size_t>(content.value)] == i + 1) continue;
+      last[static_cast<std::size_t>(content.value)] = i + 1;
+      ++operations_[i].contents;
+    }
+  }
 }
 
 const Future::Event* Future::first_event(ContentIndex content) const {
@@ -65,16 +75,27 @@ Future::Position Future::next_use(ContentIndex content, Position from) const {
   return next == end || next->ends() ? kNever : next->position();
 }
 
-Future::Position Future::operation_begin(Position position) const {
+// Null before the first one.
+const Future::Operation* Future::operation_at(Position position) const {
   const auto next = std::upper_bound(operations_.begin(), operations_.end(), position,
                                      [](Position at, const Operation& operation) { return at < operation.begin; });
-  return next == operations_.begin() ? 0 : std::prev(next)->begin;
+  return next == operations_.begin() ? nullptr : &*std::prev(next);
+}
+
+Future::Position Future::operation_begin(Position position) const {
+  const Operation* const operation = operation_at(position);
+  return operation == nullptr ? 0 : operation->begin;
 }
 
 Future::Position Future::operation_end(Position position) const {
-  const auto next = std::upper_bound(operations_.begin(), operations_.end(), position,
-                                     [](Position at, const Operation& operation) { return at < operation.begin; });
-  return next == operations_.end() ? end() : next->begin;
+  const Operation* const operation = operation_at(position);
+  if (operation == nullptr) return operations_.empty() ? end() : operations_.front().begin;
+  return operation == &operations_.back() ? end() : (operation + 1)->begin;
+}
+
+std::uint64_t Future::operation_contents(Position position) const {
+  const Operation* const operation = operation_at(position);
+  return operation == nullptr ? 0 : operation->contents;
 }
 
 Future::Position Future::begin_from(std::uint64_t number) const {

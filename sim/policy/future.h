@@ -34,6 +34,8 @@ class Future {
   // The first position of the operation that the use belongs to, and one past its last.
   Position operation_begin(Position position) const;
   Position operation_end(Position position) const;
+  // How many contents that operation uses, each counted once.
+  std::uint64_t operation_contents(Position position) const;
 
   // The rest is for who knows the program. Build it: operations in order, each under a number that is larger than that
   // of the one before, their uses in order (the same content twice in a row counts once), what is freed between them;
@@ -52,7 +54,9 @@ class Future {
   struct Operation {
     std::uint64_t number;
     Position begin;
+    std::uint64_t contents = 0;
   };
+  const Operation* operation_at(Position position) const;
   // A use of a content, or its end.
   struct Event {
     std::uint64_t code;  // position * 2, + 1 for an end

@@ -10,13 +10,14 @@
 
 namespace uvmsim::policy {
 
-// Next uses pass as the program goes on: every call brings them up to date first, each use once. With
-// `whole_operations` the uses of one operation are simultaneous: they stand at its begin, also while it runs.
+// Next uses pass as the program goes on: every call brings them up to date first, each use once. The uses of an
+// operation of at most `largest_whole` contents are simultaneous: they stand at its begin, also while it runs. For
+// thread blocks go through a kernel side by side, and what one has left another may come to.
 class NextUseOrder {
  public:
-  NextUseOrder(std::uint32_t chunk_count, const Future& future, bool whole_operations = false)
+  NextUseOrder(std::uint32_t chunk_count, const Future& future, std::uint64_t largest_whole)
       : future_(future),
-        whole_operations_(whole_operations),
+        largest_whole_(largest_whole),
         contents_(chunk_count),
         soonest_(chunk_count),
         furthest_(chunk_count) {}
@@ -47,17 +48,18 @@ class NextUseOrder {
     }
   }
   // What next uses are compared with.
-  Future::Position present() const {
-    return whole_operations_ ? future_.operation_begin(future_.now()) : future_.now();
-  }
+  Future::Position present() const { return placed(future_.now()); }
 
  private:
   using Key = std::pair<Future::Position, std::uint64_t>;  // next use (furthest_: inverted); content
 
+  Future::Position placed(Future::Position use) const {
+    return future_.operation_contents(use) <= largest_whole_ ? future_.operation_begin(use) : use;
+  }
   void place(ChunkId chunk) {
     const ContentIndex content = contents_[chunk.value];
     Future::Position next = future_.next_use(content, present());
-    if (whole_operations_ && next != Future::kNever) next = future_.operation_begin(next);
+    if (next != Future::kNever) next = placed(next);
     soonest_.set(chunk, {next, content.value});
     furthest_.set(chunk, {~next, content.value});
   }
@@ -67,7 +69,7 @@ class NextUseOrder {
   }
 
   const Future& future_;
-  bool whole_operations_;
+  std::uint64_t largest_whole_;
   std::vector<ContentIndex> contents_;
   ChunkHeap<Key> soonest_, furthest_;
 };

@@ -81,7 +81,7 @@ struct FaultedBlock {
 // What a prefetcher may ask while it looks beyond the faulted block.
 class PrefetchQueries {
  public:
-  // Pages of the block that belong to a live allocation and are not on the GPU; none of blocks that are not there.
+  // Pages of the block that belong to a live allocation and are on no GPU; none of blocks that are not there.
   virtual PageMask missing(BlockIndex block) const = 0;
   // Free memory of the GPU, in chunks of 2 MB.
   virtual std::uint32_t free_chunks() const = 0;
@@ -102,7 +102,7 @@ class Prefetcher {
 
   // Called after prefetch() where a GPU faulted: which pages of other blocks are to come as well. Appends them to
   // `spans`, the most urgent first. The core brings them when all faulted blocks of the batch are served, block by
-  // block in this order, as far as they are of live allocations and not on the GPU. It evicts for them as for faults,
+  // block in this order, as far as they are of live allocations and on no GPU. It evicts for them as for faults,
   // but nothing of a block that the batch brought; without room a block stays where it is. Blocks with hints, copies on
   // several processors and thrashing pages are left alone.
   virtual void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries& queries,

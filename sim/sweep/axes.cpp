@@ -331,6 +331,9 @@ const std::vector<AxisKey>& axis_keys() {
       {"partial", "of traces that are cut off, use what is whole; default false",
        [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
        [] { return typed("boolean"); }},
+      {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
+       [](const Json& value, const Place& place, Axes& axes) { axes.bounds = read_boolean(value, place); },
+       [] { return typed("boolean"); }},
   };
   return keys;
 }
@@ -354,6 +357,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
 
   Point point;
   point.partial = axes.partial;
+  point.bounds = axes.bounds;
   point.plugins = axes.plugins;
   point.recorded_on = axes.recorded_on;
   // One level per axis; the last one adds the point.

@@ -70,8 +70,9 @@ PlannedPoint read_point(const std::string& line, const std::string& where) {
 
 }  // namespace
 
-Plan make_plan(const std::string& spec_path) {
-  const Spec spec = read_spec(spec_path);
+Plan make_plan(const std::string& spec_path) { return make_plan(read_spec(spec_path), spec_path); }
+
+Plan make_plan(const Spec& spec, const std::string& name) {
   Plan plan;
   plan.spec = spec.json;
   plan.uvmsim_version = version();
@@ -85,7 +86,7 @@ Plan make_plan(const std::string& spec_path) {
         plan.points.push_back({point, std::move(resolved.determinants), std::move(resolved.id)});
       }
     } catch (const InputError& error) {
-      throw_input_error("{}: {}", spec_path, error.what());
+      throw_input_error("{}: {}", name, error.what());
     }
   }
   return plan;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/sweep/point.h"
+#include "sim/sweep/spec.h"
 
 namespace uvmsim::sweep {
 
@@ -30,6 +31,8 @@ struct Plan {
 // Resolves every point of a sweep file. Points that are equal are there once, where they came first. Throws InputError,
 // beginning with the file's name.
 Plan make_plan(const std::string& spec_path);
+// The same of a spec that is read already; `name` begins the messages.
+Plan make_plan(const Spec& spec, const std::string& name);
 
 inline constexpr const char* kWholeResults[] = {"results.sqlite", "results.csv"};
 inline constexpr const char* kPartialResults[] = {"results.partial.sqlite", "results.partial.csv"};

@@ -98,6 +98,20 @@ class Members {
 
 }  // namespace
 
+PolicyChoice Point::*choice_of(policy::Slot slot) {
+  switch (slot) {
+    case policy::Slot::kPrefetch:
+      return &Point::prefetch;
+    case policy::Slot::kEvict:
+      return &Point::evict;
+    case policy::Slot::kPlan:
+      return &Point::plan;
+    case policy::Slot::kMigrate:
+      break;
+  }
+  return &Point::migrate;
+}
+
 std::string limit_text(const Point& point) {
   if (point.capacity_bytes != 0) return "capacity " + report::format_bytes(point.capacity_bytes);
   if (point.osf_thousandths != 0) return "OSF " + report::format_factor(point.osf_thousandths);
@@ -145,6 +159,7 @@ json to_json(const Point& point) {
   };
   if (point.plan.name != kNoPlan) object["plan"] = policy_json(point.plan);
   if (point.migrate.name != kFirstTouch) object["migrate"] = policy_json(point.migrate);
+  if (point.bounds) object["bounds"] = true;
   return object;
 }
 
@@ -169,6 +184,7 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("iterations", point.iterations);
   members.number("time_scale_millionths", point.time_scale_millionths);
   members.text("recorded_on", point.recorded_on);
+  members.boolean("bounds", point.bounds);
   members.check_all_known();
   if (point.trace.empty()) members.refuse("trace", "the path of a trace");
   if (point.system.empty()) members.refuse("system", "the name or the file of a system");

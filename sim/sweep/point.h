@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/simulation.h"
+#include "sim/policy/policy.h"
 
 namespace uvmsim::sweep {
 
@@ -30,7 +31,11 @@ struct Point {
   std::uint64_t iterations = 0;             // 0: as recorded
   std::uint64_t time_scale_millionths = 0;  // 0: auto
   std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
+  bool bounds = false;                      // also the lower bounds, and how far the run is from the best one
 };
+
+// The member with the policy of a slot.
+PolicyChoice Point::*choice_of(policy::Slot slot);
 
 // "none", "OSF 1.25" or "capacity 4.00 MiB"
 std::string limit_text(const Point& point);
@@ -39,8 +44,8 @@ std::string policy_text(const PolicyChoice& policy);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 
-// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no plan is left
-// out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
+// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no plan and no
+// bounds are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

@@ -60,6 +60,12 @@ json inputs_json(const std::vector<report::InputFile>& files) {
 
 }  // namespace
 
+std::string program_determinants(const std::string& determinants) {
+  json program = json::parse(determinants);
+  for (const char* key : {"policies", "plugins", "seed", "bounds"}) program.erase(key);
+  return program.dump();
+}
+
 TraceInput& Resolver::trace(const Point& point) {
   const std::pair key(point.trace, point.partial);
   const auto known = traces_.find(key);
@@ -144,7 +150,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.time_scale.factor_millionths = point.time_scale_millionths;
   options.time_scale.recorded_on = recorded_gpu(point);
 
-  const json determinants = {
+  json determinants = {
       {"schema", "uvmsim.point/1"},
       {"uvmsim_version", version()},
       {"model_version", model_version()},
@@ -160,6 +166,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"iterations", point.iterations},
       {"time_scale", time_scale_json(options.time_scale)},
   };
+  if (point.bounds) determinants["bounds"] = true;
   resolved.determinants =
       determinants.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
   resolved.id = sha256(resolved.determinants);

@@ -24,6 +24,9 @@ struct ResolvedPoint {
   std::string id;  // SHA-256 of the determinants
 };
 
+// The determinants without what chooses and feeds policies: those of the program, its system and its limit.
+std::string program_determinants(const std::string& determinants);
+
 // Resolves many points: each system is loaded, each plug-in loaded and each trace hashed once.
 class Resolver {
  public:

@@ -76,6 +76,17 @@ std::string limit_by(const Point& point) {
   return point.capacity_bytes != 0 ? "capacity" : point.osf_thousandths != 0 ? "osf" : "none";
 }
 
+// Each of the lower bounds, then the parts of the run's distance from the best one; absent without bounds.
+constexpr const char* kBounds[] = {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"};
+constexpr const char* kDistance[] = {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"};
+
+void append_bounds(const json& result, Row& row) {
+  const auto bounds = result.find("bounds");
+  const bool known = bounds != result.end();
+  for (const char* name : kBounds) row.push_back(known ? cell(bounds->at(name)) : Cell{});
+  for (const char* name : kDistance) row.push_back(known ? cell(bounds->at("distance").at(name)) : Cell{});
+}
+
 Cell slowdown(const json& result, const std::optional<Unlimited>& unlimited) {
   if (!unlimited || unlimited->settled_ns == 0) return {};
   return cell(report::ratio_thousandths(settled_ns(result), unlimited->settled_ns));
@@ -97,49 +108,54 @@ std::uint64_t settled_ns(const json& result) {
 }
 
 const std::vector<Column>& point_columns() {
-  static const std::vector<Column> columns = with_counters({
-      number("position"),
-      text("id"),
-      text("trace"),
-      text("trace_sha256"),
-      number("trace_partial"),
-      text("program"),
-      text("recorded_gpu"),
-      text("system"),
-      text("system_sha256"),
-      text("settings"),
-      text("layout"),
-      text("layout_parameters"),
-      text("limit_by"),
-      number("osf_thousandths"),
-      number("limit_capacity_bytes"),
-      number("limit_footprint_bytes"),
-      text("prefetch"),
-      text("prefetch_parameters"),
-      text("evict"),
-      text("evict_parameters"),
-      text("plan"),
-      text("plan_parameters"),
-      text("migrate"),
-      text("migrate_parameters"),
-      text("plugins"),
-      number("seed"),
-      number("include_host_gaps"),
-      number("iterations_asked"),
-      number("time_scale_millionths"),
-      text("time_scale"),
-      number("footprint_bytes"),
-      number("capacity_bytes"),
-      number("effective_osf_thousandths"),
-      number("records"),
-      number("iterations"),
-      number("total_ns"),
-      number("ideal_ns"),
-      number("slowdown_ideal_thousandths"),
-      number("settled_ns"),
-      text("unlimited_id"),
-      number("slowdown_thousandths"),
-  });
+  static const std::vector<Column> columns = [] {
+    std::vector<Column> first = {
+        number("position"),
+        text("id"),
+        text("trace"),
+        text("trace_sha256"),
+        number("trace_partial"),
+        text("program"),
+        text("recorded_gpu"),
+        text("system"),
+        text("system_sha256"),
+        text("settings"),
+        text("layout"),
+        text("layout_parameters"),
+        text("limit_by"),
+        number("osf_thousandths"),
+        number("limit_capacity_bytes"),
+        number("limit_footprint_bytes"),
+        text("prefetch"),
+        text("prefetch_parameters"),
+        text("evict"),
+        text("evict_parameters"),
+        text("plan"),
+        text("plan_parameters"),
+        text("migrate"),
+        text("migrate_parameters"),
+        text("plugins"),
+        number("seed"),
+        number("include_host_gaps"),
+        number("iterations_asked"),
+        number("time_scale_millionths"),
+        text("time_scale"),
+        number("footprint_bytes"),
+        number("capacity_bytes"),
+        number("effective_osf_thousandths"),
+        number("records"),
+        number("iterations"),
+        number("total_ns"),
+        number("ideal_ns"),
+        number("slowdown_ideal_thousandths"),
+        number("settled_ns"),
+        text("unlimited_id"),
+        number("slowdown_thousandths"),
+    };
+    for (const char* name : kBounds) first.push_back(number(fmt::format("bound_{}", name)));
+    for (const char* name : kDistance) first.push_back(number(name));
+    return with_counters(std::move(first));
+  }();
   return columns;
 }
 
@@ -193,6 +209,7 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       unlimited ? Cell{unlimited->id} : Cell{},
       slowdown(result, unlimited),
   };
+  append_bounds(result, row);
   append_counters(result.at("counters"), row);
   return row;
 }

@@ -83,6 +83,18 @@ report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, 
   return std::move(ready.record);
 }
 
+void add_distance(report::RunRecord& run, const report::RunBounds& bounds) {
+  run.bounds = bounds;
+  run.bounds->distance = bounds::distance_of(run.result, bounds.bounds, run.options.system);
+}
+
+const report::RunBounds& KnownBounds::of(const ResolvedPoint& resolved, TraceInput& input) {
+  std::string program = program_determinants(resolved.determinants);
+  const auto known = known_.find(program);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(std::move(program), *bound_point(resolved, input).bounds).first->second;
+}
+
 report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadProgress& progress) {
   return run_point(resolver.resolve(point), resolver.trace(point), nullptr, progress);
 }

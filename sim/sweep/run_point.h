@@ -1,6 +1,7 @@
 // The one way to run a point, and to bound it: what `uvmsim run`, `bounds`, `sweep` and `check` call.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "sim/report/run_record.h"
@@ -22,6 +23,19 @@ report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadPr
 // The lower bounds of a resolved point (sim/bounds): a record whose result is empty but for records, footprint,
 // capacity and time scale. Policies and seed of the point do not matter. Throws as run_point() does.
 report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress = {});
+
+// Gives the record of a run the bounds of its program, and its distance from them.
+void add_distance(report::RunRecord& run, const report::RunBounds& bounds);
+
+// The bounds of programs by what determines them: policies do not, so that the runs of a program share them.
+class KnownBounds {
+ public:
+  // As bound_point().
+  const report::RunBounds& of(const ResolvedPoint& resolved, TraceInput& input);
+
+ private:
+  std::map<std::string, report::RunBounds> known_;  // by determinants without policies
+};
 
 // Throws InputError, beginning with `where`, when the factor leaves less than one 2 MiB chunk of the footprint.
 void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, const std::string& where,

@@ -37,9 +37,7 @@ class Runs {
 
   report::RunRecord run(const PointToRun& one) {
     report::RunRecord record = run_point(one.point, input_, one.events, counted());
-    if (!one.bounds) return record;
-    record.bounds = bound_point(one.point, input_).bounds;
-    record.bounds->distance = bounds::distance_of(record.result, record.bounds->bounds, record.options.system);
+    if (one.point.point.bounds) add_distance(record, *bound_point(one.point, input_).bounds);
     return record;
   }
 

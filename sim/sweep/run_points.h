@@ -11,7 +11,6 @@ namespace uvmsim::sweep {
 struct PointToRun {
   ResolvedPoint point;
   EventSink* events = nullptr;
-  bool bounds = false;  // and how far the result is from the best bound
 };
 
 // The records in the order of the points; the same as one after the other. `progress` is called by one thread at a

@@ -80,13 +80,17 @@ class PointWorker {
     if (resolved.id != planned.id) {
       throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");
     }
-    return run_point(resolved, resolver_.trace(planned.point));
+    TraceInput& trace = resolver_.trace(planned.point);
+    report::RunRecord record = run_point(resolved, trace);
+    if (planned.point.bounds) add_distance(record, bounds_.of(resolved, trace));
+    return record;
   }
 
   const Plan& plan_;
   std::string folder_;
   PointFiles files_;
   Resolver resolver_;
+  KnownBounds bounds_;
   std::unique_ptr<PointLocks> locks_;
 };
 

@@ -88,7 +88,7 @@ template <class MakeSource>
 void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
                          Closest& closest, Policies which) {
   RunObserver observer;
-  observer.reopen = make_source;  // for those that know the future
+  observer.reopen = [&]() -> RecordSource { return make_source(); };  // for those that know the future
   bounds::Bounds bounds = bounds::compute_bounds(header, make_source(), options);
   expect_ordered(bounds.time);
   for (const auto& [prefetch, evict] : policy_pairs(which, options.seed)) {

@@ -125,6 +125,19 @@ TEST(PrefetchBeyond, WithoutRoomNothingComes) {
   }
 }
 
+TEST(PrefetchBeyond, WhatAnotherGpuHoldsStaysThere) {
+  Machine machine(4, tiny_system(2), "lrm", {}, std::make_unique<Wanting>());
+  auto& policy = static_cast<Wanting&>(*machine.prefetcher);
+  machine.allocate(2 * kBlockBytes);
+  machine.gpu_read(BlockIndex(1), page_range(0, 10), 1);
+  policy.spans.push_back({PageIndex(512), PageIndex(540)});
+  machine.gpu_read(BlockIndex(0), pages({0}), 0);
+  EXPECT_EQ(policy.missing, page_range(10, 512));
+  EXPECT_EQ(machine.on_gpu(BlockIndex(1), 1).resident, page_range(0, 10));
+  EXPECT_EQ(machine.on_gpu(BlockIndex(1), 0).resident, page_range(10, 28));
+  machine.check();
+}
+
 TEST(PrefetchBeyond, CpuFaultsAskForNothing) {
   World world(2);
   world.machine.allocate(2 * kBlockBytes);

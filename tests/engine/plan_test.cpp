@@ -131,6 +131,30 @@ TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
   EXPECT_EQ(in_turns(4, 4).run(with_plan(10, "deepum")).counters.discarded_pages, 0u);
 }
 
+// Those that know what comes overtake a periodic program from its first round on.
+TEST(Plan, OraclesFaultLessThanTheStockDriver) {
+  const Program program = in_turns(4, 6);
+  const RunResult stock = program.run(with_plan(10, kNoPlan));
+  for (const char* plan : {"aggressive", "conservative", "kernel_lookahead", "lms_like"}) {
+    RunOptions options = with_plan(10, plan);
+    if (std::string(plan) != "lms_like") options.plan.parameters = {{"reserve_chunks", "1"}};
+    const RunResult planned = program.run(options);
+    EXPECT_LT(2 * planned.counters.fault_batches, stock.counters.fault_batches) << plan;
+    EXPECT_LT(planned.total, stock.total) << plan;
+    EXPECT_GE(planned.total, planned.ideal) << plan;
+  }
+}
+
+// With memory for everything there is nothing to plan but what is populated ahead.
+TEST(Plan, G10AndCapuchinSwapNothingWhereEverythingFits) {
+  const Program program = in_turns(4, 3);
+  for (const char* plan : {"g10", "capuchin_like"}) {
+    const Counters c = program.run(with_plan(20, plan)).counters;
+    EXPECT_EQ(c.evictions, 0u) << plan;
+    EXPECT_EQ(bytes_in(c), 4 * 4 * kBlockBytes) << plan;
+  }
+}
+
 TEST(Plan, NoPlannerBreaksTheModel) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     for (const Program& program : {in_turns(5, 2, 3 * kBlockBytes + 48 * kPage), short_lived(2)}) {
@@ -147,7 +171,8 @@ TEST(Plan, NoPlannerBreaksTheModel) {
 
 TEST(Plan, RunsRepeat) {
   const Program program = short_lived(3);
-  for (const char* plan : {"deepum", "deepum_ideal", "nonsense_plan"}) {
+  for (const char* plan : {"deepum", "deepum_ideal", "nonsense_plan", "aggressive", "conservative", "kernel_lookahead",
+                           "g10", "lms_like", "capuchin_like"}) {
     RunOptions options = with_plan(12, plan);
     options.layout.name = "pytorch_caching";
     const RunResult a = program.run(options), b = program.run(options);

@@ -117,7 +117,7 @@ TEST(Oracles, OracleNextBringsWhatIsToCome) {
   EXPECT_EQ(bytes_in(result.counters), 32 * kMiB);
 }
 
-TEST(Oracles, AreRefusedWhereTheTraceCannotBeReadTwiceAndOnSeveralGpus) {
+TEST(Oracles, AreRefusedWhereTheTraceCannotBeReadTwice) {
   const Program program = scans(1, 4);
   RunOptions options = options_with(6);
   options.evict.name = "min";
@@ -133,9 +133,24 @@ TEST(Oracles, AreRefusedWhereTheTraceCannotBeReadTwiceAndOnSeveralGpus) {
   RunObserver observer;
   observer.reopen = [&] { return program.source(); };
   EXPECT_EQ(message(observer), "nothing");
+}
+
+TEST(Oracles, KnowTheUsesOfAllGpus) {
+  Program program;
+  const auto a = program.alloc(8 * kMiB), b = program.alloc(8 * kMiB);
+  for (int round = 0; round < 4; ++round) {
+    program.walk("a", a, 0, 2048);
+    program.walk("b", b, 0, 2048).device = 1;
+    program.sync();
+  }
+  RunOptions options = options_with(3);
   options.system.gpus.push_back(options.system.gpus.front());
   options.system.host_links.push_back(options.system.host_links.front());
-  EXPECT_EQ(message(observer), "evict policy 'min' knows the future (class D4) of one GPU; system 'plain' has 2");
+  options.prefetch.name = "oracle_next";
+  options.evict = {"min", {{"granularity", "64k"}}};
+  const RunResult result = program.run(options);
+  EXPECT_EQ(result.counters.policy_shortfalls, 0u);
+  EXPECT_GT(result.counters.evictions, 0u);
 }
 
 }  // namespace

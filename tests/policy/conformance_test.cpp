@@ -110,6 +110,12 @@ TEST(Nonsense, APrefetcherWithAMemory) {
   EXPECT_EQ(texts["random blocks"].substr(0, 2), "ok");
 }
 
+TEST(Nonsense, APlannerThatNeverRests) {
+  auto texts = verdicts_on("nonsense_planner");
+  EXPECT_THAT(texts["tiny GPUs"], HasSubstr("1,000 commands without an end while nothing else happened"));
+  EXPECT_EQ(texts["programs"].substr(0, 2), "ok");  // the simulator ends all the same
+}
+
 TEST(Isolated, TellsHowItEnded) {
   EXPECT_EQ(run_isolated([] { return std::string("fine"); }, 5).text, "fine");
   EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, 5).passed);

@@ -54,6 +54,7 @@ TEST(Future, KnowsOperations) {
   EXPECT_EQ(future.operation_end(1), 3u);
   EXPECT_EQ(future.operation_begin(5), 4u);
   EXPECT_EQ(future.operation_end(6), 7u);
+  EXPECT_EQ(future.operation_contents(1), 2u) << "A twice, B";
 }
 
 TEST(Future, IsFollowed) {

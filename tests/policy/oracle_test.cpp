@@ -188,7 +188,7 @@ TEST(MinKernel, TakesTheUsesOfAKernelTogether) {
   future.add_operation(1);
   for (const std::uint64_t content : {0u, 1u, 2u}) future.add_use(ContentIndex(content));
   future.add_operation(2);
-  for (const std::uint64_t content : {5u, 0u}) future.add_use(ContentIndex(content));
+  for (const std::uint64_t content : {5u, 6u, 7u, 0u}) future.add_use(ContentIndex(content));  // more than fits
   future.add_operation(3);
   for (const std::uint64_t content : {1u, 2u}) future.add_use(ContentIndex(content));
   future.finish();

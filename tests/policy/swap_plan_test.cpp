@@ -23,7 +23,7 @@ struct Use {
 KernelFuture future_of(const std::vector<std::vector<Use>>& kernels, std::uint32_t chunks = 64) {
   KernelFuture future;
   future.chunks = chunks;
-  future.htod_bytes_per_us = future.dtoh_bytes_per_us = kBlockBytes / 1000;  // about a block per kernel
+  future.htod_bytes_per_us = future.dtoh_bytes_per_us = kBlockBytes / 1000 + 1;  // a block per kernel
   for (const std::vector<Use>& uses : kernels) {
     FutureKernel& kernel = future.kernels.emplace_back(FutureKernel{kKernel, {}});
     for (const Use& use : uses) kernel.uses.push_back({BlockIndex(use.block), use.object});
@@ -214,14 +214,16 @@ TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
   const auto pass = [&](KernelNumber k) {
     planner->on_begin({.number = k, .name = ""});
     machine.idle();
-    if (!machine.missing(kernels[k].empty() ? BlockIndex(0) : BlockIndex(kernels[k][0].block)).empty()) {
-      machine.fault(BlockIndex(kernels[k][0].block));
-    }
+    const BlockIndex touched(kernels[k][0].block);
+    if (!machine.missing(touched).empty()) machine.fault(touched);
     planner->on_end(k);
     machine.idle();
   };
-  for (KernelNumber k = 0; k <= 6; ++k) pass(k);
-  planner->on_faulted(BlockIndex(0), PageMask::all());  // in kernel 6
+  for (KernelNumber k = 0; k <= 5; ++k) pass(k);
+  planner->on_begin({.number = 6, .name = ""});
+  planner->on_faulted(BlockIndex(0), PageMask::all());
+  planner->on_end(6);
+  machine.idle();
   for (KernelNumber k = 7; k <= 9; ++k) pass(k);
   EXPECT_FALSE(machine.missing(BlockIndex(0)).empty());
   planner->on_begin({.number = 10, .name = ""});

@@ -45,6 +45,7 @@ Point every_member_set() {
   point.iterations = 10;
   point.time_scale_millionths = 1'500'000;
   point.recorded_on = "h200-sxm-pcie5";
+  point.bounds = true;
   return point;
 }
 
@@ -134,6 +135,7 @@ TEST_F(PointId, EveryDeterminantChangesIt) {
       [](Point& p) { p.include_host_gaps = false; },
       [](Point& p) { p.iterations = 5; },
       [](Point& p) { p.time_scale_millionths = 2'000'000; },
+      [](Point& p) { p.bounds = true; },
   };
   std::set<std::string> ids;
   for (const auto& change : changes) {

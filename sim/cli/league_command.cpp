@@ -1,0 +1,242 @@
+#include "sim/cli/league_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/cli/league_text.h"
+#include "sim/cli/options.h"
+#include "sim/cli/run_options.h"
+#include "sim/cli/run_to_points.h"
+#include "sim/cli/sweep_work.h"
+#include "sim/cli/values.h"
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/league/entrants.h"
+#include "sim/league/league_csv.h"
+#include "sim/league/league_json.h"
+#include "sim/policy/plugin.h"
+#include "sim/policy/registry.h"
+#include "sim/sweep/collect.h"
+#include "sim/sweep/spec.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+using Arguments = std::vector<std::string>;
+using Texts = std::vector<std::string>;
+
+constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
+
+constexpr const char* kUsage = R"(uvmsim league TRACE... --system SYSTEM --osf X[,Y...] -o DIR [options]
+uvmsim league SPEC.json -o DIR [--plugin FILE] [--jobs N]
+uvmsim league plan ... -o DIR
+uvmsim league table DIR
+
+Runs all policies on the same programs and ranks them: a table per program and factor, and one over all. Every
+registered policy of a slot takes part, beside the driver's own of the other slots; those of plug-ins stand out.
+
+Examples:
+  uvmsim league workloads/gpt2.uvmt --system h200-sxm-pcie5 --layout pytorch_caching --osf 1.5,2 -o league
+      which policy suits GPT-2 best, and how far it is from what is possible
+  uvmsim league workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --plugin ./mine.so -o league
+      where a policy of yours stands
+  uvmsim league workloads/bfs.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch none --prefetch tree --evict lru -o small
+      only these combinations, and the driver's own
+  uvmsim league configs/sweeps/league.json -o league
+      the shipped workloads; a sweep file, see sim/sweep/README.md
+  uvmsim league plan configs/sweeps/league.json -o DIR && uvmsim sweep run DIR --shard 1/4
+      on each of four machines another quarter; then `uvmsim league table DIR`
+
+)";
+
+constexpr const char* kNotes = R"(
+DIR becomes the folder of a sweep with lower bounds: interrupted, the same command goes on, and what was computed is not
+computed again. It holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
+`python3 -m analysis.plot_league DIR -o FIGURE` draws it.
+Ranks are by the time of the whole run, equal times share one. "/ driver", "/ bound", "/ best known": that time over the
+one under the driver's own policies, over the best lower bound, over the fastest of all policies. What lies between the
+bound and the time: `uvmsim bounds --help` and sim/bounds/README.md. Overall: the geometric mean of "/ driver".
+A sweep file that names no other policies than the driver's stands for all of them.
+Exit code: 0 when every run finished, 1 when some failed or are missing, 2 for an error in the input.
+)";
+
+po::options_description visible_options() {
+  po::options_description options("Options", 110, 70);
+  add_program_options(options);
+  auto add = options.add_options();
+  for (const policy::Slot slot : league::slots()) {
+    add(std::string(policy::slot_name(slot)).c_str(),
+        po::value<Texts>()->composing()->value_name("NAME[:key=value,...]"),
+        "a policy that takes part, instead of all; may be repeated: every combination");
+  }
+  add("output,o", po::value<std::string>()->value_name("DIR"), "the folder of the league");
+  add("jobs,j", po::value<std::string>()->value_name("N"), "processes that compute, default one per core");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+int print_help() {
+  std::ostringstream options;
+  options << visible_options();
+  fmt::print("{}{}{}", kUsage, options.str(), kNotes);
+  return kFine;
+}
+
+// Workers and later commands may run in another folder.
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+Texts texts_of(const po::variables_map& values, std::string_view name) {
+  const auto found = values.find(std::string(name));
+  return found == values.end() ? Texts{} : found->second.as<Texts>();
+}
+
+Texts plugins_of(const po::variables_map& values) {
+  Texts paths;
+  for (const std::string& path : texts_of(values, "plugin")) paths.push_back(absolute(policy::find_plugin(path)));
+  return paths;
+}
+
+// Every combination of what the options name; a slot without one has the driver's policy.
+std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::variables_map& values) {
+  for (const policy::Slot slot : league::slots()) {
+    const std::string name(policy::slot_name(slot));
+    const Texts texts = texts_of(values, name);
+    if (texts.empty()) continue;
+    std::vector<sweep::Point> more;
+    for (const sweep::Point& point : points) {
+      for (const std::string& text : texts) {
+        more.push_back(point);
+        more.back().*sweep::choice_of(slot) = parse_policy("--" + name, text);
+      }
+    }
+    points = std::move(more);
+  }
+  return points;
+}
+
+// What was asked for: the sweep's record of where its points come from.
+std::string asked_for(const Texts& inputs, const po::variables_map& values) {
+  nlohmann::ordered_json json = {{"traces", inputs}};
+  for (const auto& [name, value] : values) {
+    if (name == "output" || name == "jobs" || name == "argument") continue;
+    if (const auto* text = boost::any_cast<std::string>(&value.value())) json[name] = *text;
+    if (const auto* texts = boost::any_cast<Texts>(&value.value())) json[name] = *texts;
+    if (const auto* flag = boost::any_cast<bool>(&value.value()); flag != nullptr && *flag) json[name] = true;
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+sweep::Spec spec_of_traces(const Texts& traces, const po::variables_map& values) {
+  RunArguments run = read_program_options("league", values);
+  if (fs::exists(run.system)) run.system = absolute(run.system);
+  run.plugins = plugins_of(values);
+  sweep::Spec spec;
+  for (const std::string& trace : traces) {
+    if (trace == "-") throw_input_error("league: standard input cannot be read again and again; allowed: files");
+    run.trace = absolute(trace);
+    for (sweep::Point& point : combined(points_of(run), values)) spec.points.push_back(std::move(point));
+  }
+  spec.json = asked_for(traces, values);
+  return spec;
+}
+
+sweep::Spec spec_of_file(const std::string& path, const po::variables_map& values) {
+  for (const auto& [name, value] : values) {
+    const bool given = !value.defaulted() && name != "argument";
+    if (given && name != "plugin" && name != "output" && name != "jobs") {
+      throw_input_error("league: --{} has no effect on a sweep file; {} says it itself", name, path);
+    }
+  }
+  sweep::Spec spec = sweep::read_spec(path);
+  const Texts plugins = plugins_of(values);
+  if (plugins.empty()) return spec;
+  for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(spec.json);
+  json["plugin"] = texts_of(values, "plugin");
+  spec.json = json.dump();
+  return spec;
+}
+
+sweep::Plan plan_and_write(const Texts& inputs, const po::variables_map& values, const std::string& folder) {
+  if (inputs.empty()) throw_input_error("league: no trace or sweep file given; `uvmsim league --help` shows examples");
+  const bool is_spec = inputs.front().ends_with(".json");
+  if (is_spec && inputs.size() > 1) {
+    throw_input_error("league: '{}' beside the sweep file {}; allowed: one sweep file, or traces", inputs[1],
+                      inputs.front());
+  }
+  sweep::Spec spec = is_spec ? spec_of_file(inputs.front(), values) : spec_of_traces(inputs, values);
+  sweep::Resolver resolver;
+  spec.points = league::league_points(spec.points, resolver);
+  const sweep::Plan plan = sweep::make_plan(spec, "league");
+  sweep::write_plan(plan, folder);
+  fmt::print("{}: {} points\n", folder, plan.points.size());
+  return plan;
+}
+
+// Lines of plug-ins stand out on a terminal.
+std::string highlighted(const std::string& text) {
+  if (::isatty(STDOUT_FILENO) != 1) return text;
+  std::string out, line;
+  for (std::istringstream lines(text); std::getline(lines, line);) {
+    out += line.starts_with('>') ? "\x1b[1m" + line + "\x1b[0m\n" : line + "\n";
+  }
+  return out;
+}
+
+int show(const sweep::Plan& plan, const std::string& folder) {
+  const league::League league = league::rank(plan, folder);
+  const sweep::Collected collected = sweep::collect(plan, folder, true);
+  const std::string text = league_text(league);
+  const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
+  write_file(path("league.txt"), text);
+  write_file(path("league.csv"), league_csv(league));
+  write_file(path("league.json"), league_json(league));
+  fmt::print("\n{}\n", highlighted(text));
+  for (const std::string& name : {path("league.txt"), path("league.csv"), path("league.json"), collected.database}) {
+    fmt::print("{}\n", name);
+  }
+  if (league.failed + league.missing == 0) return kFine;
+  fmt::print(stderr, "uvmsim: {}: {} of {} runs failed, {} are missing; `uvmsim sweep run {}` tries them again\n",
+             folder, league.failed, plan.points.size(), league.missing, folder);
+  return kFailed;
+}
+
+int table_verb(const Arguments& arguments) {
+  po::options_description options;
+  options.add_options()("help,h", po::bool_switch());
+  const auto values = parse_options("uvmsim league table", arguments, options, 1);
+  if (values["help"].as<bool>()) return print_help();
+  const auto folders = positional_arguments(values);
+  if (folders.empty()) throw_input_error("league table: no folder given; `uvmsim league --help` shows examples");
+  return show(sweep::read_plan(folders.front()), folders.front());
+}
+
+int run_verb(const Arguments& arguments, bool plan_only) {
+  const std::string command = plan_only ? "league plan" : "league";
+  const auto values = parse_options("uvmsim " + command, arguments, visible_options(), arguments.size());
+  if (values["help"].as<bool>()) return print_help();
+  const std::string folder = output_of(values, command);
+  const std::size_t jobs = jobs_of(values);
+  const sweep::Plan plan = plan_and_write(positional_arguments(values), values, folder);
+  if (plan_only) return kFine;
+  const int code = run_plan(plan, folder, {}, jobs);
+  return code == kInterrupted ? code : show(plan, folder);
+}
+
+}  // namespace
+
+int league_command(const std::vector<std::string>& arguments) {
+  const std::string verb = arguments.empty() ? "" : arguments.front();
+  if (verb == "table") return table_verb({arguments.begin() + 1, arguments.end()});
+  if (verb == "plan") return run_verb({arguments.begin() + 1, arguments.end()}, true);
+  return run_verb(arguments, false);
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,85 @@
+#include "sim/cli/sweep_work.h"
+
+#include <fmt/format.h>
+
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/sweep_display.h"
+#include "sim/cli/values.h"
+#include "sim/common/error.h"
+#include "sim/sweep/collect.h"
+#include "sim/sweep/run_sweep.h"
+#include "sim/sweep/worker_pool.h"
+
+namespace uvmsim::cli {
+
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
+
+}  // namespace
+
+std::string output_of(const po::variables_map& values, const std::string& command) {
+  const auto folder = text_of(values, "output");
+  if (!folder) throw_input_error("{}: option --output (-o DIR) is missing", command);
+  return *folder;
+}
+
+std::size_t jobs_of(const po::variables_map& values) {
+  const auto given = text_of(values, "jobs");
+  if (!given) return sweep::available_cpus();
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t jobs = parse_unsigned("--jobs", *given);
+  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", *given, kMost);
+  return jobs;
+}
+
+void print_failures(const sweep::SweepStatus& status) {
+  for (const sweep::FailedPoint& failed : status.failed) {
+    fmt::print("failed: {}: {} (point {}, {})\n", failed.label, failed.error, failed.position, failed.id.substr(0, 12));
+  }
+}
+
+int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, std::size_t jobs) {
+  const InterruptGuard guard;
+  SweepDisplay display;
+  sweep::SweepProgress last;
+  sweep::SweepRun run;
+  run.shard = shard;
+  run.jobs = jobs;
+  run.progress = [&](const sweep::SweepProgress& progress) {
+    last = progress;
+    throw_if_interrupted();
+    display.update(progress);
+  };
+  run.failed = [&](const std::string& label, const std::string& error) { display.failed(label, error); };
+  try {
+    last = sweep::run_sweep(plan, folder, run);
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "\nuvmsim: interrupted, {} of {} points are finished; `uvmsim sweep run {}` goes on\n",
+               last.finished, last.points, folder);
+    return kInterrupted;
+  }
+  fmt::print("{}: {} of {} points finished, {} failed\n", folder, last.finished, last.points, last.failed);
+  return last.failed == 0 ? kFine : kFailed;
+}
+
+int collect_plan(const sweep::Plan& plan, const std::string& folder, bool partial) {
+  const sweep::Collected collected = sweep::collect(plan, folder, partial);
+  const sweep::SweepStatus& status = collected.status;
+  if (!collected.written) {
+    print_failures(status);
+    fmt::print(stderr,
+               "uvmsim: {}: {} of {} points finished, {} failed, {} missing: nothing collected; `uvmsim sweep run {}` "
+               "computes the rest, --partial collects what there is\n",
+               folder, status.finished, status.planned, status.failed.size(), status.missing(), folder);
+    return kFailed;
+  }
+  fmt::print("{}\n{}\n", collected.database, collected.csv);
+  if (!status.complete()) fmt::print("partial: {} of {} points\n", status.finished, status.planned);
+  return kFine;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,218 @@
+#include "sim/league/league.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "sim/common/error.h"
+#include "sim/league/entrants.h"
+#include "sim/policy/registry.h"
+#include "sim/report/numbers.h"
+#include "sim/sweep/point_files.h"
+#include "sim/sweep/resolve.h"
+
+namespace uvmsim::league {
+namespace {
+
+using Json = nlohmann::json;
+using Status = Standing::Status;
+
+std::string label_of(const sweep::Point& point) {
+  std::string label = fmt::format("{}, {}, layout {}, {}", std::filesystem::path(point.trace).filename().string(),
+                                  point.system, point.layout, sweep::limit_text(point));
+  for (const std::string& setting : point.settings) label += ", " + setting;
+  if (point.footprint_bytes != 0) label += ", footprint " + report::format_bytes(point.footprint_bytes);
+  if (point.iterations != 0) label += fmt::format(", {} iterations", point.iterations);
+  if (point.time_scale_millionths != 0) {
+    label += ", time scale " + report::format_millionths(point.time_scale_millionths);
+  }
+  if (!point.recorded_on.empty()) label += ", recorded on " + point.recorded_on;
+  if (!point.include_host_gaps) label += ", without host gaps";
+  if (point.partial) label += ", partial trace";
+  if (point.seed != 1) label += fmt::format(", seed {}", point.seed);
+  return label;
+}
+
+Entrant entrant_of(const sweep::Point& point) {
+  Entrant entrant;
+  entrant.name = entrant_name(point);
+  for (const policy::Slot slot : slots()) {
+    entrant.policies.emplace_back(policy::slot_name(slot), sweep::policy_text(point.*sweep::choice_of(slot)));
+  }
+  entrant.plugin = is_from_plugin(point);
+  return entrant;
+}
+
+// The parts of a result that a league is about.
+void read_result(const Json& result, Standing& standing, Contest& contest) {
+  for (const Json& used : result.at("policies")) {
+    Entrant& entrant = standing.entrant;
+    entrant.information_class = std::max(entrant.information_class, used.at("information_class").get<std::string>());
+  }
+  standing.entrant.oracle =
+      standing.entrant.information_class == policy::information_class_name(policy::InformationClass::kD4);
+  standing.status = Status::kFinished;
+  standing.total_ns = result.at("total_ns");
+  const Json& bounds = result.at("bounds");
+  const Json& distance = bounds.at("distance");
+  standing.excess_bytes_ns = distance.at("excess_bytes_ns");
+  standing.fault_latency_ns = distance.at("fault_latency_ns");
+  standing.serialisation_ns = distance.at("serialisation_ns");
+  contest.compute_ns = bounds.at("compute_ns");
+  contest.bound_ns = bounds.at("best_ns");
+  contest.capacity_bytes = result.at("capacity_bytes");
+  contest.footprint_bytes = result.at("footprint_bytes");
+}
+
+Standing standing_of(const sweep::PlannedPoint& planned, const sweep::PointFiles& files, Contest& contest) {
+  Standing standing;
+  standing.entrant = entrant_of(planned.point);
+  standing.id = planned.id;
+  if (const auto text = files.result(planned.id)) {
+    try {
+      read_result(Json::parse(*text), standing, contest);
+    } catch (const Json::exception& error) {
+      throw_input_error("points/{}.json: is no result with bounds: {}; remove it and run the league", planned.id,
+                        error.what());
+    }
+  } else if (auto error = files.error(planned.id)) {
+    standing.status = Status::kFailed;
+    standing.error = *std::move(error);
+  }
+  return standing;
+}
+
+// Orders by what decides, ranks oracles apart. `ranked(x)`: x takes a rank; `value(x)`: the less the better.
+template <class Entry, class Ranked, class Value>
+void order_and_rank(std::vector<Entry>& entries, const Ranked& ranked, const Value& value) {
+  const auto key = [&](const Entry& entry) {
+    const bool counts = ranked(entry);
+    return std::tuple(!counts, counts && entry.entrant.oracle, counts ? value(entry) : 0, entry.entrant.name);
+  };
+  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
+  std::size_t place[2] = {0, 0};
+  const Entry* last[2] = {nullptr, nullptr};
+  for (Entry& entry : entries) {
+    if (!ranked(entry)) continue;
+    const bool oracle = entry.entrant.oracle;
+    ++place[oracle];
+    const bool tie = last[oracle] != nullptr && value(*last[oracle]) == value(entry);
+    entry.entrant.rank = tie ? last[oracle]->entrant.rank : place[oracle];
+    last[oracle] = &entry;
+  }
+}
+
+bool is_finished(const Standing& standing) { return standing.status == Status::kFinished; }
+
+void settle(Contest& contest) {
+  for (const Standing& standing : contest.standings) {
+    if (!is_finished(standing)) continue;
+    if (standing.entrant.name == entrant_name({})) contest.driver_ns = standing.total_ns;
+    if (contest.best_known_ns == 0 || standing.total_ns < contest.best_known_ns) {
+      contest.best_known_ns = standing.total_ns;
+      contest.best_known = standing.entrant.name;
+    }
+  }
+  for (Standing& standing : contest.standings) {
+    standing.over_driver = report::ratio_thousandths(standing.total_ns, contest.driver_ns);
+    standing.over_bound = report::ratio_thousandths(standing.total_ns, contest.bound_ns);
+    standing.over_best_known = report::ratio_thousandths(standing.total_ns, contest.best_known_ns);
+  }
+  order_and_rank(contest.standings, is_finished, [](const Standing& standing) { return standing.total_ns; });
+}
+
+// The geometric mean of quotients.
+class Mean {
+ public:
+  void add(std::uint64_t numerator, std::uint64_t denominator) {
+    logarithms_ += std::log(static_cast<double>(numerator) / static_cast<double>(denominator));
+    ++count_;
+  }
+  std::uint64_t millionths() const {
+    return count_ == 0 ? 0 : static_cast<std::uint64_t>(std::llround(1e6 * std::exp(logarithms_ / count_)));
+  }
+
+ private:
+  double logarithms_ = 0;
+  int count_ = 0;
+};
+
+struct Means {
+  Mean over_driver, over_bound, over_best_known;
+};
+
+std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, std::size_t counted) {
+  std::vector<OverallStanding> overall;
+  std::vector<Means> means;
+  std::map<std::string, std::size_t> places;
+  for (const Contest& contest : contests) {
+    for (const Standing& standing : contest.standings) {
+      const auto [place, is_new] = places.emplace(standing.entrant.name, overall.size());
+      if (is_new) {
+        overall.emplace_back().entrant = standing.entrant;
+        overall.back().entrant.rank = 0;
+        means.emplace_back();
+      }
+      if (contest.driver_ns == 0 || !is_finished(standing)) continue;
+      OverallStanding& all = overall[place->second];
+      all.entrant.information_class = standing.entrant.information_class;
+      all.entrant.oracle = standing.entrant.oracle;
+      ++all.contests;
+      all.first += standing.entrant.rank == 1;
+      all.best_over_driver =
+          all.contests == 1 ? standing.over_driver : std::min(all.best_over_driver, standing.over_driver);
+      all.worst_over_driver = std::max(all.worst_over_driver, standing.over_driver);
+      Means& mean = means[place->second];
+      mean.over_driver.add(standing.total_ns, contest.driver_ns);
+      mean.over_bound.add(standing.total_ns, contest.bound_ns);
+      mean.over_best_known.add(standing.total_ns, contest.best_known_ns);
+    }
+  }
+  for (std::size_t i = 0; i < overall.size(); ++i) {
+    overall[i].over_driver = means[i].over_driver.millionths();
+    overall[i].over_bound = means[i].over_bound.millionths();
+    overall[i].over_best_known = means[i].over_best_known.millionths();
+  }
+  order_and_rank(
+      overall, [&](const OverallStanding& all) { return counted != 0 && all.contests == counted; },
+      [](const OverallStanding& all) { return all.over_driver; });
+  return overall;
+}
+
+}  // namespace
+
+League rank(const sweep::Plan& plan, const std::string& folder) {
+  const sweep::PointFiles files(folder);
+  League league;
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> places;
+  for (const sweep::PlannedPoint& planned : plan.points) {
+    if (!planned.point.bounds) {
+      throw_input_error(
+          "{}: was planned without bounds; `uvmsim league plan` or \"bounds\": true in a sweep file plans with them",
+          folder);
+    }
+    const std::pair key(sweep::program_determinants(planned.determinants), planned.point.seed);
+    const auto [place, is_new] = places.emplace(key, league.contests.size());
+    if (is_new) {
+      league.contests.emplace_back().point = planned.point;
+      league.contests.back().label = label_of(planned.point);
+    }
+    Contest& contest = league.contests[place->second];
+    contest.standings.push_back(standing_of(planned, files, contest));
+    const Status status = contest.standings.back().status;
+    ++(status == Status::kFinished ? league.finished : status == Status::kFailed ? league.failed : league.missing);
+  }
+  for (Contest& contest : league.contests) {
+    settle(contest);
+    league.counted += contest.driver_ns != 0;
+  }
+  league.overall = overall_of(league.contests, league.counted);
+  return league;
+}
+
+}  // namespace uvmsim::league

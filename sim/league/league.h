@@ -1,0 +1,69 @@
+// A league: the results of a sweep ranked by time, per program and limit, and over all of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/sweep/plan.h"
+
+namespace uvmsim::league {
+
+// The driver's policies, or others in their place. Policies of class D4 know the future: they are ranked among
+// themselves. The rank begins with 1, equal results share one; 0 is no rank.
+struct Entrant {
+  std::string name;                                           // entrants.h
+  std::vector<std::pair<std::string, std::string>> policies;  // by slot, as the command line takes them
+  std::string information_class;                              // the highest of its policies; empty: not known
+  bool oracle = false;                                        // D4
+  bool plugin = false;                                        // one of its policies is no built-in
+  std::size_t rank = 0;
+};
+
+// Factors are in thousandths; 0: there is nothing to divide by.
+struct Standing {
+  Entrant entrant;
+  enum class Status : std::uint8_t { kFinished, kFailed, kMissing } status = Status::kMissing;
+  std::string id;     // of the point
+  std::string error;  // why it failed
+  // Of the whole run, from here on of finished ones.
+  std::uint64_t total_ns = 0;
+  std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;
+  // What its time holds above the best bound (bounds/distance.h).
+  std::uint64_t excess_bytes_ns = 0, fault_latency_ns = 0, serialisation_ns = 0;
+};
+
+// One program with one limit on one system.
+struct Contest {
+  sweep::Point point;  // of the driver's policies
+  std::string label;   // what tells it from others
+  std::uint64_t capacity_bytes = 0, footprint_bytes = 0;
+  std::uint64_t compute_ns = 0, bound_ns = 0;  // the least and the best of the lower bounds
+  std::uint64_t driver_ns = 0;                 // 0: it did not finish
+  std::uint64_t best_known_ns = 0;             // the fastest of all, oracles too
+  std::string best_known;
+  std::vector<Standing> standings;  // by rank, then by name; oracles after the others, then what has no rank
+};
+
+// Over all contests that the driver's policies finished. Means are geometric, in millionths.
+struct OverallStanding {
+  Entrant entrant;                                                     // ranked if it finished all of them
+  std::size_t contests = 0;                                            // that it finished
+  std::size_t first = 0;                                               // in which it has rank 1
+  std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;  // means
+  std::uint64_t best_over_driver = 0, worst_over_driver = 0;           // in thousandths
+};
+
+struct League {
+  std::vector<Contest> contests;         // in the order of the plan
+  std::vector<OverallStanding> overall;  // ranked by over_driver, ordered as the standings of a contest
+  std::size_t counted = 0;               // contests that the overall ranking counts
+  std::size_t finished = 0, failed = 0, missing = 0;
+};
+
+// Of the points of `plan` in `folder`, as far as they ran. Throws InputError for points without bounds, and for results
+// that are none.
+League rank(const sweep::Plan& plan, const std::string& folder);
+
+}  // namespace uvmsim::league

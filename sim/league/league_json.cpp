@@ -1,0 +1,98 @@
+#include "sim/league/league_json.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sim/common/version.h"
+#include "sim/league/league_words.h"
+#include "sim/sweep/model_version.h"
+
+namespace uvmsim::league {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(std::uint64_t value) { return value == 0 ? Json(nullptr) : Json(value); }
+
+Json entrant_json(const Entrant& entrant) {
+  Json policies = Json::object();
+  for (const auto& [slot, text] : entrant.policies) policies[slot] = text;
+  return {{"rank", or_null(entrant.rank)},
+          {"name", entrant.name},
+          {"policies", std::move(policies)},
+          {"information_class", entrant.information_class.empty() ? Json(nullptr) : Json(entrant.information_class)},
+          {"oracle", entrant.oracle},
+          {"plugin", entrant.plugin}};
+}
+
+Json standing_json(const Standing& standing, const Contest& contest) {
+  Json out = entrant_json(standing.entrant);
+  out["status"] = status_name(standing.status);
+  out["id"] = standing.id;
+  if (standing.status == Standing::Status::kFailed) out["error"] = standing.error;
+  if (standing.status != Standing::Status::kFinished) return out;
+  out["total_ns"] = standing.total_ns;
+  out["over_driver_thousandths"] = or_null(standing.over_driver);
+  out["over_bound_thousandths"] = or_null(standing.over_bound);
+  out["over_best_known_thousandths"] = or_null(standing.over_best_known);
+  out["compute_ns"] = contest.compute_ns;
+  out["necessary_bytes_ns"] = contest.bound_ns - contest.compute_ns;
+  out["excess_bytes_ns"] = standing.excess_bytes_ns;
+  out["fault_latency_ns"] = standing.fault_latency_ns;
+  out["serialisation_ns"] = standing.serialisation_ns;
+  return out;
+}
+
+Json contest_json(const Contest& contest) {
+  const sweep::Point& point = contest.point;
+  Json out = {{"label", contest.label},
+              {"trace", std::filesystem::path(point.trace).filename().string()},
+              {"system", point.system},
+              {"settings", point.settings},
+              {"layout", point.layout},
+              {"osf_thousandths", or_null(point.osf_thousandths)},
+              {"limit_capacity_bytes", or_null(point.capacity_bytes)},
+              {"seed", point.seed},
+              {"capacity_bytes", contest.capacity_bytes},
+              {"footprint_bytes", contest.footprint_bytes},
+              {"compute_ns", contest.compute_ns},
+              {"bound_ns", contest.bound_ns},
+              {"driver_ns", or_null(contest.driver_ns)},
+              {"best_known_ns", or_null(contest.best_known_ns)},
+              {"best_known", contest.best_known},
+              {"standings", Json::array()}};
+  for (const Standing& standing : contest.standings) out["standings"].push_back(standing_json(standing, contest));
+  return out;
+}
+
+Json overall_json(const OverallStanding& all) {
+  Json out = entrant_json(all.entrant);
+  out["contests"] = all.contests;
+  out["first"] = all.first;
+  out["over_driver_millionths"] = or_null(all.over_driver);
+  out["over_bound_millionths"] = or_null(all.over_bound);
+  out["over_best_known_millionths"] = or_null(all.over_best_known);
+  out["best_over_driver_thousandths"] = or_null(all.best_over_driver);
+  out["worst_over_driver_thousandths"] = or_null(all.worst_over_driver);
+  return out;
+}
+
+}  // namespace
+
+std::string league_json(const League& league) {
+  Json out = {{"schema", kLeagueSchema},
+              {"uvmsim_version", version()},
+              {"model_version", sweep::model_version()},
+              {"rule", kRule},
+              {"finished", league.finished},
+              {"failed", league.failed},
+              {"missing", league.missing},
+              {"counted_contests", league.counted},
+              {"overall", Json::array()},
+              {"contests", Json::array()}};
+  for (const OverallStanding& all : league.overall) out["overall"].push_back(overall_json(all));
+  for (const Contest& contest : league.contests) out["contests"].push_back(contest_json(contest));
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace uvmsim::league

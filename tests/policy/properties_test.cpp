@@ -1,0 +1,267 @@
+// The properties that published policies are checked by (V1 to V16; README.md says where each is), on random programs
+// through the whole simulator and on random streams of pages, for every built-in policy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/bounds/bounds.h"
+#include "tests/bounds/random_program.h"
+#include "tests/engine/program.h"
+#include "tests/policy/golden_streams.h"
+
+namespace uvmsim::policy {
+namespace {
+
+std::vector<std::string> policies_of(Slot slot) {
+  std::vector<std::string> names;
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->slot == slot) names.push_back(entry->info.name);
+  }
+  return names;
+}
+
+std::vector<std::string> all_policies() {
+  std::vector<std::string> names;
+  for (const std::string& name : policies_of(Slot::kPrefetch)) names.push_back("prefetch_" + name);
+  for (const std::string& name : policies_of(Slot::kEvict)) names.push_back("evict_" + name);
+  return names;
+}
+
+// "prefetch_tree" or "evict_lru"; the other slot as it is.
+void choose(const std::string& label, RunOptions& options) {
+  const bool prefetch = label.starts_with("prefetch_");
+  (prefetch ? options.prefetch : options.evict).name = label.substr(label.find('_') + 1);
+}
+
+uvmsim::Program some_program(std::uint64_t seed, bool advice) {
+  Random random(seed);
+  RandomProgramOptions options;
+  options.largest_object_pages = 1200;
+  options.records = 24;
+  options.streams = false;
+  options.advice = advice;
+  return random_program(random, options);
+}
+
+std::vector<std::uint64_t> numbers_of(const RunResult& result) {
+  std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
+  for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
+  return numbers;
+}
+
+class EveryPolicy : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(V, EveryPolicy, ::testing::ValuesIn(all_policies()),
+                         [](const auto& info) { return info.param; });
+
+// V1: capacity is never exceeded (and the audits of checked builds find pages and frames in balance); what came is
+// what left and what is there. V15: the same seed gives the same run.
+TEST_P(EveryPolicy, KeepsWithinCapacityLosesNothingAndRepeats) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const uvmsim::Program program = some_program(seed, seed % 2 == 0);
+    RunOptions options = options_with(1 + seed);
+    options.seed = seed;
+    choose(GetParam(), options);
+    Watched watched;
+    const RunResult result = program.run(options, &watched);
+    EXPECT_LE(watched.peak_chunk_bytes, options.capacity_bytes);
+    EXPECT_LE(watched.resident_bytes, options.capacity_bytes);
+    EXPECT_EQ(result.counters.policy_shortfalls, 0u);
+    EXPECT_EQ(numbers_of(program.run(options)), numbers_of(result));
+  }
+}
+
+// V6: no policy beats a bound.
+TEST_P(EveryPolicy, BeatsNoBound) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    const uvmsim::Program program = some_program(100 + seed, seed % 2 == 0);
+    RunOptions options = options_with(seed);
+    choose(GetParam(), options);
+    const bounds::Bounds bounds = bounds::compute_bounds(uvmsim::Program::header(), program.source(), options);
+    const RunResult result = program.run(options);
+    EXPECT_LE(bounds.time.compute, bounds.time.cold);
+    EXPECT_LE(bounds.time.cold, bounds.time.min);
+    EXPECT_LE(bounds.time.min, bounds.time.windowed);
+    EXPECT_LE(bounds.time.windowed, bounds.time.write_backs);
+    EXPECT_LE(bounds.time.best(), result.total);
+    EXPECT_LE(bounds.bytes.htod, bytes_in(result.counters));
+    EXPECT_LE(bounds.bytes.dtoh, bytes_out(result.counters));
+  }
+}
+
+// V8: with memory for all there are no evictions, so that it does not matter who evicts.
+TEST(EveryEvictor, IsTheSameWhereAllFits) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const uvmsim::Program program = some_program(200 + seed, true);
+    RunOptions options = options_with(200);
+    const std::vector<std::uint64_t> expected = numbers_of(program.run(options));
+    for (const std::string& name : policies_of(Slot::kEvict)) {
+      const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+      options.evict.name = name;
+      const RunResult result = program.run(options);
+      EXPECT_EQ(result.counters.evictions, 0u) << name;
+      // Where memory is taken in pieces of 64 KB, its translations and its first touch differ.
+      if (entry.info.granularity != Granularity::kBigPage && name != "free_page_buffer") {
+        EXPECT_EQ(numbers_of(result), expected) << name << ", seed " << seed;
+      }
+    }
+  }
+}
+
+// V8: a tree that is never dense enough is no tree; one that must be full grows units and no more.
+TEST(Tree, DegeneratesToNoneAndToSequential) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const uvmsim::Program program = some_program(300 + seed, false);
+    RunOptions options = options_with(seed % 3 == 0 ? 0 : 2 + seed);
+    const auto with = [&](const char* name, std::vector<std::pair<std::string, std::string>> parameters) {
+      options.prefetch = {name, std::move(parameters)};
+      return numbers_of(program.run(options));
+    };
+    EXPECT_EQ(with("tree", {{"threshold", "100"}}), with("none", {}));
+    EXPECT_EQ(with("sequential", {}), with("none", {{"granularity", "64k"}}));
+  }
+}
+
+// V11: without prefetching, memory for all brings what is touched and nothing else; with it, never less. What comes is
+// demanded or prefetched.
+TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    uvmsim::Program program;
+    Random random(seed);
+    std::vector<trace::ObjectId> objects;
+    std::map<trace::ObjectId, std::set<std::uint64_t>> touched;
+    for (int i = 0; i < 4; ++i) {
+      objects.push_back(program.alloc((1 + random.below(3)) * kBlockBytes));  // smaller ones share blocks
+      program.host(objects.back());
+    }
+    for (int i = 0; i < 12; ++i) {
+      const trace::ObjectId id = objects[static_cast<std::size_t>(random.below(4))];
+      const std::uint64_t first = random.below(program.pages(id));
+      const std::uint64_t count = 1 + random.below(std::min<std::uint64_t>(60, program.pages(id) - first));
+      program.walk("w", id, first, count);
+      for (std::uint64_t page = first; page < first + count; ++page) touched[id].insert(page);
+    }
+    program.sync();
+    std::uint64_t pages = 0, all = 0;
+    for (const auto& [id, set] : touched) pages += set.size();
+    for (const trace::ObjectId id : objects) all += program.pages(id);
+    for (const std::string& name : policies_of(Slot::kPrefetch)) {
+      SCOPED_TRACE(name);
+      RunOptions options = options_with(64);
+      options.prefetch.name = name;
+      const Counters counters = program.run(options).counters;
+      EXPECT_EQ(counters.htod_fault_bytes, counters.faulting_pages * kPage);
+      EXPECT_EQ(bytes_in(counters), counters.htod_fault_bytes + counters.htod_prefetch_bytes);
+      EXPECT_GE(bytes_in(counters), pages * kPage);
+      EXPECT_LE(bytes_in(counters), all * kPage);
+      EXPECT_LE(counters.faulting_pages, pages);
+      if (name == "none") {
+        EXPECT_EQ(bytes_in(counters), pages * kPage);
+        EXPECT_EQ(counters.htod_prefetch_bytes, 0u);
+      }
+    }
+  }
+}
+
+Pages random_pages(Random& random, std::uint64_t universe, int length) {
+  Pages pages;
+  for (int i = 0; i < length; ++i) pages.push_back(random.below(1 + random.below(universe)));
+  return pages;
+}
+
+// V3: more memory, no more misses of MIN; what LRU and MIN hold, they hold with more memory too.
+TEST(Streams, LruAndMinAreStackAlgorithms) {
+  Random random(31);
+  for (int round = 0; round < 60; ++round) {
+    const std::uint64_t universe = 3 + random.below(12);
+    const Pages pages = random_pages(random, universe, 150);
+    for (const char* name : {"lru", "min"}) {
+      const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+      for (std::uint32_t frames = 1; frames < universe; ++frames) {
+        Future near = stream_future(pages), wide = stream_future(pages);
+        PageCache small(entry, {}, frames, 1, &near), large(entry, {}, frames + 1, 1, &wide);
+        for (const std::uint64_t page : pages) {
+          small.access(page);
+          large.access(page);
+          if (std::string_view(name) == "min") continue;  // among pages never used again any may go
+          for (std::uint64_t p = 0; p < universe; ++p) ASSERT_TRUE(!small.contains(p) || large.contains(p));
+        }
+        ASSERT_GE(small.misses(), large.misses()) << name;
+      }
+    }
+  }
+}
+
+// V4: one pass over the stream gives the misses of LRU with any memory.
+TEST(Streams, LruMissesFollowFromStackDistances) {
+  Random random(41);
+  for (int round = 0; round < 40; ++round) {
+    const Pages pages = random_pages(random, 20, 300);
+    std::vector<std::uint64_t> stack;           // the most recent first
+    std::map<std::uint64_t, std::uint64_t> at;  // distance -> accesses
+    std::uint64_t cold = 0;
+    for (const std::uint64_t page : pages) {
+      const auto place = std::find(stack.begin(), stack.end(), page);
+      if (place == stack.end()) {
+        ++cold;
+      } else {
+        ++at[static_cast<std::uint64_t>(place - stack.begin()) + 1];
+        stack.erase(place);
+      }
+      stack.insert(stack.begin(), page);
+    }
+    for (std::uint32_t frames = 1; frames <= 21; ++frames) {
+      std::uint64_t misses = cold;
+      for (const auto& [distance, accesses] : at) misses += distance > frames ? accesses : 0;
+      ASSERT_EQ(misses_of("lru", pages, frames), misses) << frames;
+    }
+  }
+}
+
+// V9: pages have no names. (Evictors that look at neighbours, or draw, are left out.)
+TEST(Streams, NamesOfPagesDoNotMatter) {
+  Random random(51);
+  for (int round = 0; round < 40; ++round) {
+    const Pages pages = random_pages(random, 24, 300);
+    std::vector<std::uint64_t> names(24);
+    for (std::uint64_t i = 0; i < 24; ++i) names[static_cast<std::size_t>(i)] = i;
+    for (std::size_t i = 23; i > 0; --i) std::swap(names[i], names[static_cast<std::size_t>(random.below(i + 1))]);
+    Pages renamed;
+    for (const std::uint64_t page : pages) renamed.push_back(names[static_cast<std::size_t>(page)]);
+    for (const char* name : {"fifo", "lru", "mru", "clock", "lfu", "lrm", "sieve", "s3_fifo", "2q", "arc", "slru",
+                             "lirs", "lru_k", "gdsf", "landlord", "min"}) {
+      const auto frames = static_cast<std::uint32_t>(2 + random.below(20));
+      ASSERT_EQ(misses_of(name, renamed, frames), misses_of(name, pages, frames)) << name;
+    }
+  }
+}
+
+// V14: who asks for the one page that is missing gets a miss every time, whoever evicts; MIN, who knows, hardly any.
+TEST(Streams, AnAdversaryMakesEveryDemandPolicyMiss) {
+  constexpr std::uint64_t kLength = 400;
+  for (const std::string& name : policies_of(Slot::kEvict)) {
+    const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+    if (entry.wants_future) continue;
+    for (const std::uint32_t frames : {1u, 4u, 9u}) {
+      PageCache cache(entry, {}, frames);
+      Pages asked;
+      for (std::uint64_t i = 0; i < kLength; ++i) {
+        std::uint64_t missing = 0;
+        while (cache.contains(missing)) ++missing;
+        ASSERT_LE(missing, frames) << name;
+        asked.push_back(missing);
+        ASSERT_FALSE(cache.access(missing));
+      }
+      EXPECT_EQ(cache.misses(), kLength) << name;
+      // Each replacement by MIN lasts for at least as many accesses as there are frames, of frames + 1 pages.
+      EXPECT_LE(misses_of("min", asked, frames), (kLength + frames - 1) / frames + frames) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim::policy
