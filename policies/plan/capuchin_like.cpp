@@ -40,15 +40,18 @@ class CapuchinLike final : public Planner {
   void on_end(std::uint64_t number) override {
     runner_.on_end(number);
     if (number >= swaps_.size()) return;
-    for (const Idle& idle : swaps_[number]) runner_.come(idle.region, trigger(idle), idle.to);
+    for (const Idle& idle : swaps_[number]) {
+      runner_.come(idle.region, trigger(idle), idle.to);
+      memory_[idle.region].due = idle.to;
+    }
   }
-  // What was swapped is late, once for a kernel.
+  // What was to come back for this kernel is late.
   void on_faulted(BlockIndex block, const PageMask&) override {
     const auto region = region_of_.find(block.value);
     if (region == region_of_.end()) return;
     Memory& memory = memory_[region->second];
-    if (memory.late == running_) return;
-    memory.late = running_;
+    if (memory.due != running_) return;
+    memory.due = kNone;
     memory.lead += feedback_;
   }
   PlanCommand next(const PlanQueries& queries) override { return runner_.next(queries); }
@@ -96,9 +99,10 @@ class CapuchinLike final : public Planner {
   const KernelFuture& future_;
   SwapProgram program_;
   SwapRunner runner_;
+  static constexpr KernelNumber kNone = ~KernelNumber{0};
   struct Memory {
-    double lead = 1;                       // before its use, in transfers
-    KernelNumber late = ~KernelNumber{0};  // the last kernel that had to wait for it
+    double lead = 1;           // before its use, in transfers
+    KernelNumber due = kNone;  // the kernel for which it comes back
   };
   std::vector<Memory> memory_;                                // by region
   std::vector<std::vector<Idle>> swaps_;                      // by the kernel after which they begin

@@ -19,11 +19,13 @@ class NextUseOrder {
       : future_(future),
         largest_whole_(largest_whole),
         contents_(chunk_count),
+        arrivals_(chunk_count, 0),
         soonest_(chunk_count),
         furthest_(chunk_count) {}
 
   void insert(ChunkId chunk, ContentIndex content) {
     contents_[chunk.value] = content;
+    arrivals_[chunk.value] = ++arrived_;
     place(chunk);
   }
   // Nothing happens when it is not in.
@@ -33,8 +35,8 @@ class NextUseOrder {
   }
   bool contains(ChunkId chunk) const { return soonest_.contains(chunk); }
 
-  // The one that may be evicted whose next use is furthest; among equals that with the lowest address. ChunkId{} when
-  // there is none.
+  // The one that may be evicted whose next use is furthest; among equals the one that came first: what came last is
+  // what thread blocks wait for. ChunkId{} when there is none.
   ChunkId furthest(const EvictionQueries& queries) {
     update();
     return furthest_.first_evictable(queries);
@@ -51,17 +53,16 @@ class NextUseOrder {
   Future::Position present() const { return placed(future_.now()); }
 
  private:
-  using Key = std::pair<Future::Position, std::uint64_t>;  // next use (furthest_: inverted); content
+  using Key = std::pair<Future::Position, std::uint64_t>;  // next use (furthest_: inverted); arrival
 
   Future::Position placed(Future::Position use) const {
     return future_.operation_contents(use) <= largest_whole_ ? future_.operation_begin(use) : use;
   }
   void place(ChunkId chunk) {
-    const ContentIndex content = contents_[chunk.value];
-    Future::Position next = future_.next_use(content, present());
+    Future::Position next = future_.next_use(contents_[chunk.value], present());
     if (next != Future::kNever) next = placed(next);
-    soonest_.set(chunk, {next, content.value});
-    furthest_.set(chunk, {~next, content.value});
+    soonest_.set(chunk, {next, arrivals_[chunk.value]});
+    furthest_.set(chunk, {~next, arrivals_[chunk.value]});
   }
   void update() {
     const Future::Position now = present();
@@ -71,6 +72,8 @@ class NextUseOrder {
   const Future& future_;
   std::uint64_t largest_whole_;
   std::vector<ContentIndex> contents_;
+  std::vector<std::uint64_t> arrivals_;  // of each chunk: its number
+  std::uint64_t arrived_ = 0;
   ChunkHeap<Key> soonest_, furthest_;
 };
 

@@ -62,11 +62,13 @@ inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies 
 }
 
 // Planners run with the driver's policies.
-inline std::vector<std::string> planners(Policies which) {
+inline std::vector<std::string> planners(Policies which, std::size_t gpus) {
   if (which == Policies::kDrivers) return {"deepum"};
   std::vector<std::string> names;
   for (const policy::PolicyEntry* plan : policy::default_registry().list()) {
-    if (plan->slot == policy::Slot::kPlan && plan->info.name != kNoPlan) names.push_back(plan->info.name);
+    if (plan->slot != policy::Slot::kPlan || plan->info.name == kNoPlan) continue;
+    if (plan->wants_future && gpus != 1) continue;  // it knows the kernels of one
+    names.push_back(plan->info.name);
   }
   return names;
 }
@@ -99,7 +101,7 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
   }
   options.prefetch.name = "tree";
   options.evict.name = "lrm";
-  for (const std::string& plan : planners(which)) {
+  for (const std::string& plan : planners(which, options.system.gpus.size())) {
     SCOPED_TRACE(plan);
     options.plan.name = plan;
     bounds = bounds::compute_bounds(header, make_source(), options);
