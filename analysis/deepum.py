@@ -62,7 +62,7 @@ class Times:
         shares = {"the link": link, "faults": faults, "computing": computing}
         limit = max(shares, key=shares.get)
         text = (
-            f"{limit} takes {shares[limit]:.0%} of the time; fault batches {stock.fault_batches:,.0f} →"
+            f"{limit}: {shares[limit]:.0%} of the time; fault batches {stock.fault_batches:,.0f} →"
             f" {learned.fault_batches:,.0f}, moved {self.moved_gib(STOCK):.1f} → {self.moved_gib(LEARNED):.1f} GiB, link busy"
             f" {self.link_share(STOCK):.0%} → {link:.0%}"
         )
@@ -71,8 +71,9 @@ class Times:
         return text
 
 
-def times_of(frame):
-    """(our link, G10's link): lists of Times; the system with most points is the plain one."""
+def times_of(frame, partial):
+    """(our link, G10's link): lists of Times; the system with most points is the plain one. Of a partial sweep, what is
+    there of all three plans."""
     if "plan" not in frame:
         raise ResultError("no run with a planner; run configs/sweeps/deepum.json")
     rows = settled(frame).copy()
@@ -81,7 +82,9 @@ def times_of(frame):
     tables = []
     for setting in counts.index:
         same = rows[rows["setting"] == setting]
-        groups = same.groupby(["program", "osf"], sort=False)
+        groups = same.groupby(["program", "osf"])
+        if partial:
+            groups = [(key, group) for key, group in groups if set(group["plan"]) >= {STOCK, LEARNED, IDEAL}]
         tables.append([Times(program, osf, group) for (program, osf), group in groups])
     return tables
 
@@ -141,7 +144,7 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
 
     def work():
-        ours, *others = times_of(load(given.results, given.partial))
+        ours, *others = times_of(load(given.results, given.partial), given.partial)
         tables = [(HEADER, main_rows(ours), summary(ours))]
         if others:
             header = ("model", "OSF", "Base UVM / DeepUM+", "where")

@@ -35,7 +35,7 @@ class DeepUmTest(FolderTest):
         self.assertEqual((status, err), (0, ""))
         row = next(line for line in out.splitlines() if line.startswith("gpt2") and " 2 " in line)
         self.assertIn("3.00", row)
-        self.assertIn("the link takes 90% of the time; fault batches 1,000 → 10", row)
+        self.assertIn("the link: 90% of the time; fault batches 1,000 → 10", row)
         self.assertIn("3.00 to 3.00 times as fast", out)
         self.assertIn("perfect prediction is slower than learning: gpt2 at 4", out)
 
