@@ -64,7 +64,8 @@ void read_result(const Json& result, Standing& standing, Contest& contest) {
   standing.fault_latency_ns = distance.at("fault_latency_ns");
   standing.serialisation_ns = distance.at("serialisation_ns");
   contest.compute_ns = bounds.at("compute_ns");
-  contest.bound_ns = bounds.at("best_ns");
+  standing.bound_ns = bounds.at("best_ns");
+  contest.bound_ns = std::max(contest.bound_ns, standing.bound_ns);
   contest.capacity_bytes = result.at("capacity_bytes");
   contest.footprint_bytes = result.at("footprint_bytes");
 }
@@ -120,7 +121,7 @@ void settle(Contest& contest) {
   }
   for (Standing& standing : contest.standings) {
     standing.over_driver = report::ratio_thousandths(standing.total_ns, contest.driver_ns);
-    standing.over_bound = report::ratio_thousandths(standing.total_ns, contest.bound_ns);
+    standing.over_bound = report::ratio_thousandths(standing.total_ns, standing.bound_ns);
     standing.over_best_known = report::ratio_thousandths(standing.total_ns, contest.best_known_ns);
   }
   order_and_rank(contest.standings, is_finished, [](const Standing& standing) { return standing.total_ns; });
@@ -169,7 +170,7 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
       all.worst_over_driver = std::max(all.worst_over_driver, standing.over_driver);
       Means& mean = means[place->second];
       mean.over_driver.add(standing.total_ns, contest.driver_ns);
-      mean.over_bound.add(standing.total_ns, contest.bound_ns);
+      mean.over_bound.add(standing.total_ns, standing.bound_ns);
       mean.over_best_known.add(standing.total_ns, contest.best_known_ns);
     }
   }

@@ -29,6 +29,8 @@ struct Standing {
   std::string error;  // why it failed
   // Of the whole run, from here on of finished ones.
   std::uint64_t total_ns = 0;
+  std::uint64_t bound_ns =
+      0;  // what no policy of its kind can beat: lower where it may drop memory or leave it on the host
   std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;
   // What its time holds above the best bound (bounds/distance.h).
   std::uint64_t excess_bytes_ns = 0, fault_latency_ns = 0, serialisation_ns = 0;
@@ -39,9 +41,10 @@ struct Contest {
   sweep::Point point;  // of the driver's policies
   std::string label;   // what tells it from others
   std::uint64_t capacity_bytes = 0, footprint_bytes = 0;
-  std::uint64_t compute_ns = 0, bound_ns = 0;  // the least and the best of the lower bounds
-  std::uint64_t driver_ns = 0;                 // 0: it did not finish
-  std::uint64_t best_known_ns = 0;             // the fastest of all, oracles too
+  std::uint64_t compute_ns = 0,
+                bound_ns = 0;       // the least and the best of the lower bounds, the highest of all entrants
+  std::uint64_t driver_ns = 0;      // 0: it did not finish
+  std::uint64_t best_known_ns = 0;  // the fastest of all, oracles too
   std::string best_known;
   std::vector<Standing> standings;  // by rank, then by name; oracles after the others, then what has no rank
 };

@@ -72,7 +72,7 @@ Fields contest_fields(const Contest& contest, const Standing& standing) {
   fields["over_bound_thousandths"] = or_empty(standing.over_bound);
   fields["over_best_known_thousandths"] = or_empty(standing.over_best_known);
   fields["compute_ns"] = number(contest.compute_ns);
-  fields["necessary_bytes_ns"] = number(contest.bound_ns - contest.compute_ns);
+  fields["necessary_bytes_ns"] = number(standing.bound_ns - contest.compute_ns);
   fields["excess_bytes_ns"] = number(standing.excess_bytes_ns);
   fields["fault_latency_ns"] = number(standing.fault_latency_ns);
   fields["serialisation_ns"] = number(standing.serialisation_ns);

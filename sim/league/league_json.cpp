@@ -36,7 +36,7 @@ Json standing_json(const Standing& standing, const Contest& contest) {
   out["over_bound_thousandths"] = or_null(standing.over_bound);
   out["over_best_known_thousandths"] = or_null(standing.over_best_known);
   out["compute_ns"] = contest.compute_ns;
-  out["necessary_bytes_ns"] = contest.bound_ns - contest.compute_ns;
+  out["necessary_bytes_ns"] = standing.bound_ns - contest.compute_ns;
   out["excess_bytes_ns"] = standing.excess_bytes_ns;
   out["fault_latency_ns"] = standing.fault_latency_ns;
   out["serialisation_ns"] = standing.serialisation_ns;
