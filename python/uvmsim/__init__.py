@@ -33,7 +33,7 @@ Error, ModelError = _uvmsim.Error, _uvmsim.ModelError
 integer, real, boolean, choice = _uvmsim.integer, _uvmsim.real, _uvmsim.boolean, _uvmsim.choice
 policies, load_plugin = _uvmsim.policies, _uvmsim.load_plugin
 
-from uvmsim.policy import Evictor, Policy, Prefetcher, register  # noqa: E402
+from uvmsim.policy import Evictor, Prefetcher, register  # noqa: E402
 
 __all__ = [
     "Error", "Evictor", "ModelError", "Prefetcher", "Result", "Trace", "boolean", "choice", "integer", "load_plugin",
