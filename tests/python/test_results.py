@@ -16,8 +16,8 @@ class ResultsTest(TraceTest):
              ["--osf", "1.5", "--evict", "lru:granularity=64k", "--prefetch", "tree:threshold=75", "--bounds"]),
             ({"capacity_bytes": "8MiB", "seed": 7, "evict": "random", "unlimited_run": False, "host_gaps": False},
              ["--capacity-bytes", "8MiB", "--seed", "7", "--evict", "random", "--no-unlimited-run", "--no-host-gaps"]),
-            ({"osf": 2, "settings": {"costs.batch_ns": 7000, "driver.access_counters": False}, "iterations": 5},
-             ["--osf", "2", "--set", "costs.batch_ns=7000", "--set", "driver.access_counters=false", "--iterations",
+            ({"osf": 2, "settings": {"costs.batch_ns": 7000, "driver.thrashing_enable": False}, "iterations": 5},
+             ["--osf", "2", "--set", "costs.batch_ns=7000", "--set", "driver.thrashing_enable=false", "--iterations",
               "5"]),
             ({"osf": 2, "layout": "none", "time_scale": 2}, ["--osf", "2", "--layout", "none", "--time-scale", "2"]),
             ({"osf": 2, "prefetch": "oracle_next", "evict": "min"},
@@ -48,7 +48,7 @@ class ResultsTest(TraceTest):
 
     def test_what_a_trace_tells(self):
         self.assertEqual(self.trace.footprint_bytes(), 16 << 20)
-        self.assertEqual(self.trace.records, 21)
+        self.assertEqual(self.trace.records, 20)
         self.assertEqual(self.trace.sha256, self.trace.run(SYSTEM)["trace"]["sha256"])
 
     def test_policies_are_those_of_the_command(self):
