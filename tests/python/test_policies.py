@@ -145,7 +145,7 @@ class SeenTest(TraceTest):
                 self.touched.pop(chunk, None)
 
             def select_victim(self, queries):
-                assert queries.free_chunks == 0 and queries.incoming > 0 and queries.now_ns >= 0
+                assert queries.free_chunks == 0 and queries.incoming >= 0 and queries.now_ns > 0
                 chunk = min((one for one in self.touched if queries.evictable(one)), default=None)
                 views.append((queries.view(chunk).content, queries.view(chunk).resident_pages, self.touched[chunk]))
                 return chunk
