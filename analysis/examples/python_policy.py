@@ -79,7 +79,7 @@ except uvmsim.Error as error:
     print(error)
 
 
-# %% What Python costs: the driver's prefetcher against one in Python that answers the same
+# %% What Python costs: CPU time against the same policies in C++
 class Nothing(uvmsim.Prefetcher):
     """the faulted pages, nothing else"""
 
@@ -87,14 +87,18 @@ class Nothing(uvmsim.Prefetcher):
         return 0
 
 
-def seconds(**policies):
-    start = time.process_time()
-    result = trace.run(SYSTEM, osf=2, unlimited_run=False, **policies)
-    return time.process_time() - start, result
+def cost(in_python, in_cpp):
+    seconds, counters = [], []
+    for prefetch in (in_python, in_cpp):
+        start = time.process_time()
+        result = trace.run(SYSTEM, osf=2, unlimited_run=False, prefetch=prefetch)
+        seconds.append(time.process_time() - start)
+        counters.append(result["counters"])
+    calls = counters[0]["blocks_serviced"]
+    more = 1e6 * (seconds[0] - seconds[1]) / calls
+    print(f"{in_cpp}: {seconds[1]:.2f} s, in Python {seconds[0]:.2f} s: {more:.1f} us more for each of {calls:,} calls;", end=" ")
+    print("same result:", counters[0] == counters[1])
 
 
-in_python, slow = seconds(prefetch=Nothing)
-in_cpp, fast = seconds(prefetch="none")
-calls = slow["counters"]["blocks_serviced"]
-print(f"{calls:,} calls; CPU time in C++ {in_cpp:.3f} s, in Python {in_python:.3f} s: {1e6 * (in_python - in_cpp) / calls:.1f} us more per call")
-print("the same result:", slow["counters"] == fast["counters"])
+cost(Nothing, "none")
+cost(NextUnits, "sequential:units_ahead=1")
