@@ -44,6 +44,10 @@ class Lent {
 using LentBlock = Lent<FaultedBlock>;
 using LentPrefetchQueries = Lent<PrefetchQueries>;
 using LentEvictionQueries = Lent<EvictionQueries>;
+using LentLaunch = Lent<KernelLaunch>;
+using LentPlanQueries = Lent<PlanQueries>;
+using LentFaultedPages = Lent<FaultedPages>;
+using LentAccesses = Lent<RemoteAccesses>;
 
 // A method of a policy; nothing is called where the class does not define it.
 class Method {
@@ -172,6 +176,123 @@ class PythonEvictor final : public Adapter<Evictor> {
   py::object queries_;
 };
 
+class PythonPlanner final : public Adapter<Planner> {
+ public:
+  PythonPlanner(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        launched_(policy, "on_launched"),
+        begin_(policy, "on_begin"),
+        end_(policy, "on_end"),
+        faulted_(policy, "on_faulted"),
+        migrated_(policy, "on_migrated"),
+        released_(policy, "on_released"),
+        next_(policy, "next"),
+        victim_(policy, "victim"),
+        launch_(py::cast(LentLaunch())),
+        queries_(py::cast(LentPlanQueries())) {}
+
+  void on_launched(const KernelLaunch& kernel) override { tell(launched_, kernel); }
+  void on_begin(const KernelLaunch& kernel) override { tell(begin_, kernel); }
+  void on_end(std::uint64_t number) override {
+    if (end_) end_(number);
+  }
+  void on_faulted(BlockIndex block, const PageMask& pages) override {
+    if (faulted_) faulted_(block.value, to_python(pages));
+  }
+  void on_migrated(BlockIndex block) override {
+    if (migrated_) migrated_(block.value);
+  }
+  void on_released(BlockIndex block) override {
+    if (released_) released_(block.value);
+  }
+  PlanCommand next(const PlanQueries& queries) override { return ask(next_, "next", queries); }
+  PlanCommand victim(const PlanQueries& queries) override {
+    return victim_ ? ask(victim_, "victim", queries) : PlanCommand{};
+  }
+
+ private:
+  void tell(const Method& method, const KernelLaunch& kernel) {
+    if (!method) return;
+    const LentLaunch::During during(launch_.cast<LentLaunch&>(), kernel);
+    method(launch_);
+  }
+  PlanCommand ask(const Method& method, const char* name, const PlanQueries& queries) {
+    const LentPlanQueries::During asking(queries_.cast<LentPlanQueries&>(), queries);
+    return command_of(method(queries_), says(name));
+  }
+  // None, ("prefetch", block, pages), ("evict", block), ("drop", block)
+  static PlanCommand command_of(const py::object& answer, const std::string& what) {
+    if (answer.is_none()) return {};
+    try {
+      const auto parts = answer.cast<py::tuple>();
+      const auto kind = parts[0].cast<std::string>();
+      const BlockIndex block(parts[1].cast<std::uint64_t>());
+      if (kind == "prefetch" && parts.size() == 3)
+        return {PlanCommand::Kind::kPrefetch, block, to_mask(parts[2], what)};
+      if (kind == "evict" && parts.size() == 2) return {PlanCommand::Kind::kEvict, block, {}};
+      if (kind == "drop" && parts.size() == 2) return {PlanCommand::Kind::kDrop, block, {}};
+    } catch (const py::cast_error&) {
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_IndexError)) throw;
+    }
+    throw py::type_error(
+        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), "
+                    "('drop', block)",
+                    what, py::repr(answer).cast<std::string>()));
+  }
+
+  Method launched_, begin_, end_, faulted_, migrated_, released_, next_, victim_;
+  py::object launch_, queries_;
+};
+
+class PythonMigrator final : public Adapter<Migrator> {
+ public:
+  PythonMigrator(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        rest_(policy, "rest"),
+        fetch_(policy, "fetch"),
+        evicted_(policy, "on_evicted"),
+        migrated_(policy, "on_migrated"),
+        kernel_(policy, "on_kernel"),
+        freed_(policy, "on_freed"),
+        pages_(py::cast(LentFaultedPages())),
+        accesses_(py::cast(LentAccesses())) {}
+
+  // An int, or two: all that rests, and what of it may be written.
+  RestingPages rest(const FaultedPages& faulted) override {
+    const LentFaultedPages::During during(pages_.cast<LentFaultedPages&>(), faulted);
+    const py::object answer = rest_(pages_);
+    if (!py::isinstance<py::tuple>(answer)) {
+      const PageMask pages = to_mask(answer, says("rest"));
+      return {pages, pages};
+    }
+    const auto both = answer.cast<py::tuple>();
+    if (both.size() != 2) throw py::type_error(says("rest") + " returned a tuple; allowed: (pages, writable)");
+    return {to_mask(both[0], says("rest")), to_mask(both[1], says("rest"))};
+  }
+  PageMask fetch(const RemoteAccesses& accesses) override {
+    if (!fetch_) return {};
+    const LentAccesses::During during(accesses_.cast<LentAccesses&>(), accesses);
+    return to_mask(fetch_(accesses_), says("fetch"));
+  }
+  bool on_evicted(BlockIndex block, const PageMask& pages) override {
+    return evicted_ && py::bool_(evicted_(block.value, to_python(pages)));
+  }
+  void on_migrated(BlockIndex block, const PageMask& pages) override {
+    if (migrated_) migrated_(block.value, to_python(pages));
+  }
+  void on_kernel() override {
+    if (kernel_) kernel_();
+  }
+  void on_freed(BlockIndex block) override {
+    if (freed_) freed_(block.value);
+  }
+
+ private:
+  Method rest_, fetch_, evicted_, migrated_, kernel_, freed_;
+  py::object pages_, accesses_;
+};
+
 // What the constructor of a policy in Python is given.
 struct Context {
   py::dict parameters;
@@ -225,6 +346,16 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
     entry.slot = Slot::kPrefetch;
     entry.make_prefetcher = [make, label = entry.label()](const PolicyContext& context, const Future*) {
       return std::make_unique<PythonPrefetcher>(make(context), label);
+    };
+  } else if (slot == slot_name(Slot::kPlan)) {
+    entry.slot = Slot::kPlan;
+    entry.make_planner = [make, label = entry.label()](const PolicyContext& context, const KernelFuture*) {
+      return std::make_unique<PythonPlanner>(make(context), label);
+    };
+  } else if (slot == slot_name(Slot::kMigrate)) {
+    entry.slot = Slot::kMigrate;
+    entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future*) {
+      return std::make_unique<PythonMigrator>(make(context), label);
     };
   } else {
     entry.slot = Slot::kEvict;
@@ -310,6 +441,62 @@ void add_what_policies_see(py::module_& module) {
       .def_property_readonly("incoming", [](const LentEvictionQueries& lent) { return lent.get().incoming().value; })
       .def_property_readonly("free_chunks", [](const LentEvictionQueries& lent) { return lent.get().free_chunks(); })
       .def_property_readonly("now_ns", [](const LentEvictionQueries& lent) { return lent.get().now().value; });
+  py::class_<LentLaunch>(module, "KernelLaunch", "a kernel as whoever wraps its launch sees it; sim/policy/planner.h")
+      .def_property_readonly("number", [](const LentLaunch& lent) { return lent.get().number; })
+      .def_property_readonly("name", [](const LentLaunch& lent) { return std::string(lent.get().name); })
+      .def_property_readonly("thread_blocks", [](const LentLaunch& lent) { return lent.get().thread_blocks; })
+      .def_property_readonly("threads_per_block", [](const LentLaunch& lent) { return lent.get().threads_per_block; })
+      .def_property_readonly(
+          "arguments",
+          [](const LentLaunch& lent) {
+            py::list all;
+            for (const KernelArgument& argument : lent.get().arguments) {
+              py::list memory;
+              for (const BlockPages& part : argument.memory) {
+                memory.append(py::make_tuple(part.block.value, to_python(part.pages)));
+              }
+              all.append(py::make_tuple(argument.address, memory));
+            }
+            return all;
+          },
+          "pointers to managed memory: (address, [(block, pages), ...])");
+  py::class_<LentFaultedPages>(module, "FaultedPages", "pages of a block that fault; sim/policy/migrator.h")
+      .def_property_readonly("block", [](const LentFaultedPages& lent) { return lent.get().block.value; })
+      .def_property_readonly("range", [](const LentFaultedPages& lent) { return lent.get().range.value; })
+      .def_property_readonly("reads", [](const LentFaultedPages& lent) { return to_python(lent.get().reads); })
+      .def_property_readonly("writes", [](const LentFaultedPages& lent) { return to_python(lent.get().writes); })
+      .def_property_readonly("on_host", [](const LentFaultedPages& lent) { return to_python(lent.get().on_host); })
+      .def_property_readonly("chunks", [](const LentFaultedPages& lent) { return lent.get().memory.chunks; })
+      .def_property_readonly("free_chunks", [](const LentFaultedPages& lent) { return lent.get().memory.free_chunks; })
+      .def_property_readonly("oversubscribed",
+                             [](const LentFaultedPages& lent) { return lent.get().memory.oversubscribed; })
+      .def_property_readonly("now_ns", [](const LentFaultedPages& lent) { return lent.get().now.value; });
+  py::class_<LentAccesses>(module, "RemoteAccesses", "pages that rest on the host and were touched there")
+      .def_property_readonly("block", [](const LentAccesses& lent) { return lent.get().block.value; })
+      .def_property_readonly("range", [](const LentAccesses& lent) { return lent.get().range.value; })
+      .def_property_readonly("pages", [](const LentAccesses& lent) { return to_python(lent.get().pages); })
+      .def_property_readonly("accesses", [](const LentAccesses& lent) { return lent.get().accesses; })
+      .def_property_readonly("chunks", [](const LentAccesses& lent) { return lent.get().memory.chunks; })
+      .def_property_readonly("free_chunks", [](const LentAccesses& lent) { return lent.get().memory.free_chunks; })
+      .def_property_readonly("oversubscribed",
+                             [](const LentAccesses& lent) { return lent.get().memory.oversubscribed; });
+  py::class_<LentPlanQueries>(module, "PlanQueries", "what a planner may ask")
+      .def(
+          "missing",
+          [](const LentPlanQueries& lent, std::uint64_t block) {
+            return to_python(lent.get().missing(BlockIndex(block)));
+          },
+          py::arg("block"))
+      .def(
+          "evictable",
+          [](const LentPlanQueries& lent, std::uint64_t block) { return lent.get().evictable(BlockIndex(block)); },
+          py::arg("block"))
+      .def(
+          "inactive",
+          [](const LentPlanQueries& lent, std::uint64_t block) { return lent.get().inactive(BlockIndex(block)); },
+          py::arg("block"))
+      .def_property_readonly("free_chunks", [](const LentPlanQueries& lent) { return lent.get().free_chunks(); })
+      .def_property_readonly("now_ns", [](const LentPlanQueries& lent) { return lent.get().now().value; });
 }
 
 }  // namespace

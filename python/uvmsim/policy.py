@@ -62,13 +62,31 @@ class Evictor(Policy):
     slot = "evict"
 
 
-NEEDED = {"prefetch": "prefetch", "evict": "select_victim"}
+class Planner(Policy):
+    """Moves memory before kernels need it: next(queries) and victim(queries) answer None, ("prefetch", block, pages),
+    ("evict", block) or ("drop", block); on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages),
+    on_migrated(block), on_released(block)."""
+
+    slot = "plan"
+    information_class = "D3"
+
+
+class Migrator(Policy):
+    """Which faulting pages rest on the host and are used from there: rest(faulted) answers an int, or two (all that
+    rests, what of it may be written), and fetch(accesses), on_evicted(block, pages), on_migrated(block, pages),
+    on_kernel(), on_freed(block)."""
+
+    slot = "migrate"
+
+
+SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator"
+NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest"}
 
 
 def register(policy):
     """Makes a class known under its name, which it returns; a class of the same name before it is forgotten."""
     if not issubclass(policy, Policy) or policy.slot is None:
-        raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of uvmsim.Prefetcher and uvmsim.Evictor")
+        raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {SLOTS}")
     if not hasattr(policy, NEEDED[policy.slot]):
         raise TypeError(f"{policy.__name__} has no method {NEEDED[policy.slot]}()")
     name = policy.name or snake_case(policy.__name__)

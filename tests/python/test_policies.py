@@ -156,6 +156,89 @@ class SeenTest(TraceTest):
         self.assertTrue(any(touches for _, _, touches in views))
 
 
+class PlannerTest(TraceTest):
+    def test_it_hears_of_kernels_and_moves_what_they_will_use(self):
+        kept, heard = [], {"launched": 0, "begun": 0, "ended": 0, "migrated": 0, "faulted": 0}
+
+        class Ahead(uvmsim.Planner):
+            """brings what a launched kernel's arguments point to"""
+
+            def __init__(self, context):
+                super().__init__(context)
+                self.wanted = []
+
+            def on_launched(self, kernel):
+                kept.append(kernel)
+                heard["launched"] += 1
+                assert kernel.name == "k" and kernel.thread_blocks == 64 and kernel.threads_per_block == 256
+                self.wanted = [block for _, memory in kernel.arguments for block in memory]
+
+            def on_begin(self, kernel):
+                heard["begun"] += 1
+
+            def on_end(self, number):
+                heard["ended"] += 1
+
+            def on_faulted(self, block, pages):
+                heard["faulted"] += 1
+                assert 0 < pages < 1 << 512
+
+            def on_migrated(self, block):
+                heard["migrated"] += 1
+
+            def next(self, queries):
+                while self.wanted:
+                    block, pages = self.wanted.pop(0)
+                    missing = queries.missing(block) & pages
+                    if missing and queries.free_chunks:
+                        return ("prefetch", block, missing)
+                return None
+
+        result = self.trace.run(SYSTEM, osf=1, unlimited_run=False, plan=Ahead)
+        alone = self.trace.run(SYSTEM, osf=1, unlimited_run=False)
+        self.assertEqual(result["policies"]["plan"]["name"], "ahead")
+        self.assertEqual([heard[name] for name in ("launched", "begun", "ended")], [12, 12, 12])
+        self.assertGreater(heard["migrated"], 0)
+        self.assertLess(result["counters"]["faulting_pages"], alone["counters"]["faulting_pages"])
+        with self.assertRaisesRegex(RuntimeError, "only during the call"):
+            kept[0].name
+
+    def test_one_that_does_nothing_changes_nothing(self):
+        idle = type("Idle", (uvmsim.Planner,), {"next": lambda self, queries: None})
+        expected = self.trace.run(SYSTEM, osf=2)
+        self.assertEqual(without_names(self.trace.run(SYSTEM, osf=2, plan=idle)), without_names(expected))
+
+    def test_answers_that_are_none(self):
+        for answer in ("evict", ("evict",), ("prefetch", 1), ("throw", 1), 7):
+            wrong = type("Wrong", (uvmsim.Planner,), {"next": lambda self, queries, answer=answer: answer})
+            with self.assertRaisesRegex(TypeError, r"plan policy 'wrong': next\(\) returned .*allowed: None, "):
+                self.trace.run(SYSTEM, osf=2, plan=wrong)
+
+
+class MigratorTest(TraceTest):
+    def test_what_rests_is_used_from_the_host(self):
+        class Rests(uvmsim.Migrator):
+            """all rests on the host"""
+
+            def rest(self, faulted):
+                assert faulted.chunks == 4 and (faulted.reads | faulted.writes) and not faulted.reads & faulted.writes
+                return faulted.reads | faulted.writes
+
+        resting = self.trace.run(SYSTEM, osf=2, unlimited_run=False, migrate=Rests)
+        self.assertEqual(resting["counters"]["evictions"], 0)
+        self.assertGreater(resting["counters"]["remote_access_bytes"], 0)
+
+    def test_one_that_keeps_nothing_there_is_none(self):
+        class Comes(uvmsim.Migrator):
+            """all comes"""
+
+            def rest(self, faulted):
+                return (0, 0)
+
+        expected = self.trace.run(SYSTEM, osf=2)
+        self.assertEqual(without_names(self.trace.run(SYSTEM, osf=2, migrate=Comes)), without_names(expected))
+
+
 class WrongPoliciesTest(TraceTest):
     def run_prefetcher(self, answer):
         class Wrong(uvmsim.Prefetcher):
@@ -187,7 +270,7 @@ class WrongPoliciesTest(TraceTest):
             self.trace.run(SYSTEM, osf=2, evict=Nobody)
 
     def test_classes_that_are_no_policies(self):
-        with self.assertRaisesRegex(TypeError, "Prefetcher and uvmsim.Evictor"):
+        with self.assertRaisesRegex(TypeError, "subclasses of uvmsim.Prefetcher, "):
             uvmsim.register(int)
         with self.assertRaisesRegex(TypeError, r"no method select_victim\(\)"):
             uvmsim.register(type("Mine", (uvmsim.Evictor,), {}))
