@@ -223,21 +223,18 @@ class PythonPlanner final : public Adapter<Planner> {
   // None, ("prefetch", block, pages), ("evict", block), ("drop", block)
   static PlanCommand command_of(const py::object& answer, const std::string& what) {
     if (answer.is_none()) return {};
-    try {
-      const auto parts = answer.cast<py::tuple>();
-      const auto kind = parts[0].cast<std::string>();
-      const BlockIndex block(parts[1].cast<std::uint64_t>());
+    if (py::isinstance<py::tuple>(answer)) {
+      const auto parts = py::reinterpret_borrow<py::tuple>(answer);
+      const bool named = parts.size() > 1 && py::isinstance<py::str>(parts[0]) && PyLong_Check(parts[1].ptr());
+      const std::string kind = named ? parts[0].cast<std::string>() : "";
+      const BlockIndex block(named ? parts[1].cast<std::uint64_t>() : 0);
       if (kind == "prefetch" && parts.size() == 3)
         return {PlanCommand::Kind::kPrefetch, block, to_mask(parts[2], what)};
       if (kind == "evict" && parts.size() == 2) return {PlanCommand::Kind::kEvict, block, {}};
       if (kind == "drop" && parts.size() == 2) return {PlanCommand::Kind::kDrop, block, {}};
-    } catch (const py::cast_error&) {
-    } catch (py::error_already_set& error) {
-      if (!error.matches(PyExc_IndexError)) throw;
     }
     throw py::type_error(
-        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), "
-                    "('drop', block)",
+        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block)",
                     what, py::repr(answer).cast<std::string>()));
   }
 

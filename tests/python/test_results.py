@@ -84,7 +84,7 @@ class ErrorsTest(TraceTest):
         self.assertRegex(self.message(capacity_bytes=1), "^capacity_bytes: 1 is too small")
         self.assertRegex(self.message(layout="recoded"), "unknown layout 'recoded'")
         self.assertRegex(self.message(seed=-1), "^seed: '-1'")
-        self.assertRegex(self.message(migrate="none"), "unknown slot 'migrate'")
+        self.assertRegex(self.message(route="none"), "unknown slot 'route'")
 
     def test_traces_and_systems_that_are_not_there(self):
         with self.assertRaisesRegex(uvmsim.Error, "missing.uvmt"):
