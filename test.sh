@@ -3,6 +3,7 @@
 #   build/release   g++ -O3       one side of the byte-identity test
 #   build/clang     clang++ -O3   the other side; warnings of the second compiler are errors too
 #   build/test      g++ -O1 with the model's checks on: all tests
+#   build/python    g++ -O3, position-independent: the Python module, its tests and its example
 #   build/fuzz      clang++ with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (60 s each)
 # Set UVMSIM_FUZZ_SECONDS for a longer or shorter run of the fuzzers.
 set -euo pipefail
@@ -30,6 +31,9 @@ build clang uvmsim_cli
 step "build the tests (build/test)"
 build test all
 
+step "build the Python module (build/python)"
+build python uvmsim_cli uvmsim_python next_unit_plugin
+
 step "build the tests of bad input with sanitizers (build/fuzz)"
 build fuzz uvmsim_hostile_tests uvmsim_fuzzers
 
@@ -39,6 +43,9 @@ export UVMSIM_OTHER_COMMANDS="build/release/bin/uvmsim build/clang/bin/uvmsim"
 
 step "tests of bad input and fuzzers, with sanitizers"
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' || failed=1
+
+step "tests of the Python module"
+ctest --preset python || failed=1
 
 step "all tests"
 ctest --preset test --parallel "$jobs" || failed=1

@@ -9,7 +9,7 @@ if ! command -v clang-format-14 >/dev/null; then
   exit 77
 fi
 mapfile -d '' -t files < <(
-  find sim tracer policies tests \( -name '*.h' -o -name '*.cpp' \) -type f -print0 2>/dev/null)
+  find sim python tracer policies tests \( -name '*.h' -o -name '*.cpp' \) -type f -print0 2>/dev/null)
 if [[ "${1:-}" == --fix ]]; then
   clang-format-14 -i "${files[@]}"
 else

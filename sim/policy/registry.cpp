@@ -137,6 +137,17 @@ const PolicyEntry& Registry::find(Slot slot, std::string_view name) const {
                     fmt::join(names, ", "));
 }
 
+void Registry::add_or_replace(PolicyEntry entry) {
+  const auto found = entries_.find(std::pair(entry.slot, entry.info.name));
+  if (found == entries_.end() || found->second.origin != entry.origin) {
+    add(std::move(entry));
+    return;
+  }
+  Registry alone;  // checks it
+  alone.add(entry);
+  found->second = std::move(entry);
+}
+
 std::vector<const PolicyEntry*> Registry::list() const {
   std::vector<const PolicyEntry*> result;
   for (const auto& [key, entry] : entries_) {

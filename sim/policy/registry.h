@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,10 +47,10 @@ struct PolicyEntry {
   ParameterTable parameters;
   std::string origin;  // "built-in" or the path of the plug-in; set by the registry where empty
   // The one of the slot is set. The future is there where it is wanted, else it may be null.
-  std::unique_ptr<Prefetcher> (*make_prefetcher)(const PolicyContext&, const Future*) = nullptr;
-  std::unique_ptr<Evictor> (*make_evictor)(const PolicyContext&, const Future*) = nullptr;
-  std::unique_ptr<Planner> (*make_planner)(const PolicyContext&, const KernelFuture*) = nullptr;
-  std::unique_ptr<Migrator> (*make_migrator)(const PolicyContext&, const Future*) = nullptr;
+  std::function<std::unique_ptr<Prefetcher>(const PolicyContext&, const Future*)> make_prefetcher;
+  std::function<std::unique_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
+  std::function<std::unique_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
+  std::function<std::unique_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   bool wants_future = false;
 
   // "prefetch policy 'tree'", for messages.
@@ -79,6 +80,8 @@ class Registry {
 
   // Throws InputError when the slot has a policy of that name (naming both origins), or the declaration is wrong.
   void add(PolicyEntry entry);
+  // The same, but takes the place of a policy of the same origin: where people try one, change it and try again.
+  void add_or_replace(PolicyEntry entry);
 
   // Throws InputError that names the nearest and all known policies of the slot.
   const PolicyEntry& find(Slot slot, std::string_view name) const;

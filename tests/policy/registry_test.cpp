@@ -95,6 +95,24 @@ TEST(Registry, RefusesASecondPolicyOfAName) {
   EXPECT_EQ(registry.list().size(), 2u);
 }
 
+TEST(Registry, ReplacesAPolicyOfTheSameOriginWhereAsked) {
+  Registry registry("notebook");
+  add_policy<Dice>(registry, "dice");
+  const PolicyEntry& held = registry.find(Slot::kEvict, "dice");
+  PolicyEntry entry = held;
+  entry.info.description = "another";
+  registry.add_or_replace(entry);
+  EXPECT_EQ(registry.list().size(), 1u);
+  EXPECT_EQ(held.info.description, "another") << "entries stay where they are";
+  entry.info.description = "";
+  EXPECT_THAT(message_of([&] { registry.add_or_replace(entry); }), ::testing::HasSubstr("no description"));
+  EXPECT_EQ(held.info.description, "another");
+  entry = held;
+  entry.origin = "elsewhere";
+  EXPECT_THAT(message_of([&] { registry.add_or_replace(entry); }),
+              ::testing::HasSubstr("already registered (notebook)"));
+}
+
 TEST(Registry, RefusesIncompleteDeclarations) {
   Registry registry;
   add_policy<Dice>(registry, "dice");

@@ -1,0 +1,208 @@
+// The Python module: runs traces as `uvmsim run` does, with policies written in C++ or Python. uvmsim/__init__.py is
+// what people import.
+#include <fmt/format.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "python/policies.h"
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+#include "sim/common/version.h"
+#include "sim/policy/plugin.h"
+#include "sim/policy/registry.h"
+#include "sim/report/result_csv.h"
+#include "sim/report/result_json.h"
+#include "sim/sweep/resolve.h"
+#include "sim/sweep/run_points.h"
+#include "sim/sweep/values.h"
+
+namespace uvmsim::python {
+namespace {
+
+namespace py = pybind11;
+using Texts = std::vector<std::string>;
+
+// A trace is decoded once and kept up to this size.
+constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+
+// What `uvmsim run` takes, as texts; empty: not given. Names are those of the keyword arguments.
+struct Choices {
+  std::string system, layout, seed, iterations, time_scale, recorded_on, capacity_bytes, footprint_bytes;
+  Texts osf, plugins, settings;
+  std::vector<std::pair<std::string, std::string>> policies;  // by slot
+  bool host_gaps = true, bounds = false, unlimited_run = true;
+};
+
+struct Ran {
+  std::string json, csv;  // a line, and the rows with a header: as the command writes them
+};
+
+class Trace {
+ public:
+  Trace(std::string path, bool partial) : resolver_(kLargestKeptTrace) {
+    point_.trace = std::move(path);
+    point_.partial = partial;
+    input().header();
+  }
+
+  const std::string& path() const { return point_.trace; }
+  std::string sha256() { return input().description().sha256; }
+  std::uint64_t footprint_bytes(const std::string& layout, std::uint64_t iterations) {
+    return input().footprint_bytes(sweep::parse_layout("layout", layout), iterations);
+  }
+  std::uint64_t records() {
+    input().footprint_bytes({}, 0);
+    return input().records();
+  }
+
+  // One result per factor; one without a limit if there is none.
+  std::vector<Ran> run(const Choices& choices) {
+    const sweep::Point shared = shared_point(choices);
+    std::vector<sweep::Point> points;
+    for (const std::string& osf : choices.osf) {
+      points.push_back(shared);
+      points.back().osf_thousandths = sweep::parse_osf("osf", osf);
+    }
+    if (points.empty()) points.push_back(shared);
+    const bool limited = !choices.osf.empty() || shared.capacity_bytes != 0;
+    const bool with_unlimited = limited && choices.unlimited_run;
+    std::vector<sweep::PointToRun> runs;
+    for (sweep::Point& point : points) {
+      point.bounds = choices.bounds;
+      runs.push_back({resolver_.resolve(point), nullptr});
+    }
+    if (with_unlimited) {
+      sweep::Point without = shared;
+      without.capacity_bytes = 0;
+      runs.push_back({resolver_.resolve(without), nullptr});
+    }
+    // One after the other: policies in Python take turns anyway.
+    std::vector<report::RunRecord> records = sweep::run_points(runs, input(), 1, [](std::uint64_t) {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    });
+    std::optional<report::UnlimitedRun> unlimited;
+    if (with_unlimited) {
+      const RunResult& result = records.back().result;
+      const auto settled = report::settled_iterations(result);
+      unlimited = {result.total, settled ? settled->duration : Nanoseconds{}, result.counters.evictions};
+      records.pop_back();
+    }
+    std::vector<Ran> ran;
+    for (report::RunRecord& record : records) {
+      record.unlimited = unlimited;
+      ran.push_back({report::result_json(record), report::result_csv_header() + report::result_csv_rows(record)});
+    }
+    return ran;
+  }
+
+ private:
+  sweep::TraceInput& input() { return resolver_.trace(point_); }
+
+  sweep::Point shared_point(const Choices& choices) const {
+    sweep::Point point = point_;
+    point.system = choices.system;
+    point.settings = choices.settings;
+    point.layout = choices.layout;
+    point.plugins = choices.plugins;
+    point.recorded_on = choices.recorded_on;
+    point.include_host_gaps = choices.host_gaps;
+    point.seed = sweep::parse_unsigned("seed", choices.seed);
+    if (!choices.iterations.empty()) point.iterations = sweep::parse_iterations("iterations", choices.iterations);
+    point.time_scale_millionths = sweep::parse_time_scale("time_scale", choices.time_scale);
+    if (!choices.capacity_bytes.empty()) {
+      if (!choices.osf.empty()) throw_input_error("osf and capacity_bytes both set the capacity; give one of them");
+      point.capacity_bytes = sweep::parse_size("capacity_bytes", choices.capacity_bytes);
+      if (point.capacity_bytes < kBlockBytes) {
+        throw_input_error("capacity_bytes: {} is too small; allowed: at least {} bytes (one 2 MiB chunk)",
+                          choices.capacity_bytes, kBlockBytes);
+      }
+    }
+    if (!choices.footprint_bytes.empty()) {
+      point.footprint_bytes = sweep::parse_size("footprint_bytes", choices.footprint_bytes);
+    }
+    for (const auto& [slot, text] : choices.policies) {
+      point.*sweep::choice_of(slot_named(slot)) = sweep::parse_policy(slot, text);
+    }
+    return point;
+  }
+
+  static policy::Slot slot_named(const std::string& name) {
+    for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+      if (policy::slot_name(entry->slot) == name) return entry->slot;
+    }
+    throw_input_error("unknown slot '{}'", name);
+  }
+
+  sweep::Resolver resolver_;
+  sweep::Point point_;
+};
+
+py::list policies() {
+  py::list all;
+  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+    py::dict parameters;
+    for (const policy::Parameter& parameter : entry->parameters) {
+      parameters[py::str(parameter.name)] = parameter.default_value;
+    }
+    py::dict one;
+    one["slot"] = std::string(policy::slot_name(entry->slot));
+    one["name"] = entry->info.name;
+    one["information_class"] = std::string(policy::information_class_name(entry->info.information));
+    one["description"] = entry->info.description;
+    one["source"] = entry->info.source;
+    one["origin"] = entry->origin;
+    one["parameters"] = parameters;
+    all.append(one);
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace uvmsim::python
+
+PYBIND11_MODULE(_uvmsim, module) {
+  using namespace uvmsim::python;
+  module.doc() = "what uvmsim/__init__.py is made of";
+  module.attr("__version__") = std::string(uvmsim::version());
+  py::register_exception<uvmsim::InputError>(module, "Error", PyExc_ValueError).attr("__module__") = "uvmsim";
+  py::register_exception<uvmsim::ModelError>(module, "ModelError", PyExc_RuntimeError).attr("__module__") = "uvmsim";
+  py::class_<Choices>(module, "Choices")
+      .def(py::init<>())
+      .def_readwrite("system", &Choices::system)
+      .def_readwrite("layout", &Choices::layout)
+      .def_readwrite("seed", &Choices::seed)
+      .def_readwrite("iterations", &Choices::iterations)
+      .def_readwrite("time_scale", &Choices::time_scale)
+      .def_readwrite("recorded_on", &Choices::recorded_on)
+      .def_readwrite("capacity_bytes", &Choices::capacity_bytes)
+      .def_readwrite("footprint_bytes", &Choices::footprint_bytes)
+      .def_readwrite("osf", &Choices::osf)
+      .def_readwrite("plugins", &Choices::plugins)
+      .def_readwrite("settings", &Choices::settings)
+      .def_readwrite("policies", &Choices::policies)
+      .def_readwrite("host_gaps", &Choices::host_gaps)
+      .def_readwrite("bounds", &Choices::bounds)
+      .def_readwrite("unlimited_run", &Choices::unlimited_run);
+  py::class_<Ran>(module, "Ran").def_readonly("json", &Ran::json).def_readonly("csv", &Ran::csv);
+  py::class_<Trace>(module, "Trace")
+      .def(py::init<std::string, bool>(), py::arg("path"), py::arg("partial") = false)
+      .def_property_readonly("path", &Trace::path)
+      .def_property_readonly("sha256", &Trace::sha256)
+      .def_property_readonly("records", &Trace::records)
+      .def("footprint_bytes", &Trace::footprint_bytes, py::arg("layout") = "recorded", py::arg("iterations") = 0,
+           "peak of live managed bytes under the layout")
+      .def("_run", &Trace::run, py::arg("choices"));
+  module.def("policies", &policies, "every registered policy, as dicts");
+  module.def(
+      "load_plugin",
+      [](const std::string& path) {
+        uvmsim::policy::load_plugin(uvmsim::policy::default_registry(), uvmsim::policy::find_plugin(path));
+      },
+      py::arg("path"), "adds the policy of a shared library");
+  add_policies(module);
+}

@@ -1,0 +1,519 @@
+#include "python/policies.h"
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/convert.h"
+#include "sim/common/error.h"
+#include "sim/policy/registry.h"
+
+namespace uvmsim::python {
+namespace {
+
+namespace py = pybind11;
+using namespace uvmsim::policy;
+
+constexpr const char* kOrigin = "Python";
+
+// Lends what a call may see for the time of the call: a Python object may outlive it.
+template <class Seen>
+class Lent {
+ public:
+  const Seen& get() const {
+    if (seen_ == nullptr) throw std::runtime_error("this is valid only during the call that it was given to");
+    return *seen_;
+  }
+  class During {
+   public:
+    During(Lent& lent, const Seen& seen) : lent_(lent) { lent_.seen_ = &seen; }
+    ~During() { lent_.seen_ = nullptr; }
+
+   private:
+    Lent& lent_;
+  };
+
+ private:
+  const Seen* seen_ = nullptr;
+};
+
+using LentBlock = Lent<FaultedBlock>;
+using LentPrefetchQueries = Lent<PrefetchQueries>;
+using LentEvictionQueries = Lent<EvictionQueries>;
+using LentLaunch = Lent<KernelLaunch>;
+using LentPlanQueries = Lent<PlanQueries>;
+using LentFaultedPages = Lent<FaultedPages>;
+using LentAccesses = Lent<RemoteAccesses>;
+
+// A method of a policy; nothing is called where the class does not define it.
+class Method {
+ public:
+  Method(const py::object& policy, const char* name) {
+    if (py::hasattr(policy, name)) method_ = policy.attr(name);
+  }
+  explicit operator bool() const { return static_cast<bool>(method_); }
+  template <class... Arguments>
+  py::object operator()(Arguments&&... arguments) const {
+    return method_(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  py::object method_;
+};
+
+// What all adapters share: the policy, and how it is released.
+template <class Slot>
+class Adapter : public Slot {
+ protected:
+  Adapter(py::object policy, std::string label) : policy_(std::move(policy)), label_(std::move(label)) {}
+  std::string says(const char* method) const { return fmt::format("{}: {}()", label_, method); }
+
+  py::object policy_;
+  std::string label_;
+};
+
+class PythonPrefetcher final : public Adapter<Prefetcher> {
+ public:
+  PythonPrefetcher(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        prefetch_(policy, "prefetch"),
+        beyond_(policy, "prefetch_beyond"),
+        evicted_(policy, "on_evicted"),
+        freed_(policy, "on_freed"),
+        block_(py::cast(LentBlock())),
+        queries_(py::cast(LentPrefetchQueries())) {}
+
+  PageMask prefetch(const FaultedBlock& block) override {
+    const LentBlock::During during(block_.cast<LentBlock&>(), block);
+    return to_mask(prefetch_(block_), says("prefetch"));
+  }
+  void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries& queries,
+                       std::vector<PageSpan>& spans) override {
+    if (!beyond_) return;
+    const LentBlock::During during(block_.cast<LentBlock&>(), block);
+    const LentPrefetchQueries::During asking(queries_.cast<LentPrefetchQueries&>(), queries);
+    const py::object answer = beyond_(block_, queries_);
+    try {
+      for (const auto& [first, end] : answer.cast<std::vector<std::pair<std::uint64_t, std::uint64_t>>>()) {
+        spans.push_back({PageIndex(first), PageIndex(end)});
+      }
+    } catch (const py::cast_error&) {
+      throw py::type_error(says("prefetch_beyond") + " returned no list of pairs of pages (first, end)");
+    }
+  }
+  void on_evicted(BlockIndex block, const PageMask& pages, const PageMask& touched) override {
+    if (evicted_) evicted_(block.value, to_python(pages), to_python(touched));
+  }
+  void on_freed(BlockIndex block) override {
+    if (freed_) freed_(block.value);
+  }
+
+ private:
+  Method prefetch_, beyond_, evicted_, freed_;
+  py::object block_, queries_;
+};
+
+class PythonEvictor final : public Adapter<Evictor> {
+ public:
+  PythonEvictor(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        allocated_(policy, "on_allocated"),
+        migrated_(policy, "on_migrated"),
+        emptied_(policy, "on_emptied"),
+        discarded_(policy, "on_discarded"),
+        released_(policy, "on_released"),
+        freed_(policy, "on_freed"),
+        touched_(policy, "on_touched"),
+        victim_(policy, "select_victim"),
+        early_(policy, "select_early_victim"),
+        queries_(py::cast(LentEvictionQueries())) {}
+
+  void on_allocated(ChunkId chunk, ContentIndex content) override {
+    if (allocated_) allocated_(chunk.value, content.value);
+  }
+  void on_migrated(ChunkId chunk) override {
+    if (migrated_) migrated_(chunk.value);
+  }
+  void on_emptied(ChunkId chunk) override {
+    if (emptied_) {
+      emptied_(chunk.value);
+    } else {
+      on_migrated(chunk);
+    }
+  }
+  void on_discarded(ChunkId chunk) override {
+    if (discarded_) {
+      discarded_(chunk.value);
+    } else {
+      on_emptied(chunk);
+    }
+  }
+  void on_released(ChunkId chunk) override {
+    if (released_) released_(chunk.value);
+  }
+  void on_freed(ContentIndex content) override {
+    if (freed_) freed_(content.value);
+  }
+  void on_touched(ChunkId chunk) override {
+    if (touched_) touched_(chunk.value);
+  }
+  ChunkId select_victim(const EvictionQueries& queries) override { return ask(victim_, "select_victim", queries); }
+  ChunkId select_early_victim(const EvictionQueries& queries) override {
+    return early_ ? ask(early_, "select_early_victim", queries) : ChunkId{};
+  }
+
+ private:
+  ChunkId ask(const Method& method, const char* name, const EvictionQueries& queries) {
+    const LentEvictionQueries::During asking(queries_.cast<LentEvictionQueries&>(), queries);
+    return to_chunk(method(queries_), says(name));
+  }
+
+  Method allocated_, migrated_, emptied_, discarded_, released_, freed_, touched_, victim_, early_;
+  py::object queries_;
+};
+
+class PythonPlanner final : public Adapter<Planner> {
+ public:
+  PythonPlanner(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        launched_(policy, "on_launched"),
+        begin_(policy, "on_begin"),
+        end_(policy, "on_end"),
+        faulted_(policy, "on_faulted"),
+        migrated_(policy, "on_migrated"),
+        released_(policy, "on_released"),
+        next_(policy, "next"),
+        victim_(policy, "victim"),
+        launch_(py::cast(LentLaunch())),
+        queries_(py::cast(LentPlanQueries())) {}
+
+  void on_launched(const KernelLaunch& kernel) override { tell(launched_, kernel); }
+  void on_begin(const KernelLaunch& kernel) override { tell(begin_, kernel); }
+  void on_end(std::uint64_t number) override {
+    if (end_) end_(number);
+  }
+  void on_faulted(BlockIndex block, const PageMask& pages) override {
+    if (faulted_) faulted_(block.value, to_python(pages));
+  }
+  void on_migrated(BlockIndex block) override {
+    if (migrated_) migrated_(block.value);
+  }
+  void on_released(BlockIndex block) override {
+    if (released_) released_(block.value);
+  }
+  PlanCommand next(const PlanQueries& queries) override { return ask(next_, "next", queries); }
+  PlanCommand victim(const PlanQueries& queries) override {
+    return victim_ ? ask(victim_, "victim", queries) : PlanCommand{};
+  }
+
+ private:
+  void tell(const Method& method, const KernelLaunch& kernel) {
+    if (!method) return;
+    const LentLaunch::During during(launch_.cast<LentLaunch&>(), kernel);
+    method(launch_);
+  }
+  PlanCommand ask(const Method& method, const char* name, const PlanQueries& queries) {
+    const LentPlanQueries::During asking(queries_.cast<LentPlanQueries&>(), queries);
+    return command_of(method(queries_), says(name));
+  }
+  // None, ("prefetch", block, pages), ("evict", block), ("drop", block)
+  static PlanCommand command_of(const py::object& answer, const std::string& what) {
+    if (answer.is_none()) return {};
+    if (py::isinstance<py::tuple>(answer)) {
+      const auto parts = py::reinterpret_borrow<py::tuple>(answer);
+      const bool named = parts.size() > 1 && py::isinstance<py::str>(parts[0]) && PyLong_Check(parts[1].ptr());
+      const std::string kind = named ? parts[0].cast<std::string>() : "";
+      const BlockIndex block(named ? parts[1].cast<std::uint64_t>() : 0);
+      if (kind == "prefetch" && parts.size() == 3)
+        return {PlanCommand::Kind::kPrefetch, block, to_mask(parts[2], what)};
+      if (kind == "evict" && parts.size() == 2) return {PlanCommand::Kind::kEvict, block, {}};
+      if (kind == "drop" && parts.size() == 2) return {PlanCommand::Kind::kDrop, block, {}};
+    }
+    throw py::type_error(
+        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block)",
+                    what, py::repr(answer).cast<std::string>()));
+  }
+
+  Method launched_, begin_, end_, faulted_, migrated_, released_, next_, victim_;
+  py::object launch_, queries_;
+};
+
+class PythonMigrator final : public Adapter<Migrator> {
+ public:
+  PythonMigrator(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        rest_(policy, "rest"),
+        fetch_(policy, "fetch"),
+        evicted_(policy, "on_evicted"),
+        migrated_(policy, "on_migrated"),
+        kernel_(policy, "on_kernel"),
+        freed_(policy, "on_freed"),
+        pages_(py::cast(LentFaultedPages())),
+        accesses_(py::cast(LentAccesses())) {}
+
+  // An int, or two: all that rests, and what of it may be written.
+  RestingPages rest(const FaultedPages& faulted) override {
+    const LentFaultedPages::During during(pages_.cast<LentFaultedPages&>(), faulted);
+    const py::object answer = rest_(pages_);
+    if (!py::isinstance<py::tuple>(answer)) {
+      const PageMask pages = to_mask(answer, says("rest"));
+      return {pages, pages};
+    }
+    const auto both = answer.cast<py::tuple>();
+    if (both.size() != 2) throw py::type_error(says("rest") + " returned a tuple; allowed: (pages, writable)");
+    return {to_mask(both[0], says("rest")), to_mask(both[1], says("rest"))};
+  }
+  PageMask fetch(const RemoteAccesses& accesses) override {
+    if (!fetch_) return {};
+    const LentAccesses::During during(accesses_.cast<LentAccesses&>(), accesses);
+    return to_mask(fetch_(accesses_), says("fetch"));
+  }
+  bool on_evicted(BlockIndex block, const PageMask& pages) override {
+    return evicted_ && py::bool_(evicted_(block.value, to_python(pages)));
+  }
+  void on_migrated(BlockIndex block, const PageMask& pages) override {
+    if (migrated_) migrated_(block.value, to_python(pages));
+  }
+  void on_kernel() override {
+    if (kernel_) kernel_();
+  }
+  void on_freed(BlockIndex block) override {
+    if (freed_) freed_(block.value);
+  }
+
+ private:
+  Method rest_, fetch_, evicted_, migrated_, kernel_, freed_;
+  py::object pages_, accesses_;
+};
+
+// What the constructor of a policy in Python is given.
+struct Context {
+  py::dict parameters;
+  Random random;
+  std::uint32_t chunk_count;
+  std::uint64_t chunk_bytes;
+};
+
+Context context_of(const PolicyContext& given, const ParameterTable& table) {
+  Context context{py::dict(), given.random, given.chunk_count, given.chunk_bytes};
+  for (const Parameter& parameter : table) {
+    const py::str name(parameter.name);
+    switch (parameter.type) {
+      case ParameterType::kInteger:
+        context.parameters[name] = given.parameters.integer(parameter.name);
+        break;
+      case ParameterType::kReal:
+        context.parameters[name] = given.parameters.real(parameter.name);
+        break;
+      case ParameterType::kBoolean:
+        context.parameters[name] = given.parameters.boolean(parameter.name);
+        break;
+      case ParameterType::kChoice:
+        context.parameters[name] = given.parameters.choice(parameter.name);
+        break;
+    }
+  }
+  return context;
+}
+
+InformationClass class_of(const std::string& name) {
+  for (const InformationClass information :
+       {InformationClass::kD0, InformationClass::kD1, InformationClass::kD2, InformationClass::kD3}) {
+    if (information_class_name(information) == name) return information;
+  }
+  throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3 (no future for Python)", name);
+}
+
+void register_policy(const std::string& slot, PolicyInfo info, const std::string& information,
+                     std::int64_t decision_cost_ns, ParameterTable parameters, const py::object& factory) {
+  info.information = class_of(information);
+  info.decision_cost = Nanoseconds(decision_cost_ns);
+  PolicyEntry entry;
+  entry.info = std::move(info);
+  entry.parameters = std::move(parameters);
+  entry.origin = kOrigin;
+  const auto make = [factory, table = entry.parameters](const PolicyContext& context) {
+    return factory(context_of(context, table));
+  };
+  if (slot == slot_name(Slot::kPrefetch)) {
+    entry.slot = Slot::kPrefetch;
+    entry.make_prefetcher = [make, label = entry.label()](const PolicyContext& context, const Future*) {
+      return std::make_unique<PythonPrefetcher>(make(context), label);
+    };
+  } else if (slot == slot_name(Slot::kPlan)) {
+    entry.slot = Slot::kPlan;
+    entry.make_planner = [make, label = entry.label()](const PolicyContext& context, const KernelFuture*) {
+      return std::make_unique<PythonPlanner>(make(context), label);
+    };
+  } else if (slot == slot_name(Slot::kMigrate)) {
+    entry.slot = Slot::kMigrate;
+    entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future*) {
+      return std::make_unique<PythonMigrator>(make(context), label);
+    };
+  } else {
+    entry.slot = Slot::kEvict;
+    entry.make_evictor = [make, label = entry.label()](const PolicyContext& context, const Future*) {
+      return std::make_unique<PythonEvictor>(make(context), label);
+    };
+  }
+  default_registry().add_or_replace(std::move(entry));
+}
+
+void add_parameters(py::module_& module) {
+  py::class_<Parameter>(module, "Parameter", "the declaration of a parameter: integer(), real(), boolean(), choice()")
+      .def_readonly("name", &Parameter::name)
+      .def_readonly("doc", &Parameter::doc);
+  module.def(
+      "integer",
+      [](std::string name, std::int64_t value, std::pair<std::int64_t, std::int64_t> range, std::string doc) {
+        return integer(std::move(name), value, {range.first, range.second}, std::move(doc));
+      },
+      py::arg("name"), py::arg("default"), py::arg("range"), py::arg("doc"));
+  module.def(
+      "real",
+      [](std::string name, double value, std::pair<double, double> range, std::string doc) {
+        return real(std::move(name), value, {range.first, range.second}, std::move(doc));
+      },
+      py::arg("name"), py::arg("default"), py::arg("range"), py::arg("doc"));
+  module.def("boolean", &boolean, py::arg("name"), py::arg("default"), py::arg("doc"));
+  module.def("choice", &choice, py::arg("name"), py::arg("default"), py::arg("choices"), py::arg("doc"));
+}
+
+void add_what_policies_see(py::module_& module) {
+  py::class_<Random>(module, "Random", "random numbers that follow from the run's seed")
+      .def("next", &Random::next, "64 random bits")
+      .def(
+          "below",
+          [](Random& random, std::uint64_t bound) {
+            if (bound == 0) throw py::value_error("below(0): allowed: at least 1");
+            return random.below(bound);
+          },
+          py::arg("bound"), "uniform in [0, bound)");
+  py::class_<Context>(module, "Context", "what a policy is made with: parameters, random numbers, size of memory")
+      .def_readonly("parameters", &Context::parameters)
+      .def_readonly("random", &Context::random)
+      .def_readonly("chunk_count", &Context::chunk_count)
+      .def_readonly("chunk_bytes", &Context::chunk_bytes);
+  py::class_<LentBlock>(module, "FaultedBlock", "one 2 MB block as faults on it are served; sim/policy/policy.h")
+      .def_property_readonly("block", [](const LentBlock& lent) { return lent.get().block.value; })
+      .def_property_readonly("allocation",
+                             [](const LentBlock& lent) {
+                               const PageSpan& span = lent.get().allocation;
+                               return std::pair(span.first.value, span.end.value);
+                             })
+      .def_property_readonly("first_page", [](const LentBlock& lent) { return lent.get().first_page; })
+      .def_property_readonly("end_page", [](const LentBlock& lent) { return lent.get().end_page; })
+      .def_property_readonly("resident", [](const LentBlock& lent) { return to_python(lent.get().resident); })
+      .def_property_readonly("faulted", [](const LentBlock& lent) { return to_python(lent.get().faulted); })
+      .def_property_readonly("thrashing", [](const LentBlock& lent) { return to_python(lent.get().thrashing); })
+      .def_property_readonly("destination_is_preferred",
+                             [](const LentBlock& lent) { return lent.get().destination_is_preferred; })
+      .def_property_readonly("resident_nowhere", [](const LentBlock& lent) { return lent.get().resident_nowhere; })
+      .def_property_readonly("to_host", [](const LentBlock& lent) { return lent.get().to_host; })
+      .def_property_readonly("now_ns", [](const LentBlock& lent) { return lent.get().now.value; });
+  py::class_<LentPrefetchQueries>(module, "PrefetchQueries", "what a prefetcher may ask")
+      .def(
+          "missing",
+          [](const LentPrefetchQueries& lent, std::uint64_t block) {
+            return to_python(lent.get().missing(BlockIndex(block)));
+          },
+          py::arg("block"))
+      .def_property_readonly("free_chunks", [](const LentPrefetchQueries& lent) { return lent.get().free_chunks(); });
+  py::class_<ChunkView>(module, "ChunkView", "what a chunk holds")
+      .def_property_readonly("content", [](const ChunkView& view) { return view.content.value; })
+      .def_readonly("resident_pages", &ChunkView::resident_pages)
+      .def_readonly("unsaved_pages", &ChunkView::unsaved_pages);
+  py::class_<LentEvictionQueries>(module, "EvictionQueries", "what an evictor may ask")
+      .def(
+          "evictable",
+          [](const LentEvictionQueries& lent, std::uint32_t chunk) { return lent.get().evictable({chunk}); },
+          py::arg("chunk"))
+      .def(
+          "view", [](const LentEvictionQueries& lent, std::uint32_t chunk) { return lent.get().view({chunk}); },
+          py::arg("chunk"))
+      .def_property_readonly("incoming", [](const LentEvictionQueries& lent) { return lent.get().incoming().value; })
+      .def_property_readonly("free_chunks", [](const LentEvictionQueries& lent) { return lent.get().free_chunks(); })
+      .def_property_readonly("now_ns", [](const LentEvictionQueries& lent) { return lent.get().now().value; });
+  py::class_<LentLaunch>(module, "KernelLaunch", "a kernel as whoever wraps its launch sees it; sim/policy/planner.h")
+      .def_property_readonly("number", [](const LentLaunch& lent) { return lent.get().number; })
+      .def_property_readonly("name", [](const LentLaunch& lent) { return std::string(lent.get().name); })
+      .def_property_readonly("thread_blocks", [](const LentLaunch& lent) { return lent.get().thread_blocks; })
+      .def_property_readonly("threads_per_block", [](const LentLaunch& lent) { return lent.get().threads_per_block; })
+      .def_property_readonly(
+          "arguments",
+          [](const LentLaunch& lent) {
+            py::list all;
+            for (const KernelArgument& argument : lent.get().arguments) {
+              py::list memory;
+              for (const BlockPages& part : argument.memory) {
+                memory.append(py::make_tuple(part.block.value, to_python(part.pages)));
+              }
+              all.append(py::make_tuple(argument.address, memory));
+            }
+            return all;
+          },
+          "pointers to managed memory: (address, [(block, pages), ...])");
+  py::class_<LentFaultedPages>(module, "FaultedPages", "pages of a block that fault; sim/policy/migrator.h")
+      .def_property_readonly("block", [](const LentFaultedPages& lent) { return lent.get().block.value; })
+      .def_property_readonly("range", [](const LentFaultedPages& lent) { return lent.get().range.value; })
+      .def_property_readonly("reads", [](const LentFaultedPages& lent) { return to_python(lent.get().reads); })
+      .def_property_readonly("writes", [](const LentFaultedPages& lent) { return to_python(lent.get().writes); })
+      .def_property_readonly("on_host", [](const LentFaultedPages& lent) { return to_python(lent.get().on_host); })
+      .def_property_readonly("chunks", [](const LentFaultedPages& lent) { return lent.get().memory.chunks; })
+      .def_property_readonly("free_chunks", [](const LentFaultedPages& lent) { return lent.get().memory.free_chunks; })
+      .def_property_readonly("oversubscribed",
+                             [](const LentFaultedPages& lent) { return lent.get().memory.oversubscribed; })
+      .def_property_readonly("now_ns", [](const LentFaultedPages& lent) { return lent.get().now.value; });
+  py::class_<LentAccesses>(module, "RemoteAccesses", "pages that rest on the host and were touched there")
+      .def_property_readonly("block", [](const LentAccesses& lent) { return lent.get().block.value; })
+      .def_property_readonly("range", [](const LentAccesses& lent) { return lent.get().range.value; })
+      .def_property_readonly("pages", [](const LentAccesses& lent) { return to_python(lent.get().pages); })
+      .def_property_readonly("accesses", [](const LentAccesses& lent) { return lent.get().accesses; })
+      .def_property_readonly("chunks", [](const LentAccesses& lent) { return lent.get().memory.chunks; })
+      .def_property_readonly("free_chunks", [](const LentAccesses& lent) { return lent.get().memory.free_chunks; })
+      .def_property_readonly("oversubscribed",
+                             [](const LentAccesses& lent) { return lent.get().memory.oversubscribed; });
+  py::class_<LentPlanQueries>(module, "PlanQueries", "what a planner may ask")
+      .def(
+          "missing",
+          [](const LentPlanQueries& lent, std::uint64_t block) {
+            return to_python(lent.get().missing(BlockIndex(block)));
+          },
+          py::arg("block"))
+      .def(
+          "evictable",
+          [](const LentPlanQueries& lent, std::uint64_t block) { return lent.get().evictable(BlockIndex(block)); },
+          py::arg("block"))
+      .def(
+          "inactive",
+          [](const LentPlanQueries& lent, std::uint64_t block) { return lent.get().inactive(BlockIndex(block)); },
+          py::arg("block"))
+      .def_property_readonly("free_chunks", [](const LentPlanQueries& lent) { return lent.get().free_chunks(); })
+      .def_property_readonly("now_ns", [](const LentPlanQueries& lent) { return lent.get().now().value; });
+}
+
+}  // namespace
+
+void add_policies(py::module_& module) {
+  add_parameters(module);
+  add_what_policies_see(module);
+  module.def(
+      "register_policy",
+      [](const std::string& slot, std::string name, std::string description, std::string source,
+         const std::string& information, std::int64_t decision_cost_ns, ParameterTable parameters,
+         const py::object& factory) {
+        PolicyInfo info;
+        info.name = std::move(name);
+        info.description = std::move(description);
+        info.source = std::move(source);
+        register_policy(slot, std::move(info), information, decision_cost_ns, std::move(parameters), factory);
+      },
+      py::arg("slot"), py::arg("name"), py::arg("description"), py::arg("source"), py::arg("information_class"),
+      py::arg("decision_cost_ns"), py::arg("parameters"), py::arg("factory"));
+}
+
+}  // namespace uvmsim::python

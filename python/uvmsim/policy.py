@@ -1,0 +1,96 @@
+"""Policies in Python. sim/policy/policy.h says when each method is called and what it may answer.
+
+    class NextUnit(uvmsim.Prefetcher):
+        '''the faulted 64 KB unit and the next one'''
+
+        parameters = [uvmsim.integer("units", 1, (1, 31), "how many more units, each 64 KB")]
+
+        def prefetch(self, block):
+            ...  # an int: bit p for page p of the 2 MB block
+
+    trace.run("h200-sxm-pcie5", osf=2, prefetch=NextUnit)
+
+Only methods that a class defines are called: an `on_touched` that is not needed costs nothing if it is not there.
+"""
+
+import re
+
+from uvmsim import _uvmsim
+
+PAGES_PER_BLOCK = 512
+PAGES_PER_UNIT = 16  # 64 KB
+
+
+def snake_case(name):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+class Policy:
+    """What the slots share. A class may set these; `parameters` are made by integer(), real(), boolean(), choice()."""
+
+    slot = None
+    name = None  # default: the class's name, NextUnit is next_unit
+    source = "written in Python"
+    information_class = "D0"  # D2 to see what kernels touch
+    decision_cost_ns = 0
+    parameters = ()
+
+    def __init__(self, context):
+        """`context`: parameters (a dict), random, chunk_count and chunk_bytes of the GPU that the instance serves."""
+        self.context = context
+
+    def __getattr__(self, name):
+        # Only where nothing else has it.
+        context = self.__dict__.get("context")
+        if context is not None and name in context.parameters:
+            return context.parameters[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute or parameter '{name}'")
+
+
+class Prefetcher(Policy):
+    """Which pages come along with the faulting ones: prefetch(block), and prefetch_beyond(block, queries),
+    on_evicted(block, pages, touched), on_freed(block)."""
+
+    slot = "prefetch"
+
+
+class Evictor(Policy):
+    """Which chunk gives way: select_victim(queries), and select_early_victim(queries), on_allocated(chunk, content),
+    on_migrated(chunk), on_emptied(chunk), on_discarded(chunk), on_released(chunk), on_freed(content),
+    on_touched(chunk)."""
+
+    slot = "evict"
+
+
+class Planner(Policy):
+    """Moves memory before kernels need it: next(queries) and victim(queries) answer None, ("prefetch", block, pages),
+    ("evict", block) or ("drop", block); on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages),
+    on_migrated(block), on_released(block)."""
+
+    slot = "plan"
+    information_class = "D3"
+
+
+class Migrator(Policy):
+    """Which faulting pages rest on the host and are used from there: rest(faulted) answers an int, or two (all that
+    rests, what of it may be written), and fetch(accesses), on_evicted(block, pages), on_migrated(block, pages),
+    on_kernel(), on_freed(block)."""
+
+    slot = "migrate"
+
+
+SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator"
+NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest"}
+
+
+def register(policy):
+    """Makes a class known under its name, which it returns; a class of the same name before it is forgotten."""
+    if not issubclass(policy, Policy) or policy.slot is None:
+        raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {SLOTS}")
+    if not hasattr(policy, NEEDED[policy.slot]):
+        raise TypeError(f"{policy.__name__} has no method {NEEDED[policy.slot]}()")
+    name = policy.name or snake_case(policy.__name__)
+    description = (policy.__doc__ or "a policy in Python").strip().splitlines()[0]
+    _uvmsim.register_policy(policy.slot, name, description, policy.source, policy.information_class,
+                            policy.decision_cost_ns, list(policy.parameters), policy)  # fmt: skip
+    return name

@@ -1,0 +1,295 @@
+"""Policies in Python: told and asked what those in C++ are, and as good as them."""
+
+import os
+import unittest
+
+from traces import SYSTEM, TraceTest
+
+import uvmsim
+
+
+class NextUnit(uvmsim.Prefetcher):
+    """policies/examples/next_unit.cpp, once more"""
+
+    name = "next_unit_in_python"
+    parameters = [uvmsim.boolean("backwards", False, "take the unit before the faulted one")]
+
+    def prefetch(self, block):
+        pages, faulted = 0, block.faulted
+        for unit in range(32):
+            if faulted >> (16 * unit) & 0xFFFF:
+                pages |= 0xFFFF << (16 * unit)
+                neighbour = unit - 1 if self.backwards else unit + 1
+                if 0 <= neighbour < 32:
+                    pages |= 0xFFFF << (16 * neighbour)
+        return pages
+
+
+class Fifo(uvmsim.Evictor):
+    """policies/evict/fifo.cpp, once more"""
+
+    name = "fifo_in_python"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.queue, self.empty = {}, {}
+
+    def on_migrated(self, chunk):
+        self.empty.pop(chunk, None)
+        self.queue.setdefault(chunk)
+
+    def on_emptied(self, chunk):
+        self.queue.pop(chunk, None)
+        self.empty.pop(chunk, None)
+        self.empty[chunk] = None
+
+    def on_released(self, chunk):
+        self.queue.pop(chunk, None)
+        self.empty.pop(chunk, None)
+
+    def select_victim(self, queries):
+        for chunk in (*self.empty, *self.queue):
+            if queries.evictable(chunk):
+                return chunk
+        return None
+
+
+def without_names(result):
+    return {key: value for key, value in result.items() if key not in ("policies", "plugins")}
+
+
+class SamePoliciesTest(TraceTest):
+    def test_a_prefetcher_does_what_the_same_one_of_a_plugin_does(self):
+        plugin = os.environ["UVMSIM_NEXT_UNIT"]
+        for backwards in (False, True):
+            text = f"next_unit:backwards={str(backwards).lower()}"
+            expected = self.trace.run(SYSTEM, osf=2, plugins=[plugin], prefetch=text)
+            found = self.trace.run(SYSTEM, osf=2, prefetch=(NextUnit, {"backwards": backwards}))
+            self.assertEqual(without_names(found), without_names(expected))
+        used = found["policies"]["prefetch"]
+        self.assertEqual(used["name"], "next_unit_in_python")
+        self.assertEqual(used["parameters"], {"backwards": "true"})
+        self.assertEqual(used["information_class"], "D0")
+
+    def test_an_evictor_does_what_the_built_in_does(self):
+        expected = self.trace.run(SYSTEM, osf=2, evict="fifo")
+        found = self.trace.run(SYSTEM, osf=2, evict=Fifo)
+        self.assertGreater(found["counters"]["evictions"], 0)
+        self.assertEqual(without_names(found), without_names(expected))
+
+    def test_twice_the_same(self):
+        class Dice(uvmsim.Prefetcher):
+            """random pages"""
+
+            def prefetch(self, block):
+                return sum(1 << page for page in {self.context.random.below(512) for _ in range(9)})
+
+        first, second = (self.trace.run(SYSTEM, osf=2, prefetch=Dice).json for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertNotEqual(self.trace.run(SYSTEM, osf=2, seed=2, prefetch=Dice).json, first)
+
+
+class SeenTest(TraceTest):
+    def test_what_a_prefetcher_sees(self):
+        seen, kept = [], []
+
+        class Looks(uvmsim.Prefetcher):
+            """looks"""
+
+            information_class = "D2"
+
+            def prefetch(self, block):
+                kept.append(block)
+                seen.append((block.block, block.first_page, block.end_page, block.now_ns, block.to_host))
+                assert block.faulted and not block.faulted & block.resident and block.faulted < 1 << block.end_page
+                return 0
+
+            def prefetch_beyond(self, block, queries):
+                first, end = block.allocation
+                assert first <= 512 * block.block < end
+                return [(512 * (block.block + 1), 512 * (block.block + 2))] if queries.free_chunks else []
+
+            def on_evicted(self, block, pages, touched):
+                seen.append((block, pages, touched))
+
+            def on_freed(self, block):
+                seen.append("freed")
+
+        result = self.trace.run(SYSTEM, osf=2, unlimited_run=False, prefetch=Looks)
+        self.assertGreater(result["counters"]["prefetched_pages"], 0)
+        self.assertIn("freed", seen)
+        self.assertTrue(any(len(one) == 3 and one[1] >= one[2] > 0 for one in seen if one != "freed"))
+        with self.assertRaisesRegex(RuntimeError, "only during the call"):
+            kept[0].faulted
+
+    def test_what_an_evictor_sees(self):
+        views = []
+
+        class Looks(uvmsim.Evictor):
+            """looks"""
+
+            information_class = "D2"
+
+            def __init__(self, context):
+                super().__init__(context)
+                assert context.chunk_count == 2 and context.chunk_bytes == 2 << 20
+                self.touched = {}
+
+            def on_migrated(self, chunk):
+                self.touched.setdefault(chunk, 0)
+
+            def on_touched(self, chunk):
+                self.touched[chunk] = self.touched.get(chunk, 0) + 1
+
+            def on_released(self, chunk):
+                self.touched.pop(chunk, None)
+
+            def select_victim(self, queries):
+                assert queries.free_chunks == 0 and queries.incoming >= 0 and queries.now_ns > 0
+                chunk = min((one for one in self.touched if queries.evictable(one)), default=None)
+                views.append((queries.view(chunk).content, queries.view(chunk).resident_pages, self.touched[chunk]))
+                return chunk
+
+        self.trace.run(SYSTEM, osf=4, unlimited_run=False, evict=Looks)
+        self.assertTrue(views)
+        self.assertTrue(all(0 < pages <= 512 for _, pages, _ in views))
+        self.assertTrue(any(touches for _, _, touches in views))
+
+
+class PlannerTest(TraceTest):
+    def test_it_hears_of_kernels_and_moves_what_they_will_use(self):
+        kept, heard = [], {"launched": 0, "begun": 0, "ended": 0, "migrated": 0, "faulted": 0}
+
+        class Ahead(uvmsim.Planner):
+            """brings what a launched kernel's arguments point to"""
+
+            def __init__(self, context):
+                super().__init__(context)
+                self.wanted = []
+
+            def on_launched(self, kernel):
+                kept.append(kernel)
+                heard["launched"] += 1
+                assert kernel.name == "k" and kernel.thread_blocks == 64 and kernel.threads_per_block == 256
+                self.wanted = [block for _, memory in kernel.arguments for block in memory]
+
+            def on_begin(self, kernel):
+                heard["begun"] += 1
+
+            def on_end(self, number):
+                heard["ended"] += 1
+
+            def on_faulted(self, block, pages):
+                heard["faulted"] += 1
+                assert 0 < pages < 1 << 512
+
+            def on_migrated(self, block):
+                heard["migrated"] += 1
+
+            def next(self, queries):
+                while self.wanted:
+                    block, pages = self.wanted.pop(0)
+                    missing = queries.missing(block) & pages
+                    if missing and queries.free_chunks:
+                        return ("prefetch", block, missing)
+                return None
+
+        result = self.trace.run(SYSTEM, osf=1, unlimited_run=False, plan=Ahead)
+        alone = self.trace.run(SYSTEM, osf=1, unlimited_run=False)
+        self.assertEqual(result["policies"]["plan"]["name"], "ahead")
+        self.assertEqual([heard[name] for name in ("launched", "begun", "ended")], [12, 12, 12])
+        self.assertGreater(heard["migrated"], 0)
+        self.assertLess(result["counters"]["faulting_pages"], alone["counters"]["faulting_pages"])
+        with self.assertRaisesRegex(RuntimeError, "only during the call"):
+            kept[0].name
+
+    def test_one_that_does_nothing_changes_nothing(self):
+        idle = type("Idle", (uvmsim.Planner,), {"next": lambda self, queries: None})
+        expected = self.trace.run(SYSTEM, osf=2)
+        self.assertEqual(without_names(self.trace.run(SYSTEM, osf=2, plan=idle)), without_names(expected))
+
+    def test_answers_that_are_none(self):
+        for answer in ("evict", ("evict",), ("prefetch", 1), ("throw", 1), 7):
+            wrong = type("Wrong", (uvmsim.Planner,), {"next": lambda self, queries, answer=answer: answer})
+            with self.assertRaisesRegex(TypeError, r"plan policy 'wrong': next\(\) returned .*allowed: None, "):
+                self.trace.run(SYSTEM, osf=2, plan=wrong)
+
+
+class MigratorTest(TraceTest):
+    def test_what_rests_is_used_from_the_host(self):
+        class Rests(uvmsim.Migrator):
+            """all rests on the host"""
+
+            def rest(self, faulted):
+                assert faulted.chunks == 4 and (faulted.reads | faulted.writes) and not faulted.reads & faulted.writes
+                return faulted.reads | faulted.writes
+
+        resting = self.trace.run(SYSTEM, osf=2, unlimited_run=False, migrate=Rests)
+        self.assertEqual(resting["counters"]["evictions"], 0)
+        self.assertGreater(resting["counters"]["remote_access_bytes"], 0)
+
+    def test_one_that_keeps_nothing_there_is_none(self):
+        class Comes(uvmsim.Migrator):
+            """all comes"""
+
+            def rest(self, faulted):
+                return (0, 0)
+
+        expected = self.trace.run(SYSTEM, osf=2)
+        self.assertEqual(without_names(self.trace.run(SYSTEM, osf=2, migrate=Comes)), without_names(expected))
+
+
+class WrongPoliciesTest(TraceTest):
+    def run_prefetcher(self, answer):
+        class Wrong(uvmsim.Prefetcher):
+            """wrong"""
+
+            def prefetch(self, block):
+                return answer()
+
+        return self.trace.run(SYSTEM, osf=2, prefetch=Wrong)
+
+    def test_exceptions_come_out_as_they_are(self):
+        with self.assertRaises(ZeroDivisionError):
+            self.run_prefetcher(lambda: 1 // 0)
+
+    def test_answers_that_are_none(self):
+        with self.assertRaisesRegex(TypeError, r"prefetch policy 'wrong': prefetch\(\) returned .*str.*; allowed: an int"):
+            self.run_prefetcher(lambda: "all")
+        for value in (-1, 1 << 512):
+            with self.assertRaisesRegex(ValueError, r"prefetch policy 'wrong': prefetch\(\) returned"):
+                self.run_prefetcher(lambda value=value: value)
+
+        class Nobody(uvmsim.Evictor):
+            """nobody"""
+
+            def select_victim(self, queries):
+                return 10**6
+
+        with self.assertRaisesRegex(uvmsim.ModelError, "chose root chunk 1000000"):
+            self.trace.run(SYSTEM, osf=2, evict=Nobody)
+
+    def test_classes_that_are_no_policies(self):
+        with self.assertRaisesRegex(TypeError, "subclasses of uvmsim.Prefetcher, "):
+            uvmsim.register(int)
+        with self.assertRaisesRegex(TypeError, r"no method select_victim\(\)"):
+            uvmsim.register(type("Mine", (uvmsim.Evictor,), {}))
+        with self.assertRaisesRegex(uvmsim.Error, "already registered"):
+            uvmsim.register(type("Tree", (NextUnit,), {"name": "tree"}))
+        with self.assertRaisesRegex(uvmsim.Error, "D4"):
+            uvmsim.register(type("Mine", (NextUnit,), {"information_class": "D4"}))
+        with self.assertRaisesRegex(uvmsim.Error, "backward"):
+            self.trace.run(SYSTEM, osf=2, prefetch=(NextUnit, {"backward": True}))
+
+    def test_a_class_written_anew_takes_the_place_of_the_old_one(self):
+        def version(pages):
+            return type("Edited", (uvmsim.Prefetcher,), {"prefetch": lambda self, block: pages})
+
+        none, everything = (self.trace.run(SYSTEM, osf=2, prefetch=version(pages)) for pages in (0, (1 << 512) - 1))
+        self.assertEqual(none["counters"]["prefetched_pages"], 0)
+        self.assertGreater(everything["counters"]["prefetched_pages"], 0)
+        self.assertEqual(sum(one["name"] == "edited" for one in uvmsim.policies()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,102 @@
+"""Results in Python are the command's, byte by byte; so are its errors."""
+
+import unittest
+
+from traces import SYSTEM, TraceTest
+
+import uvmsim
+
+
+class ResultsTest(TraceTest):
+    def test_each_is_what_the_command_writes(self):
+        cases = (
+            ({}, []),
+            ({"osf": 2}, ["--osf", "2"]),
+            ({"osf": 1.5, "evict": "lru:granularity=64k", "prefetch": "tree:threshold=75", "bounds": True},
+             ["--osf", "1.5", "--evict", "lru:granularity=64k", "--prefetch", "tree:threshold=75", "--bounds"]),
+            ({"capacity_bytes": "8MiB", "seed": 7, "evict": "random", "unlimited_run": False, "host_gaps": False},
+             ["--capacity-bytes", "8MiB", "--seed", "7", "--evict", "random", "--no-unlimited-run", "--no-host-gaps"]),
+            ({"osf": 2, "settings": {"costs.batch_ns": 7000, "driver.thrashing_enable": False}, "iterations": 5},
+             ["--osf", "2", "--set", "costs.batch_ns=7000", "--set", "driver.thrashing_enable=false", "--iterations",
+              "5"]),
+            ({"osf": 2, "layout": "none", "time_scale": 2}, ["--osf", "2", "--layout", "none", "--time-scale", "2"]),
+            ({"osf": 2, "prefetch": "oracle_next", "evict": "min"},
+             ["--osf", "2", "--prefetch", "oracle_next", "--evict", "min"]),
+        )  # fmt: skip
+        for options, arguments in cases:
+            with self.subTest(arguments):
+                done = self.command(*arguments, "--json", "r.json", "--csv", "r.csv")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                result = self.trace.run(SYSTEM, **options)
+                self.assertEqual(result.json, self.read("r.json"))
+                self.assertEqual(result.csv, self.read("r.csv"))
+                self.assertGreater(result["total_ns"], 0)
+
+    def test_a_list_of_factors_gives_a_list(self):
+        self.assertEqual(self.command("--osf", "1,2,4", "--json", "r.json").returncode, 0)
+        results = self.trace.run(SYSTEM, osf=[1, 2, 4])
+        self.assertEqual("".join(result.json for result in results), self.read("r.json"))
+        again = uvmsim.run(self.path("a.jsonl"), SYSTEM, osf=[2])
+        self.assertEqual([one.json for one in again], [results[1].json])
+
+    def test_a_table_has_a_row_per_iteration_and_one_for_the_run(self):
+        result = self.trace.run(SYSTEM, osf=2)
+        frame = result.frame()
+        self.assertEqual(frame["scope"].tolist(), ["iteration"] * 3 + ["total"])
+        self.assertEqual(frame["duration_ns"].tolist()[-1], result["total_ns"])
+        self.assertEqual(frame["evictions"].tolist()[-1], result["counters"]["evictions"])
+
+    def test_what_a_trace_tells(self):
+        self.assertEqual(self.trace.footprint_bytes(), 16 << 20)
+        self.assertEqual(self.trace.records, 20)
+        self.assertEqual(self.trace.sha256, self.trace.run(SYSTEM)["trace"]["sha256"])
+
+    def test_policies_are_those_of_the_command(self):
+        listed = {(one["slot"], one["name"]) for one in uvmsim.policies()}
+        self.assertLessEqual({("prefetch", "tree"), ("evict", "lrm"), ("evict", "lru")}, listed)
+
+
+class ErrorsTest(TraceTest):
+    def message(self, **options):
+        with self.assertRaises(uvmsim.Error) as caught:
+            self.trace.run(SYSTEM, **options)
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def test_they_are_the_command_s_line(self):
+        for options, arguments in (
+            ({"evict": "lur"}, ["--evict", "lur"]),
+            ({"prefetch": "tree:treshold=3"}, ["--prefetch", "tree:treshold=3"]),
+            ({"prefetch": "tree:threshold=300"}, ["--prefetch", "tree:threshold=300"]),
+            ({"settings": ["costs.batch=1"]}, ["--set", "costs.batch=1"]),
+            ({"plugins": "./missing.so"}, ["--plugin", "./missing.so"]),
+        ):
+            with self.subTest(arguments):
+                done = self.command(*arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(f"uvmsim: error: {self.message(**options)}\n", done.stderr)
+
+    def test_they_name_the_argument(self):
+        self.assertRegex(self.message(osf=0), r"^osf: .*allowed: a decimal number above 0")
+        self.assertRegex(self.message(osf="many"), r"^osf: ")
+        self.assertRegex(self.message(osf=100), "one 2 MiB chunk")
+        self.assertRegex(self.message(osf=2, capacity_bytes="8MiB"), "osf and capacity_bytes")
+        self.assertRegex(self.message(capacity_bytes=1), "^capacity_bytes: 1 is too small")
+        self.assertRegex(self.message(layout="recoded"), "unknown layout 'recoded'")
+        self.assertRegex(self.message(seed=-1), "^seed: '-1'")
+        self.assertRegex(self.message(route="none"), "unknown slot 'route'")
+
+    def test_traces_and_systems_that_are_not_there(self):
+        with self.assertRaisesRegex(uvmsim.Error, "missing.uvmt"):
+            uvmsim.Trace(self.path("missing.uvmt"))
+        with self.assertRaisesRegex(uvmsim.Error, "h200-sxm-pcie6"):
+            self.trace.run("h200-sxm-pcie6")
+        with open(self.path("cut.jsonl"), "w", encoding="utf-8") as file:
+            file.write("no trace\n")
+        with self.assertRaises(uvmsim.Error):
+            uvmsim.Trace(self.path("cut.jsonl"))
+        self.assertTrue(issubclass(uvmsim.Error, ValueError))
+
+
+if __name__ == "__main__":
+    unittest.main()
