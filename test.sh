@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. What each build is for:
-#   build/release   g++ -O3       one side of the byte-identity test
+#   build/python    g++ -O3       one side of the byte-identity test; the Python module, its tests and its example
 #   build/clang     clang++ -O3   the other side; warnings of the second compiler are errors too
 #   build/test      g++ -O1 with the model's checks on: all tests
-#   build/python    g++ -O3, position-independent: the Python module, its tests and its example
 #   build/fuzz      clang++ with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (60 s each)
 # Set UVMSIM_FUZZ_SECONDS for a longer or shorter run of the fuzzers.
 set -euo pipefail
@@ -22,8 +21,8 @@ build() {
 step "install packages"
 install_dependencies test
 
-step "build the command with g++ (build/release)"
-build release uvmsim_cli
+step "build the command and the Python module with g++ (build/python)"
+build python uvmsim_cli uvmsim_python next_unit_plugin
 
 step "build the command with clang++ (build/clang)"
 build clang uvmsim_cli
@@ -31,15 +30,12 @@ build clang uvmsim_cli
 step "build the tests (build/test)"
 build test all
 
-step "build the Python module (build/python)"
-build python uvmsim_cli uvmsim_python next_unit_plugin
-
 step "build the tests of bad input with sanitizers (build/fuzz)"
 build fuzz uvmsim_hostile_tests uvmsim_fuzzers
 
 jobs="$(nproc)"
 failed=0
-export UVMSIM_OTHER_COMMANDS="build/release/bin/uvmsim build/clang/bin/uvmsim"
+export UVMSIM_OTHER_COMMANDS="build/python/bin/uvmsim build/clang/bin/uvmsim"
 
 step "tests of bad input and fuzzers, with sanitizers"
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' || failed=1
