@@ -2,14 +2,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "policies/plan/swap_runner.h"
+#include "policies/plan/swap_planner.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
 
 // The swapping half of Capuchin. What it would compute again cannot be here, for a trace's kernels are given: that is
 // left to page faults. Ours: the whole program is known, where Capuchin watches the first iteration.
-class CapuchinLike final : public Planner {
+class CapuchinLike final : public SwapPlanner {
  public:
   static PolicyInfo info() {
     return {.description = "swaps what has the most time to spare between two uses; learns to come back earlier",
@@ -21,10 +21,9 @@ class CapuchinLike final : public Planner {
             boolean("hidden_only", true, "false: also swap what the time between two uses does not hide")};
   }
   CapuchinLike(const PolicyContext& context, const KernelFuture& future)
-      : feedback_(context.parameters.real("feedback")),
+      : SwapPlanner(future),
+        feedback_(context.parameters.real("feedback")),
         future_(future),
-        program_(swap_program(future)),
-        runner_(program_),
         memory_(program_.regions.size()),
         swaps_(program_.resident.size()) {
     choose(std::uint64_t{future.chunks} * kBlockBytes, context.parameters.boolean("hidden_only"));
@@ -35,10 +34,10 @@ class CapuchinLike final : public Planner {
 
   void on_begin(const KernelLaunch& kernel) override {
     running_ = kernel.number;
-    runner_.on_begin(kernel.number);
+    SwapPlanner::on_begin(kernel);
   }
   void on_end(std::uint64_t number) override {
-    runner_.on_end(number);
+    SwapPlanner::on_end(number);
     if (number >= swaps_.size()) return;
     for (const Idle& idle : swaps_[number]) {
       runner_.come(idle.region, trigger(idle), idle.to);
@@ -54,7 +53,6 @@ class CapuchinLike final : public Planner {
     memory.due = kNone;
     memory.lead += feedback_;
   }
-  PlanCommand next(const PlanQueries& queries) override { return runner_.next(queries); }
 
  private:
   double in_ns(std::size_t region) const {
@@ -97,8 +95,6 @@ class CapuchinLike final : public Planner {
 
   double feedback_;
   const KernelFuture& future_;
-  SwapProgram program_;
-  SwapRunner runner_;
   static constexpr KernelNumber kNone = ~KernelNumber{0};
   struct Memory {
     double lead = 1;           // before its use, in transfers

@@ -1,11 +1,11 @@
 #include "policies/plan/g10_schedule.h"
-#include "policies/plan/swap_runner.h"
+#include "policies/plan/swap_planner.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
 
 // All is planned before the program runs; what the plan misses comes by page faults.
-class G10 final : public Planner {
+class G10 final : public SwapPlanner {
  public:
   static PolicyInfo info() {
     return {.description = "tensors leave in the idle times that relieve memory most, as far as the link carries them",
@@ -16,7 +16,7 @@ class G10 final : public Planner {
     return {real("target", 0.99, {0, 1}, "share of GPU memory that the plan fills"),
             real("slack", 0.5, {0, 100}, "an idle time must be this many transfers longer than the two of its own")};
   }
-  G10(const PolicyContext& context, const KernelFuture& future) : program_(swap_program(future)), runner_(program_) {
+  G10(const PolicyContext& context, const KernelFuture& future) : SwapPlanner(future) {
     const double capacity = static_cast<double>(future.chunks) * static_cast<double>(kBlockBytes);
     const G10Machine machine{static_cast<std::uint64_t>(capacity * context.parameters.real("target")),
                              future.dtoh_bytes_per_us, future.htod_bytes_per_us, future.link_latency,
@@ -26,14 +26,6 @@ class G10 final : public Planner {
       runner_.come(swap.idle.region, swap.in_begin, swap.idle.to);
     }
   }
-
-  void on_begin(const KernelLaunch& kernel) override { runner_.on_begin(kernel.number); }
-  void on_end(std::uint64_t number) override { runner_.on_end(number); }
-  PlanCommand next(const PlanQueries& queries) override { return runner_.next(queries); }
-
- private:
-  SwapProgram program_;
-  SwapRunner runner_;
 };
 
 UVMSIM_POLICY(g10, G10);

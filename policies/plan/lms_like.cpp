@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "policies/plan/swap_runner.h"
+#include "policies/plan/swap_planner.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
 
 // Swaps whatever is idle for long enough, whether memory is short or not. Not simulated: which operations wait for
 // which copies (its synchronisation modes), and its tuning. Ours: weights are swapped as activations are.
-class LmsLike final : public Planner {
+class LmsLike final : public SwapPlanner {
  public:
   static PolicyInfo info() {
     return {.description = "what no kernel uses for a while leaves, and comes back so many kernels before its use",
@@ -19,8 +19,7 @@ class LmsLike final : public Planner {
             integer("swapin_ahead", 0, {0, 1 << 30}, "kernels before the next use at which it comes back"),
             integer("swapin_groupby", 0, {0, 1 << 30}, "uses no more kernels apart than this share one swap")};
   }
-  LmsLike(const PolicyContext& context, const KernelFuture& future)
-      : program_(swap_program(future)), runner_(program_) {
+  LmsLike(const PolicyContext& context, const KernelFuture& future) : SwapPlanner(future) {
     const auto least = static_cast<std::uint64_t>(
         std::max(context.parameters.integer("swapout_threshold"), context.parameters.integer("swapin_groupby")));
     const auto ahead = static_cast<KernelNumber>(context.parameters.integer("swapin_ahead"));
@@ -30,14 +29,6 @@ class LmsLike final : public Planner {
       runner_.come(idle.region, std::max(idle.from + 1, idle.to - std::min(idle.to, ahead)), idle.to);
     }
   }
-
-  void on_begin(const KernelLaunch& kernel) override { runner_.on_begin(kernel.number); }
-  void on_end(std::uint64_t number) override { runner_.on_end(number); }
-  PlanCommand next(const PlanQueries& queries) override { return runner_.next(queries); }
-
- private:
-  SwapProgram program_;
-  SwapRunner runner_;
 };
 
 UVMSIM_POLICY(lms_like, LmsLike);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,11 +17,10 @@ class Wrong : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Given parameters with one of them at an end of what it allows; the first element is the given ones as they are.
-std::vector<policy::GivenParameters> parameter_extremes(const policy::PolicyEntry& entry,
-                                                        const policy::GivenParameters& given);
-// "threshold=100", for messages; "the given parameters" when it is `given`.
-std::string describe(const policy::GivenParameters& extreme, const policy::GivenParameters& given);
+// Calls `run` with the given parameters, then with each parameter in turn at each end of what it allows. Says how many;
+// throws Wrong that names the parameter where `run` throws.
+std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
+                           const std::function<void(const policy::GivenParameters&)>& run);
 
 // Some program, for policies of class D4; the history that a check makes up is another one.
 policy::Future random_future(std::uint64_t seed);

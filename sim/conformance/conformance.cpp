@@ -63,8 +63,7 @@ std::vector<std::string> extreme_values(const Parameter& parameter) {
   return {};
 }
 
-}  // namespace
-
+// Given parameters with one of them at an end of what it allows; the first element is the given ones as they are.
 std::vector<GivenParameters> parameter_extremes(const policy::PolicyEntry& entry, const GivenParameters& given) {
   std::vector<GivenParameters> extremes = {given};
   for (const Parameter& parameter : entry.parameters) {
@@ -78,8 +77,24 @@ std::vector<GivenParameters> parameter_extremes(const policy::PolicyEntry& entry
   return extremes;
 }
 
+// "threshold=100", for messages.
 std::string describe(const GivenParameters& extreme, const GivenParameters& given) {
   return extreme == given ? "the given parameters" : fmt::format("{}={}", extreme.back().first, extreme.back().second);
+}
+
+}  // namespace
+
+std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
+                           const std::function<void(const GivenParameters&)>& run) {
+  const auto extremes = parameter_extremes(entry, options.given);
+  for (const GivenParameters& given : extremes) {
+    try {
+      run(given);
+    } catch (const std::exception& error) {
+      throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
+    }
+  }
+  return fmt::format("defaults and {} other values", extremes.size() - 1);
 }
 
 policy::Future random_future(std::uint64_t seed) {

@@ -109,15 +109,9 @@ class Calls {
 }  // namespace
 
 std::string check_migrator_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  const auto extremes = parameter_extremes(entry, options.given);
-  for (const policy::GivenParameters& given : extremes) {
-    try {
-      Calls(entry, given, options.seed, options.seed).make(500);
-    } catch (const std::exception& error) {
-      throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
-    }
-  }
-  return fmt::format("defaults and {} other values", extremes.size() - 1);
+  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
+    Calls(entry, given, options.seed, options.seed).make(500);
+  });
 }
 
 std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& options) {

@@ -235,17 +235,13 @@ History run_history(const PolicyEntry& entry, const policy::GivenParameters& giv
 }  // namespace
 
 std::string check_planner_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  const auto extremes = parameter_extremes(entry, options.given);
-  for (const policy::GivenParameters& given : extremes) {
-    for (const std::uint32_t chunks : kSizes) {
-      try {
-        run_history(entry, given, options.seed, chunks, options.seed, 500);
-      } catch (const std::exception& error) {
-        throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
-      }
-    }
-  }
-  return fmt::format("defaults and {} other values, each on GPUs of 1 to 17 chunks", extremes.size() - 1);
+  return try_parameters(entry, options,
+                        [&](const policy::GivenParameters& given) {
+                          for (const std::uint32_t chunks : kSizes) {
+                            run_history(entry, given, options.seed, chunks, options.seed, 500);
+                          }
+                        }) +
+         ", each on GPUs of 1 to 17 chunks";
 }
 
 std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& options) {

@@ -94,15 +94,9 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
 }  // namespace
 
 std::string check_prefetcher_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  const auto extremes = parameter_extremes(entry, options.given);
-  for (const policy::GivenParameters& given : extremes) {
-    try {
-      run_calls(entry, given, options.seed, options.seed, 500);
-    } catch (const std::exception& error) {
-      throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
-    }
-  }
-  return fmt::format("defaults and {} other values", extremes.size() - 1);
+  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
+    run_calls(entry, given, options.seed, options.seed, 500);
+  });
 }
 
 std::string check_random_blocks(const PolicyEntry& entry, const CheckOptions& options) {

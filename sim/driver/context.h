@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/common/units.h"
@@ -75,6 +76,7 @@ struct DriverContext {
   AccessBits access_bits = {};
 
   Nanoseconds migrate_decision_cost{};
+  std::string evict_name = {};  // for messages
 
   const config::DriverCosts& costs() const { return system.costs; }
 };

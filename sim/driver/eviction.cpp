@@ -124,8 +124,9 @@ ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex 
     ++context_.counters.policy_shortfalls;
   }
   if (!evictable(victim)) {
-    throw ModelError(fmt::format("the evict policy chose {} {}, which is free, pinned or out of range",
-                                 state.memory.small_chunks() ? "64 KB chunk" : "root chunk", victim.value));
+    throw ModelError(fmt::format("evict policy '{}' chose {} {}, which is free, pinned or out of range",
+                                 context_.evict_name, state.memory.small_chunks() ? "64 KB chunk" : "root chunk",
+                                 victim.value));
   }
   return take(gpu, victim);
 }

@@ -60,6 +60,7 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
       policy::default_registry().find(policy::Slot::kEvict, options.evict.name).info.decision_cost, result_.counters,
       observer.events, accounts_.sink()});
   context_->migrate_decision_cost = migrate.info.decision_cost;
+  context_->evict_name = options.evict.name;
   context_->futures = known_futures_;
   context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
   residency_ = std::make_unique<driver::Residency>(*context_);

@@ -1,0 +1,27 @@
+// What the oracles `min` and `min_kernel` share: the chunk whose next use is furthest away gives way.
+#pragma once
+
+#include "sim/policy/cache_policy.h"
+#include "sim/policy/next_use.h"
+
+namespace uvmsim::policy {
+
+class FurthestNextUse : public CachePolicy {
+ protected:
+  // `largest_whole`: as NextUseOrder's.
+  FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
+      : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
+
+ private:
+  void insert(ChunkId chunk) final { by_next_use_.insert(chunk, content_of(chunk)); }
+  void remove(ChunkId chunk) final { by_next_use_.remove(chunk); }
+  ChunkId replace(const EvictionQueries& queries) final {
+    const ChunkId victim = by_next_use_.furthest(queries);
+    if (victim.valid()) by_next_use_.remove(victim);
+    return victim;
+  }
+
+  NextUseOrder by_next_use_;
+};
+
+}  // namespace uvmsim::policy
