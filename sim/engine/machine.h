@@ -10,6 +10,7 @@
 #include "sim/engine/audit.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
+#include "sim/link/remote_lane.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 
@@ -18,12 +19,15 @@ namespace uvmsim::engine {
 struct Machine {
   // The system must outlive it. Throws InputError as Topology does.
   explicit Machine(const config::SystemConfig& described)
-      : system(described), space(static_cast<unsigned>(described.gpus.size())), topology(described) {}
+      : system(described), space(static_cast<unsigned>(described.gpus.size())), topology(described) {
+    for (const config::LinkConfig& link : described.host_links) remote_lanes.emplace_back(link, described.runtime);
+  }
 
   const config::SystemConfig& system;
   EventQueue events;
   AddressSpace space;
   link::Topology topology;
+  std::vector<link::RemoteLane> remote_lanes;  // by GPU
   std::vector<driver::GpuState> gpus;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops;  // by GPU; null: no program uses it
   Ledger ledger;
