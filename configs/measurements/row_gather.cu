@@ -68,6 +68,7 @@ static uint64_t mix(uint64_t z) {  // SplitMix64
 }
 
 static float* sink;
+static unsigned blocks = 132 * 8;
 static uint64_t* device_ids;
 constexpr uint64_t kMaxIds = 4u << 20;
 
@@ -75,7 +76,7 @@ static double time_ms(int mode, void* table, uint64_t count, unsigned row_bytes)
   cudaEvent_t begin, end;
   CHECK(cudaEventCreate(&begin));
   CHECK(cudaEventCreate(&end));
-  const unsigned grid = 132 * 8, block = 256, f4 = row_bytes / 16;
+  const unsigned grid = blocks, block = 256, f4 = row_bytes / 16;
   auto* t = static_cast<float4*>(table);
   CHECK(cudaEventRecord(begin));
   if (mode == kRead) rows<kRead><<<grid, block>>>(t, device_ids, count, f4, sink);
@@ -161,6 +162,19 @@ int main() {
       }
     }
     CHECK(cudaFree(local));
+    CHECK(cudaFree(remote));
+  }
+  {
+    // Fewer thread blocks, as FBGEMM's fetch ahead has them: one eighth.
+    void* remote = managed(8 * gib, true);
+    for (const unsigned part : {1u, 2u, 4u, 8u, 16u, 32u}) {
+      blocks = 132 * 8 / part;
+      for (const int mode : {kRead, kSwap}) {
+        std::printf("blocks %s: %u thread blocks, 262144 rows of 512 bytes: host %.4f ms\n", kModes[mode], blocks,
+                    median_ms(mode, remote, 8 * gib / 512, 1u << 18, 512, 0));
+      }
+    }
+    blocks = 132 * 8;
     CHECK(cudaFree(remote));
   }
   // No hints: every batch faults in what it does not find; ids mix(batch * count + i) % rows.

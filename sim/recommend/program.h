@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "sim/config/system.h"
+#include "sim/link/remote_lane.h"
 #include "sim/recommend/batch_stream.h"
 #include "sim/recommend/host_cache.h"
 #include "sim/recommend/placement.h"
@@ -75,6 +76,7 @@ class Program {
   void emit_step(std::uint64_t step);
   void fetch(std::uint64_t step, std::uint32_t stream);
   std::uint64_t exchange_with_ssd(const RowCache::Outcome& outcome, bool count);
+  std::int64_t locations_ns(std::uint64_t lookups) const;
   void emit_forward(const Fetched& fetched);
   void emit_backward(const Fetched& fetched);
   void count(const Fetched& fetched);
@@ -88,6 +90,7 @@ class Program {
   const ProgramOptions options_;
   const config::SsdConfig ssd_;
   const StepCosts costs_;
+  const link::RemoteLane lane_;  // for estimates
   const BatchStream batches_;
   const std::uint64_t row_bytes_;
   std::optional<RowCache> cache_;
@@ -96,6 +99,7 @@ class Program {
   std::deque<trace::Record> pending_;
   Fetched fetched_[2];  // by the parity of the step
   std::uint64_t step_ = 0;
+  std::int64_t fetch_ns_ = 0;  // of the last fetch, on a free link
   enum class Stage : std::uint8_t { kSetUp, kSteps, kDone } stage_ = Stage::kSetUp;
   RowStatistics statistics_;
 };
