@@ -105,7 +105,9 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
       const auto touch = static_cast<std::int64_t>(options_.system.runtime.touch_ns);
       end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(run.work().chunk)));
     }
-    end += remote_time(run.work(), operation.kernel, gpu, now);
+    // Touches one by one spend their latency meanwhile.
+    const Nanoseconds remote = remote_time(run.work(), operation.kernel, gpu, now);
+    end = run.work().explicit_touches ? std::max(end, now + remote) : end + remote;
     note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
