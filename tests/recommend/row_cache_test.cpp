@@ -119,23 +119,24 @@ class Reference {
       }
     }
     const bool lfu = policy_ == CachePolicy::kLfu;
-    for (auto& [set, missed] : misses) {
+    for (auto& [number, missed] : misses) {
+      std::vector<Entry>& set = sets_[number];
       if (lfu) std::stable_sort(missed.begin(), missed.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
       std::vector<std::size_t> ways;  // that may be taken, best first
       for (std::size_t i = 0; i < 32; ++i) {
-        const Entry& entry = sets_[set][i];
+        const Entry& entry = set[i];
         const bool in_use = entry.last + locked_ >= batch_ && !(lfu && locked_ == 0);
         if (entry.last == 0 || !in_use) ways.push_back(i);
       }
       std::stable_sort(ways.begin(), ways.end(),
-                       [&](std::size_t a, std::size_t b) { return key(sets_[set][a]) < key(sets_[set][b]); });
+                       [&](std::size_t a, std::size_t b) { return key(set[a]) < key(set[b]); });
       std::size_t taken = 0;
       for (const std::uint64_t row : missed) {
-        if (taken == ways.size() || (lfu && key(sets_[set][ways[taken]]) > uses_[row])) {
+        if (taken == ways.size() || (lfu && key(set[ways[taken]]) > uses_[row])) {
           outcome.uncached.push_back(row);
           continue;
         }
-        Entry& entry = sets_[set][ways[taken++]];
+        Entry& entry = set[ways[taken++]];
         if (entry.last != 0) {
           outcome.evicted.push_back(entry.row);
           if (entry.last == batch_) outcome.uncached.push_back(entry.row);
