@@ -106,6 +106,10 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
     object["type"] = "object";
     object["additionalProperties"] = false;
     object["properties"]["source"] = reference_to("source");
+    if (group->is_list) {
+      object["properties"]["count"] = {
+          {"description", "so many equal ones"}, {"type", "integer"}, {"minimum", 1}, {"maximum", 64}};
+    }
     if (top && !group->is_list) {
       object["properties"]["source_of_defaults"] = reference_to("source");
     }
@@ -122,6 +126,9 @@ std::string system_file_schema() {
   SystemConfig defaults;
   defaults.gpus.resize(1);
   defaults.host_links.resize(1);
+  defaults.uplinks.resize(1);
+  defaults.peer_links.resize(1);
+  defaults.peer_switches.resize(1);
 
   ordered_json document;
   document["$schema"] = "https://json-schema.org/draft/2020-12/schema";

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/config/assign.h"
@@ -129,6 +131,60 @@ void check_tlb(const std::string& where, std::string_view level, std::uint32_t e
   }
 }
 
+void check_joined(const std::string& where, const std::string& key, std::uint32_t first, std::uint32_t count,
+                  std::size_t gpus) {
+  if (first >= gpus || count > gpus - first) {
+    throw_check(where, key,
+                fmt::format("GPUs {} to {} of {}; allowed: GPUs of the system", first, first + count - 1, gpus));
+  }
+}
+
+void check_rates(const std::string& where, const std::string& key, const PeerRates& rates) {
+  if (rates.copy_ramp_ns != 0 && rates.copy_ramp_bytes == 0) {
+    throw_check(where, key + ".copy_ramp_bytes", "0 with copy_ramp_ns; allowed: the size from which it counts in full");
+  }
+}
+
+// Two GPUs have at most one way to each other, and a GPU at most one shared uplink.
+void check_peers(const SystemConfig& config, const std::string& where) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
+  const auto join = [&](const std::string& key, std::uint32_t a, std::uint32_t b) {
+    if (!joined.emplace(std::min(a, b), std::max(a, b)).second) {
+      throw_check(where, key, fmt::format("GPUs {} and {} are joined twice; allowed: once", a, b));
+    }
+  };
+  for (std::size_t i = 0; i < config.peer_links.size(); ++i) {
+    const PeerLinkConfig& link = config.peer_links[i];
+    const std::string key = fmt::format("peer_links.{}", i);
+    for (const std::uint32_t gpu : {link.first_gpu, link.second_gpu}) {
+      check_joined(where, key, gpu, 1, config.gpus.size());
+    }
+    if (link.first_gpu == link.second_gpu) throw_check(where, key, "both ends are one GPU; allowed: two GPUs");
+    join(key, link.first_gpu, link.second_gpu);
+    check_rates(where, key + ".each_way", link.each_way);
+  }
+  for (std::size_t i = 0; i < config.peer_switches.size(); ++i) {
+    const PeerSwitchConfig& sw = config.peer_switches[i];
+    const std::string key = fmt::format("peer_switches.{}", i);
+    check_joined(where, key, sw.first_gpu, sw.gpu_count, config.gpus.size());
+    check_rates(where, key + ".port", sw.port);
+    for (std::uint32_t a = 0; a < sw.gpu_count; ++a) {
+      for (std::uint32_t b = a + 1; b < sw.gpu_count; ++b) join(key, sw.first_gpu + a, sw.first_gpu + b);
+    }
+  }
+  std::set<std::uint32_t> behind;
+  for (std::size_t i = 0; i < config.uplinks.size(); ++i) {
+    const UplinkConfig& uplink = config.uplinks[i];
+    const std::string key = fmt::format("uplinks.{}", i);
+    check_joined(where, key, uplink.first_gpu, uplink.gpu_count, config.gpus.size());
+    for (std::uint32_t gpu = uplink.first_gpu; gpu < uplink.first_gpu + uplink.gpu_count; ++gpu) {
+      if (!behind.insert(gpu).second) {
+        throw_check(where, key, fmt::format("GPU {} is behind two uplinks; allowed: one", gpu));
+      }
+    }
+  }
+}
+
 // The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
 ordered_json scalar(const Parameter& parameter, const std::string& text) {
   if (!parameter.is_integer() && !parameter.is_boolean()) {
@@ -185,6 +241,7 @@ void check_system(const SystemConfig& config, const std::string& where) {
         where, "host_links",
         fmt::format("{} links for {} GPUs; allowed: one per GPU", config.host_links.size(), config.gpus.size()));
   }
+  check_peers(config, where);
   for (std::size_t i = 0; i < config.gpus.size(); ++i) {
     const GpuConfig& gpu = config.gpus[i];
     if (gpu.reserved_bytes >= gpu.memory_bytes) {

@@ -49,7 +49,10 @@ inline constexpr Range kOptionalBandwidth{0, 100 * kMillion};
 inline constexpr Range kEntries{1, 1u << 20};
 inline constexpr Range kPercent{0, 100};
 
+inline constexpr std::uint64_t kMostGpus = 16;
+
 inline constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
+inline constexpr std::string_view kPeerLinkKinds[] = {"pcie", "nvlink"};
 // In the order of ReplayPolicy.
 inline constexpr std::string_view kReplayPolicies[] = {"block", "batch", "batch_flush", "once"};
 
@@ -128,6 +131,38 @@ inline constexpr Field<LinkConfig> kLink[] = {
      "SMs reading host memory in place"},
     {"zero_copy_write_bytes_per_us", &LinkConfig::zero_copy_write_bytes_per_us, kBandwidth,
      "SMs writing host memory in place"},
+};
+
+inline constexpr Field<UplinkConfig> kUplink[] = {
+    {"first_gpu", &UplinkConfig::first_gpu, {0, kMostGpus - 1}, "the first of the GPUs behind the switch"},
+    {"gpu_count", &UplinkConfig::gpu_count, {1, kMostGpus}, "how many there are, by device number"},
+    {"host_to_device_bytes_per_us", &UplinkConfig::host_to_device_bytes_per_us, kBandwidth,
+     "what they share from the host"},
+    {"device_to_host_bytes_per_us", &UplinkConfig::device_to_host_bytes_per_us, kBandwidth, "and to it"},
+};
+
+inline constexpr Field<PeerLinkConfig> kPeerLink[] = {
+    {"kind", &PeerLinkConfig::kind, kText, "physical link", kPeerLinkKinds},
+    {"first_gpu", &PeerLinkConfig::first_gpu, {0, kMostGpus - 1}, "one end"},
+    {"second_gpu", &PeerLinkConfig::second_gpu, {0, kMostGpus - 1}, "the other"},
+    {"both_ways_bytes_per_us", &PeerLinkConfig::both_ways_bytes_per_us, kOptionalBandwidth,
+     "both directions together; 0 = their sum"},
+};
+
+inline constexpr Field<PeerSwitchConfig> kPeerSwitch[] = {
+    {"first_gpu", &PeerSwitchConfig::first_gpu, {0, kMostGpus - 1}, "the first of the GPUs that it joins"},
+    {"gpu_count", &PeerSwitchConfig::gpu_count, {2, kMostGpus}, "how many there are, by device number"},
+};
+
+inline constexpr Field<PeerRates> kPeerRates[] = {
+    {"latency_ns", &PeerRates::latency_ns, kCost, "fixed part of the first run of a push"},
+    {"run_ns", &PeerRates::run_ns, kCost, "fixed part of every later contiguous run"},
+    {"bytes_per_us", &PeerRates::bytes_per_us, kBandwidth, "bandwidth of one direction"},
+    {"copy_ns", &PeerRates::copy_ns, kCost, "what an explicit copy takes beyond a push"},
+    {"copy_ramp_ns", &PeerRates::copy_ramp_ns, kCost, "and one of copy_ramp_bytes or more; less in proportion"},
+    {"copy_ramp_bytes", &PeerRates::copy_ramp_bytes, kMemory, "see copy_ramp_ns"},
+    {"remote_read_bytes_per_us", &PeerRates::remote_read_bytes_per_us, kBandwidth,
+     "SMs reading the other GPU's memory in place"},
 };
 
 inline constexpr Field<HostConfig> kHost[] = {

@@ -16,6 +16,11 @@ constexpr Group kGroups[] = {
     {"host_links", true, "the link of each GPU to the host; a transfer of n bytes takes latency + n / bandwidth"},
     {"host_links.host_to_device", false, "from the host to the GPU"},
     {"host_links.device_to_host", false, "from the GPU to the host"},
+    {"uplinks", true, "PCIe switches, whose GPUs share a link to the host; none: every GPU has a port of its own"},
+    {"peer_links", true, "direct links between two GPUs; GPUs without one copy through the host"},
+    {"peer_links.each_way", false, "one direction of it"},
+    {"peer_switches", true, "switches between GPUs (NVSwitch)"},
+    {"peer_switches.port", false, "one GPU's link to it, each direction"},
     {"gmmu", false, "address translation on the GPU"},
     {"host", false, "the host"},
     {"ssd", false, "optional tier below the host"},
@@ -50,6 +55,19 @@ std::vector<Parameter> parameters(SystemConfig& config) {
     append(list, prefix, link, kLink);
     append(list, prefix + ".host_to_device", link.host_to_device, kLinkDirection);
     append(list, prefix + ".device_to_host", link.device_to_host, kLinkDirection);
+  }
+  for (std::size_t i = 0; i < config.uplinks.size(); ++i) {
+    append(list, fmt::format("uplinks.{}", i), config.uplinks[i], kUplink);
+  }
+  for (std::size_t i = 0; i < config.peer_links.size(); ++i) {
+    const std::string prefix = fmt::format("peer_links.{}", i);
+    append(list, prefix, config.peer_links[i], kPeerLink);
+    append(list, prefix + ".each_way", config.peer_links[i].each_way, kPeerRates);
+  }
+  for (std::size_t i = 0; i < config.peer_switches.size(); ++i) {
+    const std::string prefix = fmt::format("peer_switches.{}", i);
+    append(list, prefix, config.peer_switches[i], kPeerSwitch);
+    append(list, prefix + ".port", config.peer_switches[i].port, kPeerRates);
   }
   append(list, "gmmu", config.gmmu, kGmmu);
   append(list, "host", config.host, kHost);

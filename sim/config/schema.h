@@ -32,7 +32,7 @@ struct Parameter {
   bool is_unset() const;
 };
 
-// All parameters of `config` in their one order. Lists have as many elements as config.gpus and config.host_links. The
+// All parameters of `config` in their one order. Lists have as many elements as those of config. The
 // result points into `config`: do not resize its lists or destroy it meanwhile.
 std::vector<Parameter> parameters(SystemConfig& config);
 

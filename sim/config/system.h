@@ -76,6 +76,37 @@ struct LinkConfig {
   std::uint64_t zero_copy_write_bytes_per_us = 0;
 };
 
+// A link between two GPUs: both map each other's memory and copy from it.
+struct PeerRates {
+  std::uint64_t latency_ns = 0;    // first run of a push by the driver
+  std::uint64_t run_ns = 0;        // every contiguous run after it
+  std::uint64_t bytes_per_us = 0;  // asymptotic bandwidth of one direction
+  // An explicit copy (cudaMemcpyPeer) of n bytes takes longer by copy_ns + copy_ramp_ns * min(1, n / copy_ramp_bytes).
+  std::uint64_t copy_ns = 0;
+  std::uint64_t copy_ramp_ns = 0;
+  std::uint64_t copy_ramp_bytes = 0;
+  std::uint64_t remote_read_bytes_per_us = 0;  // SMs reading the peer's memory through a mapping
+};
+struct PeerLinkConfig {
+  std::string kind;  // "nvlink" or "pcie"
+  std::uint32_t first_gpu = 0, second_gpu = 0;
+  PeerRates each_way;
+  std::uint64_t both_ways_bytes_per_us = 0;  // both directions together; 0 = their sum
+};
+// A switch that joins GPUs: bytes_per_us is what one GPU can send, and receive, whoever the others are.
+struct PeerSwitchConfig {
+  std::uint32_t first_gpu = 0;
+  std::uint32_t gpu_count = 0;  // it and those after it
+  PeerRates port;
+};
+// A PCIe switch: its GPUs share one link to the host.
+struct UplinkConfig {
+  std::uint32_t first_gpu = 0;
+  std::uint32_t gpu_count = 0;  // it and those after it
+  std::uint64_t host_to_device_bytes_per_us = 0;
+  std::uint64_t device_to_host_bytes_per_us = 0;
+};
+
 struct HostConfig {
   std::uint64_t memory_bytes = 0;                // capacity of the host tier; 0 = unlimited
   std::uint64_t memory_bytes_per_us = 0;         // host bandwidth that all links share; 0 = unlimited
@@ -191,6 +222,9 @@ struct SystemConfig {
   std::string description;
   std::vector<GpuConfig> gpus;         // index = device
   std::vector<LinkConfig> host_links;  // one per GPU
+  std::vector<UplinkConfig> uplinks;
+  std::vector<PeerLinkConfig> peer_links;
+  std::vector<PeerSwitchConfig> peer_switches;
   GmmuConfig gmmu;
   HostConfig host;
   SsdConfig ssd;

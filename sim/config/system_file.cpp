@@ -23,7 +23,18 @@ using nlohmann::ordered_json;
 constexpr const char* kSource = "source";
 constexpr const char* kSourceOfDefaults = "source_of_defaults";
 constexpr const char* kValue = "value";
-constexpr std::size_t kMostListed = 64;  // GPUs of one server
+constexpr const char* kCount = "count";  // of equal elements of a list, one after the other
+constexpr std::size_t kMostListed = 64;  // elements of a list
+
+bool is_list(const std::string& key) {
+  return std::any_of(groups().begin(), groups().end(), [&](const Group& g) { return g.is_list && g.key == key; });
+}
+
+// "gpus.0"
+bool is_element(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  return dot != std::string::npos && key.find('.', dot + 1) == std::string::npos && is_list(key.substr(0, dot));
+}
 
 std::string joined(const std::string& prefix, const std::string& key) {
   return prefix.empty() ? key : prefix + "." + key;
@@ -39,6 +50,9 @@ class SystemFileReader {
     }
     resize_list(document, "gpus", config_.gpus);
     resize_list(document, "host_links", config_.host_links);
+    resize_list(document, "uplinks", config_.uplinks);
+    resize_list(document, "peer_links", config_.peer_links);
+    resize_list(document, "peer_switches", config_.peer_switches);
     for (const Parameter& parameter : parameters(config_)) {
       parameters_.emplace(parameter.key, parameter);
     }
@@ -65,8 +79,24 @@ class SystemFileReader {
                         found->is_array() ? fmt::format("an array of {}", found->size()) : json_kind(*found),
                         kMostListed);
     }
-    list.assign(found->size(), Element{});
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < found->size(); ++i) size += count_of((*found)[i], fmt::format("{}.{}", name, i));
+    if (size > kMostListed) {
+      throw_input_error("{}: is an array of {}, equal ones counted; allowed: 1 to {} objects", at(name), size,
+                        kMostListed);
+    }
+    list.assign(size, Element{});
     std::erase_if(config_.sources, [&](const auto& entry) { return entry.first.starts_with(name + "."); });
+  }
+
+  std::size_t count_of(const ordered_json& element, const std::string& key) const {
+    const auto found = element.is_object() ? element.find(kCount) : element.end();
+    if (found == element.end()) return 1;
+    if (!found->is_number_unsigned() || *found == 0 || *found > kMostListed) {
+      throw_input_error("{}: {} is not allowed; allowed: 1 to {}, the number of equal elements",
+                        at(joined(key, kCount)), json_excerpt(*found), kMostListed);
+    }
+    return found->get<std::size_t>();
   }
 
   void read_text(const std::string& key, const ordered_json& value) {
@@ -101,9 +131,12 @@ class SystemFileReader {
   }
 
   void read_group(const std::string& key, const ordered_json& value, const std::string& outer_source) {
-    if (value.is_array() && (key == "gpus" || key == "host_links")) {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        read_group(joined(key, std::to_string(i)), value[i], outer_source);
+    if (value.is_array() && is_list(key)) {
+      std::size_t index = 0;
+      for (const ordered_json& element : value) {
+        for (std::size_t left = count_of(element, key); left > 0; --left) {
+          read_group(joined(key, std::to_string(index++)), element, outer_source);
+        }
       }
       return;
     }
@@ -114,7 +147,7 @@ class SystemFileReader {
     const std::string source =
         value.contains(kSource) ? source_of(joined(key, kSource), value.at(kSource)) : outer_source;
     for (const auto& [name, member] : value.items()) {
-      if (name != kSource && name != kSourceOfDefaults) {
+      if (name != kSource && name != kSourceOfDefaults && !(name == kCount && is_element(key))) {
         read_member(key, name, member, source);
       }
     }
@@ -187,7 +220,7 @@ class SystemFileReader {
       }
       return keys;
     }
-    keys = {kSource, kSourceOfDefaults};
+    keys = {kSource, is_element(prefix) ? kCount : kSourceOfDefaults};
     for (const auto& [key, parameter] : parameters_) {
       if (key.starts_with(prefix + ".")) {
         const std::string rest = key.substr(prefix.size() + 1);
@@ -226,7 +259,7 @@ void complete_system(SystemConfig& config, const std::string& file) {
   }
   for (const Parameter& parameter : parameters(config)) {
     // The lists describe hardware, for which there are no defaults.
-    const bool in_list = parameter.key.starts_with("gpus.") || parameter.key.starts_with("host_links.");
+    const bool in_list = is_list(parameter.key.substr(0, parameter.key.find('.')));
     const bool stated = config.sources.contains(parameter.key);
     if (parameter.is_unset() || (in_list && parameter.needs_source() && !stated)) {
       throw_input_error("{}: {}: missing; allowed: {}", file, json_pointer(parameter.key), allowed_text(parameter));

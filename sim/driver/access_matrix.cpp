@@ -2,6 +2,14 @@
 
 namespace uvmsim::driver {
 
+AccessMatrix::AccessMatrix(const link::Topology& topology) : AccessMatrix(topology.gpu_count()) {
+  for (unsigned a = 0; a < topology.gpu_count(); ++a) {
+    for (unsigned b = a + 1; b < topology.gpu_count(); ++b) {
+      if (const auto* peer = topology.peer(a, b)) connect(gpu_processor(a), gpu_processor(b), peer->fast);
+    }
+  }
+}
+
 ProcessorId AccessMatrix::closest(std::uint32_t candidates, ProcessorId from) const {
   ProcessorId best = kNoProcessor;
   unsigned best_rank = ~0u;

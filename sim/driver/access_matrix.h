@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/common/check.h"
+#include "sim/link/topology.h"
 #include "sim/memory/page_mask.h"
 #include "sim/memory/processor.h"
 
@@ -18,6 +19,9 @@ class AccessMatrix {
     for (unsigned p = 0; p < processors_; ++p) accessible_from_[p] = fast_from_[p] = std::uint32_t{1} << p;
     for (unsigned gpu = 0; gpu < gpu_count; ++gpu) accessible_from_[0] |= gpu_processor(gpu).bit();
   }
+
+  // And GPUs with a link between them.
+  explicit AccessMatrix(const link::Topology& topology);
 
   // Two processors that map each other's memory; `fast`: over NVLink or C2C, with native atomics.
   void connect(ProcessorId a, ProcessorId b, bool fast) {

@@ -138,10 +138,10 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask gone = mine.resident & pages;
   const PageMask copied = gone - host.resident - block.discarded;
-  unmap_gpu(b, gpu, gone);
+  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
   if (!copied.empty()) {
     back_on_host(work, b, copied);
-    copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, copied, PageMask{}, TransferCause::kEvict);
+    copy(work, b, {gpu_processor(gpu), kHost}, work.cpu, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;
     context_.host_resident_pages += copied.count();
   }

@@ -7,7 +7,8 @@
 namespace uvmsim::driver {
 
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond) {
+                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond,
+                        bool wanted_mapped) {
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
   if (block.last_fault_destination != destination) {
@@ -42,10 +43,10 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
   pages -= thrashing;
   if (destination.is_host()) {
     pages -= there.resident & there.mapped;
-  } else {
+  } else if (!wanted_mapped) {
     pages -= there.resident;
   }
-  context.counters.prefetched_pages += pages.count();
+  context.counters.prefetched_pages += (pages - there.resident).count();
   return pages;
 }
 
@@ -194,7 +195,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   if (!to_gpu.empty()) {
     PageMask prefetched;
     const LookBeyond beyond{*this, beyond_};
-    if (to.host.empty()) {
+    if (to.host.empty() && to.peers.empty()) {
       prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages, &beyond);
     }
     const bool duplicate_prefetch = block.hints.read_mostly;
@@ -217,12 +218,29 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   }
   if (!to.host.empty()) {
     PageMask prefetched;
-    if (to_gpu.empty()) prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing);
+    if (to_gpu.empty() && to.peers.empty()) {
+      prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing);
+    }
     const PageMask all = to.host | prefetched;
     const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
     residency_.to_host(work, b, {to.host, prefetched, cause, false});
     if (!moved.empty()) thrashing_.on_migration(b, moved, kHost, work.cpu);
     residency_.map_remote(work, b, gpu, all, all - block.read_duplicated);
+  }
+  for (const auto& [peer, pages] : to.peers) {
+    PageMask prefetched;
+    if (to_gpu.empty() && to.host.empty() && to.peers.size() == 1) {
+      prefetched = prefetch_pages(context_, work, b, peer, pages, thrashing, nullptr, true);
+    }
+    const PageMask all = pages | prefetched;
+    const PageMask absent = all - space.pages(b, peer).resident;
+    const PageMask moved = absent & space.resident_anywhere(b);
+    if (!absent.empty()) {
+      residency_.to_gpu(work, b, peer.gpu(), {pages & absent, prefetched & absent, cause, false});
+    }
+    if (!moved.empty()) thrashing_.on_migration(b, moved, peer, work.cpu);
+    const PageMask there = all & space.pages(b, peer).resident;
+    residency_.map_remote(work, b, gpu, there, there - block.read_duplicated);
   }
   if (!to.resting.pages.empty()) {
     const PageMask fresh = to.resting.pages - space.pages(b, kHost).resident;
@@ -296,6 +314,18 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
   return moved;
 }
 
+void FaultService::Destinations::place(ProcessorId requester, ProcessorId at, const PageMask& pages) {
+  if (at == requester) {
+    local |= pages;
+  } else if (at.is_host()) {
+    host |= pages;
+  } else if (!pages.empty()) {
+    auto entry = std::find_if(peers.begin(), peers.end(), [&](const OnPeer& other) { return other.gpu == at; });
+    if (entry == peers.end()) entry = peers.insert(entry, {at, PageMask{}});
+    entry->pages |= pages;
+  }
+}
+
 FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, const PageMask& reads,
                                                 const PageMask& writes, Nanoseconds now, TransferCause cause) {
   const AddressSpace& space = context_.space;
@@ -322,28 +352,38 @@ FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, cons
     to.local |= rest;
     return to;
   }
-  // 4. Thrashing. (Nothing maps the memory of another GPU yet, so no page is ever pinned to one.)
+  const auto accessible = [&](ProcessorId owner) {
+    return owner.is_host() || (owner.is_gpu() && context_.topology.peer(owner.gpu(), gpu) != nullptr);
+  };
+  const ProcessorId preferred = block.hints.preferred;
+  const bool to_preferred = !preferred.is_none() && accessible(preferred);
+  // 4. Thrashing.
   to.host |= verdict.pinned_to_host & rest;
   to.local |= verdict.pinned_here & rest;
+  (verdict.pinned_to_peer & rest).for_each([&](unsigned page) {
+    to.place(self, thrashing_.pin_location(b, page), PageMask::range(page, 1));
+  });
   to.pinned_mappings = std::move(verdict.mappings);
-  rest -= verdict.pinned_to_host | verdict.pinned_here;
-  // 5. Resident nowhere: the preferred location if there is one, else the faulting GPU.
+  rest -= verdict.pinned();
+  // 5. Resident nowhere: the preferred location if there is one that this GPU can map, else the faulting GPU.
   const PageMask nowhere = rest - space.resident_anywhere(b);
-  (block.hints.preferred.is_host() ? to.host : to.local) |= nowhere;
+  to.place(self, to_preferred ? preferred : self, nowhere);
   rest -= nowhere;
   // Pages that are here already and lack a permission stay, by 6, 8 and 10 alike.
   const PageMask here = rest & space.pages(b, self).resident;
   to.local |= here;
   rest -= here;
-  // 6. Accessed-by, not for access counters: what the host holds stays there and is mapped. 8. Preferred location.
-  if (block.hints.preferred.is_host()) {
-    to.host |= rest;
-  } else {
-    const bool mapped = (block.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter;
-    const PageMask stay = mapped ? rest & space.pages(b, kHost).resident : PageMask{};
-    to.host |= stay;
-    to.local |= rest - stay;  // 10.
+  // 6. Accessed-by, not for access counters: what this GPU can map where it is stays there. GPUs are closer.
+  if ((block.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter) {
+    for (unsigned p = space.processor_count(); p-- > 0 && !rest.empty();) {
+      const ProcessorId holder{static_cast<std::uint8_t>(p)};
+      const PageMask stay = rest & space.pages(b, holder).resident;
+      if (stay.empty() || !accessible(holder)) continue;
+      to.place(self, holder, stay);
+      rest -= stay;
+    }
   }
+  to.place(self, to_preferred ? preferred : self, rest);  // 8. and 10.
   return to;
 }
 

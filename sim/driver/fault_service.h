@@ -49,12 +49,19 @@ class FaultService final : private policy::PrefetchQueries {
   };
   // Pages of one block, by where they are to go.
   struct Destinations {
-    PageMask local;                                                  // migrate to the faulting GPU
-    PageMask duplicate;                                              // copy to the faulting GPU, sources stay
-    PageMask host;                                                   // to the host, mapped remotely
+    PageMask local;      // migrate to the faulting GPU
+    PageMask duplicate;  // copy to the faulting GPU, sources stay
+    PageMask host;       // to the host, mapped remotely
+    struct OnPeer {
+      ProcessorId gpu;
+      PageMask pages;
+    };
+    std::vector<OnPeer> peers;                                       // to other GPUs, mapped remotely
     PageMask throttled;                                              // nowhere for now
     policy::RestingPages resting;                                    // rest on the host by the policy, mapped remotely
     std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for others, of pages pinned in this service
+
+    void place(ProcessorId requester, ProcessorId at, const PageMask& pages);
   };
 
   std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
@@ -90,8 +97,10 @@ struct LookBeyond {
 };
 
 // The prefetcher's answer for one block and destination, clipped to what may be prefetched. It is asked about other
-// blocks where `beyond` is not null.
+// blocks where `beyond` is not null. Pages that are there already are in the answer only if they are `wanted_mapped`,
+// by a GPU that has its pages on another one.
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex block, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond = nullptr);
+                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond = nullptr,
+                        bool wanted_mapped = false);
 
 }  // namespace uvmsim::driver

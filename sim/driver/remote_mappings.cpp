@@ -4,14 +4,20 @@ namespace uvmsim::driver {
 
 namespace {
 
-// Maps those of the pages that the host holds and the GPU does not. A preferred location gets no remote mappings: it
-// faults and pulls the pages.
-void map_from_host(DriverContext& context, Residency& residency, Work& work, BlockIndex b, unsigned gpu,
+// Maps those of the pages that the GPU does not hold, and the host or a peer of it does. A preferred location gets no
+// remote mappings: it faults and pulls the pages.
+void map_elsewhere(DriverContext& context, Residency& residency, Work& work, BlockIndex b, unsigned gpu,
                    const PageMask& pages) {
   const VaBlock& block = context.space.block(b);
   if (block.hints.preferred == gpu_processor(gpu)) return;
   const ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
-  const PageMask remote = (pages & context.space.pages(b, kHost).resident) - mine.resident;
+  PageMask held = context.space.pages(b, kHost).resident;
+  for (unsigned other = 0; other < context.space.gpu_count(); ++other) {
+    if (other != gpu && context.topology.peer(other, gpu) != nullptr) {
+      held |= context.space.pages(b, gpu_processor(other)).resident;
+    }
+  }
+  const PageMask remote = (pages & held) - mine.resident;
   const PageMask writable = block.hints.read_mostly ? PageMask{} : remote - block.read_duplicated;
   if (!remote.empty()) residency.map_remote(work, b, gpu, remote, writable);
 }
@@ -22,7 +28,7 @@ void map_after_migration(DriverContext& context, Residency& residency, Work& wor
                          const PageMask& pages) {
   for (unsigned gpu = 0; gpu < context.space.gpu_count(); ++gpu) {
     if ((context.space.block(b).hints.accessed_by & gpu_processor(gpu).bit()) == 0) continue;
-    map_from_host(context, residency, work, b, gpu, pages);
+    map_elsewhere(context, residency, work, b, gpu, pages);
   }
 }
 
@@ -33,7 +39,7 @@ void map_after_eviction(DriverContext& context, Residency& residency, BlockIndex
   policy::Migrator* migrator = context.gpus[gpu].migrator.get();
   const bool rest = migrator != nullptr ? migrator->on_evicted(b, pages) && !context.space.block(b).hints.any()
                                         : context.system.driver.access_counter_migration;
-  if (rest) map_from_host(context, residency, worker, b, gpu, pages);
+  if (rest) map_elsewhere(context, residency, worker, b, gpu, pages);
 }
 
 void map_pinned(DriverContext& context, Residency& residency, Work& work, BlockIndex b,
@@ -41,7 +47,7 @@ void map_pinned(DriverContext& context, Residency& residency, Work& work, BlockI
   ProcessorPages& host = context.space.pages(b, kHost);
   for (const auto& [processor, pages] : mappings) {
     if (processor.is_gpu()) {
-      map_from_host(context, residency, work, b, processor.gpu(), pages);
+      map_elsewhere(context, residency, work, b, processor.gpu(), pages);
     } else {
       // The host maps only its own memory: pages pinned there.
       const PageMask own = pages & host.resident;

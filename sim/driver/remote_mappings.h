@@ -12,7 +12,7 @@
 
 namespace uvmsim::driver {
 
-// `pages` became resident on the host: GPUs in accessed_by map them there.
+// `pages` became resident on the host or a GPU: GPUs in accessed_by map them there.
 void map_after_migration(DriverContext& context, Residency& residency, Work& work, BlockIndex block,
                          const PageMask& pages);
 

@@ -15,9 +15,9 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ProcessorPages& mine = space.pages(b, self);
   ProcessorPages& host = space.pages(b, kHost);
 
-  // Pages on other GPUs come through the host (no peer path yet).
+  // Pages on GPUs that no link joins with this one come through the host.
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
-    if (other == gpu) continue;
+    if (other == gpu || context_.topology.peer(other, gpu) != nullptr) continue;
     const PageMask there = space.pages(b, gpu_processor(other)).resident & migration.pages();
     if (!there.empty()) {
       to_host(work, b,
@@ -28,8 +28,14 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // First, because a short block may lose pages of its own to the evictions that this takes.
   back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
-  const PageMask copied = (absent & host.resident) - block.discarded;
-  const PageMask populated = absent - copied;
+  PageMask from_peers;  // whoever is joined is closer than the host
+  for (unsigned other = 0; other < space.gpu_count(); ++other) {
+    if (other == gpu || context_.topology.peer(other, gpu) == nullptr) continue;
+    from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
+  }
+  from_peers -= block.discarded;
+  const PageMask copied = (absent & host.resident) - from_peers - block.discarded;
+  const PageMask populated = absent - copied - from_peers;
 
   // The host loses its mappings of what moves, and the right to write what is duplicated. What was evicted before is
   // not mapped there: nothing to do.
@@ -38,6 +44,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
   });
   if (migration.duplicate && host.writable.intersects(copied)) work.spend(costs.protect_block_ns);
+  if (migration.duplicate && !from_peers.empty()) protect_on_peers(b, gpu, from_peers);
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
     host.mapped -= migration.pages();
@@ -49,7 +56,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   unmap_gpu(b, gpu, absent);  // remote mappings
 
   const Nanoseconds ready = chunk_ready(b, gpu, absent);
-  const PageMask again = block.evicted & copied;
+  const PageMask again = block.evicted & (copied | from_peers);
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
     work.spend(context_.costs().populate_page_ns * populated.count());
@@ -60,22 +67,26 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       block.dma_mapped |= self.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
     }
-    copy(work, b, gpu, TransferDirection::kHostToDevice, ready, migration.demanded & copied,
-         migration.prefetched & copied, migration.cause);
+    copy(work, b, {kHost, self}, ready, migration.demanded & copied, migration.prefetched & copied, migration.cause);
     work.spend(context_.costs().after_push_ns);
-    context_.counters.refaulted_pages += again.count();
   }
+  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration);
+  context_.counters.refaulted_pages += again.count();
   block.evicted -= absent;
 
   if (migration.duplicate) {
-    block.read_duplicated |= absent & host.resident;
+    block.read_duplicated |= (absent & host.resident) | from_peers;
   } else {
+    for (unsigned other = 0; other < space.gpu_count(); ++other) {
+      if (other != gpu) drop_copies(work, b, other, migration.pages());
+    }
     context_.host_resident_pages -= (host.resident & migration.pages()).count();
     host.resident -= migration.pages();
     block.read_duplicated -= migration.pages();
   }
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   mine.resident |= absent;
+  if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
   context_.gpus[gpu].resident_pages += absent.count();
   unpin(gpu);
   if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get(); migrator != nullptr && !absent.empty()) {
@@ -88,10 +99,35 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
       tell_residency(*context_.accounts, gpu, b, pages, change, work.done());
     };
     tell(populated, ResidencyChange::kPopulated);
-    tell(copied - again, ResidencyChange::kLoaded);
+    tell((copied | from_peers) - again, ResidencyChange::kLoaded);
     tell(again, ResidencyChange::kReloaded);
   }
   serve_early_victims(work, b, gpu);
+}
+
+// Their copies stay, read-only.
+void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pages) {
+  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) {
+    if (other == gpu) continue;
+    ProcessorPages& theirs = context_.space.pages(b, gpu_processor(other));
+    if (!theirs.writable.intersects(pages)) continue;
+    theirs.writable -= pages;
+    context_.space.note_unmap();
+  }
+}
+
+// A push per GPU that holds some of the pages.
+void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, PageMask pages,
+                                const Migration& migration) {
+  for (unsigned other = 0; other < context_.space.gpu_count() && !pages.empty(); ++other) {
+    if (other == gpu || context_.topology.peer(other, gpu) == nullptr) continue;
+    const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
+    if (here.empty()) continue;
+    copy(work, b, {gpu_processor(other), gpu_processor(gpu)}, std::max(ready, chunk_ready(b, other, here)),
+         migration.demanded & here, migration.prefetched & here, migration.cause);
+    work.spend(context_.costs().after_push_ns);
+    pages -= here;
+  }
 }
 
 void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
@@ -103,13 +139,13 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   back_on_host(work, b, absent);
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
-    const PageMask copied = (absent & theirs.resident) - block.discarded;
+    const PageMask copied = (zeroed & theirs.resident) - block.discarded;  // of several copies, the first
     // Remote mappings of pages that the host holds already stay.
     if (!migration.duplicate) unmap_gpu(b, gpu, absent | (theirs.resident & migration.pages()));
     zeroed -= theirs.resident;
     if (!copied.empty()) {
-      copy(work, b, gpu, TransferDirection::kDeviceToHost, work.cpu, migration.demanded & copied,
-           migration.prefetched & copied, migration.cause);
+      copy(work, b, {gpu_processor(gpu), kHost}, work.cpu, migration.demanded & copied, migration.prefetched & copied,
+           migration.cause);
     }
     if (migration.duplicate) {
       block.read_duplicated |= absent & theirs.resident;
@@ -242,15 +278,19 @@ void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
 }
 
 // One push of a copy: a run per maximal stretch of contiguous pages with one cause.
-void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection direction, Nanoseconds start,
-                     const PageMask& demanded, const PageMask& prefetched, TransferCause cause) {
+void Residency::copy(Work& work, BlockIndex b, const Path& path, Nanoseconds start, const PageMask& demanded,
+                     const PageMask& prefetched, TransferCause cause) {
+  const TransferDirection direction = path.from.is_host() ? TransferDirection::kHostToDevice
+                                      : path.to.is_host() ? TransferDirection::kDeviceToHost
+                                                          : TransferDirection::kDeviceToDevice;
   runs_.clear();
   (demanded | prefetched).for_each_run([&](unsigned first, unsigned count) {
     for (unsigned page = first, end = first + count; page < end;) {
       const bool is_demanded = demanded.test(page);
       const unsigned stop = std::min(end, is_demanded ? demanded.next_clear(page) : prefetched.next_clear(page));
       TransferEvent run{};
-      run.device = static_cast<std::int32_t>(gpu);
+      run.device = static_cast<std::int32_t>((path.to.is_gpu() ? path.to : path.from).gpu());
+      run.source = path.from.is_gpu() ? static_cast<std::int32_t>(path.from.gpu()) : -1;
       run.direction = direction;
       run.cause = is_demanded ? cause : TransferCause::kPrefetch;
       run.address = virtual_address(b, page);
@@ -260,18 +300,17 @@ void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection d
     }
   });
   if (runs_.empty()) return;
-  const bool down = direction == TransferDirection::kDeviceToHost;
-  link::CopyEngine& engine =
-      context_.topology.engine(gpu, down ? link::Direction::kDeviceToHost : link::Direction::kHostToDevice);
+  link::CopyEngine& engine = context_.topology.engine(path.from, path.to);
   const config::DriverCosts& costs = context_.costs();
   work.spend(costs.push_ns + costs.push_run_ns * runs_.size());
   const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
   const Nanoseconds free_at = engine.pushes() == 0 ? Nanoseconds{} : engine.busy_until() + ns(costs.push_gap_ns);
   const Nanoseconds busy_before = engine.busy_time();
   engine.begin_push(std::max({start, work.cpu + ns(costs.push_to_engine_ns), free_at}));
+  // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
+  const bool pieces = direction != TransferDirection::kDeviceToDevice && !context_.system.host.large_pages;
   for (TransferEvent& run : runs_) {
-    // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
-    const std::uint64_t step = context_.system.host.large_pages ? run.bytes : kBasePageBytes;
+    const std::uint64_t step = pieces ? kBasePageBytes : run.bytes;
     for (std::uint64_t done = 0; done < run.bytes; done += step) {
       const link::RunTimes times = engine.run(step);
       if (done == 0) run.start = times.start;
@@ -281,7 +320,10 @@ void Residency::copy(Work& work, BlockIndex b, unsigned gpu, TransferDirection d
     if (context_.events != nullptr) context_.events->on(run);
   }
   const auto busy = static_cast<std::uint64_t>((engine.busy_time() - busy_before).value);
-  (down ? context_.counters.dtoh_busy_ns : context_.counters.htod_busy_ns) += busy;
+  Counters& counters = context_.counters;
+  (direction == TransferDirection::kHostToDevice   ? counters.htod_busy_ns
+   : direction == TransferDirection::kDeviceToHost ? counters.dtoh_busy_ns
+                                                   : counters.dtod_busy_ns) += busy;
   work.await(runs_.back().end + ns(costs.copies_done_ns));
 }
 
@@ -302,6 +344,19 @@ void Residency::count_transfer(TransferDirection direction, TransferCause cause,
       case TransferCause::kFault:
       case TransferCause::kEvict:
         return add(c.htod_fault_bytes, c.htod_fault_transactions);
+    }
+  }
+  if (direction == TransferDirection::kDeviceToDevice) {
+    switch (cause) {
+      case TransferCause::kUser:
+        return add(c.dtod_user_bytes, c.dtod_user_transactions);
+      case TransferCause::kPrefetch:
+        return add(c.dtod_prefetch_bytes, c.dtod_prefetch_transactions);
+      case TransferCause::kEvict:
+        return add(c.dtod_evict_bytes, c.dtod_evict_transactions);
+      case TransferCause::kFault:
+      case TransferCause::kAccessCounter:
+        return add(c.dtod_fault_bytes, c.dtod_fault_transactions);
     }
   }
   switch (cause) {

@@ -86,8 +86,14 @@ class Residency final : private policy::EvictionQueries {
   void release_backing(BlockIndex block, unsigned gpu);
 
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
-  void copy(Work& work, BlockIndex block, unsigned gpu, TransferDirection direction, Nanoseconds start,
-            const PageMask& demanded, const PageMask& prefetched, TransferCause cause);
+  struct Path {
+    ProcessorId from, to;  // one of them the host, or two GPUs that are peers
+  };
+  void copy(Work& work, BlockIndex block, const Path& path, Nanoseconds start, const PageMask& demanded,
+            const PageMask& prefetched, TransferCause cause);
+  void copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
+                       const Migration& migration);
+  void protect_on_peers(BlockIndex block, unsigned gpu, const PageMask& pages);
   void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes);
   void emit_residency(unsigned gpu, Nanoseconds at);

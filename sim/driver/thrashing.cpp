@@ -39,7 +39,7 @@ struct Thrashing::Tracked {
   std::uint32_t resets = 0;
 };
 
-Thrashing::Thrashing(DriverContext& context) : Thrashing(context, AccessMatrix(context.space.gpu_count())) {}
+Thrashing::Thrashing(DriverContext& context) : Thrashing(context, AccessMatrix(context.topology)) {}
 
 Thrashing::Thrashing(DriverContext& context, const AccessMatrix& access)
     : context_(context),

@@ -6,22 +6,28 @@ namespace uvmsim::engine {
 
 namespace {
 
-PageMask remote_pages(const AddressSpace& space, BlockIndex block, unsigned gpu) {
-  const ProcessorPages& mine = space.pages(block, gpu_processor(gpu));
-  return mine.mapped - mine.resident;
+// Who uses them, and where they are.
+struct Ends {
+  unsigned gpu;
+  ProcessorId holder;
+};
+
+PageMask remote_pages(const AddressSpace& space, BlockIndex block, const Ends& ends) {
+  const ProcessorPages& mine = space.pages(block, gpu_processor(ends.gpu));
+  return (mine.mapped - mine.resident) & space.pages(block, ends.holder).resident;
 }
 
-bool touches_remote_pages(const KernelWork& work, const AddressSpace& space, unsigned gpu) {
+bool touches_remote_pages(const KernelWork& work, const AddressSpace& space, const Ends& ends) {
   bool found = false;
   work.for_each_segment([&](const Segment& segment, bool) {
-    found = found || remote_pages(space, segment.block, gpu).intersects(PageMask::range(segment.first, segment.count));
+    found = found || remote_pages(space, segment.block, ends).intersects(PageMask::range(segment.first, segment.count));
   });
   return found;
 }
 
 // Adds the part of bytes [begin, end) of the placement's memory that lies on remote pages.
 void add_bytes(link::RemoteTraffic& traffic, const layout::Placement& placement, const AddressSpace& space,
-               unsigned gpu, std::uint64_t begin, std::uint64_t end, trace::AccessMode mode) {
+               const Ends& ends, std::uint64_t begin, std::uint64_t end, trace::AccessMode mode) {
   const bool reads = mode != trace::AccessMode::kWrite, writes = mode != trace::AccessMode::kRead;
   std::uint64_t piece = 0;  // bytes up to `begin` that follow one another
   const auto close = [&] {
@@ -30,7 +36,7 @@ void add_bytes(link::RemoteTraffic& traffic, const layout::Placement& placement,
   };
   while (begin < end) {
     const std::uint64_t block_end = std::min(end, (begin / kBlockBytes + 1) * kBlockBytes);
-    const PageMask remote = remote_pages(space, placement.blocks[begin / kBlockBytes], gpu);
+    const PageMask remote = remote_pages(space, placement.blocks[begin / kBlockBytes], ends);
     while (begin < block_end) {
       const std::uint64_t page_end = std::min(block_end, (begin / kBasePageBytes + 1) * kBasePageBytes);
       if (remote.test(static_cast<unsigned>(begin % kBlockBytes / kBasePageBytes))) {
@@ -47,21 +53,22 @@ void add_bytes(link::RemoteTraffic& traffic, const layout::Placement& placement,
 }  // namespace
 
 link::RemoteTraffic remote_traffic(const KernelWork& work, const trace::Kernel& kernel, const layout::Layout& layout,
-                                   const AddressSpace& space, unsigned gpu, std::uint32_t quantum_bytes) {
+                                   const AddressSpace& space, unsigned gpu, ProcessorId holder,
+                                   std::uint32_t quantum_bytes) {
+  const Ends ends{gpu, holder};
   link::RemoteTraffic traffic;
   const std::uint64_t width = std::max<std::uint64_t>(kernel.bytes_per_thread_access, 1);
   const std::uint64_t touched = (width + link::kSectorBytes - 1) / link::kSectorBytes * link::kSectorBytes;
   for (const PageRef& page : work.touches) {
-    const ProcessorPages& mine = space.pages(page.block, gpu_processor(gpu));
-    if (mine.mapped.test(page.page) && !mine.resident.test(page.page)) traffic.add(touched, !page.write, page.write);
+    if (remote_pages(space, page.block, ends).test(page.page)) traffic.add(touched, !page.write, page.write);
   }
-  if (!touches_remote_pages(work, space, gpu)) return traffic;
+  if (!touches_remote_pages(work, space, ends)) return traffic;
   const auto add = [&](trace::ObjectId id, const std::vector<trace::Extent>& extents) {
     const layout::Placement& placement = layout.find(id);
     if (!placement.managed) return;
     for (const trace::Extent& extent : extents) {
       const std::uint64_t end = std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
-      add_bytes(traffic, placement, space, gpu, placement.offset + extent.first * quantum_bytes, placement.offset + end,
+      add_bytes(traffic, placement, space, ends, placement.offset + extent.first * quantum_bytes, placement.offset + end,
                 extent.mode);
     }
   };

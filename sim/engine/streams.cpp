@@ -234,11 +234,24 @@ Nanoseconds Program::translation_stall(const KernelWork& work, unsigned gpu) {
   return stall;
 }
 
-// What a kernel's accesses to memory on the host add when they may begin at `start`. Adds to the counter.
+// What a kernel's accesses to memory elsewhere add when they may begin at `start`. Adds to the counter.
 Nanoseconds Program::remote_time(const KernelWork& work, const trace::Kernel& kernel, unsigned gpu, Nanoseconds start) {
-  const link::RemoteTraffic traffic = remote_traffic(work, kernel, layout_, space_, gpu, header_.quantum_bytes);
-  result_.counters.remote_access_bytes += traffic.bytes();
-  return machine_.remote_lanes[gpu].carry(start, traffic) - start;
+  Nanoseconds end = start;
+  for (unsigned p = 0; p < space_.processor_count(); ++p) {
+    const ProcessorId holder{static_cast<std::uint8_t>(p)};
+    if (holder == gpu_processor(gpu)) continue;
+    const link::RemoteTraffic traffic =
+        remote_traffic(work, kernel, layout_, space_, gpu, holder, header_.quantum_bytes);
+    if (traffic.bytes() == 0) continue;
+    result_.counters.remote_access_bytes += traffic.bytes();
+    if (holder.is_host()) {
+      end = machine_.remote_lanes[gpu].carry(end, traffic);
+    } else {
+      const std::uint64_t rate = machine_.topology.peer(holder.gpu(), gpu)->rates.remote_read_bytes_per_us;
+      end += Nanoseconds(static_cast<std::int64_t>(traffic.bytes() * 1000 / rate));
+    }
+  }
+  return end - start;
 }
 
 // Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.

@@ -15,8 +15,8 @@ constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a 
 
 }  // namespace
 
-CopyEngine::CopyEngine(const EngineRates& rates, BandwidthProfile* duplex, BandwidthProfile* host)
-    : rates_(rates), duplex_(duplex), host_(host) {
+CopyEngine::CopyEngine(const EngineRates& rates, const Shared& shared) : rates_(rates), shared_(shared) {
+  std::fill(std::remove(shared_.begin(), shared_.end(), nullptr), shared_.end(), nullptr);
   UVMSIM_CHECK(rates.bytes_per_us > 0, "a copy engine needs a bandwidth");
 }
 
@@ -41,14 +41,14 @@ RunTimes CopyEngine::run(std::uint64_t bytes) {
 // When `bytes` that set out at `from` have arrived.
 Nanoseconds CopyEngine::move(Nanoseconds from, std::uint64_t bytes) {
   std::uint64_t work = bytes * kWorkPerByte;
-  if (duplex_ == nullptr && host_ == nullptr) {
+  if (shared_.front() == nullptr) {
     return from + Nanoseconds(static_cast<std::int64_t>(divide_up(work, rates_.bytes_per_us)));
   }
   for (Nanoseconds now = from;;) {
     std::uint64_t rate = rates_.bytes_per_us;
     Nanoseconds until = BandwidthProfile::kForever;
-    for (const BandwidthProfile* shared : {duplex_, host_}) {
-      if (shared == nullptr) continue;
+    for (const BandwidthProfile* shared : shared_) {
+      if (shared == nullptr) break;
       const BandwidthProfile::Share share = shared->free_at(now);
       rate = std::min(rate, share.bytes_per_us);
       until = std::min(until, share.until);
@@ -58,8 +58,10 @@ Nanoseconds CopyEngine::move(Nanoseconds from, std::uint64_t bytes) {
       const auto needed = Nanoseconds(static_cast<std::int64_t>(divide_up(work, rate)));
       const bool last = needed <= until - now;
       if (last) end = now + needed;
-      if (duplex_ != nullptr) duplex_->take(now, end, rate);
-      if (host_ != nullptr) host_->take(now, end, rate);
+      for (BandwidthProfile* shared : shared_) {
+        if (shared == nullptr) break;
+        shared->take(now, end, rate);
+      }
       if (last) return end;
       work -= rate * static_cast<std::uint64_t>((end - now).value);
     }

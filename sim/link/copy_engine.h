@@ -2,11 +2,12 @@
 //
 // A push is what the driver submits at once: runs of contiguous bytes. Time of a push on a free link (times in ns):
 //   first run: latency + bytes / bandwidth; every later run: run_ns + bytes / bandwidth, from the end of the run before
-// Pushes queue first in, first out. Where engines share bandwidth (both directions of a link, all links of the host's
-// memory), what an earlier submission was promised stays and a later one gets the rest, or waits while nothing is
-// left. Only bytes on their way use bandwidth, latency and run_ns do not.
+// Pushes queue first in, first out. Where engines share bandwidth (both directions of a link, the GPUs behind a switch,
+// all links of the host's memory), what an earlier submission was promised stays and a later one gets the rest, or
+// waits while nothing is left. Only bytes on their way use bandwidth, latency and run_ns do not.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -27,8 +28,9 @@ struct EngineRates {
 
 class CopyEngine {
  public:
-  // `duplex` (both directions of the link) and `host` (all links) may be null; they must outlive the engine.
-  CopyEngine(const EngineRates& rates, BandwidthProfile* duplex, BandwidthProfile* host);
+  // Bandwidths that it shares with others, in any order; null ones are left out. They must outlive the engine.
+  using Shared = std::array<BandwidthProfile*, 3>;
+  explicit CopyEngine(const EngineRates& rates, const Shared& shared = {});
 
   // Opens a push that may start at `earliest`: its first run starts then, or when the engine is free.
   // Later pushes may name an earlier time than this one; they start after it all the same.
@@ -61,8 +63,7 @@ class CopyEngine {
   Nanoseconds move(Nanoseconds from, std::uint64_t bytes);
 
   EngineRates rates_;
-  BandwidthProfile* duplex_;
-  BandwidthProfile* host_;
+  Shared shared_;  // null ones last
   Nanoseconds busy_until_{};
   Nanoseconds next_start_{};  // of the open push's next run
   bool first_ = true;         // the open push has no run yet

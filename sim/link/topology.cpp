@@ -48,25 +48,86 @@ Topology::Topology(const config::SystemConfig& system) {
   }
   host_ = shared(system.host.memory_bytes_per_us, sum);
 
+  struct Uplink {
+    BandwidthProfile* down = nullptr;
+    BandwidthProfile* up = nullptr;
+  };
+  std::vector<Uplink> uplinks(system.gpus.size());
+  for (const config::UplinkConfig& config : system.uplinks) {
+    const auto add = [&](std::uint64_t bytes_per_us) {
+      return shared_.emplace_back(std::make_unique<BandwidthProfile>(bytes_per_us)).get();
+    };
+    const Uplink uplink{add(config.host_to_device_bytes_per_us), add(config.device_to_host_bytes_per_us)};
+    for (std::uint32_t gpu = config.first_gpu; gpu < config.first_gpu + config.gpu_count; ++gpu) {
+      uplinks.at(gpu) = uplink;
+    }
+  }
+
   for (std::size_t gpu = 0; gpu < system.host_links.size(); ++gpu) {
     const config::LinkConfig& link = system.host_links[gpu];
     const EngineRates down = rates_of(link.host_to_device, gpu, "host_to_device");
     const EngineRates up = rates_of(link.device_to_host, gpu, "device_to_host");
     auto duplex = shared(link.both_ways_bytes_per_us, down.bytes_per_us + up.bytes_per_us);
     BandwidthProfile* const both_ways = duplex.get();
-    links_.push_back(std::make_unique<Link>(
-        Link{std::move(duplex), CopyEngine(down, both_ways, host_.get()), CopyEngine(up, both_ways, host_.get())}));
+    links_.push_back(
+        std::make_unique<Link>(Link{std::move(duplex), CopyEngine(down, {both_ways, host_.get(), uplinks[gpu].down}),
+                                    CopyEngine(up, {both_ways, host_.get(), uplinks[gpu].up})}));
   }
+  join_peers(system);
   if (has_ssd) {
     const Nanoseconds latency(static_cast<std::int64_t>(system.ssd.latency_ns));
-    ssd_ = std::make_unique<Ssd>(
-        Ssd{CopyEngine({latency, Nanoseconds(0), system.ssd.read_bytes_per_us}, nullptr, host_.get()),
-            CopyEngine({latency, Nanoseconds(0), system.ssd.write_bytes_per_us}, nullptr, host_.get())});
+    ssd_ =
+        std::make_unique<Ssd>(Ssd{CopyEngine({latency, Nanoseconds(0), system.ssd.read_bytes_per_us}, {host_.get()}),
+                                  CopyEngine({latency, Nanoseconds(0), system.ssd.write_bytes_per_us}, {host_.get()})});
   }
+}
+
+void Topology::join_peers(const config::SystemConfig& system) {
+  const std::size_t gpus = system.gpus.size();
+  peers_.resize(gpus * gpus);
+  const auto join = [&](std::size_t from, std::size_t to, const config::PeerRates& rates, bool fast,
+                        const CopyEngine::Shared& shared) {
+    const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
+    peers_.at(from * gpus + to) = std::make_unique<Peer>(
+        Peer{CopyEngine({ns(rates.latency_ns), ns(rates.run_ns), rates.bytes_per_us}, shared), rates, fast});
+  };
+  const auto share = [&](std::uint64_t bytes_per_us) {
+    return shared_.emplace_back(std::make_unique<BandwidthProfile>(bytes_per_us)).get();
+  };
+  for (const config::PeerLinkConfig& link : system.peer_links) {
+    const bool halves = link.both_ways_bytes_per_us != 0 &&  //
+                        link.both_ways_bytes_per_us < 2 * link.each_way.bytes_per_us;
+    BandwidthProfile* const both = halves ? share(link.both_ways_bytes_per_us) : nullptr;
+    join(link.first_gpu, link.second_gpu, link.each_way, link.kind == "nvlink", {both});
+    join(link.second_gpu, link.first_gpu, link.each_way, link.kind == "nvlink", {both});
+  }
+  for (const config::PeerSwitchConfig& config : system.peer_switches) {
+    std::vector<BandwidthProfile*> out, in;
+    for (std::uint32_t gpu = 0; gpu < config.gpu_count; ++gpu) {
+      out.push_back(share(config.port.bytes_per_us));
+      in.push_back(share(config.port.bytes_per_us));
+    }
+    for (std::uint32_t from = 0; from < config.gpu_count; ++from) {
+      for (std::uint32_t to = 0; to < config.gpu_count; ++to) {
+        if (from == to) continue;
+        join(config.first_gpu + from, config.first_gpu + to, config.port, true, {out[from], in[to]});
+      }
+    }
+  }
+}
+
+Nanoseconds Topology::Peer::copy(Nanoseconds now, std::uint64_t bytes) {
+  std::uint64_t more = rates.copy_ns;
+  if (rates.copy_ramp_bytes != 0) {
+    more += rates.copy_ramp_ns * std::min(bytes, rates.copy_ramp_bytes) / rates.copy_ramp_bytes;
+  }
+  if (bytes == 0) return now + Nanoseconds(static_cast<std::int64_t>(more));
+  return engine.submit(now + Nanoseconds(static_cast<std::int64_t>(more)), bytes).end;
 }
 
 void Topology::forget_before(Nanoseconds time) {
   if (host_) host_->forget_before(time);
+  for (const auto& shared : shared_) shared->forget_before(time);
   for (const auto& link : links_) {
     if (link->duplex) link->duplex->forget_before(time);
   }
@@ -78,6 +139,10 @@ void Topology::add_state(StateDigest& digest) const {
     if (link->duplex) link->duplex->add_state(digest);
     link->host_to_device.add_state(digest);
     link->device_to_host.add_state(digest);
+  }
+  for (const auto& shared : shared_) shared->add_state(digest);
+  for (const auto& peer : peers_) {
+    if (peer) peer->engine.add_state(digest);
   }
   if (ssd_) {
     ssd_->read.add_state(digest);

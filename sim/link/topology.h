@@ -1,4 +1,5 @@
-// All links of a system: one pair of copy engines per GPU to the host, one pair between the host and its SSD tier.
+// All links of a system: one pair of copy engines per GPU to the host, one per direction between GPUs that are peers,
+// one pair between the host and its SSD tier.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "sim/config/system.h"
 #include "sim/link/bandwidth_profile.h"
 #include "sim/link/copy_engine.h"
+#include "sim/memory/processor.h"
 
 namespace uvmsim::link {
 
@@ -29,6 +31,24 @@ class Topology {
     return direction == Direction::kHostToDevice ? links_[gpu]->host_to_device : links_[gpu]->device_to_host;
   }
 
+  // The engine that moves memory from one processor to another: the host, or two GPUs that are peers.
+  CopyEngine& engine(ProcessorId from, ProcessorId to) {
+    if (from.is_host()) return links_[to.gpu()]->host_to_device;
+    if (to.is_host()) return links_[from.gpu()]->device_to_host;
+    return peer(from.gpu(), to.gpu())->engine;
+  }
+
+  // Between two GPUs: null where no link joins them, they then copy through the host. `rates` are the link's.
+  struct Peer {
+    CopyEngine engine;
+    const config::PeerRates& rates;
+    bool fast;  // NVLink
+    // An explicit copy of so many bytes, submitted now; returns when it is done.
+    Nanoseconds copy(Nanoseconds now, std::uint64_t bytes);
+  };
+  Peer* peer(std::uint32_t from, std::uint32_t to) { return peers_[from * gpu_count() + to].get(); }
+  const Peer* peer(std::uint32_t from, std::uint32_t to) const { return peers_[from * gpu_count() + to].get(); }
+
   bool has_ssd() const { return ssd_ != nullptr; }
   // Only when has_ssd(): reading brings data up to the host, writing takes it down.
   CopyEngine& ssd_read() { return ssd_->read; }
@@ -48,8 +68,12 @@ class Topology {
     CopyEngine read, write;
   };
 
-  std::unique_ptr<BandwidthProfile> host_;  // null when host memory is no limit
+  void join_peers(const config::SystemConfig& system);
+
+  std::unique_ptr<BandwidthProfile> host_;                 // null when host memory is no limit
+  std::vector<std::unique_ptr<BandwidthProfile>> shared_;  // uplinks, ports of switches, both ways of peer links
   std::vector<std::unique_ptr<Link>> links_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // [from][to]
   std::unique_ptr<Ssd> ssd_;
 };
 

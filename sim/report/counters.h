@@ -41,6 +41,10 @@ struct Counters {
   std::uint64_t dtoh_prefetch_bytes = 0, dtoh_prefetch_transactions = 0;
   std::uint64_t dtoh_user_bytes = 0, dtoh_user_transactions = 0;
   std::uint64_t dtoh_evict_bytes = 0, dtoh_evict_transactions = 0;
+  std::uint64_t dtod_fault_bytes = 0, dtod_fault_transactions = 0;  // between GPUs
+  std::uint64_t dtod_prefetch_bytes = 0, dtod_prefetch_transactions = 0;
+  std::uint64_t dtod_user_bytes = 0, dtod_user_transactions = 0;
+  std::uint64_t dtod_evict_bytes = 0, dtod_evict_transactions = 0;
   std::uint64_t populated_pages = 0;  // zero-filled on the GPU
   std::uint64_t refaulted_pages = 0;  // migrated to the GPU again after an eviction
   // Eviction
@@ -55,11 +59,11 @@ struct Counters {
   std::uint64_t prefetched_pages = 0, discarded_pages = 0;
   // Time
   std::uint64_t kernels = 0;
-  std::uint64_t kernel_ns = 0;                       // sum of kernel durations as simulated
-  std::uint64_t kernel_compute_ns = 0;               // sum of kernel durations with everything resident
-  std::uint64_t fault_service_ns = 0;                // driver busy with fault batches
-  std::uint64_t host_allocation_ns = 0;              // host time in allocation and free calls
-  std::uint64_t htod_busy_ns = 0, dtoh_busy_ns = 0;  // copy engines
+  std::uint64_t kernel_ns = 0;           // sum of kernel durations as simulated
+  std::uint64_t kernel_compute_ns = 0;   // sum of kernel durations with everything resident
+  std::uint64_t fault_service_ns = 0;    // driver busy with fault batches
+  std::uint64_t host_allocation_ns = 0;  // host time in allocation and free calls
+  std::uint64_t htod_busy_ns = 0, dtoh_busy_ns = 0, dtod_busy_ns = 0;  // copy engines
   GmmuCounters gmmu;
 };
 
@@ -97,6 +101,14 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(dtoh_user_transactions);
   UVMSIM_COUNTER(dtoh_evict_bytes);
   UVMSIM_COUNTER(dtoh_evict_transactions);
+  UVMSIM_COUNTER(dtod_fault_bytes);
+  UVMSIM_COUNTER(dtod_fault_transactions);
+  UVMSIM_COUNTER(dtod_prefetch_bytes);
+  UVMSIM_COUNTER(dtod_prefetch_transactions);
+  UVMSIM_COUNTER(dtod_user_bytes);
+  UVMSIM_COUNTER(dtod_user_transactions);
+  UVMSIM_COUNTER(dtod_evict_bytes);
+  UVMSIM_COUNTER(dtod_evict_transactions);
   UVMSIM_COUNTER(populated_pages);
   UVMSIM_COUNTER(refaulted_pages);
   UVMSIM_COUNTER(evictions);
@@ -118,6 +130,7 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(host_allocation_ns);
   UVMSIM_COUNTER(htod_busy_ns);
   UVMSIM_COUNTER(dtoh_busy_ns);
+  UVMSIM_COUNTER(dtod_busy_ns);
 #undef UVMSIM_COUNTER
 #define UVMSIM_COUNTER(field) visit("gmmu_" #field, c.gmmu.field)
   UVMSIM_COUNTER(lookups);

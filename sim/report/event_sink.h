@@ -33,6 +33,7 @@ struct TransferEvent {
   Nanoseconds start, end;
   std::uint64_t address;  // of the first page, virtual
   std::uint64_t bytes;
+  std::int32_t source = -1;  // GPU that it came from; -1: the host
 };
 struct EvictionEvent {
   std::int32_t device;

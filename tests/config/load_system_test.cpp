@@ -19,13 +19,14 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kShipped{UVMSIM_SOURCE_DIR "/configs/systems"};
 
-TEST(ShippedSystems, AreTheSevenOfTheReadme) {
+TEST(ShippedSystems, AreThoseOfTheReadme) {
   std::vector<std::string> names;
   for (const SystemFile& file : list_systems(kShipped)) {
     names.push_back(file.name);
   }
-  EXPECT_THAT(names, ElementsAre("a100-pcie-80g", "a100-sxm-40g", "h100-sxm", "h200-sxm-pcie5", "rtx5090-pcie5",
-                                 "titan-v-pcie3", "v100-pcie-16g"));
+  EXPECT_THAT(names,
+              ElementsAre("a100-pcie-80g", "a100-sxm-40g", "dgx-v100", "dgx-v100-x4", "h100-sxm", "h200-sxm-pcie5",
+                          "hgx-a100", "hgx-h200-x2", "p3-8xlarge", "rtx5090-pcie5", "titan-v-pcie3", "v100-pcie-16g"));
 }
 
 TEST(ShippedSystems, LoadAndStateEverything) {

@@ -25,13 +25,17 @@ TEST(Schema, EveryMemberHasItsLine) {
   EXPECT_EQ(std::size(kGmmu), member_count<GmmuConfig>()) << "kGmmu";
   EXPECT_EQ(std::size(kLinkDirection), member_count<LinkDirectionConfig>()) << "kLinkDirection";
   EXPECT_EQ(std::size(kLink) + 2, member_count<LinkConfig>()) << "kLink; its two directions are groups";
+  EXPECT_EQ(std::size(kUplink), member_count<UplinkConfig>()) << "kUplink";
+  EXPECT_EQ(std::size(kPeerLink) + 1, member_count<PeerLinkConfig>()) << "kPeerLink; each_way is a group";
+  EXPECT_EQ(std::size(kPeerSwitch) + 1, member_count<PeerSwitchConfig>()) << "kPeerSwitch; port is a group";
+  EXPECT_EQ(std::size(kPeerRates), member_count<PeerRates>()) << "kPeerRates";
   EXPECT_EQ(std::size(kHost), member_count<HostConfig>()) << "kHost";
   EXPECT_EQ(std::size(kSsd), member_count<SsdConfig>()) << "kSsd";
   EXPECT_EQ(std::size(kDriver), member_count<DriverConfig>()) << "kDriver";
   EXPECT_EQ(std::size(kCosts), member_count<DriverCosts>()) << "kCosts";
   EXPECT_EQ(std::size(kRuntime), member_count<RuntimeCosts>()) << "kRuntime";
-  // name, description, sources, two lists and six groups; a new group also belongs into parameters().
-  EXPECT_EQ(member_count<SystemConfig>(), 11u);
+  // name, description, sources, five lists and six groups; a new group also belongs into parameters().
+  EXPECT_EQ(member_count<SystemConfig>(), 14u);
 }
 
 TEST(Schema, EveryLineIsUsable) {

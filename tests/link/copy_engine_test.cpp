@@ -17,7 +17,7 @@ constexpr EngineRates kPlain{Nanoseconds(2000), Nanoseconds(300), 1000};
 constexpr EngineRates kBare{Nanoseconds(0), Nanoseconds(0), 1000};
 
 TEST(CopyEngine, OneRunTakesLatencyAndBytes) {
-  CopyEngine engine(kPlain, nullptr, nullptr);
+  CopyEngine engine(kPlain);
   const RunTimes times = engine.submit(ns(100), std::uint64_t{4096});
   EXPECT_EQ(times.start, ns(100));
   EXPECT_EQ(times.end, ns(100 + 2000 + 4096));
@@ -28,7 +28,7 @@ TEST(CopyEngine, OneRunTakesLatencyAndBytes) {
 }
 
 TEST(CopyEngine, RunsOfAPushFollowOneAnother) {
-  CopyEngine engine(kPlain, nullptr, nullptr);
+  CopyEngine engine(kPlain);
   const std::uint64_t runs[] = {4096, 61440, 8192};
   RunTimes times[3];
   EXPECT_EQ(engine.submit(ns(0), runs, times), times[2].end);
@@ -42,14 +42,14 @@ TEST(CopyEngine, RunsOfAPushFollowOneAnother) {
 }
 
 TEST(CopyEngine, BytesRoundUpToANanosecond) {
-  CopyEngine engine({ns(0), ns(0), 55480}, nullptr, nullptr);
+  CopyEngine engine({ns(0), ns(0), 55480});
   EXPECT_EQ(engine.submit(ns(0), std::uint64_t{1}).end, ns(1));
   EXPECT_EQ(engine.unloaded_time(55480), ns(1000));
   EXPECT_EQ(engine.unloaded_time(55481), ns(1001));
 }
 
 TEST(CopyEngine, PushesQueueInOrder) {
-  CopyEngine engine(kPlain, nullptr, nullptr);
+  CopyEngine engine(kPlain);
   const RunTimes first = engine.submit(ns(0), std::uint64_t{1000});
   const RunTimes second = engine.submit(ns(500), std::uint64_t{1000});
   EXPECT_EQ(second.start, first.end);
@@ -60,7 +60,7 @@ TEST(CopyEngine, PushesQueueInOrder) {
 }
 
 TEST(CopyEngine, AnEmptyPushIsNothing) {
-  CopyEngine engine(kPlain, nullptr, nullptr);
+  CopyEngine engine(kPlain);
   EXPECT_EQ(engine.submit(ns(7), std::span<const std::uint64_t>()), ns(7));
   EXPECT_EQ(engine.busy_until(), ns(0));
   EXPECT_EQ(engine.pushes(), 0u);
@@ -70,7 +70,7 @@ struct Pair {
   BandwidthProfile duplex;
   CopyEngine down, up;
   Pair(std::uint64_t each, std::uint64_t both)
-      : duplex(both), down({ns(0), ns(0), each}, &duplex, nullptr), up({ns(0), ns(0), each}, &duplex, nullptr) {}
+      : duplex(both), down({ns(0), ns(0), each}, {&duplex}), up({ns(0), ns(0), each}, {&duplex}) {}
 };
 
 TEST(Duplex, DirectionsThatDoNotMeetDoNotShare) {
@@ -102,7 +102,7 @@ TEST(Duplex, OvertakenByAnEarlierStart) {
 TEST(Duplex, LongTrafficBothWaysReachesTheMeasuredSum) {
   // H200 on PCIe 5 x16: 55.48 and 55.34 GB/s alone, 101.65 GB/s together.
   BandwidthProfile duplex(101650);
-  CopyEngine down({ns(0), ns(0), 55480}, &duplex, nullptr), up({ns(0), ns(0), 55340}, &duplex, nullptr);
+  CopyEngine down({ns(0), ns(0), 55480}, {&duplex}), up({ns(0), ns(0), 55340}, {&duplex});
   std::uint64_t bytes = 0;
   while (std::min(down.busy_until(), up.busy_until()) < ns(100'000'000)) {
     CopyEngine& next = down.busy_until() <= up.busy_until() ? down : up;
@@ -117,7 +117,7 @@ TEST(Duplex, LongTrafficBothWaysReachesTheMeasuredSum) {
 
 TEST(Duplex, LatencyUsesNoBandwidth) {
   BandwidthProfile duplex(1000);
-  CopyEngine down(kPlain, &duplex, nullptr), up(kBare, &duplex, nullptr);
+  CopyEngine down(kPlain, {&duplex}), up(kBare, {&duplex});
   down.submit(ns(0), std::uint64_t{1000});  // bytes move from 2000 to 3000
   EXPECT_EQ(up.submit(ns(0), std::uint64_t{2000}).end, ns(2000));
   EXPECT_EQ(up.submit(ns(2000), std::uint64_t{100}).end, ns(3100));  // nothing left until 3000
@@ -126,7 +126,7 @@ TEST(Duplex, LatencyUsesNoBandwidth) {
 TEST(Host, LinksShareItsBandwidth) {
   // Two H200s copying from the host at once: 108.58 GB/s together, 55.48 GB/s each alone.
   BandwidthProfile host(108580);
-  CopyEngine first({ns(0), ns(0), 55480}, nullptr, &host), second({ns(0), ns(0), 55480}, nullptr, &host);
+  CopyEngine first({ns(0), ns(0), 55480}, {&host}), second({ns(0), ns(0), 55480}, {&host});
   const std::uint64_t bytes = 256 * kMiB;
   const Nanoseconds alone = first.unloaded_time(bytes);
   EXPECT_EQ(first.submit(ns(0), bytes).end, alone);
@@ -137,7 +137,7 @@ TEST(Host, LinksShareItsBandwidth) {
 
 TEST(Host, BothLimitsHoldAtOnce) {
   BandwidthProfile host(1200), duplex(1500);
-  CopyEngine a_down(kBare, &duplex, &host), a_up(kBare, &duplex, &host), b_down(kBare, nullptr, &host);
+  CopyEngine a_down(kBare, {&duplex, &host}), a_up(kBare, {&duplex, &host}), b_down(kBare, {&host});
   a_down.submit(ns(0), std::uint64_t{1000});
   EXPECT_EQ(a_up.submit(ns(0), std::uint64_t{200}).end, ns(1000));     // 200 left by the host, 500 by the link
   EXPECT_EQ(b_down.submit(ns(0), std::uint64_t{1000}).end, ns(2000));  // nothing left until 1000
@@ -152,7 +152,9 @@ TEST_P(RandomTraffic, KeepsItsPromises) {
   BandwidthProfile duplex(rate + random.below(rate)), host(rate + random.below(rate));
   const EngineRates rates{ns(static_cast<std::int64_t>(random.below(3000))),
                           ns(static_cast<std::int64_t>(random.below(500))), rate};
-  CopyEngine engines[] = {{rates, &duplex, &host}, {rates, &duplex, &host}, {rates, nullptr, &host}};
+  using Shared = CopyEngine::Shared;
+  CopyEngine engines[] = {CopyEngine(rates, Shared{&duplex, &host}), CopyEngine(rates, Shared{&duplex, &host}),
+                          CopyEngine(rates, Shared{&host})};
   std::int64_t now = 0;
   std::uint64_t total = 0;
   for (int i = 0; i < 2000; ++i) {
