@@ -164,7 +164,8 @@ struct DriverCosts {
   std::uint64_t block_ns = 1600;                  // per VA block with faults to serve
   std::uint64_t new_chunk_ns = 6000;              // first population of a block on the GPU: chunk and page tables
   std::uint64_t unmap_host_run_ns = 3000;         // per contiguous run of pages that the CPU has mapped
-  std::uint64_t unmap_host_page_ns = 120;         // and per page in it
+  std::uint64_t unmap_host_page_ns = 120;         // and per page in it, or taken from another GPU
+  std::uint64_t unmap_peer_ns = 5000;             // per block with pages that another GPU has mapped
   std::uint64_t push_ns = 2500;                   // a push of copies
   std::uint64_t push_run_ns = 150;                // per run in it
   std::uint64_t push_to_engine_ns = 1300;         // until the copy engine starts

@@ -60,6 +60,8 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
+class Harvest;
+
 struct DriverContext {
   const config::SystemConfig& system;
   AddressSpace& space;
@@ -77,6 +79,7 @@ struct DriverContext {
 
   Nanoseconds migrate_decision_cost{};
   std::string evict_name = {};  // for messages
+  Harvest* harvest = nullptr;   // null: evicted memory goes to the host
 
   const config::DriverCosts& costs() const { return system.costs; }
 };

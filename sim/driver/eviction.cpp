@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 #include "sim/driver/residency.h"
 
@@ -182,8 +183,13 @@ void Residency::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   std::uint64_t copied_bytes = 0;
   std::uint64_t first_block = RootChunk::kNoBlock;
   const Nanoseconds before = work.pushed;
+  const bool to_spare = !root.split && context_.harvest != nullptr && evict_to_spare(work, gpu, BlockIndex(root.block));
   memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;
+    if (to_spare) {
+      copied_bytes += kBlockBytes;
+      return;
+    }
     if (plan != nullptr) plan->on_released(b);
     copied_bytes += push_out(work, b, gpu, part).count() * kBasePageBytes;
   });
@@ -271,6 +277,10 @@ void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
 ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
+  if (!c.valid() && context_.harvest != nullptr && context_.harvest->give_back(gpu, work.cpu)) {
+    ++context_.counters.spare_chunks_given_back;
+    c = state.memory.allocate();
+  }
   if (!c.valid()) {
     c = select_victim(work, gpu, policy::ContentIndex(b.value), false);
     UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
@@ -373,6 +383,13 @@ Nanoseconds Residency::chunk_ready(BlockIndex b, unsigned gpu, const PageMask& p
   return ready;
 }
 
+// The whole chunk behind a block that the GPU's evictor knows: not one that is lent.
+ChunkId Residency::own_chunk(BlockIndex b, unsigned gpu) const {
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  const ChunkId c = memory.whole(b);
+  return c.valid() && memory.chunk(c).state == ChunkState::kForeign ? ChunkId{} : c;
+}
+
 void Residency::unpin(unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   for (const ChunkId c : pinned_) {
@@ -393,7 +410,7 @@ void Residency::note_chunk_used(BlockIndex b, unsigned gpu) {
   const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   if (mine.resident.empty()) return;
   if (state.plan != nullptr) state.plan->on_migrated(b);
-  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_migrated(c);
+  if (const ChunkId c = own_chunk(b, gpu); c.valid()) state.evictor->on_migrated(c);
   // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB); small chunks were all pinned.
 }
 
@@ -408,7 +425,12 @@ void Residency::tell_if_emptied(BlockIndex b, unsigned gpu, const PageMask& gone
     return;
   }
   if (!resident.empty()) return;
-  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_emptied(c);
+  const ChunkId c = own_chunk(b, gpu);
+  if (c.valid()) {
+    state.evictor->on_emptied(c);
+  } else if (state.memory.whole(b).valid()) {
+    context_.harvest->release(b);
+  }
 }
 
 // After pages of the block were marked as discarded, `here` of them resident.
@@ -422,17 +444,19 @@ void Residency::tell_if_discarded(BlockIndex b, unsigned gpu, const PageMask& he
     return;
   }
   if (here.empty() || !kept.empty()) return;
-  if (const ChunkId c = state.memory.whole(b); c.valid()) state.evictor->on_discarded(c);
+  if (const ChunkId c = own_chunk(b, gpu); c.valid()) state.evictor->on_discarded(c);
 }
 
 // The block was freed: its memory is free.
 void Residency::release_backing(BlockIndex b, unsigned gpu) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   policy::Evictor& evictor = *context_.gpus[gpu].evictor;
-  if (const ChunkId c = memory.whole(b); c.valid()) {
+  if (const ChunkId c = own_chunk(b, gpu); c.valid()) {
     evictor.on_released(c);
     memory.unbind_whole(b);
     memory.release(c);
+  } else if (memory.whole(b).valid()) {
+    context_.harvest->release(b);
   }
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
     const SlotId slot = memory.slot(b, unit);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 
 namespace uvmsim::driver {
@@ -57,8 +58,11 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   }
   std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) { return a.key < b.key; });
 
-  const std::uint64_t copies_before =
-      context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions;
+  const auto copies = [&] {
+    return context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions +
+           context_.counters.dtod_fault_transactions;
+  };
+  const std::uint64_t copies_before = copies();
   const std::uint64_t populated_before = context_.counters.populated_pages;
   BatchSummary summary;
   if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
@@ -70,8 +74,18 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              context_.costs().fault_entry_ns * sorted_.size());
+  // A helper brings blocks from the other end of the batch over the links of peers, until the two meet.
+  const bool parallel = context_.harvest != nullptr && context_.harvest->choice().parallel_fetch;
+  Work helper(work.cpu);
+  std::size_t tail = sorted_.size();
   for (std::size_t i = 0; i < sorted_.size();) {
     const BlockIndex block(sorted_[i].page() / kPagesPerBlock);
+    while (parallel && helper.cpu <= work.cpu && tail > i) {
+      const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
+      if (far == block) break;
+      while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
+      residency_.fetch_to_spare(helper, far, gpu);
+    }
     PageMask reads;
     PageMask writes;
     std::uint64_t previous = ~std::uint64_t{0};
@@ -92,12 +106,10 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     summary.lowest_address = sorted_.front().page() * kBasePageBytes;
     summary.lowest_is_write = sorted_.front().write();
   }
-  if (context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before) {
+  if (copies() != copies_before) {
     work.spend(context_.costs().after_copies_ns);
   }
-  summary.gpu_memory_changed =
-      context_.counters.populated_pages != populated_before ||
-      context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions != copies_before;
+  summary.gpu_memory_changed = context_.counters.populated_pages != populated_before || copies() != copies_before;
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;
   context_.counters.faulting_pages += summary.faulting_pages;
@@ -130,7 +142,9 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   context_.access_bits.set(b, wanted);
   PageMask thrashing;
   Destinations to;
-  const bool simple = !block.hints.any() && block.read_duplicated.empty() && !thrashing_.tracks(b);
+  // What lies in spare memory moves, whether the host has a copy or not.
+  const bool lent = context_.harvest != nullptr && context_.harvest->holds(b);
+  const bool simple = !block.hints.any() && (block.read_duplicated.empty() || lent) && !thrashing_.tracks(b);
   if (simple) {
     to.local = wanted;
     if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, wanted_reads, wanted_writes, to);

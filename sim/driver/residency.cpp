@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 
 namespace uvmsim::driver {
@@ -25,6 +26,9 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     }
   }
 
+  if (Harvest* harvest = context_.harvest; harvest != nullptr && harvest->holds(b) && harvest->where(b) == gpu) {
+    harvest->adopt(b);
+  }
   // First, because a short block may lose pages of its own to the evictions that this takes.
   back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
@@ -43,6 +47,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
     work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
   });
+  if (!from_peers.empty()) work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
   if (migration.duplicate && host.writable.intersects(copied)) work.spend(costs.protect_block_ns);
   if (migration.duplicate && !from_peers.empty()) protect_on_peers(b, gpu, from_peers);
   // Pages that are here already may have copies on the host: a write ends their duplication.
@@ -103,6 +108,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     tell(again, ResidencyChange::kReloaded);
   }
   serve_early_victims(work, b, gpu);
+  if (context_.harvest != nullptr && context_.harvest->choice().pre_evict) keep_reserve(work, b, gpu);
 }
 
 // Their copies stay, read-only.
@@ -126,6 +132,9 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     copy(work, b, {gpu_processor(other), gpu_processor(gpu)}, std::max(ready, chunk_ready(b, other, here)),
          migration.demanded & here, migration.prefetched & here, migration.cause);
     work.spend(context_.costs().after_push_ns);
+    // A lent chunk is free again when it has been read.
+    const ChunkId chunk = context_.gpus[other].memory.whole(b);
+    if (chunk.valid()) context_.gpus[other].memory.chunk(chunk).ready = runs_.back().end;
     pages -= here;
   }
 }

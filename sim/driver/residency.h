@@ -52,6 +52,14 @@ class Residency final : private policy::EvictionQueries {
 
   void note_chunk_used(BlockIndex block, unsigned gpu);
 
+  // For Harvest. The GPU's pages of the block are copied to the host as well, from `start` on; returns when that is
+  // done.
+  Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
+  // The host has them: they leave the spare memory, whose chunk is free when that copy is done.
+  void drop_spare_copy(BlockIndex block, unsigned spare, Nanoseconds now);
+  // A block of this GPU that was evicted to the host comes to spare memory of a peer on its way back.
+  void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu);
+
   // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
   bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
   // From now on evictions leave memory of these blocks alone, in ascending order; an empty list ends it.
@@ -73,6 +81,9 @@ class Residency final : private policy::EvictionQueries {
   void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
   void empty_root(Work& work, unsigned gpu, ChunkId victim);
   void empty_small(Work& work, unsigned gpu);
+  bool evict_to_spare(Work& work, unsigned gpu, BlockIndex block);
+  void keep_reserve(Work& work, BlockIndex served, unsigned gpu);
+  ChunkId own_chunk(BlockIndex block, unsigned gpu) const;
   void serve_early_victims(Work& work, BlockIndex served, unsigned gpu);
   void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);

@@ -64,7 +64,8 @@ void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned 
     const RootChunk& root = memory.chunk(whole);
     UVMSIM_AUDIT(root.block == b.value && !root.split, "block {} names chunk {} of GPU {}, which is not its own",
                  b.value, whole.value, gpu);
-    UVMSIM_AUDIT(root.state == ChunkState::kAllocated, "chunk {} of GPU {} is not allocated", whole.value, gpu);
+    UVMSIM_AUDIT(root.state == ChunkState::kAllocated || root.state == ChunkState::kForeign,
+                 "chunk {} of GPU {} is not allocated", whole.value, gpu);
     ++whole_chunks;
   }
   if (space.block(b).full_size() && !memory.small_chunks()) {

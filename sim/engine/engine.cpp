@@ -38,6 +38,10 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     machine_.gpus.push_back(owners_[gpu] != nullptr ? owners_[gpu]->make_gpu(gpu)
                                                     : idle_gpu(system, gpu, machine_.idle_gpus));
   }
+  if (const HarvestChoice& choice = programs.front().options.harvest; choice.any()) {
+    machine_.harvest = std::make_unique<driver::Harvest>(choice, machine_.topology, machine_.gpus);
+    machine_.ledger.copies_dropped = true;
+  }
   for (const auto& program : programs_) program->connect();
 }
 

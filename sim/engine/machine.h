@@ -7,6 +7,7 @@
 
 #include "sim/config/system.h"
 #include "sim/driver/context.h"
+#include "sim/driver/harvest.h"
 #include "sim/engine/audit.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
@@ -30,6 +31,7 @@ struct Machine {
   std::vector<link::RemoteLane> remote_lanes;  // by GPU
   std::vector<driver::GpuState> gpus;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops;  // by GPU; null: no program uses it
+  std::unique_ptr<driver::Harvest> harvest;             // null: no program harvests
   Ledger ledger;
   GmmuCounters idle_gpus;
   unsigned programs = 0;

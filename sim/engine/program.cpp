@@ -81,7 +81,11 @@ void Program::connect() {
   context_->evict_name = options_.evict.name;
   context_->futures = known_futures_;
   context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
+  context_->harvest = machine_.harvest.get();
   residency_ = std::make_unique<driver::Residency>(*context_);
+  if (machine_.harvest) {
+    for (const unsigned gpu : devices_) machine_.harvest->connect(gpu, *residency_);
+  }
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
   access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);

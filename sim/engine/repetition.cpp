@@ -22,7 +22,8 @@ void Program::begin_repetition() {
 }
 
 std::optional<StateDigest::Value> Program::digest_of_state() {
-  if (plans_) return std::nullopt;  // what planners know is not compared
+  if (plans_ || machine_.harvest)
+    return std::nullopt;  // what planners know, and where spare chunks lie, is not compared
   StateDigest digest(host_time_);
   const auto since_ideal = [&](Nanoseconds time) { return static_cast<std::uint64_t>((ideal_.end() - time).value); };
   std::size_t scheduled = 0;

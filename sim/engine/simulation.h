@@ -9,6 +9,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/driver/harvest_choice.h"
 #include "sim/engine/time_scale.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/report/counters.h"
@@ -35,6 +36,7 @@ struct RunOptions {
   PolicyChoice evict{"lrm", {}};
   PolicyChoice plan{kNoPlan, {}};
   PolicyChoice migrate{kFirstTouch, {}};
+  HarvestChoice harvest;
   layout::LayoutChoice layout;  // recorded
   // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else
   // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).

@@ -18,7 +18,8 @@
 
 namespace uvmsim {
 
-enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated };
+// kForeign: spare memory that holds what another GPU evicted; no evictor knows it.
+enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated, kForeign };
 
 struct RootChunk {
   static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};

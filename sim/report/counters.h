@@ -50,7 +50,12 @@ struct Counters {
   // Eviction
   std::uint64_t evictions = 0;  // root chunks
   std::uint64_t evictions_without_copy = 0;
-  std::uint64_t policy_shortfalls = 0;  // the evictor had no victim where one existed
+  std::uint64_t evictions_to_peers = 0;       // of evictions: into spare memory of another GPU
+  std::uint64_t pre_evictions = 0;            // of evictions: ahead of need, to keep a reserve free
+  std::uint64_t peer_write_backs = 0;         // chunks in spare memory that were copied on to the host
+  std::uint64_t spare_chunks_given_back = 0;  // chunks in spare memory that their GPU took for itself
+  std::uint64_t parallel_fetches = 0;         // blocks that came to a peer first, over its link to the host
+  std::uint64_t policy_shortfalls = 0;        // the evictor had no victim where one existed
   // Remote access and thrashing
   std::uint64_t remote_maps = 0, remote_map_bytes = 0;
   std::uint64_t remote_access_bytes = 0;
@@ -113,6 +118,11 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(refaulted_pages);
   UVMSIM_COUNTER(evictions);
   UVMSIM_COUNTER(evictions_without_copy);
+  UVMSIM_COUNTER(evictions_to_peers);
+  UVMSIM_COUNTER(pre_evictions);
+  UVMSIM_COUNTER(peer_write_backs);
+  UVMSIM_COUNTER(spare_chunks_given_back);
+  UVMSIM_COUNTER(parallel_fetches);
   UVMSIM_COUNTER(policy_shortfalls);
   UVMSIM_COUNTER(remote_maps);
   UVMSIM_COUNTER(remote_map_bytes);

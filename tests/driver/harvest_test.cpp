@@ -1,0 +1,237 @@
+// Spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they come back, who gives way.
+#include <gmock/gmock.h>
+
+#include "sim/common/random.h"
+#include "sim/driver/harvest.h"
+#include "sim/engine/audit.h"
+#include "tests/driver/driver_harness.h"
+
+namespace uvmsim::driver {
+namespace {
+
+config::SystemConfig nvlink(unsigned gpus = 2) {
+  config::SystemConfig system = tiny_system(gpus);
+  for (std::uint32_t a = 0; a < gpus; ++a) {
+    for (std::uint32_t b = a + 1; b < gpus; ++b) {
+      config::PeerLinkConfig link;
+      link.kind = "nvlink";
+      link.first_gpu = a;
+      link.second_gpu = b;
+      link.each_way = {.latency_ns = 2000, .run_ns = 1000, .bytes_per_us = 100000, .remote_read_bytes_per_us = 90000};
+      system.peer_links.push_back(link);
+    }
+  }
+  return system;
+}
+
+// GPUs of so many chunks; all but the reserve can be lent.
+struct Harvesting : Machine {
+  explicit Harvesting(std::uint32_t chunks, HarvestChoice choice = {.victims = true, .reserve_chunks = 0},
+                      unsigned count = 2)
+      : Machine(chunks, nvlink(count)), harvest(choice, topology, gpus) {
+    context.harvest = &harvest;
+    for (unsigned gpu = 0; gpu < count; ++gpu) harvest.connect(gpu, residency);
+  }
+  void check() { engine::audit_memory(space, gpus, context.host_resident_pages); }
+  unsigned on(BlockIndex block, ProcessorId processor) const { return space.pages(block, processor).resident.count(); }
+  // Long enough for the writer.
+  void wait() {
+    advance_to(now + Nanoseconds(100000000));
+    harvest.advance(now);
+  }
+  Harvest harvest;
+};
+
+BlockIndex block_of(BlockIndex first, unsigned i) { return BlockIndex(first.value + i); }
+
+TEST(Harvest, AVictimGoesOverNvlinkAndIsWrittenOnToTheHost) {
+  Harvesting machine(2);
+  const BlockIndex first = machine.allocate(3 * kBlockBytes);
+  for (unsigned i = 0; i < 3; ++i) machine.gpu_fill(block_of(first, i), true);
+  EXPECT_EQ(machine.counters.evictions, 1u);
+  EXPECT_EQ(machine.counters.evictions_to_peers, 1u);
+  EXPECT_EQ(machine.counters.dtod_evict_bytes, kBlockBytes);
+  EXPECT_EQ(machine.on(first, gpu_processor(1)), 512u);
+  machine.check();
+  machine.wait();
+  EXPECT_EQ(machine.counters.peer_write_backs, 1u);
+  EXPECT_EQ(machine.counters.dtoh_evict_bytes, kBlockBytes);
+  EXPECT_EQ(machine.on(first, kHost), 512u);
+  EXPECT_EQ(machine.on(first, gpu_processor(1)), 512u) << "a copy: the peer keeps it";
+  EXPECT_EQ(machine.harvest.safe(1), 1u);
+  machine.check();
+}
+
+TEST(Harvest, AFaultBringsTheBlockBackFromThePeerAndFreesItsChunk) {
+  for (const bool written : {false, true}) {
+    SCOPED_TRACE(written);
+    Harvesting machine(2);
+    const BlockIndex first = machine.allocate(3 * kBlockBytes);
+    for (unsigned i = 0; i < 3; ++i) machine.gpu_fill(block_of(first, i), true);
+    if (written) machine.wait();
+    const std::uint64_t from_host = machine.counters.htod_fault_bytes + machine.counters.htod_prefetch_bytes;
+    machine.gpu_fill(first, false);
+    EXPECT_EQ(machine.counters.htod_fault_bytes + machine.counters.htod_prefetch_bytes, from_host);
+    EXPECT_EQ(machine.counters.dtod_fault_bytes + machine.counters.dtod_prefetch_bytes, kBlockBytes);
+    EXPECT_EQ(machine.on(first, gpu_processor(0)), 512u);
+    EXPECT_EQ(machine.on(first, gpu_processor(1)), 0u);
+    EXPECT_EQ(machine.on(first, kHost), 0u) << "moved, not copied";
+    EXPECT_FALSE(machine.harvest.holds(first));
+    // Another block took its place there.
+    EXPECT_EQ(machine.gpus[1].memory.free_chunks(), 1u);
+    machine.check();
+  }
+}
+
+TEST(Harvest, TheOwnerTakesSafeMemoryBackWithoutACopy) {
+  Harvesting machine(2);
+  const BlockIndex first = machine.allocate(4 * kBlockBytes);
+  for (unsigned i = 0; i < 4; ++i) machine.gpu_fill(block_of(first, i), true);
+  machine.wait();
+  EXPECT_EQ(machine.harvest.safe(1), 2u);
+  EXPECT_EQ(machine.gpus[1].memory.free_chunks(), 0u);
+  const BlockIndex own = machine.allocate(2 * kBlockBytes);
+  const std::uint64_t up = machine.counters.dtoh_evict_bytes, evictions = machine.counters.evictions;
+  machine.gpu_write(own, pages({0}), 1);
+  EXPECT_EQ(machine.counters.spare_chunks_given_back, 1u);
+  EXPECT_EQ(machine.counters.dtoh_evict_bytes, up);
+  EXPECT_EQ(machine.counters.evictions, evictions);
+  EXPECT_EQ(machine.on(first, kHost), 512u);
+  EXPECT_EQ(machine.on(first, gpu_processor(1)), 0u) << "the oldest one goes";
+  EXPECT_EQ(machine.on(block_of(first, 1), gpu_processor(1)), 512u);
+  machine.check();
+}
+
+TEST(Harvest, TheOwnerWaitsForTheWriterWhereNothingIsSafe) {
+  Harvesting machine(1);
+  const BlockIndex first = machine.allocate(2 * kBlockBytes);
+  machine.gpu_fill(first, true);
+  machine.gpu_write(block_of(first, 1), pages({0}));
+  ASSERT_TRUE(machine.harvest.holds(first));
+  const BlockIndex own = machine.allocate();
+  const Nanoseconds before = machine.now;
+  const BatchSummary summary = machine.gpu_write(own, pages({0}), 1);
+  EXPECT_GT((summary.end - before).value, static_cast<std::int64_t>(kBlockBytes * 1000 / 50000)) << "2 MB at 50 GB/s";
+  EXPECT_EQ(machine.on(first, kHost), 512u);
+  EXPECT_EQ(machine.counters.peer_write_backs, 1u);
+  machine.check();
+}
+
+TEST(Harvest, NothingIsLentFromTheReserve) {
+  Harvesting machine(3, {.victims = true, .reserve_chunks = 2});
+  const BlockIndex first = machine.allocate(6 * kBlockBytes);
+  for (unsigned i = 0; i < 6; ++i) {
+    machine.gpu_fill(block_of(first, i), true);
+    // What is safe can be had at once, like what is free.
+    EXPECT_GE(machine.gpus[1].memory.free_chunks() + machine.harvest.safe(1), 2u);
+  }
+  EXPECT_GE(machine.counters.evictions_to_peers, 1u);
+  machine.check();
+}
+
+TEST(Harvest, WithoutASwitchOrALinkTheHostTakesTheVictim) {
+  Harvesting off(1, {.pre_evict = true, .reserve_chunks = 0});
+  const BlockIndex first = off.allocate(2 * kBlockBytes);
+  off.gpu_fill(first, true);
+  off.gpu_fill(block_of(first, 1), true);
+  EXPECT_EQ(off.counters.evictions_to_peers, 0u);
+  EXPECT_EQ(off.on(first, kHost), 512u);
+
+  Machine apart(1, tiny_system(2));
+  Harvest harvest({.victims = true, .reserve_chunks = 0}, apart.topology, apart.gpus);
+  apart.context.harvest = &harvest;
+  harvest.connect(0, apart.residency);
+  const BlockIndex b = apart.allocate(2 * kBlockBytes);
+  apart.gpu_fill(b, true);
+  apart.gpu_fill(block_of(b, 1), true);
+  EXPECT_EQ(apart.counters.evictions_to_peers, 0u);
+}
+
+TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
+  Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, 3);
+  const BlockIndex first = machine.allocate(3 * kBlockBytes);
+  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 1u) << "equal: the first";
+  machine.harvest.take(1, first, 0, machine.now);
+  machine.harvest.arrives(first, Nanoseconds(1000000000));
+  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 2u);
+  machine.harvest.take(2, block_of(first, 1), 0, machine.now);
+  machine.harvest.arrives(block_of(first, 1), Nanoseconds(1000000000));
+  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 1u);
+}
+
+TEST(Harvest, PreEvictionKeepsAReserveFree) {
+  Harvesting machine(6, {.pre_evict = true, .reserve_chunks = 2});
+  const BlockIndex first = machine.allocate(12 * kBlockBytes);
+  for (unsigned i = 0; i < 12; ++i) {
+    machine.gpu_fill(block_of(first, i), true);
+    EXPECT_GE(machine.gpus[0].memory.free_chunks(), 2u);
+    EXPECT_EQ(machine.on(block_of(first, i), gpu_processor(0)), 512u) << "not what was just brought";
+  }
+  EXPECT_EQ(machine.counters.pre_evictions, machine.counters.evictions) << "nobody had to wait for one";
+  machine.check();
+}
+
+TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
+  HarvestChoice choice{.parallel_fetch = true, .reserve_chunks = 0};
+  Harvesting machine(4, choice);
+  const BlockIndex first = machine.allocate(8 * kBlockBytes);
+  for (unsigned i = 0; i < 8; ++i) machine.gpu_fill(block_of(first, i), true);
+  // The first four lie on the host now. One batch wants them all.
+  std::vector<gmmu::FaultEntry> batch;
+  for (unsigned i = 0; i < 4; ++i) {
+    gmmu::FaultEntry entry;
+    entry.fault.page = PageIndex(block_of(first, i).value * kPagesPerBlock);
+    entry.fault.access = gmmu::FaultAccess::kRead;
+    entry.fault.arrival = machine.now;
+    batch.push_back(entry);
+  }
+  machine.events.clear();
+  machine.faults.service(0, batch, machine.now);
+  EXPECT_GE(machine.counters.parallel_fetches, 1u);
+  EXPECT_LE(machine.counters.parallel_fetches, 3u) << "the head is the main thread's";
+  std::uint64_t over_the_peer = 0;
+  for (const TransferEvent& transfer : machine.events.transfers) {
+    if (transfer.direction == TransferDirection::kHostToDevice && transfer.device == 1) over_the_peer += transfer.bytes;
+  }
+  EXPECT_EQ(over_the_peer, machine.counters.parallel_fetches * kBlockBytes);
+  machine.check();
+}
+
+// Whatever happens, pages are neither lost nor doubled, and the books agree.
+TEST(Harvest, RandomHistoriesKeepTheBooks) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    HarvestChoice choice{.victims = true,
+                         .pre_evict = seed % 2 == 0,
+                         .parallel_fetch = seed % 3 == 0,
+                         .reserve_chunks = static_cast<std::uint32_t>(seed % 3)};
+    Harvesting machine(5, choice, 3);
+    // Blocks 0 to 7 are GPU 0's program's, 8 to 15 GPU 1's.
+    const BlockIndex first = machine.allocate(16 * kBlockBytes);
+    for (int step = 0; step < 200; ++step) {
+      const auto gpu = static_cast<unsigned>(random.below(2));
+      const BlockIndex block = block_of(first, gpu * 8 + static_cast<unsigned>(random.below(8)));
+      const auto page = static_cast<unsigned>(random.below(512));
+      const auto what = random.below(8);
+      SCOPED_TRACE(fmt::format("step {}: {} of GPU {}, block {}, page {}", step, what, gpu, block.value, page));
+      switch (what) {
+        case 0:
+          machine.cpu_access(block, page, random.below(2) == 0);
+          break;
+        case 1:
+          machine.wait();
+          break;
+        case 2:
+          machine.gpu_fill(block, random.below(2) == 0);  // of GPU 0, also of the other's
+          break;
+        default:
+          machine.gpu_access(block, pages({page}), random.below(2) == 0, gpu);
+      }
+      ASSERT_NO_THROW(machine.check());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim::driver
