@@ -168,9 +168,10 @@ void KernelRun::plan_shares(std::uint32_t index) {
       } else {
         const Segment* segment = &operand->segments[slice.segment];
         for (; segment->ordinal + segment->count <= share->begin; ++segment) ++slice.segment;
-        share->first_index = share->end <= segment->ordinal + segment->count
-                                 ? segment->block.value * kPagesPerBlock + segment->first + (share->begin - segment->ordinal)
-                                 : Share::kSplit;
+        share->first_index =
+            share->end <= segment->ordinal + segment->count
+                ? segment->block.value * kPagesPerBlock + segment->first + (share->begin - segment->ordinal)
+                : Share::kSplit;
       }
       ++share;
       ++operand;
@@ -178,24 +179,6 @@ void KernelRun::plan_shares(std::uint32_t index) {
   } else if (work_.pattern == Pattern::kTiles) {
     plan_marches(work_, section, lane.unit - section.first_unit, share);
   }
-}
-
-bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
-  notice_unmaps();
-  Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
-  const bool any = plain_slices_                        ? issue_slice(section, lane, now)
-                   : work_.pattern == Pattern::kTiles ? issue_tile(section, lane, shares_of(index), now)
-                                                        : issue_other(section, lane, shares_of(index), now);
-  if (any) queue_part(lane, index, now);
-  return any;
-}
-
-void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
-  lane.pending = 1;
-  lane.raise_epoch = 0;
-  lane.raised = 0;
-  sms_[lane.sm].add({now, index});
 }
 
 // In slices, loads and stores are where the section watches any.
@@ -243,27 +226,36 @@ inline bool KernelRun::issue_other(const Section& section, Lane& lane, const Sha
   return any;
 }
 
+inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
+  lane.pending = 1;
+  lane.raise_epoch = 0;
+  lane.raised = 0;
+  sms_[lane.sm].add({now, index});
+}
+
+inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
+  notice_unmaps();
+  Lane& lane = lanes_[index];
+  const Section& section = work_.sections[lane.section];
+  const bool any = plain_slices_                      ? issue_slice(section, lane, now)
+                   : work_.pattern == Pattern::kTiles ? issue_tile(section, lane, shares_of(index), now)
+                                                      : issue_other(section, lane, shares_of(index), now);
+  if (any) queue_part(lane, index, now);
+  return any;
+}
+
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
 void KernelRun::look_at_operands() {
   Section& section = work_.sections[next_section_];
   watch(section, [&](const Operand& operand) { return !operand_mapped(operand); });
 }
 
-// Something was unmapped: what was left out may have to be looked at again.
-void KernelRun::notice_unmaps() {
-  if (unmap_epoch_ == space_.unmap_epoch()) return;
+void KernelRun::watch_again() {
   unmap_epoch_ = space_.unmap_epoch();
   for (; watching_from_ < next_section_; ++watching_from_) {
     watch(work_.sections[watching_from_], [](const Operand&) { return true; });
   }
   look_at_operands();
-}
-
-// An access of the lane passes, or all of its part is taken.
-void KernelRun::pass(std::uint32_t index, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
-  if (--lane.pending == 0) finish_part(index, now);
 }
 
 // A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
@@ -286,16 +278,16 @@ void KernelRun::plan_turns() {
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   const Section& section = work_.sections[lane.section];
+  const bool tiles = work_.pattern == Pattern::kTiles;
   do {
     // A list of touches says of each step what it does, others do the same in all.
-    const bool explicit_list = work_.explicit_touches;
-    const bool loaded = explicit_list ? lane.loaded : section.loads;
+    const bool loaded = work_.explicit_touches ? lane.loaded : section.loads;
     if (!lane.storing) {
       lane.storing = true;
       now += load_times_[loaded];
-      continue;
+      if (!tiles || lane.step + 1 == section.steps) continue;  // tiles store in the last step only
     }
-    const bool stored = explicit_list ? lane.stored : section.stores;
+    const bool stored = work_.explicit_touches ? lane.stored : section.stores;
     const Nanoseconds time = now + turn_times_[stored][loaded];
     lane.storing = lane.stored = lane.loaded = false;
     if (++lane.step == section.steps) {

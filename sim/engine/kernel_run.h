@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/common/check.h"
 #include "sim/common/random.h"
 #include "sim/driver/context.h"
 #include "sim/engine/agenda.h"
@@ -120,22 +121,34 @@ class KernelRun {
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
-  void notice_unmaps();
+  // Something may have been unmapped: what was left out may have to be looked at again.
+  void notice_unmaps() {
+    if (unmap_epoch_ != space_.unmap_epoch()) watch_again();
+  }
+  void watch_again();
   bool operand_mapped(const Operand& operand) const;
   bool segment_mapped(const Operand& operand, const Segment& segment) const;
-  bool range_usable(const Operand& operand, std::uint64_t first, std::uint64_t end) const;
-  void pass(std::uint32_t index, Nanoseconds now);
+  bool run_mapped(const PageRun& run) const {
+    const unsigned end = unsigned{run.first} + run.count;
+    return first_missing(run.block.value, run.write, run.first, end) == end;
+  }
+  // An access of the lane passes, or all of its part is taken.
+  void pass(std::uint32_t index, Nanoseconds now) {
+    Lane& lane = lanes_[index];
+    UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
+    if (--lane.pending == 0) finish_part(index, now);
+  }
   void finish_part(std::uint32_t index, Nanoseconds now);
   void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
   bool may_raise(const SmQueue& sm, bool scattered) const;
-  Nanoseconds retry(std::uint32_t sm_index, Nanoseconds& now);
-  Nanoseconds raise_next_warp(std::uint32_t sm_index, Nanoseconds now);
-  Nanoseconds take_waiting(std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
+  Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) const;
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
-  Nanoseconds raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now);
-  Nanoseconds raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
+  Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
+  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   unsigned gpu_;

@@ -99,17 +99,30 @@ struct Operand {
       first += part.count;
     }
   }
-  // The same for pages of a share.
+  // Whether f(run) holds for all runs of a share.
+  template <class F>
+  bool all_runs(const Share& share, F&& f) const {
+    for (std::uint64_t first = share.begin; first < share.end;) {
+      const PageRun part = run(share, first, share.end);
+      if (!f(part)) return false;
+      first += part.count;
+    }
+    return true;
+  }
+  // As above, for pages of a share.
+  PageRun run(const Share& share, std::uint64_t first, std::uint64_t end) const {
+    if (share.first_index == Share::kSplit) return run(first, end);
+    const std::uint64_t index = share.first_index + (first - share.begin);
+    const std::uint64_t page = index % kPagesPerBlock;
+    return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
+            static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, end - first)), write};
+  }
   template <class F>
   void for_each_run(const Share& share, std::uint64_t first, std::uint64_t end, F&& f) const {
-    if (share.first_index == Share::kSplit) return for_each_run(first, end, f);
     while (first < end) {
-      const std::uint64_t index = share.first_index + (first - share.begin);
-      const std::uint64_t page = index % kPagesPerBlock;
-      const std::uint64_t count = std::min<std::uint64_t>(kPagesPerBlock - page, end - first);
-      f(PageRun{BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
-                static_cast<std::uint16_t>(count), write});
-      first += count;
+      const PageRun part = run(share, first, end);
+      f(part);
+      first += part.count;
     }
   }
 

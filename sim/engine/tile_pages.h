@@ -138,7 +138,7 @@ void tile_stores(const KernelWork& work, const Section& section, std::uint64_t u
       store(region.begin + offset / pieces, region.begin + last + 1);
       continue;
     }
-    if (f.passes(operand, region.begin, region.end)) continue;
+    if (f.passes(operand, Share{region})) continue;
     EvenSteps piece(offset, length, pieces);
     std::uint64_t next = 0;
     for (std::uint64_t k = 0; k < pieces && next < length; ++k, piece.advance()) {

@@ -37,7 +37,7 @@ std::vector<engine::Share> shares_of(const KernelWork& work, const Section& sect
 
 struct Visited {
   std::set<std::uint64_t>* pages;
-  bool passes(const Operand&, std::uint64_t, std::uint64_t) const { return false; }
+  bool passes(const Operand&, const engine::Share&) const { return false; }
   void operator()(const PageRun& run, std::uint32_t, bool) const {
     for (unsigned i = 0; i < run.count; ++i) pages->insert(run.block.value * kPagesPerBlock + run.first + i);
   }
