@@ -48,10 +48,10 @@ class Agenda {
     const unsigned level = level_of(time);
     const std::size_t slot = slot_of(time, level);
     std::uint32_t& tail = level == 0 ? near_[slot] : far_[level - 1][slot];
-    std::uint32_t before = tail;
-    while (nodes_[before].next != subject) before = nodes_[before].next;
+    const std::uint32_t before = nodes_[subject].previous, after = nodes_[subject].next;
     if (before == subject) return level == 0 ? clear_near(slot) : clear_far(level, slot);
-    nodes_[before].next = nodes_[subject].next;
+    nodes_[before].next = after;
+    nodes_[after].previous = before;
     if (tail == subject) tail = before;
   }
 
@@ -71,7 +71,9 @@ class Agenda {
     const std::uint32_t last = near_[slot];
     const std::uint32_t first = nodes[last].next;
     // No branches here and in append(): nobody, nor the processor, can tell which way they would go.
-    nodes[last].next = nodes[first].next;
+    const std::uint32_t second = nodes[first].next;
+    nodes[last].next = second;
+    nodes[second].previous = last;
     const std::uint64_t left = bits ^ (std::uint64_t{first == last} << slot % 64);
     near_bits_[word] = left;
     near_words_ ^= std::uint64_t{left == 0} << word;
@@ -89,7 +91,7 @@ class Agenda {
   // The lists are rings; a slot knows its last node.
   struct Node {
     std::uint64_t time = 0;
-    std::uint32_t next = 0;
+    std::uint32_t next = 0, previous = 0;
   };
 
   // Of a number that is not 0 (std::countr_zero also answers for 0, at a price).
@@ -126,8 +128,11 @@ class Agenda {
   void append(std::uint32_t& tail, std::uint32_t subject, bool empty) {
     Node* const nodes = nodes_.data();
     const std::uint32_t last = empty ? subject : tail;
-    nodes[subject].next = empty ? subject : nodes[last].next;
+    const std::uint32_t first = empty ? subject : nodes[last].next;
+    nodes[subject].next = first;
+    nodes[subject].previous = last;
     nodes[last].next = subject;
+    nodes[first].previous = subject;
     tail = subject;
   }
 

@@ -14,10 +14,11 @@ class EvenSteps {
   // True if the value is a whole number, not rounded.
   bool exact() const { return sum_ == 0; }
   void advance() {
-    sum_ += rest_;
-    const bool carry = sum_ >= parts_;
-    value_ += whole_ + (carry ? 1 : 0);
-    sum_ -= carry ? parts_ : 0;
+    // Without a branch: no processor can tell when it carries.
+    const std::uint64_t sum = sum_ + rest_;
+    const std::uint64_t carry = sum >= parts_;
+    value_ += whole_ + carry;
+    sum_ = sum - (parts_ & (std::uint64_t{0} - carry));
   }
 
  private:

@@ -28,8 +28,8 @@ KernelRun::~KernelRun() {
 }
 
 bool KernelRun::segment_mapped(const Operand& operand, const Segment& segment) const {
-  const PageMask& mapped = usable(segment.block.value, operand.write);
-  return mapped.next_clear(segment.first) >= unsigned{segment.first} + segment.count;
+  const unsigned end = unsigned{segment.first} + segment.count;
+  return first_missing(segment.block.value, operand.write, segment.first, end) == end;
 }
 
 // Begins where something was missing last time.
@@ -71,8 +71,9 @@ void KernelRun::start(Nanoseconds now) {
     agenda_ = std::make_unique<Agenda>();
   }
   agenda_->reset(sms + work_.lanes, now);
-  for (SmQueue& sm : sms_) sm.reset();
   sms_.resize(sms);
+  const std::uint32_t groups = (work_.lanes + work_.lanes_per_sm_group - 1) / work_.lanes_per_sm_group;
+  for (SmQueue& sm : sms_) sm.reset((groups + sms - 1) / sms * work_.lanes_per_sm_group);
   sm_count_ = sms;
   sm_order_.resize(sms);
   for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
@@ -147,83 +148,100 @@ void KernelRun::advance_to_fault(Nanoseconds until) {
 void KernelRun::begin_section() {
   const Section& section = work_.sections[next_section_];
   slices_.clear();
-  for (const Operand& operand : section.operands) slices_.emplace_back(0, operand.pages, section.units);
+  for (const Operand& operand : section.operands) slices_.push_back({{0, operand.pages, section.units}});
   look_at_operands();
 }
 
 // What the unit that the lane just took walks through step by step, in patterns that have such.
 void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
-  PageRange* share = shares_of(index);
+  Share* share = shares_of(index);
+  const Section& section = work_.sections[lane.section];
   if (work_.pattern == Pattern::kSlices) {
-    for (EvenSteps& slice : slices_) {
-      share->begin = slice.value();
-      slice.advance();
-      (share++)->end = slice.value() + (slice.exact() ? 0 : 1);  // a page that two slices share belongs to both
+    const Operand* operand = section.operands.data();
+    for (NextSlice& slice : slices_) {
+      share->begin = slice.begin.value();
+      slice.begin.advance();
+      share->end = slice.begin.value() + (slice.begin.exact() ? 0 : 1);  // a page that two slices share belongs to both
+      if (operand->contiguous) {
+        share->first_index = operand->first_index + share->begin;
+      } else {
+        const Segment* segment = &operand->segments[slice.segment];
+        for (; segment->ordinal + segment->count <= share->begin; ++segment) ++slice.segment;
+        share->first_index =
+            share->end <= segment->ordinal + segment->count
+                ? segment->block.value * kPagesPerBlock + segment->first + (share->begin - segment->ordinal)
+                : Share::kSplit;
+      }
+      ++share;
+      ++operand;
     }
   } else if (work_.pattern == Pattern::kTiles) {
-    const Section& section = work_.sections[lane.section];
     plan_marches(work_, section, lane.unit - section.first_unit, share);
   }
 }
 
-bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
-  notice_unmaps();
-  Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
-  if (plain_slices_) {
-    if (!issue_slice(section, lane, now)) return false;
-    queue_part(lane, index, now);
-    return true;
-  }
-  const bool explicit_list = work_.explicit_touches;
-  if (!lane.storing && !explicit_list) {
-    if (section.watched_inputs.empty()) {
-      lane.loaded = section.loads;
-      lane.storing = true;
-      if (section.loads) now += load_time_;
-      if (work_.pattern == Pattern::kTiles && lane.step + 1 < section.steps) {  // the march finds everything mapped
-        now += work_.step * (section.steps - 1 - lane.step);
-        lane.step = section.steps - 1;
-      }
-    } else if (work_.pattern == Pattern::kTiles) {
-      const std::uint32_t next = next_loading_step(section, lane.step, shares_of(index));
-      const Nanoseconds each =
-          turn_times_[section.stores][section.loads] + (section.loads ? load_time_ : Nanoseconds{});
-      now += each * (next - lane.step);
-      lane.step = next;
-    }
-  }
-  const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(index));
-  (lane.storing ? lane.stored : lane.loaded) = explicit_list ? any : lane.storing ? section.stores : section.loads;
-  if (!any) return false;
-  queue_part(lane, index, now);
-  return true;
-}
-
-void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
-  lane.pending = 1;
-  lane.raise_epoch = 0;
-  lane.raised = 0;
-  sms_[lane.sm].add({now, index});
-}
-
-// The same for slices: their loads and stores are where the section watches any.
-bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const {
+// In slices, loads and stores are where the section watches any.
+inline bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
-    lane.loaded = section.loads;
     if (!section.watched_inputs.empty()) return true;
     lane.storing = true;
-    const Nanoseconds load = section.loads ? load_time_ : Nanoseconds{};
+    const Nanoseconds load = load_times_[section.loads];
     now += load;
     if (!section.early_stores && lane.step != last) {  // nothing before the last step
       now += (turn_times_[section.stores][section.loads] + load) * (last - lane.step);
       lane.step = last;
     }
   }
-  lane.stored = section.stores;
   return section.early_stores || (lane.step == last && !section.watched_outputs.empty());
+}
+
+// Tiles load in all steps but the last, and store in that.
+inline bool KernelRun::issue_tile(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+  const std::uint32_t last = section.steps - 1;
+  if (!lane.storing) {
+    const Nanoseconds load = load_times_[section.loads];
+    if (!section.watched_inputs.empty()) {
+      const std::uint32_t next = next_loading_step(section, lane.step, shares);
+      now += (turn_times_[section.stores][section.loads] + load) * (next - lane.step);
+      lane.step = next;
+      return next != last;
+    }
+    lane.storing = true;
+    now += load + work_.step * (last - lane.step);  // the march finds everything mapped
+    lane.step = last;
+  }
+  return lane.step == last && !section.watched_outputs.empty();
+}
+
+inline bool KernelRun::issue_other(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+  const bool explicit_list = work_.explicit_touches;
+  if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
+    lane.storing = true;
+    now += load_times_[section.loads];
+  }
+  const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares);
+  if (explicit_list) (lane.storing ? lane.stored : lane.loaded) = any;
+  return any;
+}
+
+inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
+  lane.pending = 1;
+  lane.raise_epoch = 0;
+  lane.raised = 0;
+  sms_[lane.sm].add({now, index});
+}
+
+inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
+  notice_unmaps();
+  Lane& lane = lanes_[index];
+  const Section& section = work_.sections[lane.section];
+  const bool any = plain_slices_                      ? issue_slice(section, lane, now)
+                   : work_.pattern == Pattern::kTiles ? issue_tile(section, lane, shares_of(index), now)
+                                                      : issue_other(section, lane, shares_of(index), now);
+  if (any) queue_part(lane, index, now);
+  return any;
 }
 
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
@@ -232,9 +250,7 @@ void KernelRun::look_at_operands() {
   watch(section, [&](const Operand& operand) { return !operand_mapped(operand); });
 }
 
-// Something was unmapped: what was left out may have to be looked at again.
-void KernelRun::notice_unmaps() {
-  if (unmap_epoch_ == space_.unmap_epoch()) return;
+void KernelRun::watch_again() {
   unmap_epoch_ = space_.unmap_epoch();
   for (; watching_from_ < next_section_; ++watching_from_) {
     watch(work_.sections[watching_from_], [](const Operand&) { return true; });
@@ -242,18 +258,12 @@ void KernelRun::notice_unmaps() {
   look_at_operands();
 }
 
-// An access of the lane passes, or all of its part is taken.
-void KernelRun::pass(std::uint32_t index, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
-  if (--lane.pending == 0) finish_part(index, now);
-}
-
 // A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
   const bool lone = work_.explicit_touches && work_.lanes == 1;
   load_time_ = lone ? Nanoseconds{} : ns(costs.load_ns);
+  load_times_[true] = load_time_;
   for (const bool stored : {false, true}) {
     for (const bool loaded : {false, true}) {
       const std::uint64_t turn =
@@ -267,15 +277,20 @@ void KernelRun::plan_turns() {
 // All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
+  const Section& section = work_.sections[lane.section];
+  const bool tiles = work_.pattern == Pattern::kTiles;
   do {
+    // A list of touches says of each step what it does, others do the same in all.
+    const bool loaded = work_.explicit_touches ? lane.loaded : section.loads;
     if (!lane.storing) {
       lane.storing = true;
-      if (lane.loaded) now += load_time_;
-      continue;
+      now += load_times_[loaded];
+      if (!tiles || lane.step + 1 == section.steps) continue;  // tiles store in the last step only
     }
-    const Nanoseconds time = now + turn_times_[lane.stored][lane.loaded];
+    const bool stored = work_.explicit_touches ? lane.stored : section.stores;
+    const Nanoseconds time = now + turn_times_[stored][loaded];
     lane.storing = lane.stored = lane.loaded = false;
-    if (++lane.step == work_.sections[lane.section].steps) {
+    if (++lane.step == section.steps) {
       end_ = std::max(end_, time);
       if (next_unit_ == work_.units) {
         ++idle_lanes_;

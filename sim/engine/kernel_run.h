@@ -8,10 +8,12 @@
 // than memory makes progress.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "sim/common/check.h"
 #include "sim/common/random.h"
 #include "sim/driver/context.h"
 #include "sim/engine/agenda.h"
@@ -37,6 +39,11 @@ class KernelRun {
     bool stored = false;       // its previous part was a store
     bool loaded = false;
   };
+  // Where the next unit's slice of an operand begins.
+  struct NextSlice {
+    EvenSteps begin;
+    std::size_t segment = 0;  // that holds the beginning, or one before
+  };
 
  public:
   // Memory of finished kernels, for the next ones.
@@ -45,7 +52,7 @@ class KernelRun {
     struct Set {
       std::vector<Lane> lanes;
       std::vector<SmQueue> sms;
-      std::vector<PageRange> shares;
+      std::vector<Share> shares;
       std::unique_ptr<Agenda> agenda;
     };
     std::vector<Set> kept;
@@ -81,6 +88,18 @@ class KernelRun {
     const ProcessorPages& mine = pages_[block * pages_stride_];
     return write ? mine.writable : mine.mapped;
   }
+  // Its first page in [first, end) that this GPU may not use so; `end` when there is none.
+  unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
+    const PageMask& pages = usable(block, write);
+    const unsigned last = (end - 1) / 64;
+    unsigned w = first / 64;
+    std::uint64_t clear = ~pages.word(w) & ~std::uint64_t{0} << first % 64;
+    while (clear == 0) {
+      if (w == last) return end;
+      clear = ~pages.word(++w);
+    }
+    return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
+  }
   // Call before anything looks at pages: the address space may have grown.
   void find_pages() {
     pages_ = space_.block_count() == 0 ? nullptr : &space_.pages(BlockIndex(0), gpu_processor(gpu_));
@@ -90,32 +109,46 @@ class KernelRun {
   void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
   void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
   bool take_unit(Lane& lane);
-  PageRange* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
+  Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
   void plan_turns();
   // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
   // Steps without any are left out, which takes until `now`.
   bool issue(std::uint32_t index, Nanoseconds& now);
   bool issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const;
+  bool issue_tile(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
+  bool issue_other(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
-  void notice_unmaps();
+  // Something may have been unmapped: what was left out may have to be looked at again.
+  void notice_unmaps() {
+    if (unmap_epoch_ != space_.unmap_epoch()) watch_again();
+  }
+  void watch_again();
   bool operand_mapped(const Operand& operand) const;
   bool segment_mapped(const Operand& operand, const Segment& segment) const;
-  bool range_usable(const Operand& operand, std::uint64_t first, std::uint64_t end) const;
-  void pass(std::uint32_t index, Nanoseconds now);
+  bool run_mapped(const PageRun& run) const {
+    const unsigned end = unsigned{run.first} + run.count;
+    return first_missing(run.block.value, run.write, run.first, end) == end;
+  }
+  // An access of the lane passes, or all of its part is taken.
+  void pass(std::uint32_t index, Nanoseconds now) {
+    Lane& lane = lanes_[index];
+    UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
+    if (--lane.pending == 0) finish_part(index, now);
+  }
   void finish_part(std::uint32_t index, Nanoseconds now);
   void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
   bool may_raise(const SmQueue& sm, bool scattered) const;
-  Nanoseconds retry(std::uint32_t sm_index, Nanoseconds& now);
-  Nanoseconds raise_next_warp(std::uint32_t sm_index, Nanoseconds now);
-  Nanoseconds take_waiting(std::uint32_t sm_index, Nanoseconds now);
-  void take_part(SmQueue& sm);
-  void take_slice(SmQueue& sm, const Section& section, const Lane& lane);
-  Nanoseconds raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now);
-  Nanoseconds raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
+  Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
+  Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) const;
+  bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
+  Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
+  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   unsigned gpu_;
@@ -133,15 +166,16 @@ class KernelRun {
   std::uint32_t sm_count_ = 0;
   std::vector<std::uint32_t> sm_order_;
   std::unique_ptr<Agenda> agenda_;   // of SMs, then of lanes
-  std::vector<PageRange> shares_;    // by lane and operand: plan_shares()
+  std::vector<Share> shares_;        // by lane and operand: plan_shares()
   std::size_t most_operands_ = 0;    // of a section
-  std::vector<EvenSteps> slices_;    // where the next unit's slice of each operand begins
+  std::vector<NextSlice> slices_;    // of each operand
   std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
   Nanoseconds load_time_{};       // of a step's loads
+  Nanoseconds load_times_[2];     // the same, by whether it loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
   Nanoseconds present_{};         // time of the event in hand
   gmmu::FaultUnit fault_unit_;

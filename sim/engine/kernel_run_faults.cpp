@@ -23,9 +23,8 @@ bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
 }
 
 // Puts the raw faults of `warps` warps of the access into the buffer. Returns when the fault unit took the first.
-inline Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access, std::uint32_t warps,
+inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, const Access& access, std::uint32_t warps,
                                     Nanoseconds now) {
-  SmQueue& sm = sms_[sm_index];
   const config::GmmuConfig& gmmu = system_.gmmu;
   const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
   const Nanoseconds arrival = fault_unit_.take(present_, now, access.block, sm.last_page == access.index(), warps);
@@ -43,16 +42,15 @@ inline Nanoseconds KernelRun::raise(std::uint32_t sm_index, const Access& access
 
 // Tries again what missed before the replay, up to the first access that misses again (and is heard). Returns when the
 // SM can go on after that one; kNever when all is tried, which it is at `now`.
-Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds& now) {
+inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now) {
   const config::GmmuConfig& gmmu = system_.gmmu;
-  SmQueue& sm = sms_[sm_index];
   while (sm.next_retry < sm.missed.size()) {
     const Access& access = sm.missed[sm.next_retry++];
     if (!missing(access)) {
       pass(access.lane, now);
       continue;
     }
-    const Nanoseconds raised = raise(sm_index, access, access.raising, now);
+    const Nanoseconds raised = raise(sm, sm_index, access, access.raising, now);
     const std::uint64_t spacing =
         access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
     if (sm.raised + 1 != sm.next_retry) sm.missed[sm.raised] = access;
@@ -66,117 +64,119 @@ Nanoseconds KernelRun::retry(std::uint32_t sm_index, Nanoseconds& now) {
 }
 
 // Raises the faults of another warp of an access whose faults are out already; kNever when there is none.
-Nanoseconds KernelRun::raise_next_warp(std::uint32_t sm_index, Nanoseconds now) {
+inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   const config::GmmuConfig& gmmu = system_.gmmu;
-  SmQueue& sm = sms_[sm_index];
   if (sm.missed.empty() || sm.blocked) return kNever;
   Access& last = sm.missed.back();
   if (last.scattered || last.raising == last.warps || sm.raw + gmmu.faults_per_warp_access > gmmu.faults_per_sm ||
       (sm.epoch != 1 && sm.new_warps >= gmmu.new_warps_per_replay) || !missing(last)) {
     return kNever;
   }
-  const Nanoseconds raised = raise(sm_index, last, 1, now);
+  const Nanoseconds raised = raise(sm, sm_index, last, 1, now);
   ++last.raising;
   ++sm.new_warps;
   sm.new_lane = last.lane;
   return std::max(raised, now + ns(sm.epoch != 1 ? gmmu.sm_spacing_ns : gmmu.sm_first_spacing_ns));
 }
 
-// Begins with the next part of the queue: what of it comes before its first missing page passes.
-void KernelRun::take_part(SmQueue& sm) {
-  sm.take();
-  const Lane& lane = lanes_[sm.taken.lane];
+// What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
+inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) const {
+  const Lane& lane = lanes_[lane_index];
   const Section& section = work_.sections[lane.section];
-  if (plain_slices_) return take_slice(sm, section, lane);
-  struct Taker {
+  const Share* const shares = shares_.data() + lane_index * most_operands_;
+  if (plain_slices_) return look_at_slice(section, lane, shares, rest);
+  struct Looker {
     const KernelRun& run_;
     std::vector<Untaken>& rest;
-    bool passes(const Operand& operand, std::uint64_t first, std::uint64_t end) const {
-      return rest.empty() && run_.range_usable(operand, first, end);
+    bool passes(const Operand& operand, const Share& pages) const {
+      return rest.empty() && operand.all_runs(pages, [&](const PageRun& run) { return run_.run_mapped(run); });
     }
     void operator()(const PageRun& run, std::uint32_t warps, bool scattered) const {
       unsigned first = run.first;
       const unsigned end = first + run.count;
       if (rest.empty()) {
-        first = run_.usable(run.block.value, run.write).next_clear(first);
-        if (first >= end) return;
+        first = run_.first_missing(run.block.value, run.write, first, end);
+        if (first == end) return;
       }
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
                       static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
                       run.write, scattered});
     }
   };
-  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares_of(sm.taken.lane),
-                Taker{*this, sm.rest});
+  rest.clear();
+  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares, Looker{*this, rest});
+  return !rest.empty();
 }
 
 // The same for slices.
-void KernelRun::take_slice(SmQueue& sm, const Section& section, const Lane& lane) {
-  const PageRange* const shares = shares_of(sm.taken.lane);
+inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, const Share* shares,
+                                     std::vector<Untaken>& rest) const {
   const bool last = lane.step + 1 == section.steps;
+  bool missing = false;
   for (const std::uint32_t i : section.watched(lane.storing)) {
     const Operand& operand = section.operands[i];
     if (lane.storing && !last && !stores_in_every_step(section, operand)) continue;
     const PageRange pages = slice_of_step(shares[i], lane.step, section.steps);
-    for (std::uint64_t page = pages.begin; page < pages.end;) {
-      const PageRun run = operand.run(page, pages.end);
-      page += run.count;
+    operand.for_each_run(shares[i], pages.begin, pages.end, [&](const PageRun& run) {
       unsigned first = run.first;
       const unsigned end = first + run.count;
-      if (sm.rest.empty()) {
-        first = usable(run.block.value, run.write).next_clear(first);
-        if (first >= end) continue;
+      if (!missing) {
+        first = first_missing(run.block.value, operand.write, first, end);
+        if (first == end) return;
+        missing = true;
+        rest.clear();
       }
       const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
-      sm.rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                         static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(warps), run.write, false});
-    }
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
+                      static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(warps), operand.write,
+                      false});
+    });
   }
-}
-
-bool KernelRun::range_usable(const Operand& operand, std::uint64_t first, std::uint64_t end) const {
-  while (first < end) {
-    const PageRun run = operand.run(first, end);
-    if (usable(run.block.value, run.write).next_clear(run.first) < run.first + unsigned{run.count}) return false;
-    first += run.count;
-  }
-  return true;
+  return missing;
 }
 
 // Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
 // none is left.
-Nanoseconds KernelRun::take_waiting(std::uint32_t sm_index, Nanoseconds now) {
-  SmQueue& sm = sms_[sm_index];
+inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   while (true) {
-    const bool fresh = !sm.taking;  // then the first page of what is left is known to be missing
-    if (fresh) {
+    if (!sm.taking) {
       // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
       const Nanoseconds ready = sm.next_ready();
       if (ready == kNever || ready > now + load_time_) return kNever;
-      take_part(sm);
-    }
-    for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
-      Untaken& next = sm.rest[sm.next_rest];
-      if (!fresh) {
+      const std::uint32_t lane = sm.next().lane;
+      if (!look_at_part(lane, sm.rest)) {
+        sm.skip();
+        finish_part(lane, std::max(now, ready));
+        continue;
+      }
+      sm.take();
+    } else {
+      for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
+        Untaken& next = sm.rest[sm.next_rest];
         const unsigned end = next.first + next.count;
-        const unsigned missed = usable(next.block, next.write).next_clear(next.first);
-        if (missed >= end) continue;
+        const unsigned missed = first_missing(next.block, next.write, next.first, end);
+        if (missed == end) continue;
         next.first = static_cast<std::uint16_t>(missed);
         next.count = static_cast<std::uint16_t>(end - missed);
+        break;
       }
-      if (sm.taken.ready > now) return kNever;
-      sm.blocked = !may_raise(sm, next.scattered);
-      return sm.blocked ? kNever : raise_untaken(sm_index, next, now);
+      if (sm.next_rest == sm.rest.size()) {
+        sm.taking = false;
+        pass(sm.taken.lane, std::max(now, sm.taken.ready));
+        continue;
+      }
     }
-    sm.taking = false;
-    pass(sm.taken.lane, std::max(now, sm.taken.ready));
+    // The first page of what is left misses.
+    Untaken& next = sm.rest[sm.next_rest];
+    if (sm.taken.ready > now) return kNever;
+    sm.blocked = !may_raise(sm, next.scattered);
+    return sm.blocked ? kNever : raise_untaken(sm, sm_index, next, now);
   }
 }
 
 // The first of the pages misses. Returns when the SM can go on.
-Nanoseconds KernelRun::raise_untaken(std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
+Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
   const config::GmmuConfig& gmmu = system_.gmmu;
-  SmQueue& sm = sms_[sm_index];
   if (sm.new_lane != sm.taken.lane) {
     sm.new_lane = sm.taken.lane;
     ++sm.new_warps;
@@ -190,7 +190,7 @@ Nanoseconds KernelRun::raise_untaken(std::uint32_t sm_index, Untaken& next, Nano
   ++next.first;
   if (--next.count == 0) ++sm.next_rest;
   const Access& access = sm.missed.back();
-  const Nanoseconds raised = raise(sm_index, access, 1, now);
+  const Nanoseconds raised = raise(sm, sm_index, access, 1, now);
   const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns
                                 : sm.epoch != 1  ? gmmu.sm_spacing_ns
                                                  : gmmu.sm_first_spacing_ns;
@@ -205,9 +205,9 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   Nanoseconds next = now;
   do {  // among SMs whose faults nobody hears, turns make no difference
     now = next;
-    next = sm.raised == sm.missed.size() ? kNever : retry(sm_index, now);
-    if (next == kNever) next = raise_next_warp(sm_index, now);
-    if (next == kNever) next = take_waiting(sm_index, now);
+    next = sm.raised == sm.missed.size() ? kNever : retry(sm, sm_index, now);
+    if (next == kNever) next = raise_next_warp(sm, sm_index, now);
+    if (next == kNever) next = take_waiting(sm, sm_index, now);
   } while (next <= unheard_until_);
   sm.scheduled = next != kNever;
   if (sm.scheduled) return sm_at(next, sm_index);

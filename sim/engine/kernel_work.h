@@ -50,6 +50,12 @@ struct PageRange {
   std::uint64_t pages() const { return end - begin; }
 };
 
+// What a unit walks through of an operand, step by step.
+struct Share : PageRange {
+  static constexpr std::uint64_t kSplit = ~std::uint64_t{0};
+  std::uint64_t first_index = kSplit;  // of its first page (PageRef::index), if its pages follow one another there
+};
+
 // What a tile kernel does with an operand: reads a panel of it at once, marches through it, reads all of it.
 enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall };
 
@@ -76,11 +82,45 @@ struct Operand {
     return {segment.block, static_cast<std::uint16_t>(segment.first + into),
             static_cast<std::uint16_t>(std::min<std::uint64_t>(segment.count - into, end - first)), write};
   }
+  // Where the first of these pages lies (PageRef::index); Share::kSplit if they are not known to follow one another.
+  std::uint64_t index_of(const PageRange& pages) const {
+    if (contiguous) return first_index + pages.begin;
+    const Segment& segment = segments[segment_of(pages.begin)];
+    const std::uint64_t into = pages.begin - segment.ordinal;
+    if (into + pages.pages() > segment.count) return Share::kSplit;
+    return segment.block.value * kPagesPerBlock + segment.first + into;
+  }
   // The pages [first, end), run by run, ascending.
   template <class F>
   void for_each_run(std::uint64_t first, std::uint64_t end, F&& f) const {
     while (first < end) {
       const PageRun part = run(first, end);
+      f(part);
+      first += part.count;
+    }
+  }
+  // Whether f(run) holds for all runs of a share.
+  template <class F>
+  bool all_runs(const Share& share, F&& f) const {
+    for (std::uint64_t first = share.begin; first < share.end;) {
+      const PageRun part = run(share, first, share.end);
+      if (!f(part)) return false;
+      first += part.count;
+    }
+    return true;
+  }
+  // As above, for pages of a share.
+  PageRun run(const Share& share, std::uint64_t first, std::uint64_t end) const {
+    if (share.first_index == Share::kSplit) return run(first, end);
+    const std::uint64_t index = share.first_index + (first - share.begin);
+    const std::uint64_t page = index % kPagesPerBlock;
+    return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
+            static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, end - first)), write};
+  }
+  template <class F>
+  void for_each_run(const Share& share, std::uint64_t first, std::uint64_t end, F&& f) const {
+    while (first < end) {
+      const PageRun part = run(share, first, end);
       f(part);
       first += part.count;
     }

@@ -1,6 +1,7 @@
 // What an SM of a kernel in progress has in hand: accesses that missed, and those behind them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -67,25 +68,23 @@ class SmQueue {
   Nanoseconds wakes{};
 
   void add(const Turn& turn) {
-    if (next_waiting_ == waiting_.size()) {
-      waiting_.clear();
-      next_waiting_ = 0;
-    }
-    waiting_.push_back(turn);
-    for (std::size_t i = waiting_.size() - 1; i > next_waiting_ && waiting_[i - 1].ready > turn.ready; --i) {
-      std::swap(waiting_[i - 1], waiting_[i]);
-    }
+    std::uint32_t place = end_++;
+    for (; place != begin_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
+    at(place) = turn;
   }
   // When the head of the queue can be served.
   Nanoseconds next_ready() const {
     if (taking) return taken.ready;
-    return next_waiting_ == waiting_.size() ? kNever : waiting_[next_waiting_].ready;
+    return begin_ == end_ ? kNever : at(begin_).ready;
   }
-  // Begins with the next part, which must be there.
+  // The part at the head of the queue, if none is being taken; it must be there.
+  const Turn& next() const { return at(begin_); }
+  // It passes as a whole.
+  void skip() { ++begin_; }
+  // Begins with it; `rest` says what of it is left.
   void take() {
-    taken = waiting_[next_waiting_++];
+    taken = at(begin_++);
     taking = true;
-    rest.clear();
     next_rest = 0;
   }
   // All retries done: only accesses with their faults out remain.
@@ -101,10 +100,6 @@ class SmQueue {
                    missed.begin() + static_cast<std::ptrdiff_t>(next_retry));
     }
     raised = next_retry = 0;
-    if (next_waiting_ > kMostServed) {
-      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(next_waiting_));
-      next_waiting_ = 0;
-    }
     raw = 0;
     new_warps = 0;
     new_lane = kNoLane;
@@ -112,22 +107,24 @@ class SmQueue {
     ++epoch;
     blocked = false;
   }
-  // As new, but with the memory of its queues.
-  void reset() {
+  // As new, but with the memory of its queues, and for that many lanes.
+  void reset(std::uint32_t lanes) {
     SmQueue fresh;
     fresh.missed.swap(missed);
     fresh.rest.swap(rest);
-    fresh.waiting_.swap(waiting_);
+    fresh.ring_.swap(ring_);
     fresh.missed.clear();
-    fresh.waiting_.clear();
+    if (fresh.ring_.size() < lanes) fresh.ring_.resize(std::bit_ceil(lanes));
     *this = std::move(fresh);
   }
 
  private:
-  static constexpr std::size_t kMostServed = 64;  // parts that are done and still kept
+  // Positions count up for ever; a place of the ring is a position modulo its size, a power of two.
+  Turn& at(std::uint32_t position) { return ring_[position & (ring_.size() - 1)]; }
+  const Turn& at(std::uint32_t position) const { return ring_[position & (ring_.size() - 1)]; }
 
-  std::vector<Turn> waiting_;  // ascending in `ready`
-  std::size_t next_waiting_ = 0;
+  std::vector<Turn> ring_;  // what waits, ascending in `ready`: at most one part of each lane
+  std::uint32_t begin_ = 0, end_ = 0;
 };
 
 }  // namespace uvmsim::engine

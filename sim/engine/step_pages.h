@@ -27,36 +27,37 @@ inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
 // f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
-// pages. f.passes(operand, first, end): these pages need no look one by one; only asked where that may spare many.
+// pages. f.passes(operand, share): these pages need no look one by one; only asked where that may spare many.
 // shares[i]: what the unit walks through of operand i, in patterns that have such.
 template <class F>
-void slice_pages(const KernelWork& work, const Section& section, std::uint32_t step, bool stores,
-                 const PageRange* shares, F&& f) {
+void slice_pages(const KernelWork& work, const Section& section, std::uint32_t step, bool stores, const Share* shares,
+                 F&& f) {
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
-    const PageRange share = shares[i];
+    const Share& share = shares[i];
     const std::uint64_t n = share.pages();
     if (work.rows && n > 1) {
       // Each warp walks its own part of the slice.
+      if (f.passes(operand, share)) continue;
       std::uint64_t previous = ~std::uint64_t{0};
       std::uint32_t sharing = 0;
       EvenSteps place(n * step, n * section.steps, std::uint64_t{work.warps} * section.steps);
       for (std::uint32_t warp = 0; warp < work.warps; ++warp, place.advance()) {
         const std::uint64_t page = share.begin + place.value();
         if (page != previous && sharing != 0) {
-          f(operand.run(previous, previous + 1), sharing, false);
+          f(operand.run(share, previous, previous + 1), sharing, false);
           sharing = 0;
         }
         previous = page;
         ++sharing;
       }
-      f(operand.run(previous, previous + 1), sharing, false);
+      f(operand.run(share, previous, previous + 1), sharing, false);
       continue;
     }
     if (stores && step + 1 != section.steps && !stores_in_every_step(section, operand)) continue;
     const PageRange pages = slice_of_step(share, step, section.steps);
     const std::uint32_t sharing = warps_per_page(work, pages);
-    operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+    operand.for_each_run(share, pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
   }
 }
 
@@ -108,7 +109,7 @@ void thread_pages(const KernelWork& work, const Section& section, std::uint64_t 
 
 template <class F>
 void for_each_page(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
-                   const PageRange* shares, F&& f) {
+                   const Share* shares, F&& f) {
   switch (work.pattern) {
     case Pattern::kSlices:
       return slice_pages(work, section, step, stores, shares, f);
@@ -123,7 +124,7 @@ void for_each_page(const KernelWork& work, const Section& section, std::uint64_t
 
 // Whether for_each_page() calls its function at all.
 inline bool has_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
-                      bool stores, const PageRange* shares) {
+                      bool stores, const Share* shares) {
   const std::vector<std::uint32_t>& watched = section.watched(stores);
   if (watched.empty() && !work.explicit_touches) return false;
   switch (work.pattern) {

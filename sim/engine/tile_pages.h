@@ -43,26 +43,27 @@ struct TilePlace {
 };
 
 // shares[i]: the pages of operand i that `unit` marches through.
-inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, PageRange* shares) {
+inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, Share* shares) {
   const TileShape& tile = work.tile;
   const TilePlace place(work, section, unit);
   const std::uint64_t part = tile.one_input ? place.block / place.group : place.block / tile.columns % tile.rows;
   const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, place.blocks / place.group) : tile.rows;
   for (const Operand& operand : section.operands) {
-    PageRange& share = *shares++;
+    Share& share = *shares++;
     if (!operand.write && operand.role == TileRole::kMarch) {
-      share = BatchPages(operand, tile, place.batch).part(part, parts);
+      const PageRange pages = BatchPages(operand, tile, place.batch).part(part, parts);
+      share = {pages, operand.index_of(pages)};
     }
   }
 }
 
 // The first step from `step` on that loads anything; the last step when there is none.
-inline std::uint32_t next_loading_step(const Section& section, std::uint32_t step, const PageRange* shares) {
+inline std::uint32_t next_loading_step(const Section& section, std::uint32_t step, const Share* shares) {
   const std::uint32_t last = section.steps - 1;
   std::uint32_t next = last;
   for (const std::uint32_t i : section.watched_inputs) {
     const Operand& operand = section.operands[i];
-    const PageRange share = shares[i];
+    const Share& share = shares[i];
     const std::uint32_t march = std::max(step, 1u);
     if (operand.role == TileRole::kPanel && step == 0) return step;
     if (operand.role == TileRole::kSmall && step <= 1) next = std::min(next, 1u);
@@ -76,18 +77,19 @@ inline std::uint32_t next_loading_step(const Section& section, std::uint32_t ste
 // The panel at once; what is small with the first step of the march; nothing in the last step.
 template <class F>
 void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
-                const PageRange* shares, F&& f) {
+                const Share* shares, F&& f) {
   const TileShape& tile = work.tile;
   for (const std::uint32_t i : section.watched_inputs) {
     const Operand& operand = section.operands[i];
-    const PageRange share = shares[i];
+    const Share& share = shares[i];
     PageRange pages;
     switch (operand.role) {
       case TileRole::kMarch:
         if (step == 0 || step + 1 == section.steps) continue;
         pages.begin = share.begin + (step - 1) * kTileMarchPages;
         pages.end = std::min(share.end, pages.begin + kTileMarchPages);
-        break;
+        operand.for_each_run(share, pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, false); });
+        continue;
       case TileRole::kPanel: {
         if (step != 0) continue;
         const TilePlace place(work, section, unit);
@@ -136,7 +138,7 @@ void tile_stores(const KernelWork& work, const Section& section, std::uint64_t u
       store(region.begin + offset / pieces, region.begin + last + 1);
       continue;
     }
-    if (f.passes(operand, region.begin, region.end)) continue;
+    if (f.passes(operand, Share{region})) continue;
     EvenSteps piece(offset, length, pieces);
     std::uint64_t next = 0;
     for (std::uint64_t k = 0; k < pieces && next < length; ++k, piece.advance()) {
@@ -149,7 +151,7 @@ void tile_stores(const KernelWork& work, const Section& section, std::uint64_t u
 
 template <class F>
 void tile_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
-                const PageRange* shares, F&& f) {
+                const Share* shares, F&& f) {
   if (!stores) return tile_loads(work, section, unit, step, shares, f);
   if (step + 1 == section.steps) tile_stores(work, section, unit, f);
 }

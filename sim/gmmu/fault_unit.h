@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
@@ -45,12 +47,13 @@ class FaultUnit {
 
   // The cost of a walk in the block, which becomes the one walked last.
   std::uint64_t walk(std::uint64_t block) {
-    const auto end = walked_.begin() + static_cast<std::ptrdiff_t>(remembered_);
-    const auto met = std::find(walked_.begin(), end, block);
-    const bool known = met != end;
-    std::move_backward(walked_.begin(), known ? met : end - 1, known ? met + 1 : end);
-    walked_.front() = block;
-    return known ? config_->fault_page_ns : config_->fault_block_ns;
+    if (block == walked_[0] && remembered_ != 0) return config_->fault_page_ns;
+    std::uint64_t later = block;
+    for (std::size_t i = 0; i < remembered_; ++i) {
+      std::swap(later, walked_[i]);
+      if (later == block) return config_->fault_page_ns;
+    }
+    return config_->fault_block_ns;
   }
 
   const config::GmmuConfig* config_;

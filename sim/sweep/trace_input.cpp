@@ -42,6 +42,25 @@ std::uint64_t memory_of(const trace::Record& record, std::unordered_set<const vo
   return bytes;
 }
 
+template <class Item>
+void free_list(std::vector<Item>& list) {
+  list = std::vector<Item>();
+}
+
+// Leaves of the record what a footprint depends on. Who measures it holds back records of whole iterations.
+void free_lists(trace::Record& record) {
+  if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
+    for (trace::ObjectAccess& access : kernel->accesses) free_list(access.extents);
+    free_list(kernel->touches);
+    free_list(kernel->order);
+    free_list(kernel->counts);
+    kernel->phases.clear();
+  } else if (auto* access = std::get_if<trace::HostAccess>(&record)) {
+    free_list(access->extents);
+    free_list(access->touches);
+  }
+}
+
 }  // namespace
 
 TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t largest_kept_bytes)
@@ -92,16 +111,15 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
           kept_.push_back(record);
           kept_bytes_ += memory_of(kept_.back(), lists);
           keeping = kept_bytes_ <= largest_kept_bytes_;
+          if (!keeping) free_list(kept_);
         }
+        free_lists(record);
         return true;
       };
       footprint = measure_footprint(source, layout, iterations);
       validator.finish(reader.truncated());
       if (reader.truncated()) truncation_ = reader.truncation();
-      if (!keeping) {
-        kept_ = {};
-        kept_bytes_ = 0;
-      }
+      if (!keeping) kept_bytes_ = 0;
       checked_ = true;
     }
   } catch (const InputError& error) {

@@ -124,8 +124,8 @@ void IterationRepeater::close_unit() {
   held_.push_back(std::move(unit));
   if (recorded_ == wanted_) {
     while (!held_.empty()) release_held();
-  } else if (held_.size() > 2) {
-    release_held();
+  } else if (held_.size() > 2 || (held_.size() == 2 && held_.front().number == 0)) {
+    release_held();  // iteration 0 is only repeated where it is the only one
   }
 }
 

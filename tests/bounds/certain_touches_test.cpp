@@ -21,14 +21,15 @@ using engine::PageRun;
 using engine::Section;
 
 // What each unit of the section walks through, as KernelRun::plan_shares() has it.
-std::vector<PageRange> shares_of(const KernelWork& work, const Section& section, std::uint64_t unit) {
-  std::vector<PageRange> shares(section.operands.size());
+std::vector<engine::Share> shares_of(const KernelWork& work, const Section& section, std::uint64_t unit) {
+  std::vector<engine::Share> shares(section.operands.size());
   if (work.pattern == engine::Pattern::kTiles) {
     engine::plan_marches(work, section, unit, shares.data());
   } else if (work.pattern == engine::Pattern::kSlices) {
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const std::uint64_t pages = section.operands[i].pages;
-      shares[i] = {pages * unit / section.units, (pages * (unit + 1) + section.units - 1) / section.units};
+      const PageRange share{pages * unit / section.units, (pages * (unit + 1) + section.units - 1) / section.units};
+      shares[i] = {share, section.operands[i].index_of(share)};
     }
   }
   return shares;
@@ -36,7 +37,7 @@ std::vector<PageRange> shares_of(const KernelWork& work, const Section& section,
 
 struct Visited {
   std::set<std::uint64_t>* pages;
-  bool passes(const Operand&, std::uint64_t, std::uint64_t) const { return false; }
+  bool passes(const Operand&, const engine::Share&) const { return false; }
   void operator()(const PageRun& run, std::uint32_t, bool) const {
     for (unsigned i = 0; i < run.count; ++i) pages->insert(run.block.value * kPagesPerBlock + run.first + i);
   }
@@ -47,7 +48,7 @@ std::set<std::uint64_t> visited_pages(KernelWork work) {
   for (Section& section : work.sections) {
     engine::watch(section, [](const Operand&) { return true; });
     for (std::uint64_t unit = 0; unit < section.units; ++unit) {
-      const std::vector<PageRange> shares = shares_of(work, section, unit);
+      const std::vector<engine::Share> shares = shares_of(work, section, unit);
       for (std::uint32_t step = 0; step < section.steps; ++step) {
         for (const bool stores : {false, true}) {
           engine::for_each_page(work, section, unit, step, stores, shares.data(), Visited{&pages});
