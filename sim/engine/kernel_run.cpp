@@ -81,7 +81,7 @@ void KernelRun::start(Nanoseconds now) {
   shares_.resize(work_.lanes * most_operands_);
   end_ = now;
   fault_unit_.reset(now);
-  unmap_epoch_ = space_.unmap_epoch();
+  unmap_epoch_ = space_.unmap_epoch(gpu_);
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
@@ -234,8 +234,8 @@ void KernelRun::look_at_operands() {
 
 // Something was unmapped: what was left out may have to be looked at again.
 void KernelRun::notice_unmaps() {
-  if (unmap_epoch_ == space_.unmap_epoch()) return;
-  unmap_epoch_ = space_.unmap_epoch();
+  if (unmap_epoch_ == space_.unmap_epoch(gpu_)) return;
+  unmap_epoch_ = space_.unmap_epoch(gpu_);
   for (; watching_from_ < next_section_; ++watching_from_) {
     watch(work_.sections[watching_from_], [](const Operand&) { return true; });
   }
