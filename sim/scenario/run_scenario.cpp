@@ -19,7 +19,7 @@ Prepared prepare(const ScenarioProgram& program, sweep::Resolver& resolver, cons
   const std::uint64_t measured = input.footprint_bytes(options.layout, point.iterations, progress);
   options.footprint_bytes = point.footprint_bytes != 0 ? point.footprint_bytes : measured;
   if (point.osf_thousandths != 0) {
-    sweep::check_factor(point.osf_thousandths, options.footprint_bytes, "osf", input.name());
+    sweep::check_factor(point.osf_thousandths, options.footprint_bytes, "osf of '" + program.name + "'", input.name());
   }
   prepared.record.header = input.header();
   prepared.program.name = program.name;
