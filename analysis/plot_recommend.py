@@ -49,27 +49,36 @@ def hit_rate(result):
     return result["hit_thousandths"] / 1000 if result["cache_rows"] else None
 
 
-def print_table(studies):
+def table_lines(studies):
     for study in studies:
-        print(title_of(study))
-        print(f"{'placement':22}{'step (ms)':>12}{'hit rate':>10}{'link / rows':>13}" + "".join(
-            f"{text + ' (MiB)':>20}" for _, text, _ in TIERS))  # fmt: skip
+        yield title_of(study)
+        moved = "".join(f"{text + ' (MiB)':>20}" for _, text, _ in TIERS)
+        yield f"{'placement':22}{'step (ms)':>12}{'hit rate':>10}{'link / rows':>13}{moved}"
         for result in study["placements"]:
             if result["refused"]:
-                print(f"{result['placement']:22}{'–':>12}")
+                yield f"{result['placement']:22}{'–':>12}"
                 continue
             hits = hit_rate(result)
             cells = f"{result['step_ns'] / 1e6:>12.3f}{'–' if hits is None else format(hits, '.3f'):>10}"
             cells += f"{result['amplification_thousandths'] / 1000:>13.3f}"
             for key, _, _ in TIERS:
                 cells += f"{result[key] / result['steps'] / (1 << 20):>20.3f}"
-            print(f"{result['placement']:22}{cells}")
+            yield f"{result['placement']:22}{cells}"
+
+
+def log_scale(axis):
+    """Logarithmic, with plain numbers at the decades."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def bar_axis(axis, names, label, show_names):
     axis.set_yticks(range(len(names)), names if show_names else [""] * len(names))
     axis.grid(False, axis="y")
-    axis.invert_yaxis()
+    axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlabel(label)
 
 
@@ -78,10 +87,10 @@ def draw_times(axis, results, names):
     times = [result["step_ns"] / 1e6 for _, result in ran]
     axis.barh([place for place, _ in ran], times, 0.7, color=COLOURS[0], edgecolor="white")
     if times:
-        axis.set_xscale("log")
+        log_scale(axis)
         axis.set_xlim(min(times) / 1.5, max(times) * 4)
     for (place, _), time in zip(ran, times):
-        axis.annotate(f"{time:,.3g}", (time, place), (2, 0), textcoords="offset points", va="center", fontsize=7)
+        axis.annotate(f"{time:,.3f}" if time < 10 else f"{time:,.0f}", (time, place), (2, 0), textcoords="offset points", va="center", fontsize=7)
     bar_axis(axis, names, "time of a step (ms)", True)
 
 
@@ -96,7 +105,7 @@ def draw_bytes(axis, results, names):
         if bars:
             axis.barh([at for at, _ in bars], [size for _, size in bars], height, edgecolor="white", linewidth=0.3,
                       **tier_look)  # fmt: skip
-    axis.set_xscale("log")
+    log_scale(axis)
     bar_axis(axis, names, "moved in a step (MiB)", False)
 
 
@@ -107,7 +116,7 @@ def draw_ratios(axis, results, names):
     shown = [(place, size) for (place, _), size in zip(ran, sizes) if size]
     axis.barh([at for at, _ in shown], [size for _, size in shown], 0.7, color=COLOURS[4], edgecolor="white")
     if shown:
-        axis.set_xscale("log")
+        log_scale(axis)
         axis.set_xlim(min(min(size for _, size in shown), 0.1) / 2, max(size for _, size in shown) * 30)
     for (place, result), size in zip(ran, sizes):
         hits = hit_rate(result)
@@ -149,7 +158,7 @@ def main(arguments=None):
         studies = [read_study(path) for path in given.studies]
         try:
             if given.table or not given.figure:
-                print_table(studies)
+                print("\n".join(list(table_lines(studies))))
             if given.figure:
                 for path in draw(studies, given.figure):
                     print(f"figure: {path}")

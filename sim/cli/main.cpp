@@ -17,6 +17,7 @@ constexpr std::array kCommands = {
     Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
     Command{"recommend", "embedding tables of recommendation models: in GPU memory, cached, on the host or an SSD",
             recommend_command},
+    Command{"scenario", "several programs at once on one server, against each of them alone", scenario_command},
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},

@@ -158,8 +158,8 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
     }
     if (migration.duplicate) {
       block.read_duplicated |= absent & theirs.resident;
+      if (theirs.writable.intersects(migration.pages())) space.note_unmap(gpu);
       theirs.writable -= migration.pages();
-      space.note_unmap();
     } else {
       drop_copies(work, b, gpu, migration.pages());
     }
@@ -218,7 +218,7 @@ void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
   if (!mine.mapped.intersects(pages)) return;
   mine.mapped -= pages;
   mine.writable -= pages;
-  context_.space.note_unmap();
+  context_.space.note_unmap(gpu);
   context_.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 

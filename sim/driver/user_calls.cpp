@@ -94,11 +94,13 @@ void UserCalls::set_preferred(Work& work, BlockIndex b, ProcessorId processor) {
 void UserCalls::set_read_mostly(BlockIndex b) {
   VaBlock& block = context_.space.block(b);
   block.hints.read_mostly = true;
-  context_.space.note_unmap();
   unmap_unpinned(context_, residency_, b, block.extent());
   context_.space.pages(b, kHost).writable.clear();
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
-    context_.space.pages(b, gpu_processor(gpu)).writable.clear();
+    ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
+    if (theirs.mapped.empty()) continue;
+    theirs.writable.clear();
+    context_.space.note_unmap(gpu);
     context_.gpus[gpu].mmu.invalidate(b);
   }
 }

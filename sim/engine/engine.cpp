@@ -5,9 +5,7 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/engine/capacity.h"
-#include "sim/layout/footprint.h"
 #include "sim/policy/registry.h"
-#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
 
@@ -20,6 +18,17 @@ driver::GpuState idle_gpu(const config::SystemConfig& system, unsigned gpu, Gmmu
           gmmu::Gmmu(system.gmmu, system.gpus[gpu].sm_count, counters)};
 }
 
+// Errors say which program they are about.
+template <class F>
+void naming(const std::string& program, F&& f) {
+  try {
+    f();
+  } catch (const InputError& error) {
+    if (program.empty()) throw;
+    throw_input_error("program '{}': {}", program, error.what());
+  }
+}
+
 }  // namespace
 
 Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> programs) : machine_(system) {
@@ -27,22 +36,33 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", system.name, system.gpus.size(), kMaxGpus);
   }
   machine_.programs = static_cast<unsigned>(programs.size());
+  if (programs.size() > 1) {
+    std::vector<std::uint64_t> regions;
+    for (const Hosted& hosted : programs) regions.push_back(hosted.blocks);
+    machine_.space.divide(regions);
+  }
   owners_.resize(system.gpus.size(), nullptr);
   for (const Hosted& hosted : programs) {
-    programs_.push_back(std::make_unique<Program>(machine_, static_cast<std::uint16_t>(programs_.size()), hosted));
+    naming(hosted.name, [&] {
+      programs_.push_back(std::make_unique<Program>(machine_, static_cast<std::uint16_t>(programs_.size()), hosted));
+    });
     for (const unsigned gpu : programs_.back()->gpus()) owners_[gpu] = programs_.back().get();
   }
   machine_.gpus.reserve(system.gpus.size());
   machine_.fault_loops.resize(system.gpus.size());
   for (unsigned gpu = 0; gpu < system.gpus.size(); ++gpu) {
-    machine_.gpus.push_back(owners_[gpu] != nullptr ? owners_[gpu]->make_gpu(gpu)
-                                                    : idle_gpu(system, gpu, machine_.idle_gpus));
+    Program* const owner = owners_[gpu];
+    if (owner == nullptr) {
+      machine_.gpus.push_back(idle_gpu(system, gpu, machine_.idle_gpus));
+    } else {
+      naming(owner->name(), [&] { machine_.gpus.push_back(owner->make_gpu(gpu)); });
+    }
   }
   if (const HarvestChoice& choice = programs.front().options.harvest; choice.any()) {
     machine_.harvest = std::make_unique<driver::Harvest>(choice, machine_.topology, machine_.gpus);
     machine_.ledger.copies_dropped = true;
   }
-  for (const auto& program : programs_) program->connect();
+  for (const auto& program : programs_) naming(program->name(), [&] { program->connect(); });
 }
 
 Engine::~Engine() = default;
@@ -74,7 +94,7 @@ std::vector<RunResult> Engine::run() {
   while (!machine_.events.empty()) {
     const Event event = machine_.events.pop();
     Program& program = program_of(event);
-    program.on_event(event);
+    naming(program.name(), [&] { program.on_event(event); });
     if constexpr (kModelChecks) {
       if (event.kind == EventKind::kOperationEnd) audit_sometimes();
     }
@@ -82,7 +102,9 @@ std::vector<RunResult> Engine::run() {
   }
   if constexpr (kModelChecks) audit();
   std::vector<RunResult> results;
-  for (const auto& program : programs_) results.push_back(program->finish());
+  for (const auto& program : programs_) {
+    naming(program->name(), [&] { results.push_back(program->finish()); });
+  }
   return results;
 }
 
@@ -106,34 +128,3 @@ void Engine::audit() {
 }
 
 }  // namespace uvmsim::engine
-
-namespace uvmsim {
-
-std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& choice,
-                                std::uint64_t iterations) {
-  layout::FootprintMeter meter(choice);
-  trace::IterationRepeater program(source, iterations);
-  const RecordSource repeated = [&](trace::Record& r) { return program.next(r); };
-  layout::SegmentFinder records(repeated);
-  trace::Record record;
-  std::uint64_t number = 0;
-  while (records.next(record)) {
-    ++number;
-    try {
-      meter.add(record, records.is_segment());
-    } catch (const InputError& error) {
-      throw_input_error("record {}: {}", number, error.what());
-    }
-  }
-  return meter.footprint_bytes();
-}
-
-RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
-                   const RunObserver& observer) {
-  if (options.system.gpus.empty()) throw_input_error("system '{}' has no GPU", options.system.name);
-  engine::RecordFeed feed(header, source, options);
-  const engine::Hosted program{header, feed, options, observer};
-  return std::move(engine::Engine(options.system, {&program, 1}).run().front());
-}
-
-}  // namespace uvmsim

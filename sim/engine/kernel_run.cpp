@@ -82,7 +82,7 @@ void KernelRun::start(Nanoseconds now) {
   shares_.resize(work_.lanes * most_operands_);
   end_ = now;
   fault_unit_.reset(now);
-  unmap_epoch_ = space_.unmap_epoch();
+  unmap_epoch_ = space_.unmap_epoch(gpu_);
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
@@ -251,7 +251,7 @@ void KernelRun::look_at_operands() {
 }
 
 void KernelRun::watch_again() {
-  unmap_epoch_ = space_.unmap_epoch();
+  unmap_epoch_ = space_.unmap_epoch(gpu_);
   for (; watching_from_ < next_section_; ++watching_from_) {
     watch(work_.sections[watching_from_], [](const Operand&) { return true; });
   }

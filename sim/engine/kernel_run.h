@@ -123,7 +123,7 @@ class KernelRun {
   void look_at_operands();
   // Something may have been unmapped: what was left out may have to be looked at again.
   void notice_unmaps() {
-    if (unmap_epoch_ != space_.unmap_epoch()) watch_again();
+    if (unmap_epoch_ != space_.unmap_epoch(gpu_)) watch_again();
   }
   void watch_again();
   bool operand_mapped(const Operand& operand) const;

@@ -23,6 +23,7 @@ std::vector<unsigned> all_gpus(const Machine& machine) {
 Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
     : machine_(machine),
       number_(number),
+      name_(hosted.name),
       header_(hosted.header),
       feed_(hosted.feed),
       options_(hosted.options),
@@ -34,7 +35,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       space_(machine.space),
       gpus_(machine.gpus),
       fault_loops_(machine.fault_loops),
-      layout_(options_.layout, space_),
+      layout_(options_.layout, space_, number),
       accounts_(observer_.events, header_.quantum_bytes, layout_, space_),
       host_time_(start_),
       last_completion_(start_) {
@@ -57,7 +58,8 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
   driver::GpuState state{
       GpuMemory(chunks, chunk_bytes != kBlockBytes),
       policy::create_evictor(options_.evict.name, options_.evict.parameters, options_.seed + gpu, chunks, future),
-      gmmu::Gmmu(machine_.system.gmmu, machine_.system.gpus[gpu].sm_count, result_.counters.gmmu)};
+      gmmu::Gmmu(machine_.system.gmmu, machine_.system.gpus[gpu].sm_count, result_.counters.gmmu,
+                 space_.begin_of(number_))};
   state.evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options_.migrate.name);
   if (options_.migrate.name != kFirstTouch) {
@@ -217,6 +219,10 @@ RunResult Program::finish() {
     const auto settled = feed_.settled();
     result_.first_settled = settled.first;
     result_.settled = settled.count == 0 ? 0 : settled.count + left_out_.iterations;
+    if (repeats_) {
+      const std::uint64_t done = result_.iterations.size();
+      result_.settled = done - std::min(done, settled.first);
+    }
   }
   result_.time_scale = feed_.time_scale();
   return std::move(result_);

@@ -38,7 +38,9 @@ struct Hosted {
   const RunObserver& observer;
   std::vector<unsigned> gpus = {};  // of the machine, by device of the trace; empty: all of them
   Nanoseconds start{};
-  bool repeats = false;  // without end: it is cut off when all others have ended
+  bool repeats = false;      // without end: it is cut off when all others have ended
+  std::string name = {};     // for messages; empty: there is only one
+  std::uint64_t blocks = 0;  // of addresses: the region of one of several programs
 };
 
 class Program {
@@ -48,6 +50,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  const std::string& name() const { return name_; }
   const std::vector<unsigned>& gpus() const { return devices_; }
   // Building the machine: first the state of every GPU of the program, in the machine's order; then, when all GPUs are
   // there, what serves them. Throw InputError for policies and limits.
@@ -181,6 +184,7 @@ class Program {
 
   Machine& machine_;
   const std::uint16_t number_;  // on its machine
+  const std::string name_;
   const trace::Header& header_;
   RecordFeed& feed_;
   const RunOptions& options_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,5 +92,24 @@ std::uint64_t measure_footprint(const RecordSource& source, const layout::Layout
 // ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer = {});
+
+// One of several programs on a server.
+struct ServerProgram {
+  std::string name;  // for messages
+  trace::Header header;
+  RecordSource source;
+  RunOptions options;          // `system`: of the first program, for all of them; the rest is the program's own
+  RunObserver observer;        // with `reopen`, addresses are as if the program were alone
+  std::vector<unsigned> gpus;  // of the server, by device of the trace; no two programs share one
+  Nanoseconds start{};         // its host begins; times of its result count from here
+  bool repeat = false;         // its settled iteration is repeated until every program without it has ended
+};
+
+// Several programs at once. They share the host's memory bandwidth and links, not memory or fault threads; a program
+// whose GPUs share nothing with others runs as if it were alone, to the last bit. A repeated program is cut off: its
+// result ends then, and counts what it had done. One result per program, in their order. Throws as simulate(), naming
+// the program, and for programs that share a GPU, name none or one that does not exist, and when all of them are
+// repeated. Policies that know the future and planners work for a program alone only.
+std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs);
 
 }  // namespace uvmsim

@@ -53,10 +53,11 @@ std::uint16_t unit_of(const PageMask& pages, unsigned first) {
 
 }  // namespace
 
-Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters)
+Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters, BlockIndex origin)
     : config_(checked(config, sm_count)),
       sm_count_(sm_count),
       counters_(counters),
+      origin_(origin.value),
       sm_l1_(sm_count, L1{make_l1(config)}),
       actual_{sm_l1_.front(),
               make_l2(config),
@@ -117,7 +118,8 @@ void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost&
   l1.tlb.fill(set, tag, valid);
 }
 
-Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex block, unsigned page, EntrySize size) {
+Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex global, unsigned page, EntrySize size) {
+  const BlockIndex block = local(global);
   UVMSIM_CHECK(sm < sm_count_ && page < kPagesPerBlock, "SM {}, page {}", sm, page);
   ++counters_.lookups;
   if (size != EntrySize::k2M && !baseline_active_) start_baseline();
@@ -181,7 +183,8 @@ void Gmmu::touch_small_entries(BlockIndex block, const PageMask& pages, std::uin
   count(EntrySize::k4K, base);
 }
 
-Nanoseconds Gmmu::touch(BlockIndex block, const PageMask& pages, EntrySizes sizes, std::uint32_t sms) {
+Nanoseconds Gmmu::touch(BlockIndex global, const PageMask& pages, EntrySizes sizes, std::uint32_t sms) {
+  const BlockIndex block = local(global);
   UVMSIM_CHECK(sms > 0 && sms <= sm_count_, "{} of {} SMs", sms, sm_count_);
   const unsigned page_count = pages.count();
   if (page_count == 0) return Nanoseconds(0);
@@ -219,7 +222,8 @@ void Gmmu::invalidate_entry(Path& path, TlbTag tag, std::uint16_t pages) {
 
 void Gmmu::invalidate(BlockIndex block) { invalidate_pages(block, PageMask::all()); }
 
-void Gmmu::invalidate_pages(BlockIndex block, const PageMask& pages) {
+void Gmmu::invalidate_pages(BlockIndex global, const PageMask& pages) {
+  const BlockIndex block = local(global);
   if (pages.empty()) return;
   ++epoch_;
   const TlbTag whole = TlbTag::make(block, 0, EntrySize::k2M);

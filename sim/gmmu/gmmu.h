@@ -23,9 +23,11 @@ namespace uvmsim::gmmu {
 class Gmmu {
  public:
   // The configuration counts single translations (`*_entries`); TLBs and walk cache keep them in groups of 16, the
-  // last one padded, and `*_ways` are groups per set, at most all of them. `counters` must outlive the Gmmu. Throws
-  // InputError naming the key when a TLB is empty or its ways do not divide its groups, or without a walker or an SM.
-  Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters);
+  // last one padded, and `*_ways` are groups per set, at most all of them. `counters` must outlive the Gmmu. `origin`:
+  // the block at which the program's virtual addresses begin. Throws InputError naming the key when a TLB is empty or
+  // its ways do not divide its groups, or without a walker or an SM.
+  Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters,
+       BlockIndex origin = BlockIndex(0));
 
   // SM `sm` (< sm_count) touches one mapped page. Returns the latency added to an L1 hit: 0, or the L2 latency, or
   // that and the walk. Counts one lookup; never adds to stall_ns.
@@ -80,6 +82,11 @@ class Gmmu {
     std::uint16_t pages;  // bits within the group
   };
 
+  // As the program names it. (Those of other programs, which it never maps, become names that nothing has.)
+  BlockIndex local(BlockIndex block) const {
+    constexpr std::uint64_t kNameBits = (std::uint64_t{1} << 36) - 1;
+    return BlockIndex((block.value - origin_) & kNameBits);
+  }
   void look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost& cost);
   void touch_small_entries(BlockIndex block, const PageMask& pages, std::uint32_t big_pages, Cost& cost);
   void start_baseline();
@@ -96,6 +103,7 @@ class Gmmu {
   config::GmmuConfig config_;
   std::uint32_t sm_count_;
   GmmuCounters& counters_;
+  std::uint64_t origin_;
   std::vector<L1> sm_l1_;  // of translate()
   Path actual_, baseline_;
   bool baseline_active_ = false;

@@ -16,6 +16,8 @@ class FootprintMeter {
   // Every record of a trace in order; `is_segment` is SegmentFinder's word. Throws InputError as Layout does.
   void add(const trace::Record& record, bool is_segment);
   std::uint64_t footprint_bytes() const { return layout_.peak_bytes(); }
+  // 2 MB blocks of addresses that the program has used so far.
+  std::uint64_t block_count() const { return space_.block_count(); }
   // Segments that the layout's allocator has opened so far; 0 where it has none.
   std::uint64_t segment_count() const { return layout_.segment_count(); }
 

@@ -14,7 +14,7 @@ namespace {
 bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockBytes && va % kBlockBytes == 0; }
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 
-std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space) {
+std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space, unsigned region) {
   const policy::Parameters parameters = resolve(choice);
   const bool caching = choice.name == "pytorch_caching";
   if (!caching && choice.name != "expandable_segments") return nullptr;
@@ -38,12 +38,15 @@ std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, Add
   const auto when = record_stream == "touched" ? TensorMemory::RecordStream::kTouched
                     : record_stream == "never" ? TensorMemory::RecordStream::kNever
                                                : TensorMemory::RecordStream::kInferred;
-  return std::make_unique<TensorMemory>(std::move(allocator), when, space);
+  return std::make_unique<TensorMemory>(std::move(allocator), when, space, region);
 }
 }  // namespace
 
-Layout::Layout(const LayoutChoice& choice, AddressSpace& space)
-    : recorded_(choice.name == "recorded"), tensor_memory_(make_tensor_memory(choice, space)), space_(space) {
+Layout::Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region)
+    : recorded_(choice.name == "recorded"),
+      tensor_memory_(make_tensor_memory(choice, space, region)),
+      space_(space),
+      region_(region) {
   const policy::Parameters parameters = resolve(choice);
   if (choice.name == "none") small_alignment_ = std::stoull(parameters.choice("small_alignment_bytes"));
   if (tensor_memory_) follow_empty_cache_ = parameters.choice("empty_cache") == "recorded";
@@ -145,7 +148,7 @@ void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
   for (const Released& memory : released_) {
     for (const BlockIndex block : memory.blocks) {
       release(block);
-      space_.free(block, 1);
+      space_.free(block, 1, region_);
     }
   }
   released_.clear();
@@ -202,7 +205,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
       const auto window = windows_.find(va->second / kBlockBytes + i);
       if (--window->second.users != 0) continue;
       release(window->second.block);
-      space_.free(window->second.block, 1);
+      space_.free(window->second.block, 1, region_);
       windows_.erase(window);
     }
     recorded_va_.erase(va);
@@ -231,7 +234,7 @@ void Layout::forget(trace::ObjectId tensor) { placements_.erase(tensor); }
 Placement Layout::place_none(std::uint64_t bytes) {
   Placement placement{{}, 0, bytes, true, false, true};
   if (bytes >= kBlockBytes) {
-    const BlockIndex first = space_.allocate(0, bytes);
+    const BlockIndex first = space_.allocate(0, bytes, region_);
     const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
     placement.blocks.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) placement.blocks.push_back(BlockIndex(first.value + i));
@@ -247,7 +250,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
     break;
   }
   if (slab == nullptr) {
-    const BlockIndex block = space_.allocate(0, kBlockBytes);
+    const BlockIndex block = space_.allocate(0, kBlockBytes, region_);
     slab = &slabs_.emplace(block.value, Slab{block, {{0, kBlockBytes}}, 0}).first->second;
     hole = slab->free.begin();
   }
@@ -274,7 +277,8 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
   const std::uint64_t last = (va + bytes - 1) / kBlockBytes;
   for (std::uint64_t w = first; w <= last; ++w) {
     auto window = windows_.find(w);
-    if (window == windows_.end()) window = windows_.emplace(w, Window{space_.allocate(0, kBlockBytes), 0}).first;
+    if (window == windows_.end())
+      window = windows_.emplace(w, Window{space_.allocate(0, kBlockBytes, region_), 0}).first;
     ++window->second.users;
     placement.blocks.push_back(window->second.block);
   }
@@ -285,7 +289,7 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
   const auto shared = slabs_.find(placement.blocks.front().value);
   if (shared == slabs_.end()) {
     for (const BlockIndex b : placement.blocks) release(b);
-    space_.free(placement.blocks.front(), placement.blocks.size());
+    space_.free(placement.blocks.front(), placement.blocks.size(), region_);
     return;
   }
   Slab& slab = shared->second;
@@ -293,7 +297,7 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
   slab.used -= bytes;
   if (slab.used == 0) {
     release(slab.block);
-    space_.free(slab.block, 1);
+    space_.free(slab.block, 1, region_);
     slabs_.erase(shared);
     return;
   }

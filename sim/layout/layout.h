@@ -44,8 +44,8 @@ struct Placement {
 
 class Layout {
  public:
-  // Throws InputError for an unknown name or parameter (layout_choice.h).
-  Layout(const LayoutChoice& choice, AddressSpace& space);
+  // In a region of the address space. Throws InputError for an unknown name or parameter (layout_choice.h).
+  Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0);
 
   // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
   // live tensor. `is_segment` is SegmentFinder's word.
@@ -110,6 +110,7 @@ class Layout {
   bool follow_empty_cache_ = false;
   std::uint64_t small_alignment_ = 512;
   AddressSpace& space_;
+  unsigned region_;
   std::unordered_map<trace::ObjectId, Placement> placements_;
   std::unordered_map<trace::ObjectId, trace::ObjectId> tensor_owner_;  // live tensors with an object, by tensor
   std::unordered_map<trace::ObjectId, std::uint64_t> tensors_in_;      // live ones, by object

@@ -28,8 +28,9 @@ bool stream_of(const trace::Record& record, std::uint32_t& stream) {
 
 }  // namespace
 
-TensorMemory::TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space)
-    : allocator_(std::move(allocator)), record_stream_(record_stream), space_(space) {}
+TensorMemory::TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space,
+                           unsigned region)
+    : allocator_(std::move(allocator)), record_stream_(record_stream), space_(space), region_(region) {}
 
 TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t bytes, std::uint32_t stream,
                                            std::uint64_t segment_address, std::vector<Released>& released) {
@@ -44,7 +45,7 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
     const std::uint64_t first = range.offset / kBlockBytes;
     const std::uint64_t count = range.bytes / kBlockBytes;
     if (blocks.size() < first + count) blocks.resize(first + count);
-    const BlockIndex start = space_.allocate(0, range.bytes);
+    const BlockIndex start = space_.allocate(0, range.bytes, region_);
     for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
     taken_bytes_ += range.bytes;
   }

@@ -31,7 +31,8 @@ class TensorMemory {
  public:
   enum class RecordStream : std::uint8_t { kInferred, kTouched, kNever };
 
-  TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space);
+  TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space,
+               unsigned region);
 
   // Where a tensor lies: its segment's blocks and the offset in the segment.
   struct Place {
@@ -76,6 +77,7 @@ class TensorMemory {
   std::unique_ptr<TensorAllocator> allocator_;
   RecordStream record_stream_;
   AddressSpace& space_;
+  unsigned region_;
   StreamOrder order_;
   std::deque<std::vector<BlockIndex>> segments_;  // by number
   std::unordered_map<trace::ObjectId, Tensor> tensors_;

@@ -6,23 +6,44 @@
 
 namespace uvmsim {
 
-AddressSpace::AddressSpace(unsigned gpu_count) : processors_(gpu_count + 1) {}
+AddressSpace::AddressSpace(unsigned gpu_count) : processors_(gpu_count + 1), unmap_epochs_(gpu_count) {}
 
-BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t bytes) {
+void AddressSpace::grow(std::uint64_t block_count) {
+  if (block_count <= blocks_.size()) return;
+  blocks_.resize(block_count);
+  pages_.resize(block_count * processors_);
+}
+
+void AddressSpace::divide(std::span<const std::uint64_t> block_counts) {
+  constexpr std::uint64_t kAlignment = (std::uint64_t{1} << 30) / kBlockBytes;
+  UVMSIM_CHECK(blocks_.empty() && !block_counts.empty(), "{} blocks, {} regions", blocks_.size(), block_counts.size());
+  regions_.clear();
+  std::uint64_t begin = 0;
+  for (const std::uint64_t count : block_counts) {
+    regions_.push_back({begin, begin, begin + count, {}});
+    begin += (count + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  grow(regions_.back().end);
+}
+
+BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region) {
   UVMSIM_CHECK(bytes > 0 && offset_in_block < kBlockBytes, "bytes {} offset {}", bytes, offset_in_block);
   const std::uint64_t count = (offset_in_block + bytes + kBlockBytes - 1) / kBlockBytes;
-  auto hole = std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= count; });
+  Region& mine = regions_[region];
+  auto hole = std::find_if(mine.holes.begin(), mine.holes.end(), [&](const auto& h) { return h.second >= count; });
   std::uint64_t first;
-  if (hole != free_.end()) {
+  if (hole != mine.holes.end()) {
     first = hole->first;
     const std::uint64_t left = hole->second - count;
-    free_.erase(hole);
-    if (left != 0) free_.emplace(first + count, left);
+    mine.holes.erase(hole);
+    if (left != 0) mine.holes.emplace(first + count, left);
+  } else if (count <= mine.end - mine.next) {
+    first = mine.next;
+    mine.next += count;
   } else {
     first = blocks_.size();
-    blocks_.resize(first + count);
-    pages_.resize((first + count) * processors_);
   }
+  grow(first + count);
   for (std::uint64_t i = 0; i < count; ++i) {
     VaBlock& b = blocks_[first + i];
     b = VaBlock{};
@@ -37,7 +58,7 @@ BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t b
   return BlockIndex(first);
 }
 
-void AddressSpace::free(BlockIndex first, std::uint64_t block_count) {
+void AddressSpace::free(BlockIndex first, std::uint64_t block_count, unsigned region) {
   for (std::uint64_t i = 0; i < block_count; ++i) {
     const BlockIndex b(first.value + i);
     UVMSIM_CHECK(block(b).live, "block {} is not live", b.value);
@@ -47,16 +68,17 @@ void AddressSpace::free(BlockIndex first, std::uint64_t block_count) {
       pages(b, ProcessorId{static_cast<std::uint8_t>(p)}) = ProcessorPages{};
     }
   }
-  auto [it, inserted] = free_.emplace(first.value, block_count);
+  auto& holes = regions_[region].holes;
+  auto [it, inserted] = holes.emplace(first.value, block_count);
   UVMSIM_CHECK(inserted, "block {} freed twice", first.value);
-  if (auto next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
+  if (auto next = std::next(it); next != holes.end() && it->first + it->second == next->first) {
     it->second += next->second;
-    free_.erase(next);
+    holes.erase(next);
   }
-  if (it != free_.begin()) {
+  if (it != holes.begin()) {
     if (auto prev = std::prev(it); prev->first + prev->second == it->first) {
       prev->second += it->second;
-      free_.erase(it);
+      holes.erase(it);
     }
   }
 }
@@ -72,9 +94,11 @@ void AddressSpace::add_state(StateDigest& digest) const {
     for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask.word(word));
   };
   digest.add(blocks_.size());
-  for (const auto& [first, count] : free_) {
-    digest.add(first);
-    digest.add(count);
+  for (const Region& region : regions_) {
+    for (const auto& [first, count] : region.holes) {
+      digest.add(first);
+      digest.add(count);
+    }
   }
   for (std::uint64_t i = 0; i < blocks_.size(); ++i) {
     const VaBlock& b = blocks_[i];

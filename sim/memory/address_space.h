@@ -1,12 +1,14 @@
 // The managed virtual address space: ranges of 2 MB VA blocks and where each of their pages is.
 //
 // Simulated addresses are dense: BlockIndex 0 .. block_count() - 1, a simulated virtual address is block * 2 MB +
-// offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory.
+// offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory. Several
+// programs have a region each.
 // State per 2 MB block: 192 bytes per processor and 256 bytes shared, below 2 bytes per 4 KB page with one GPU.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sim/common/state_digest.h"
@@ -54,10 +56,16 @@ class AddressSpace {
  public:
   explicit AddressSpace(unsigned gpu_count);
 
+  // Before the first allocation: regions of so many blocks each, where blocks lie as in an address space of their own.
+  // Ranges that find no room in their region lie behind all regions.
+  void divide(std::span<const std::uint64_t> block_counts);
+  // The first block of a region; regions begin at multiples of 1 GB.
+  BlockIndex begin_of(unsigned region) const { return BlockIndex(regions_[region].begin); }
+
   // A range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
-  BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes);
-  // The blocks must hold no pages any more (the driver released them).
-  void free(BlockIndex first, std::uint64_t block_count);
+  BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region = 0);
+  // The blocks, of that region, must hold no pages any more (the driver released them).
+  void free(BlockIndex first, std::uint64_t block_count, unsigned region = 0);
 
   std::uint64_t block_count() const { return blocks_.size(); }
   unsigned processor_count() const { return processors_; }
@@ -68,9 +76,13 @@ class AddressSpace {
   ProcessorPages& pages(BlockIndex b, ProcessorId p) { return pages_[b.value * processors_ + p.index]; }
   const ProcessorPages& pages(BlockIndex b, ProcessorId p) const { return pages_[b.value * processors_ + p.index]; }
 
-  // Counts the operations that took a page-table entry from a GPU, or a permission.
-  std::uint64_t unmap_epoch() const { return unmap_epoch_; }
-  void note_unmap() { ++unmap_epoch_; }
+  // Counts the operations that took a page-table entry from the GPU, or a permission.
+  std::uint64_t unmap_epoch(unsigned gpu) const { return unmap_epochs_[gpu]; }
+  void note_unmap(unsigned gpu) { ++unmap_epochs_[gpu]; }
+  // Of all GPUs.
+  void note_unmap() {
+    for (std::uint64_t& epoch : unmap_epochs_) ++epoch;
+  }
 
   void add_state(StateDigest& digest) const;
 
@@ -78,11 +90,19 @@ class AddressSpace {
   PageMask resident_anywhere(BlockIndex b) const;
 
  private:
+  void grow(std::uint64_t block_count);
+
   unsigned processors_;
-  std::uint64_t unmap_epoch_ = 0;
+  std::vector<std::uint64_t> unmap_epochs_;  // by GPU
   std::vector<VaBlock> blocks_;
-  std::vector<ProcessorPages> pages_;            // [block][processor]
-  std::map<std::uint64_t, std::uint64_t> free_;  // first block -> count, coalesced
+  std::vector<ProcessorPages> pages_;  // [block][processor]
+  struct Region {
+    std::uint64_t begin = 0;
+    std::uint64_t next = 0;                        // never used so far, from here
+    std::uint64_t end = ~std::uint64_t{0};         // to here
+    std::map<std::uint64_t, std::uint64_t> holes;  // first block -> count, coalesced
+  };
+  std::vector<Region> regions_{1};
 };
 
 }  // namespace uvmsim

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kHostProcess = 1;
 constexpr std::uint64_t kFirstGpuProcess = 2;
+constexpr std::uint64_t kFirstProgramProcess = 100;
 
 // Track numbers within a process, in the order in which viewers show them.
 constexpr std::uint64_t kRanges = 1;
@@ -51,7 +52,35 @@ std::uint64_t process_of(std::int32_t device) {
 
 }  // namespace
 
+// GPUs are everybody's, the host is the program's.
+class Timeline::OfProgram final : public EventSink {
+ public:
+  OfProgram(Timeline& timeline, std::uint64_t process) : timeline_(timeline), process_(process) {}
+
+  void on(const KernelEvent& event) override { timeline_.on(event); }
+  void on(const FaultBatchEvent& event) override { timeline_.on(event); }
+  void on(const TransferEvent& event) override { timeline_.on(event); }
+  void on(const EvictionEvent& event) override { timeline_.on(event); }
+  void on(const RemoteMapEvent& event) override { timeline_.on(event); }
+  void on(const ResidencyEvent& event) override { timeline_.on(event); }
+  void on(const CpuFaultEvent& event) override { timeline_.draw(event, process_); }
+  void on(const ThrashingEvent& event) override { timeline_.draw(event, process_); }
+  void on(const RangeEvent& event) override { timeline_.draw(event, process_); }
+
+ private:
+  Timeline& timeline_;
+  std::uint64_t process_;
+};
+
 Timeline::Timeline(const std::string& path) : file_(path) { file_.write("[\n"); }
+
+Timeline::~Timeline() = default;
+
+EventSink* Timeline::of_program(std::string_view name) {
+  program_names_.emplace_back(name);
+  programs_.push_back(std::make_unique<OfProgram>(*this, kFirstProgramProcess + programs_.size()));
+  return programs_.back().get();
+}
 
 void Timeline::on(const KernelEvent& event) {
   const Track track =
@@ -96,8 +125,12 @@ void Timeline::on(const EvictionEvent& event) {
           fmt::format(R"("copied_bytes":{},"address":"{:#x}")", event.copied_bytes, event.address));
 }
 
-void Timeline::on(const CpuFaultEvent& event) {
-  slice(named_track(kHostProcess, kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
+void Timeline::on(const CpuFaultEvent& event) { draw(event, kHostProcess); }
+void Timeline::on(const ThrashingEvent& event) { draw(event, kHostProcess); }
+void Timeline::on(const RangeEvent& event) { draw(event, kHostProcess); }
+
+void Timeline::draw(const CpuFaultEvent& event, std::uint64_t host_process) {
+  slice(named_track(host_process, kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
         "cpu fault", event.start, event.end, fmt::format(R"("address":"{:#x}")", event.address));
 }
 
@@ -106,8 +139,8 @@ void Timeline::on(const RemoteMapEvent& event) {
           fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
 }
 
-void Timeline::on(const ThrashingEvent& event) {
-  instant(named_track(kHostProcess, kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
+void Timeline::draw(const ThrashingEvent& event, std::uint64_t host_process) {
+  instant(named_track(host_process, kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
           fmt::format(R"("address":"{:#x}")", event.address));
 }
 
@@ -121,8 +154,8 @@ void Timeline::on(const ResidencyEvent& event) {
   sample->second = event;
 }
 
-void Timeline::on(const RangeEvent& event) {
-  slice(named_track(kHostProcess, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
+void Timeline::draw(const RangeEvent& event, std::uint64_t host_process) {
+  slice(named_track(host_process, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
 }
 
 void Timeline::finish() {
@@ -134,9 +167,14 @@ void Timeline::finish() {
 
 void Timeline::name_process(std::uint64_t process) {
   if (!named_processes_.insert(process).second) return;
-  const std::string name =
-      process == kHostProcess ? std::string("host") : fmt::format("GPU {}", process - kFirstGpuProcess);
-  write_event(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})", process, name));
+  std::string name = "host";
+  if (process >= kFirstProgramProcess) {
+    name += ": " + program_names_[static_cast<std::size_t>(process - kFirstProgramProcess)];
+  } else if (process != kHostProcess) {
+    name = fmt::format("GPU {}", process - kFirstGpuProcess);
+  }
+  write_event(
+      fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", process, json_text(name)));
 }
 
 Timeline::Track Timeline::named_track(std::uint64_t process, std::uint64_t thread, std::string_view name) {

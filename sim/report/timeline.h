@@ -9,15 +9,18 @@
 //           residency            counter: resident and chunk bytes
 //   host    ranges               iterations and named ranges
 //           CPU faults, thrashing
+// Of several programs at once each has a host process of its own.
 // Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/common/atomic_file.h"
 #include "sim/report/event_sink.h"
@@ -28,6 +31,10 @@ class Timeline final : public EventSink {
  public:
   // Opens the file; throws InputError when it cannot be written. Nothing appears at `path` before finish().
   explicit Timeline(const std::string& path);
+  ~Timeline() override;
+
+  // What one of several programs tells its events; the timeline owns it.
+  EventSink* of_program(std::string_view name);
 
   void on(const KernelEvent& event) override;
   void on(const FaultBatchEvent& event) override;
@@ -43,10 +50,15 @@ class Timeline final : public EventSink {
   void finish();
 
  private:
+  class OfProgram;
   struct Track {
     std::uint64_t process;
     std::uint64_t thread;
   };
+
+  void draw(const CpuFaultEvent& event, std::uint64_t host_process);
+  void draw(const ThrashingEvent& event, std::uint64_t host_process);
+  void draw(const RangeEvent& event, std::uint64_t host_process);
 
   void name_process(std::uint64_t process);
   Track named_track(std::uint64_t process, std::uint64_t thread, std::string_view name);
@@ -59,6 +71,8 @@ class Timeline final : public EventSink {
 
   AtomicFile file_;
   bool first_ = true;
+  std::vector<std::unique_ptr<OfProgram>> programs_;
+  std::vector<std::string> program_names_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
   std::set<std::uint64_t> named_processes_;
   std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn

@@ -197,10 +197,14 @@ void IterationRepeater::choose() {
 
   repetitions_ = wanted_ - recorded_;
   const std::int64_t time = time_of(repeated_->content.records);
-  if (time > 0 && repetitions_ > static_cast<std::uint64_t>(kMaxTimeNs / time)) {
+  const std::uint64_t most_in_time = static_cast<std::uint64_t>(kMaxTimeNs / std::max<std::int64_t>(time, 1));
+  const std::uint64_t ids_left = std::numeric_limits<ObjectId>::max() - largest_id_;
+  const std::uint64_t ids_of_each = plan_.renamed.size();
+  if (wanted_ == kEndless) {
+    repetitions_ = std::min(most_in_time, ids_left / (ids_of_each + 1));
+  } else if (time > 0 && repetitions_ > most_in_time) {
     throw_input_error("{} iterations of {} ns are too long; allowed: {} ns in all", wanted_, time, kMaxTimeNs);
-  }
-  if (plan_.renamed.size() * repetitions_ >= std::numeric_limits<ObjectId>::max() - largest_id_) {
+  } else if (ids_of_each * repetitions_ >= ids_left) {
     throw_input_error("{} iterations need more ids than there are above {}", wanted_, largest_id_);
   }
   next_id_ = largest_id_ + 1;

@@ -30,6 +30,9 @@ class IterationRepeater {
  public:
   using Source = std::function<bool(Record&)>;  // false at the end of the trace
 
+  // As many iterations as times and ids allow: for a program that whoever replays it cuts off.
+  static constexpr std::uint64_t kEndless = ~std::uint64_t{0};
+
   // 0 iterations: the records of the source as they are. The source must outlive it.
   IterationRepeater(const Source& source, std::uint64_t iterations) : source_(source), wanted_(iterations) {}
 

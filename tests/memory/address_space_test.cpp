@@ -133,5 +133,45 @@ TEST(AddressSpace, RandomLivesNeverOverlap) {
   EXPECT_EQ(space.block_count(), size);
 }
 
+// Each region as an address space of its own, shifted by where it begins; what does not fit lies behind all.
+TEST(AddressSpace, RegionsAreLikeSpacesOfTheirOwn) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    const std::uint64_t counts[] = {100, 700, 30};
+    AddressSpace shared(1);
+    shared.divide(counts);
+    EXPECT_EQ(shared.begin_of(0).value, 0u);
+    EXPECT_EQ(shared.begin_of(1).value, 512u);
+    EXPECT_EQ(shared.begin_of(2).value, 1536u);
+    AddressSpace alone[] = {AddressSpace(1), AddressSpace(1), AddressSpace(1)};
+    std::vector<std::pair<BlockIndex, std::uint64_t>> live[3];
+    for (int i = 0; i < 400; ++i) {
+      const auto region = static_cast<unsigned>(random.below(3));
+      const std::uint64_t base = shared.begin_of(region).value;
+      if (random.below(3) == 0 && !live[region].empty()) {
+        const std::size_t at = random.below(live[region].size());
+        const auto [first, count] = live[region][at];
+        live[region].erase(live[region].begin() + static_cast<std::ptrdiff_t>(at));
+        alone[region].free(first, count);
+        shared.free(BlockIndex(first.value + base), count, region);
+        continue;
+      }
+      const std::uint64_t count = 1 + random.below(6);
+      const BlockIndex first = alone[region].allocate(0, count * 2 * kMiB);
+      if (first.value + count > counts[region]) break;
+      EXPECT_EQ(shared.allocate(0, count * 2 * kMiB, region).value, first.value + base);
+      live[region].emplace_back(first, count);
+    }
+  }
+  AddressSpace full(1);
+  full.divide(std::vector<std::uint64_t>{1, 2});
+  EXPECT_EQ(full.allocate(0, 2 * kMiB, 0).value, 0u);
+  const BlockIndex behind = full.allocate(0, 2 * kMiB, 0);
+  EXPECT_EQ(behind.value, 514u);
+  EXPECT_EQ(full.allocate(0, 4 * kMiB, 1).value, 512u);
+  full.free(behind, 1, 0);
+  EXPECT_EQ(full.allocate(0, 2 * kMiB, 0), behind);
+}
+
 }  // namespace
 }  // namespace uvmsim

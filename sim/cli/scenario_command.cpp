@@ -1,0 +1,146 @@
+#include "sim/cli/scenario_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/result_output.h"
+#include "sim/cli/text_table.h"
+#include "sim/common/error.h"
+#include "sim/report/numbers.h"
+#include "sim/report/timeline.h"
+#include "sim/scenario/run_scenario.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+using scenario::ProgramOutcome;
+using scenario::Scenario;
+
+// Every program is replayed again to compare with, so traces up to this size stay in memory.
+constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+
+constexpr const char* kUsage = R"(uvmsim scenario FILE.json [options]
+
+Runs several programs at once on one server, each on GPUs of its own, and says how much slower they are than alone.
+
+Examples:
+  uvmsim scenario configs/scenarios/two_programs.json
+      GPT-2 beside ResNet-50 that runs all the time
+  uvmsim scenario configs/scenarios/four_programs.json --json result.json --timeline timeline.json
+      all numbers for a script; a timeline for ui.perfetto.dev
+
+)";
+
+constexpr const char* kNotes = R"(
+The file: configs/scenarios/README.md and configs/scenario.schema.json. The programs share the bandwidth of the host's
+memory and of links that several GPUs hang on; every GPU belongs to one program. "alone" is the same program by itself
+on the same server with the same settings. Times and counters are those of the settled iterations, as in `uvmsim run`,
+or of the whole run of a program that marks none. A program that is repeated is cut off when the others have ended; it
+is compared with as many iterations alone as it had done.
+)";
+
+po::options_description visible_options() {
+  po::options_description options("Options", 110, 70);
+  auto add = options.add_options();
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  add("json", text("FILE"), "write results as JSON; - is standard output");
+  add("timeline", text("FILE"), "write a timeline of the programs together for ui.perfetto.dev");
+  add("no-alone", po::bool_switch(), "do not also run each program alone to compare with");
+  add("schema", po::bool_switch(), "print the JSON schema of scenario files");
+  add("verbose", po::bool_switch(), "say on standard error what is being done");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+std::uint64_t htod_bytes(const Counters& c) {
+  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
+}
+
+std::uint64_t dtoh_bytes(const Counters& c) {
+  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
+}
+
+std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
+  TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
+                   "HtoD (GiB)", "DtoH (GiB)", "evictions"});
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const ProgramOutcome& outcome = outcomes[i];
+    const RunResult& result = outcome.together.result;
+    const auto settled = report::settled_iterations(result);
+    const Counters& c = settled ? settled->counters : result.counters;
+    table.add_row({scenario.programs[i].name, fmt::format("{}", fmt::join(scenario.programs[i].gpus, ",")),
+                   outcome.alone ? report::format_ms(scenario::compared_time(*outcome.alone)) : "-",
+                   report::format_ms(scenario::compared_time(outcome.together)),
+                   outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
+                   report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
+                   report::format_gib(htod_bytes(c)), report::format_gib(dtoh_bytes(c)),
+                   report::format_count(c.evictions)});
+  }
+  const report::RunRecord& first = outcomes.front().together;
+  std::string text = fmt::format("{} programs on {}\n", outcomes.size(), first.options.system.name);
+  for (const report::PolicyUsed& policy : first.policies) {
+    text += fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
+    for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
+    text += "\n";
+  }
+  return text + "numbers per iteration, of the settled ones; of the whole run where none is marked\n\n" +
+         table.text(true);
+}
+
+}  // namespace
+
+int scenario_command(const std::vector<std::string>& arguments) {
+  const auto values = parse_options("uvmsim scenario", arguments, visible_options(), 1);
+  if (values["help"].as<bool>()) {
+    std::ostringstream options;
+    options << visible_options();
+    fmt::print("{}{}{}", kUsage, options.str(), kNotes);
+    return 0;
+  }
+  if (values["schema"].as<bool>()) {
+    fmt::print("{}", scenario::scenario_schema());
+    return 0;
+  }
+  const auto files = positional_arguments(values);
+  if (files.empty()) {
+    throw_input_error("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
+  }
+  const auto json = text_of(values, "json"), timeline_path = text_of(values, "timeline");
+  check_outputs({{"--json", json}, {"--timeline", timeline_path}});
+  if (timeline_path == "-") throw_input_error("--timeline: standard output is not possible; allowed: a file");
+  const InterruptGuard guard;
+  const Scenario scenario = scenario::read_scenario(files.front());
+  ResultOutput output(json);
+  std::unique_ptr<report::Timeline> timeline;
+  if (timeline_path) timeline = std::make_unique<report::Timeline>(*timeline_path);
+
+  Progress progress(values["verbose"].as<bool>());
+  scenario::ScenarioChoices choices;
+  choices.alone = !values["no-alone"].as<bool>();
+  if (timeline) {
+    choices.events = [&](std::size_t i) { return timeline->of_program(scenario.programs[i].name); };
+  }
+  choices.progress = [&](std::uint64_t done) {
+    throw_if_interrupted();
+    progress.update(done);
+  };
+  progress.begin(files.front(), 0);
+  sweep::Resolver resolver(kLargestKeptTrace);
+  const auto outcomes = scenario::run_scenario(scenario, resolver, choices);
+  progress.end();
+
+  output.write(scenario::scenario_json(scenario, outcomes));
+  if (timeline) timeline->finish();
+  if (json != "-") fmt::print("{}", table_of(scenario, outcomes));
+  return 0;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,34 @@
+// A scenario as its user wrote it: several programs at once on one server. configs/scenario.schema.json describes the
+// file to editors, README.md here to people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/sweep/point.h"
+
+namespace uvmsim::scenario {
+
+struct ScenarioProgram {
+  std::string name;
+  sweep::Point point;          // its trace, its limit and its layout, and what all programs share
+  std::vector<unsigned> gpus;  // of the server, by device of the trace
+  Nanoseconds start{};
+  bool repeat = false;  // its settled iteration, until every program without this has ended
+};
+
+struct Scenario {
+  std::string file;  // as the user named it
+  std::string description;
+  std::vector<ScenarioProgram> programs;
+};
+
+// Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs when the
+// programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
+Scenario read_scenario(const std::string& path);
+
+// The JSON schema of scenario files: configs/scenario.schema.json. Ends in a newline.
+std::string scenario_schema();
+
+}  // namespace uvmsim::scenario

@@ -1,0 +1,46 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/common/version.h"
+#include "sim/report/result_json.h"
+#include "sim/scenario/run_scenario.h"
+
+namespace uvmsim::scenario {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// As `uvmsim run` writes it; the system is that of the scenario.
+Json result_of(const report::RunRecord& record) {
+  Json result = Json::parse(report::result_json(record));
+  result.erase("system");
+  return result;
+}
+
+}  // namespace
+
+std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
+  Json out = {{"schema", "uvmsim.scenario/1"},
+              {"uvmsim_version", version()},
+              {"description", scenario.description},
+              {"programs", Json::array()}};
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const ScenarioProgram& program = scenario.programs[i];
+    const ProgramOutcome& outcome = outcomes[i];
+    Json entry = {
+        {"name", program.name},
+        {"gpus", program.gpus},
+        {"start_ns", program.start.value},
+        {"repeat", program.repeat},
+        {"compared", report::settled_iterations(outcome.together.result) ? "settled iterations" : "whole run"},
+        {"together_ns", compared_time(outcome.together).value},
+        {"alone_ns", outcome.alone ? Json(compared_time(*outcome.alone).value) : Json(nullptr)},
+        {"slowdown_thousandths", outcome.alone ? Json(slowdown_thousandths(outcome)) : Json(nullptr)},
+        {"together", result_of(outcome.together)},
+        {"alone", outcome.alone ? result_of(*outcome.alone) : Json(nullptr)}};
+    out["programs"].push_back(std::move(entry));
+  }
+  out["system"] = Json::parse(outcomes.front().together.system_json);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace uvmsim::scenario

@@ -1,0 +1,209 @@
+// `uvmsim scenario`: what it prints and writes, and every way to be wrong.
+#include "sim/scenario/scenario.h"
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/config/load_system.h"
+#include "sim/config/system_text.h"
+#include "tests/cli/command.h"
+#include "tests/cli/small_traces.h"
+
+namespace uvmsim {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class ScenarioTest : public CommandTest {
+ protected:
+  ScenarioTest() {
+    // Two GPUs whose links share the host's memory.
+    json system = json::parse(config::resolved_json(config::load_system("h200-sxm-pcie5")));
+    for (const char* list : {"gpus", "host_links"}) system[list].push_back(system[list][0]);
+    system["host"]["memory_bytes_per_us"]["value"] = "20 GB/s";
+    folder.write("two.json", system.dump());
+    folder.write("big.jsonl", two_iterations(64));
+    folder.write("small.jsonl", two_iterations(16));
+  }
+  // Of the system with two GPUs.
+  std::string with_programs(const std::string& programs, const std::string& more = "") const {
+    return R"({"system": "./two.json", "programs": [)" + programs + "]" + (more.empty() ? "" : ", " + more) + "}";
+  }
+  CommandResult run_scenario(const std::string& text, const std::vector<std::string>& options = {}) {
+    folder.write("scenario.json", text);
+    std::vector<std::string> arguments{"scenario", "scenario.json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run(arguments);
+  }
+  void expect_refused(const std::string& text, const std::vector<std::string>& words) {
+    SCOPED_TRACE(text);
+    expect_one_line_error(run_scenario(text, {"--json", "out.json", "--timeline", "out.trace"}), words);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/out.json"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/out.trace"));
+  }
+};
+
+const std::string kBig = R"({"name": "big", "trace": "big.jsonl", "gpus": [0], "osf": 2})";
+const std::string kSmall = R"({"name": "small", "trace": "small.jsonl", "gpus": [1], "capacity_bytes": "8MiB")";
+
+TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
+  const CommandResult result = run_scenario(
+      with_programs(kBig + ", " + kSmall + R"(, "start_ns": 1000})", R"("prefetch": "none")"), {"--json", "out.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("2 programs on h200-sxm-pcie5"));
+  EXPECT_THAT(result.out, HasSubstr("prefetch none"));
+  const json out = json::parse(folder.read("out.json"));
+  EXPECT_EQ(out["schema"], "uvmsim.scenario/1");
+  EXPECT_EQ(out["system"]["gpus"].size(), 2u);
+  ASSERT_EQ(out["programs"].size(), 2u);
+  const json& small = out["programs"][1];
+  EXPECT_EQ(small["name"], "small");
+  EXPECT_EQ(small["gpus"], json({1}));
+  EXPECT_EQ(small["start_ns"], 1000);
+  for (const json& program : out["programs"]) {
+    const json &together = program["together"], &alone = program["alone"];
+    EXPECT_EQ(together["schema"], "uvmsim.result/1");
+    EXPECT_FALSE(together.contains("system"));
+    EXPECT_EQ(program["together_ns"], together["settled"]["duration_ns"]);
+    EXPECT_EQ(program["alone_ns"], alone["settled"]["duration_ns"]);
+    EXPECT_GE(program["slowdown_thousandths"].get<int>(), 1000);
+    EXPECT_GT(together["counters"]["evictions"].get<int>(), 0);
+    for (const char* bytes : {"htod_fault_bytes", "dtoh_evict_bytes", "populated_pages"}) {
+      EXPECT_EQ(together["counters"][bytes], alone["counters"][bytes]) << bytes;
+    }
+  }
+  // Alone it is what `uvmsim run` says of the same memory.
+  const CommandResult alone = run({"run", "small.jsonl", "--system", "./two.json", "--capacity-bytes", "8MiB",
+                                   "--prefetch", "none", "--no-unlimited-run", "--json", "run.json"});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  const json single = json::parse(folder.read("run.json"));
+  EXPECT_EQ(single["total_ns"], small["alone"]["total_ns"]);
+  EXPECT_EQ(single["counters"], small["alone"]["counters"]);
+}
+
+TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
+  const CommandResult result =
+      run_scenario(with_programs(kBig + R"(, {"name": "small", "trace": "small.jsonl", "gpus": [1], "repeat": true})"),
+                   {"--json", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json out = json::parse(result.out);  // and nothing else
+  const json &big = out["programs"][0], &small = out["programs"][1];
+  EXPECT_EQ(small["together"]["total_ns"], big["together"]["total_ns"]);
+  EXPECT_GT(small["together"]["iterations"].size(), 2u);
+  EXPECT_EQ(small["together"]["iterations"].size(), small["alone"]["iterations"].size());
+}
+
+TEST_F(ScenarioTest, WithoutAloneNothingIsCompared) {
+  const CommandResult result = run_scenario(with_programs(kBig), {"--no-alone", "--json", "out.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json program = json::parse(folder.read("out.json"))["programs"][0];
+  EXPECT_TRUE(program["alone"].is_null());
+  EXPECT_TRUE(program["slowdown_thousandths"].is_null());
+}
+
+TEST_F(ScenarioTest, TheTimelineHasAProcessPerGpuAndPerProgram) {
+  const CommandResult result =
+      run_scenario(with_programs(kBig + ", " + kSmall + "}"), {"--no-alone", "--timeline", "out.trace"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::map<int, std::string> processes;
+  std::map<std::string, std::set<std::string>> tracks;
+  std::map<std::string, int> ranges, kernels;
+  const json events = json::parse(folder.read("out.trace"));
+  for (const json& event : events) {
+    if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+  }
+  for (const json& event : events) {
+    const std::string& process = processes.at(event["pid"]);
+    if (event["name"] == "thread_name") tracks[process].insert(event["args"]["name"]);
+    if (event.value("cat", "") == "range") ++ranges[process];
+    if (event.value("cat", "") == "kernel") ++kernels[process];
+  }
+  EXPECT_EQ(processes.size(), 4u);
+  EXPECT_EQ(ranges, (std::map<std::string, int>{{"host: big", 2}, {"host: small", 2}}));
+  EXPECT_EQ(kernels, (std::map<std::string, int>{{"GPU 0", 2}, {"GPU 1", 2}}));
+  EXPECT_TRUE(tracks["GPU 0"].contains("fault batches"));
+  EXPECT_TRUE(tracks["GPU 1"].contains("fault batches"));
+}
+
+TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
+  expect_refused("[]", {"scenario.json", "allowed: an object"});
+  expect_refused("{", {"scenario.json"});
+  expect_refused(R"({"system": "./two.json"})", {"the key 'programs' is missing"});
+  expect_refused(R"({"programs": []})", {"the key 'system' is missing"});
+  expect_refused(with_programs(""), {"/programs", "allowed: a list of objects"});
+  expect_refused(with_programs("3"), {"/programs/0", "allowed: an object"});
+  expect_refused(with_programs(R"({"name": "a", "gpus": [0]})"), {"/programs/0", "'trace' is missing"});
+  expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl"})"), {"/programs/0", "'gpus' is missing"});
+  expect_refused(with_programs(R"({"name": "", "trace": "big.jsonl", "gpus": [0]})"), {"/programs/0/name", "1 to 64"});
+  expect_refused(with_programs(R"({"name": 7, "trace": "big.jsonl", "gpus": [0]})"), {"/programs/0/name", "a text"});
+  for (const char* gpus : {"0", "[]", "[-1]", "[16]", "[0.5]", R"(["0"])", "null", "[18446744073709551616]"}) {
+    expect_refused(with_programs(fmt::format(R"({{"name": "a", "trace": "big.jsonl", "gpus": {}}})", gpus)),
+                   {"/programs/0/gpus", "a list of GPUs such as [0], each from 0 to 15"});
+  }
+  const auto program = [&](const std::string& more) {
+    return with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], )" + more + "}");
+  };
+  expect_refused(program(R"("start_ns": -1)"), {"/programs/0/start_ns", "0 to 1000000000000000"});
+  expect_refused(program(R"("start_ns": 1e300)"), {"/programs/0/start_ns"});
+  expect_refused(program(R"("repeat": 1)"), {"/programs/0/repeat", "true or false"});
+  expect_refused(program(R"("repeat": true)"), {"all programs are repeated"});
+  expect_refused(program(R"("repeat": true, "iterations": 5)"), {"iterations have no effect"});
+  expect_refused(program(R"("osf": 2, "capacity_bytes": "8MiB")"), {"osf and capacity_bytes are both there"});
+  expect_refused(program(R"("osf": [1, 2])"), {"/programs/0/osf", "no alternatives"});
+  expect_refused(program(R"("osf": 0)"), {"/programs/0/osf"});
+  expect_refused(program(R"("osf": 1000)"), {"osf of 'a'", "less than one 2 MiB chunk"});
+  expect_refused(program(R"("layout": "nowhere")"), {"nowhere"});
+  expect_refused(program(R"("oss": 2)"), {"/programs/0", "unknown key 'oss'", "osf"});
+  expect_refused(program(R"("name": "b")"), {"scenario.json", "name"});  // twice
+  expect_refused(with_programs(R"({"name": "a", "trace": "none.jsonl", "gpus": [0]})"), {"none.jsonl"});
+  expect_refused(with_programs(R"({"name": "a", "trace": "*.jsonl", "gpus": [0]})"), {"describes 2 runs"});
+  expect_refused(with_programs(kBig + ", " + kBig), {"/programs/1/name", "'big' is there twice"});
+  expect_refused(with_programs(kBig + R"(, {"name": "b", "trace": "small.jsonl", "gpus": [1, 0]})"),
+                 {"programs 'big' and 'b' both use GPU 0; allowed: one program per GPU"});
+  expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [0, 0]})"), {"names GPU 0 twice"});
+  expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [2]})"),
+                 {"program 'b' uses GPU 2", "0 to 1"});
+  expect_refused(with_programs(kBig + ", " + kSmall + "}", R"("evict": "min")"), {"'big'", "class D4", "alone"});
+  expect_refused(with_programs(kBig, R"("evict": "mine")"), {"unknown evict policy 'mine'"});
+  expect_refused(with_programs(kBig, R"("plan": "deepum")"), {"unknown key 'plan'"});
+  expect_refused(R"({"system": "nothing", "programs": [)" + kBig + "]}", {"nothing"});
+}
+
+TEST_F(ScenarioTest, MistakesOfTheCommandLine) {
+  folder.write("scenario.json", with_programs(kBig));
+  expect_one_line_error(run({"scenario"}), {"no scenario file given"});
+  expect_one_line_error(run({"scenario", "none.json"}), {"none.json"});
+  expect_one_line_error(run({"scenario", "scenario.json", "scenario.json"}), {"scenario.json"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--json", "x", "--timeline", "x"}), {"both name x"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--json", "no/such/folder"}), {"no/such/folder"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--timeline", "-"}), {"--timeline"});
+}
+
+TEST(ScenarioFiles, TheShippedSchemaIsTheProgramsOwn) {
+  std::ifstream file(UVMSIM_SOURCE_DIR "/configs/scenario.schema.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(text == scenario::scenario_schema())
+      << "write it again: uvmsim scenario --schema > configs/scenario.schema.json";
+}
+
+TEST(ScenarioFiles, TheShippedOnesAreRight) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(UVMSIM_SOURCE_DIR "/configs/scenarios")) {
+    if (entry.path().extension() != ".json") continue;
+    ++files;
+    SCOPED_TRACE(entry.path());
+    const scenario::Scenario scenario = scenario::read_scenario(entry.path().string());
+    const auto system = config::load_system(scenario.programs.front().point.system);
+    for (const scenario::ScenarioProgram& program : scenario.programs) {
+      EXPECT_TRUE(std::filesystem::exists(program.point.trace)) << program.point.trace;
+      for (const unsigned gpu : program.gpus) EXPECT_LT(gpu, system.gpus.size());
+    }
+  }
+  EXPECT_GE(files, 2u);
+}
+
+}  // namespace
+}  // namespace uvmsim
