@@ -62,7 +62,7 @@ int print_text(const std::string& text) {
   return kFine;
 }
 
-po::value_semantic* text() { return po::value<std::string>(); }
+po::value_semantic* text_value() { return po::value<std::string>(); }
 
 // Positional argument 1 of a verb.
 std::string argument_of(const po::variables_map& values, const char* verb, const char* what) {
@@ -104,7 +104,7 @@ po::options_description with_help() {
 
 int plan_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text());
+  options.add_options()("output,o", text_value());
   const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string spec = argument_of(values, "plan", "sweep file");
@@ -114,7 +114,7 @@ int plan_verb(const Arguments& arguments) {
 
 int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("jobs,j", text())("shard", text());
+  options.add_options()("jobs,j", text_value())("shard", text_value());
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "run", "folder");
@@ -145,7 +145,7 @@ int collect_verb(const Arguments& arguments) {
 
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text())("jobs,j", text())("schema", po::bool_switch());
+  options.add_options()("output,o", text_value())("jobs,j", text_value())("schema", po::bool_switch());
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
