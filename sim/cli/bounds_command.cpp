@@ -17,13 +17,13 @@ namespace uvmsim::cli {
 namespace {
 
 // Several limits read the trace from memory up to this size.
-constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestBoundedTrace = std::uint64_t{256} << 20;
 
 class Bounder {
  public:
   explicit Bounder(const RunArguments& run)
       : run_(run),
-        resolver_(kLargestKeptTrace),
+        resolver_(kLargestBoundedTrace),
         trace_(resolver_.trace(shared_point(run))),
         progress_(run.verbose),
         output_(run.json) {

@@ -40,7 +40,7 @@ std::string hard_phase_text(const RunRecord& record) {
                      format_bytes(phase.htod_bytes), format_bytes(phase.dtoh_bytes), format_ms(phase.link_time));
 }
 
-std::string heading(const RunRecord& record) {
+std::string bounds_heading(const RunRecord& record) {
   std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
   if (record.partial) text += fmt::format("partial trace: only its first {} records\n", record.result.records);
   text += fmt::format("layout {}{}\n", layout::given_text(record.options.layout),
@@ -81,7 +81,7 @@ std::string bounds_summary(const std::vector<RunRecord>& records) {
     table.add_row(row);
     phases += hard_phase_text(record);
   }
-  return heading(records.front()) + table.text(false) + (phases.empty() ? "" : "\n" + phases);
+  return bounds_heading(records.front()) + table.text(false) + (phases.empty() ? "" : "\n" + phases);
 }
 
 std::string distances_table(const std::vector<RunRecord>& records) {

@@ -23,11 +23,11 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::size_t kMostFiles = 100;
+constexpr std::size_t kMostCalibrationFiles = 100;
 constexpr const char* kDefaultSystem = "h200-sxm-pcie5";
 constexpr std::size_t kHashDigits = 16;
 
-constexpr const char* kUsage = R"(uvmsim calibrate EXPERIMENTS... [--system BASE] [--output NEW.json] [options]
+constexpr const char* kCalibrateUsage = R"(uvmsim calibrate EXPERIMENTS... [--system BASE] [--output NEW.json] [options]
 
 Fits what the driver's steps, the link and touches cost to experiments that were measured on a real GPU, so that a
 system is measured, not guessed. EXPERIMENTS are files as `uvmsim validate` reads them; tracer/ground_truth makes them on
@@ -91,11 +91,11 @@ std::string source_of(const std::string& path) {
 
 int calibrate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = calibrate_options();
-  const po::variables_map values = parse_options("uvmsim calibrate", arguments, options, kMostFiles);
+  const po::variables_map values = parse_options("uvmsim calibrate", arguments, options, kMostCalibrationFiles);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;
-    fmt::print("{}{}", kUsage, text.str());
+    fmt::print("{}{}", kCalibrateUsage, text.str());
     return 0;
   }
   const std::vector<std::string> paths = positional_arguments(values);

@@ -30,10 +30,10 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostBaselines = 1000;
 constexpr const char* kNew = "--new";
 
-constexpr const char* kUsage = R"(uvmsim check BASELINE... [options]
+constexpr const char* kCheckUsage = R"(uvmsim check BASELINE... [options]
 uvmsim check BASELINE --from SWEEP [options]
 uvmsim check BASELINE [options] --new TRACE --system SYSTEM [options of uvmsim run]
 
@@ -55,7 +55,7 @@ Examples:
 
 )";
 
-constexpr const char* kNotes = R"(
+constexpr const char* kCheckNotes = R"(
 Expected values are exact unless the baseline gives a tolerance; configs/baselines/README.md describes the file. Paths in
 it are relative to its folder. A trace that is missing, or is not the one that the baseline was made with, fails its points.
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
@@ -88,7 +88,7 @@ po::options_description check_options() {
 std::string help_text(const po::options_description& options) {
   std::ostringstream text;
   text << options;
-  return kUsage + text.str() + kNotes;
+  return kCheckUsage + text.str() + kCheckNotes;
 }
 
 std::size_t jobs_of(const po::variables_map& values) {
@@ -273,7 +273,7 @@ int check_command(const std::vector<std::string>& arguments) {
   const bool is_new = end_of_own != arguments.end();
   const std::vector<std::string> own(arguments.begin(), end_of_own);
   const po::options_description options = check_options();
-  const po::variables_map values = parse_options("uvmsim check", own, options, kMostFiles);
+  const po::variables_map values = parse_options("uvmsim check", own, options, kMostBaselines);
   if (values["help"].as<bool>()) {
     fmt::print("{}", help_text(options));
     return 0;

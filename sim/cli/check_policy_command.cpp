@@ -20,7 +20,7 @@ namespace {
 using policy::PolicyEntry;
 namespace options = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim check-policy FILE.so|NAME[:key=value,...] [options]
+constexpr const char* kCheckPolicyUsage = R"(uvmsim check-policy FILE.so|NAME[:key=value,...] [options]
 
 Tests a policy, a plug-in or a built-in, and says what is wrong with it: every parameter at its ends, random histories
 on GPUs of a few chunks or random blocks, whole programs on tiny GPUs, everything twice. Each check runs in a process of
@@ -73,7 +73,7 @@ int check_policy_command(const std::vector<std::string>& arguments) {
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << visible;
-    fmt::print("{}\n{}", kUsage, text.str());
+    fmt::print("{}\n{}", kCheckPolicyUsage, text.str());
     return 0;
   }
   const std::vector<std::string> positional = positional_arguments(values);

@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 
+#include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
 #include "sim/common/error.h"
 #include "sim/common/version.h"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr int kInputError = 2;
 constexpr int kBug = 3;
-constexpr int kInterrupted = 130;
 
 std::string help_text(const Program& program) {
   std::size_t width = 0;

@@ -17,7 +17,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim compare A B [options]
+constexpr const char* kCompareUsage = R"(uvmsim compare A B [options]
 
 Says what changed from A to B: metric, both values, change in percent. A and B are files that `uvmsim run --json` wrote,
 or sweeps. Runs with the same inputs are compared with each other. Where all runs of A and all runs of B differ in
@@ -33,7 +33,7 @@ Examples:
 
 )";
 
-constexpr const char* kNotes = R"(
+constexpr const char* kCompareNotes = R"(
 Metrics are total_ns, settled_ns, ideal_ns, settled_ideal_ns, footprint_bytes, capacity_bytes, every counter of the
 result (sim/report/README.md), htod_bytes, dtoh_bytes, htod_transactions and dtoh_transactions (sums over causes), and of the
 settled iteration settled_<counter>. Names may hold * and ?.
@@ -71,7 +71,7 @@ int compare_command(const std::vector<std::string>& arguments) {
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;
-    fmt::print("{}{}{}", kUsage, text.str(), kNotes);
+    fmt::print("{}{}{}", kCompareUsage, text.str(), kCompareNotes);
     return 0;
   }
   const std::vector<std::string> paths = positional_arguments(values);

@@ -16,7 +16,7 @@ namespace {
 using layout::LayoutInfo;
 namespace options = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim layouts [NAME] [options]
+constexpr const char* kLayoutsUsage = R"(uvmsim layouts [NAME] [options]
 
 Without NAME: every layout and what it does. With NAME: also what its footprint counts, its source, and its parameters,
 each with type, default and allowed values.
@@ -66,7 +66,7 @@ int layouts_command(const std::vector<std::string>& arguments) {
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << visible;
-    fmt::print("{}\n{}", kUsage, text.str());
+    fmt::print("{}\n{}", kLayoutsUsage, text.str());
     return 0;
   }
   const std::vector<std::string> names = positional_arguments(values);

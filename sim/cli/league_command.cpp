@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "sim/cli/exit_codes.h"
 #include "sim/cli/league_text.h"
 #include "sim/cli/options.h"
 #include "sim/cli/run_options.h"
@@ -32,9 +33,7 @@ namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
 using Texts = std::vector<std::string>;
 
-constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
-
-constexpr const char* kUsage = R"(uvmsim league TRACE... --system SYSTEM --osf X[,Y...] -o DIR [options]
+constexpr const char* kLeagueUsage = R"(uvmsim league TRACE... --system SYSTEM --osf X[,Y...] -o DIR [options]
 uvmsim league SPEC.json -o DIR [--plugin FILE] [--jobs N]
 uvmsim league plan ... -o DIR
 uvmsim league table DIR
@@ -56,7 +55,7 @@ Examples:
 
 )";
 
-constexpr const char* kNotes = R"(
+constexpr const char* kLeagueNotes = R"(
 DIR becomes the folder of a sweep with lower bounds: interrupted, the same command goes on, and what was computed is not
 computed again. It holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
 `python3 -m analysis.plot_league DIR -o FIGURE` draws it.
@@ -85,21 +84,21 @@ po::options_description visible_options() {
 int print_help() {
   std::ostringstream options;
   options << visible_options();
-  fmt::print("{}{}{}", kUsage, options.str(), kNotes);
+  fmt::print("{}{}{}", kLeagueUsage, options.str(), kLeagueNotes);
   return kFine;
 }
 
 // Workers and later commands may run in another folder.
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
-Texts texts_of(const po::variables_map& values, std::string_view name) {
+Texts given_texts(const po::variables_map& values, std::string_view name) {
   const auto found = values.find(std::string(name));
   return found == values.end() ? Texts{} : found->second.as<Texts>();
 }
 
 Texts plugins_of(const po::variables_map& values) {
   Texts paths;
-  for (const std::string& path : texts_of(values, "plugin")) paths.push_back(absolute(policy::find_plugin(path)));
+  for (const std::string& path : given_texts(values, "plugin")) paths.push_back(absolute(policy::find_plugin(path)));
   return paths;
 }
 
@@ -107,7 +106,7 @@ Texts plugins_of(const po::variables_map& values) {
 std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::variables_map& values) {
   for (const policy::Slot slot : league::slots()) {
     const std::string name(policy::slot_name(slot));
-    const Texts texts = texts_of(values, name);
+    const Texts texts = given_texts(values, name);
     if (texts.empty()) continue;
     std::vector<sweep::Point> more;
     for (const sweep::Point& point : points) {
@@ -159,7 +158,7 @@ sweep::Spec spec_of_file(const std::string& path, const po::variables_map& value
   if (plugins.empty()) return spec;
   for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(spec.json);
-  json["plugin"] = texts_of(values, "plugin");
+  json["plugin"] = given_texts(values, "plugin");
   spec.json = json.dump();
   return spec;
 }

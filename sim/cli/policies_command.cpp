@@ -22,7 +22,7 @@ using policy::PolicyEntry;
 using Entries = std::vector<const PolicyEntry*>;
 namespace options = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim policies [NAME] [options]
+constexpr const char* kPoliciesUsage = R"(uvmsim policies [NAME] [options]
 
 Without NAME: every policy, its slot, its information class and what it does.
 With NAME: also its source and its parameters, each with type, default and allowed values.
@@ -110,7 +110,7 @@ int policies_command(const std::vector<std::string>& arguments) {
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << visible;
-    fmt::print("{}\n{}", kUsage, text.str());
+    fmt::print("{}\n{}", kPoliciesUsage, text.str());
     return 0;
   }
 

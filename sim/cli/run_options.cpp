@@ -99,9 +99,9 @@ po::options_description bounds_options() {
   return options;
 }
 
-class Values {
+class RunValues {
  public:
-  explicit Values(const po::variables_map& values) : values_(values) {}
+  explicit RunValues(const po::variables_map& values) : values_(values) {}
   std::optional<std::string> text(const char* name) const {
     if (values_.count(name) == 0) return std::nullopt;
     return values_[name].as<std::string>();
@@ -122,7 +122,7 @@ std::vector<std::uint64_t> factors_of(const std::vector<std::string>& texts) {
   return texts.empty() ? std::vector<std::uint64_t>{} : parse_osf_list("--osf", joined);
 }
 
-std::uint64_t size_of_option(const Values& values, const char* name, std::uint64_t minimum) {
+std::uint64_t size_of_option(const RunValues& values, const char* name, std::uint64_t minimum) {
   const auto text = values.text(name);
   if (!text) return 0;
   const std::string option = std::string("--") + name;
@@ -196,7 +196,7 @@ RunArguments read_shared(const std::string& command, const po::variables_map& pa
   if (positional.empty()) {
     throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
   }
-  const Values values(parsed);
+  const RunValues values(parsed);
   RunArguments run = read_program_options(command, parsed);
   run.trace = positional.front();
   run.verbose = values.flag("verbose");
@@ -232,7 +232,7 @@ void add_program_options(po::options_description& options) {
 }
 
 RunArguments read_program_options(const std::string& command, const po::variables_map& parsed) {
-  const Values values(parsed);
+  const RunValues values(parsed);
   RunArguments run;
   const auto system = values.text("system");
   if (!system) throw_input_error("{}: option --system is missing; `uvmsim systems` lists what it takes", command);
@@ -255,7 +255,7 @@ RunArguments read_program_options(const std::string& command, const po::variable
 
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options("uvmsim run", arguments, run_options(), 1);
-  const Values values(parsed);
+  const RunValues values(parsed);
   if (values.flag("help")) return help_wanted();
 
   RunArguments run = read_shared("run", parsed);
@@ -277,7 +277,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
 
 RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options("uvmsim bounds", arguments, bounds_options(), 1);
-  const Values values(parsed);
+  const RunValues values(parsed);
   if (values.flag("help")) return help_wanted();
   return read_shared("bounds", parsed);
 }

@@ -24,7 +24,7 @@ std::uint64_t dtoh_bytes(const Counters& c) {
   return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
 }
 
-std::string ms(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
+std::string ms_text(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 
 std::string factor_or_dash(std::uint64_t thousandths) {
   return thousandths == 0 ? "-" : format_thousandths(thousandths);
@@ -74,8 +74,9 @@ std::string time_scale_text(const RunRecord& record) {
   for_each_time_scale_class(scale, [&](const char* name, std::uint64_t factor, const TimeScaleClass& c) {
     same = same && factor == 1000000;
     if (c.kernels == 0) return;
-    classes += fmt::format("  {:<7} x {:<8} {:>6} kernels, {} -> {} ms\n", name,
-                           format_thousandths((factor + 500) / 1000), c.kernels, ms(c.recorded_ns), ms(c.scaled_ns));
+    classes +=
+        fmt::format("  {:<7} x {:<8} {:>6} kernels, {} -> {} ms\n", name, format_thousandths((factor + 500) / 1000),
+                    c.kernels, ms_text(c.recorded_ns), ms_text(c.scaled_ns));
   });
   if (same) return fmt::format("kernel durations as recorded on {}\n", scale.recorded_on);
   return fmt::format("kernel durations from {} by a roofline; what limits the kernels of the trace:\n{}",
@@ -103,7 +104,7 @@ std::string run_summary(const RunRecord& record) {
     add(name, format_count(s.*counter), format_count(t.*counter));
   };
   const auto times = [&](const char* name, std::uint64_t Counters::*counter) {
-    add(name, ms(s.*counter), ms(t.*counter));
+    add(name, ms_text(s.*counter), ms_text(t.*counter));
   };
   const auto sizes = [&](const char* name, std::uint64_t Counters::*counter) {
     add(name, format_gib(s.*counter), format_gib(t.*counter));
@@ -157,7 +158,7 @@ std::string runs_table(const std::vector<RunRecord>& records) {
     const Counters& c = settled ? settled->counters : result.counters;
     table.add_row({format_factor(record.options.osf_thousandths), format_gib(result.capacity_bytes),
                    format_ms(settled ? settled->duration : result.total),
-                   factor_or_dash(report::slowdown_to_unlimited_thousandths(record)), ms(c.kernel_ns),
+                   factor_or_dash(report::slowdown_to_unlimited_thousandths(record)), ms_text(c.kernel_ns),
                    format_count(c.fault_batches), format_gib(htod_bytes(c)), format_gib(dtoh_bytes(c)),
                    format_count(c.evictions)});
   }

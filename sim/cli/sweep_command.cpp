@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
 #include "sim/cli/sweep_slurm.h"
 #include "sim/cli/sweep_work.h"
@@ -21,9 +22,7 @@ namespace {
 namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
 
-constexpr int kFine = 0, kFailed = 1;
-
-constexpr const char* kUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
+constexpr const char* kSweepUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
 uvmsim sweep plan SPEC.json -o DIR
 uvmsim sweep run DIR [--jobs N] [--shard I/N]
 uvmsim sweep status DIR
@@ -63,7 +62,7 @@ int print_text(const std::string& text) {
   return kFine;
 }
 
-po::value_semantic* text() { return po::value<std::string>(); }
+po::value_semantic* text_value() { return po::value<std::string>(); }
 
 // Positional argument 1 of a verb.
 std::string argument_of(const po::variables_map& values, const char* verb, const char* what) {
@@ -105,9 +104,9 @@ po::options_description with_help() {
 
 int plan_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text());
+  options.add_options()("output,o", text_value());
   const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string spec = argument_of(values, "plan", "sweep file");
   make_and_write_plan(spec, output_of(values, "sweep plan"));
   return kFine;
@@ -115,9 +114,9 @@ int plan_verb(const Arguments& arguments) {
 
 int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("jobs,j", text())("shard", text());
+  options.add_options()("jobs,j", text_value())("shard", text_value());
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "run", "folder");
   const std::size_t jobs = jobs_of(values);
   const sweep::Shard shard = shard_of(values);
@@ -126,7 +125,7 @@ int run_verb(const Arguments& arguments) {
 
 int status_verb(const Arguments& arguments) {
   const auto values = parse_options("uvmsim sweep status", arguments, with_help(), 1);
-  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "status", "folder");
   const sweep::SweepStatus status = sweep::sweep_status(sweep::read_plan(folder), folder);
   fmt::print("planned   {}\nfinished  {}\nfailed    {}\nmissing   {}\n", status.planned, status.finished,
@@ -139,16 +138,16 @@ int collect_verb(const Arguments& arguments) {
   po::options_description options = with_help();
   options.add_options()("partial", po::bool_switch());
   const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "collect", "folder");
   return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
 }
 
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text())("jobs,j", text())("schema", po::bool_switch());
+  options.add_options()("output,o", text_value())("jobs,j", text_value())("schema", po::bool_switch());
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kUsage);
+  if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
   if (positional_arguments(values).empty()) {
     throw_input_error("sweep: no sweep file given; `uvmsim sweep --help` shows examples");
@@ -165,17 +164,18 @@ int whole_sweep(const Arguments& arguments) {
   return code == kFine ? collect_plan(plan, folder, false) : code;
 }
 
-struct Verb {
+struct SweepVerb {
   std::string_view name;
   int (*run)(const Arguments& arguments);
 };
-constexpr std::array kVerbs = {Verb{"plan", plan_verb}, Verb{"run", run_verb}, Verb{"status", status_verb},
-                               Verb{"collect", collect_verb}, Verb{"slurm", sweep_slurm}};
+constexpr std::array kSweepVerbs = {SweepVerb{"plan", plan_verb}, SweepVerb{"run", run_verb},
+                                    SweepVerb{"status", status_verb}, SweepVerb{"collect", collect_verb},
+                                    SweepVerb{"slurm", sweep_slurm}};
 
 }  // namespace
 
 int sweep_command(const std::vector<std::string>& arguments) {
-  for (const Verb& verb : kVerbs) {
+  for (const SweepVerb& verb : kSweepVerbs) {
     if (!arguments.empty() && verb.name == arguments.front()) return verb.run({arguments.begin() + 1, arguments.end()});
   }
   return whole_sweep(arguments);

@@ -8,8 +8,8 @@
 namespace uvmsim::cli {
 namespace {
 
-constexpr std::uint64_t kBarWidth = 30;
-constexpr std::chrono::milliseconds kRedrawInterval{100};
+constexpr std::uint64_t kSweepBarWidth = 30;
+constexpr std::chrono::milliseconds kSweepRedrawInterval{100};
 constexpr std::chrono::seconds kLineInterval{10};
 
 }  // namespace
@@ -20,13 +20,13 @@ SweepDisplay::~SweepDisplay() { erase(); }
 
 void SweepDisplay::update(const sweep::SweepProgress& progress) {
   const auto now = Clock::now();
-  if (now - last_ < (terminal_ ? Clock::duration(kRedrawInterval) : Clock::duration(kLineInterval))) return;
+  if (now - last_ < (terminal_ ? Clock::duration(kSweepRedrawInterval) : Clock::duration(kLineInterval))) return;
   last_ = now;
   const std::string failures = progress.failed == 0 ? "" : fmt::format(", {} failed", progress.failed);
   if (terminal_) {
-    const std::uint64_t filled = progress.done_thousandths * kBarWidth / 1000;
-    fmt::print(stderr, "\r\x1b[K[{:-<{}}] {} of {} points{}{}", std::string(filled, '#'), kBarWidth, progress.finished,
-               progress.points, failures, time_left(progress));
+    const std::uint64_t filled = progress.done_thousandths * kSweepBarWidth / 1000;
+    fmt::print(stderr, "\r\x1b[K[{:-<{}}] {} of {} points{}{}", std::string(filled, '#'), kSweepBarWidth,
+               progress.finished, progress.points, failures, time_left(progress));
     std::fflush(stderr);
     drawn_ = true;
   } else {

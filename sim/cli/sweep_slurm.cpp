@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
-constexpr const char* kUsage = R"(uvmsim sweep slurm DIR [options]
+constexpr const char* kSlurmUsage = R"(uvmsim sweep slurm DIR [options]
 
 Writes a batch script that computes a planned sweep as a job array of Slurm. All nodes must see the sweep's folder, its
 traces and this uvmsim under the same paths.
@@ -76,7 +76,7 @@ int sweep_slurm(const std::vector<std::string>& arguments) {
       "sbatch", po::value<std::vector<std::string>>()->composing())("command", text());
   const auto values = parse_options("uvmsim sweep slurm", arguments, options, 1);
   if (values["help"].as<bool>()) {
-    fmt::print("{}", kUsage);
+    fmt::print("{}", kSlurmUsage);
     return 0;
   }
   const auto positional = positional_arguments(values);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
 #include "sim/cli/sweep_display.h"
@@ -16,8 +17,6 @@ namespace uvmsim::cli {
 namespace {
 
 namespace po = boost::program_options;
-
-constexpr int kFine = 0, kFailed = 1, kInterrupted = 130;
 
 }  // namespace
 

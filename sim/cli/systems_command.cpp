@@ -17,7 +17,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage = R"(usage: uvmsim systems [NAME|FILE] [options]
+constexpr const char* kSystemsUsage = R"(usage: uvmsim systems [NAME|FILE] [options]
 
 Without NAME: every system that can be named, with one line about each.
 With NAME or FILE: every parameter of that system with value, unit, source and meaning.
@@ -90,7 +90,7 @@ int systems_command(const std::vector<std::string>& arguments) {
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;
-    fmt::print("{}{}", kUsage, text.str());
+    fmt::print("{}{}", kSystemsUsage, text.str());
     return 0;
   }
   if (values["schema"].as<bool>()) {

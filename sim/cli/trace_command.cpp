@@ -265,13 +265,14 @@ int generate(const Arguments& arguments) {
   return 0;
 }
 
-struct Verb {
+struct TraceVerb {
   std::string_view name;
   int (*run)(const Arguments& arguments);
 };
-constexpr std::array kVerbs = {Verb{"info", info},         Verb{"dump", dump},           Verb{"pack", pack},
-                               Verb{"validate", validate}, Verb{"import", trace_import}, Verb{"export", trace_export},
-                               Verb{"generate", generate}};
+constexpr std::array kTraceVerbs = {TraceVerb{"info", info},           TraceVerb{"dump", dump},
+                                    TraceVerb{"pack", pack},           TraceVerb{"validate", validate},
+                                    TraceVerb{"import", trace_import}, TraceVerb{"export", trace_export},
+                                    TraceVerb{"generate", generate}};
 
 }  // namespace
 
@@ -281,11 +282,11 @@ int trace_command(const std::vector<std::string>& arguments) {
   }
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
-    fmt::print("{}", kUsage);
+    fmt::print("{}", kTraceUsage);
     return 0;
   }
   std::vector<std::string_view> names;
-  for (const Verb& verb : kVerbs) {
+  for (const TraceVerb& verb : kTraceVerbs) {
     if (verb.name == name) {
       return verb.run({arguments.begin() + 1, arguments.end()});
     }

@@ -78,7 +78,7 @@ Examples:
   uvmsim trace generate tiled_matmul --bytes 768MiB --tile 256 -o matmul.uvmt
   uvmsim trace generate pointer_chase --bytes 64MiB --stride-bytes 64KiB -o chase.jsonl
 )";
-inline constexpr const char* kUsage = R"(usage: uvmsim trace VERB ...
+inline constexpr const char* kTraceUsage = R"(usage: uvmsim trace VERB ...
 
 Verbs:
   info       what a trace holds

@@ -15,6 +15,7 @@
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/tolerance_options.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
@@ -26,9 +27,9 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::size_t kMostFiles = 100;
+constexpr std::size_t kMostValidationFiles = 100;
 
-constexpr const char* kUsage = R"(uvmsim validate EXPERIMENTS... --system SYSTEM [options]
+constexpr const char* kValidationUsage = R"(uvmsim validate EXPERIMENTS... --system SYSTEM [options]
 
 Replays experiments that were measured on a real GPU and prints measured against simulated for each. EXPERIMENTS are
 files of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its two formats, so that you can measure
@@ -44,7 +45,7 @@ Examples:
 
 )";
 
-constexpr const char* kNotes = R"(
+constexpr const char* kValidationNotes = R"(
 Tolerances are percentages of the measured value: ordered_time (20), ordered_time_median (8), parallel_bytes (3),
 parallel_batches (30), parallel_transactions (30), parallel_time (25), parallel_time_median (10), library_bytes (3),
 library_batches (30), library_batches_median (12), library_time (30), library_time_median (12). Where one GPU thread
@@ -91,11 +92,6 @@ po::options_description validate_options() {
   add("verbose", po::bool_switch(), "say on standard error what is being done");
   add("help,h", po::bool_switch(), "print this text");
   return options;
-}
-
-std::vector<std::string> texts_of(const po::variables_map& values, const char* name) {
-  if (values.count(name) == 0) return {};
-  return values[name].as<std::vector<std::string>>();
 }
 
 // A file, opened before the work starts so that an impossible target is known at once, or standard output for "-".
@@ -147,11 +143,11 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
 
 int validate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = validate_options();
-  const po::variables_map values = parse_options("uvmsim validate", arguments, options, kMostFiles);
+  const po::variables_map values = parse_options("uvmsim validate", arguments, options, kMostValidationFiles);
   if (values["help"].as<bool>()) {
     std::ostringstream text;
     text << options;
-    fmt::print("{}{}{}", kUsage, text.str(), kNotes);
+    fmt::print("{}{}{}", kValidationUsage, text.str(), kValidationNotes);
     return 0;
   }
   const std::vector<std::string> paths = positional_arguments(values);

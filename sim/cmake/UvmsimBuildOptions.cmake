@@ -23,6 +23,8 @@ function(uvmsim_set_build_options target)
             -Wconversion
             # GCC 12 reports an impossible overlap inside std::string (GCC bug 105651).
             $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+            # In a unity build GCC takes the files for headers: a member's type may well be the file's own.
+            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
             $<$<BOOL:${UVMSIM_WERROR}>:-Werror>
             # Results are byte-identical across compilers: no fused multiply-add where the source has none.
             -ffp-contract=off)

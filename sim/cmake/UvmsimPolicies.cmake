@@ -28,11 +28,8 @@ function(uvmsim_add_policy name)
 
   if(TARGET uvmsim) # inside the project
     target_sources(uvmsim PRIVATE ${arg_SOURCES})
-    set_property(
-      SOURCE ${arg_SOURCES}
-      TARGET_DIRECTORY uvmsim
-      APPEND
-      PROPERTY COMPILE_DEFINITIONS UVMSIM_BUILTIN_POLICY=1)
+    # Of the whole library: a unity build leaves out files that have definitions of their own.
+    target_compile_definitions(uvmsim PRIVATE UVMSIM_BUILTIN_POLICY=1)
     get_property(names GLOBAL PROPERTY uvmsim_builtin_policies)
     if(name IN_LIST names)
       message(FATAL_ERROR "uvmsim_add_policy: '${name}' is added twice")

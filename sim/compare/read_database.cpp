@@ -61,9 +61,9 @@ Json number_or_null(const Row& row, std::size_t column) {
 }
 
 // Rebuilds results as `uvmsim run --json` writes them, as far as comparing needs.
-class Reader {
+class DatabaseReader {
  public:
-  Reader(const std::string& path, RunSet& set) : path_(path), set_(set), database_(path) {}
+  DatabaseReader(const std::string& path, RunSet& set) : path_(path), set_(set), database_(path) {}
 
   void read() {
     if (!database_.has_table("sweep") || !database_.has_table("points")) {
@@ -201,6 +201,6 @@ bool is_database(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;
 }
 
-void read_database(const std::string& path, RunSet& set) { Reader(path, set).read(); }
+void read_database(const std::string& path, RunSet& set) { DatabaseReader(path, set).read(); }
 
 }  // namespace uvmsim::compare

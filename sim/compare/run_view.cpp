@@ -30,9 +30,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed =
 }};
 
 // Reads one result; every message starts with where it stands.
-class Reader {
+class RunViewReader {
  public:
-  Reader(const Json& result, const std::string& origin) : result_(result), origin_(origin) { view_.origin = origin; }
+  RunViewReader(const Json& result, const std::string& origin) : result_(result), origin_(origin) {
+    view_.origin = origin;
+  }
 
   RunView read() {
     if (!result_.is_object()) refuse("is no result: not an object");
@@ -242,7 +244,7 @@ bool belongs_to(std::string_view key, std::string_view other) {
   return key.starts_with(other) && (key.size() == other.size() || key[other.size()] == '.');
 }
 
-RunView view_of_result(const Json& result, const std::string& origin) { return Reader(result, origin).read(); }
+RunView view_of_result(const Json& result, const std::string& origin) { return RunViewReader(result, origin).read(); }
 
 RunView view_of_result_text(std::string_view text, const std::string& origin) {
   const Json result = Json::parse(text, nullptr, false);

@@ -19,18 +19,18 @@ constexpr std::uint64_t kKibi = 1024;
 constexpr std::uint64_t kMebi = kKibi * kKibi;
 constexpr std::uint64_t kGibi = kMebi * kKibi;
 constexpr std::uint64_t kTebi = kGibi * kKibi;
-constexpr std::uint64_t kMillion = 1000000;
+constexpr std::uint64_t kMega = 1000000;
 
 constexpr Spelling kPercentSpellings[] = {{"%", 1}};
-constexpr Spelling kTimeSpellings[] = {{"ns", 1}, {"us", 1000}, {"ms", kMillion}, {"s", 1000 * kMillion}};
-constexpr Spelling kPerGibSpellings[] = {{"ns/GiB", 1}, {"us/GiB", 1000}, {"ms/GiB", kMillion}};
-constexpr Spelling kPerMibSpellings[] = {{"ns/MiB", 1}, {"us/MiB", 1000}, {"ms/MiB", kMillion}};
-constexpr Spelling kSizeSpellings[] = {{"B", 1},         {"KiB", kKibi},          {"MiB", kMebi},
-                                       {"GiB", kGibi},   {"TiB", kTebi},          {"kB", 1000},
-                                       {"MB", kMillion}, {"GB", 1000 * kMillion}, {"TB", kMillion* kMillion}};
-constexpr Spelling kBandwidthSpellings[] = {{"MB/s", 1}, {"GB/s", 1000}, {"TB/s", kMillion}};
-constexpr Spelling kFlopsSpellings[] = {{"MFLOPS", 1}, {"GFLOPS", 1000}, {"TFLOPS", kMillion}};
-constexpr Spelling kFrequencySpellings[] = {{"kHz", 1}, {"MHz", 1000}, {"GHz", kMillion}};
+constexpr Spelling kTimeSpellings[] = {{"ns", 1}, {"us", 1000}, {"ms", kMega}, {"s", 1000 * kMega}};
+constexpr Spelling kPerGibSpellings[] = {{"ns/GiB", 1}, {"us/GiB", 1000}, {"ms/GiB", kMega}};
+constexpr Spelling kPerMibSpellings[] = {{"ns/MiB", 1}, {"us/MiB", 1000}, {"ms/MiB", kMega}};
+constexpr Spelling kSizeSpellings[] = {{"B", 1},       {"KiB", kKibi},       {"MiB", kMebi},
+                                       {"GiB", kGibi}, {"TiB", kTebi},       {"kB", 1000},
+                                       {"MB", kMega},  {"GB", 1000 * kMega}, {"TB", kMega* kMega}};
+constexpr Spelling kBandwidthSpellings[] = {{"MB/s", 1}, {"GB/s", 1000}, {"TB/s", kMega}};
+constexpr Spelling kFlopsSpellings[] = {{"MFLOPS", 1}, {"GFLOPS", 1000}, {"TFLOPS", kMega}};
+constexpr Spelling kFrequencySpellings[] = {{"kHz", 1}, {"MHz", 1000}, {"GHz", kMega}};
 
 std::span<const Spelling> spellings(Unit unit) {
   switch (unit) {

@@ -22,7 +22,7 @@ PageMask random_pages(Random& random) {
 }
 
 // Answers to one sequence of calls; how many pages the core had to take out of them.
-struct Answers {
+struct MigratorAnswers {
   std::vector<PageMask> pages;
   std::uint64_t clipped = 0;
 };
@@ -36,7 +36,7 @@ class Calls {
         kernels_(entry.info.information >= policy::InformationClass::kD3),
         random_(sequence) {}
 
-  Answers make(int calls) {
+  MigratorAnswers make(int calls) {
     for (int call = 0; call < calls; ++call) {
       now_ = Nanoseconds(call * 1000);
       full_ = call > calls / 2;
@@ -103,7 +103,7 @@ class Calls {
   Random random_;
   Nanoseconds now_{};
   bool full_ = false;
-  Answers answers_;
+  MigratorAnswers answers_;
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ std::string check_migrator_parameters(const PolicyEntry& entry, const CheckOptio
 std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t pages = 0, clipped = 0;
   for (std::uint64_t sequence = 0; sequence < 8; ++sequence) {
-    const Answers answers = Calls(entry, options.given, options.seed, options.seed + sequence).make(4000);
+    const MigratorAnswers answers = Calls(entry, options.given, options.seed, options.seed + sequence).make(4000);
     for (const PageMask& mask : answers.pages) pages += mask.count();
     clipped += answers.clipped;
   }
@@ -128,8 +128,8 @@ std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& op
 }
 
 std::string check_migrator_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  const Answers first = Calls(entry, options.given, options.seed, options.seed).make(4000);
-  const Answers second = Calls(entry, options.given, options.seed, options.seed).make(4000);
+  const MigratorAnswers first = Calls(entry, options.given, options.seed, options.seed).make(4000);
+  const MigratorAnswers second = Calls(entry, options.given, options.seed, options.seed).make(4000);
   for (std::size_t call = 0; call < first.pages.size(); ++call) {
     if (first.pages[call] != second.pages[call]) {
       throw Wrong(fmt::format("answer {} was another one when the same calls were made again", call + 1));

@@ -214,15 +214,15 @@ class TinyMachine final : private policy::PlanQueries {
   std::vector<Answer> answers_;
 };
 
-constexpr std::array<std::uint32_t, 5> kSizes = {1, 2, 3, 5, 17};
+constexpr std::array<std::uint32_t, 5> kPlanSizes = {1, 2, 3, 5, 17};
 
 struct History {
   std::vector<Answer> answers;
   std::uint64_t in_vain = 0;
 };
 
-History run_history(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
-                    std::uint32_t chunks, std::uint64_t history, int events) {
+History run_plan_history(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
+                         std::uint32_t chunks, std::uint64_t history, int events) {
   const std::vector<Kernel> kernels =
       random_kernels(history, static_cast<std::uint64_t>(events) / 3, TinyMachine::block_count(chunks));
   const policy::KernelFuture future = future_of(kernels, chunks);
@@ -237,8 +237,8 @@ History run_history(const PolicyEntry& entry, const policy::GivenParameters& giv
 std::string check_planner_parameters(const PolicyEntry& entry, const CheckOptions& options) {
   return try_parameters(entry, options,
                         [&](const policy::GivenParameters& given) {
-                          for (const std::uint32_t chunks : kSizes) {
-                            run_history(entry, given, options.seed, chunks, options.seed, 500);
+                          for (const std::uint32_t chunks : kPlanSizes) {
+                            run_plan_history(entry, given, options.seed, chunks, options.seed, 500);
                           }
                         }) +
          ", each on GPUs of 1 to 17 chunks";
@@ -246,9 +246,9 @@ std::string check_planner_parameters(const PolicyEntry& entry, const CheckOption
 
 std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t histories = 0, answers = 0, in_vain = 0;
-  for (const std::uint32_t chunks : kSizes) {
+  for (const std::uint32_t chunks : kPlanSizes) {
     for (std::uint64_t i = 0; i < 8; ++i, ++histories) {
-      const History history = run_history(entry, options.given, options.seed, chunks, options.seed + i, 4000);
+      const History history = run_plan_history(entry, options.given, options.seed, chunks, options.seed + i, 4000);
       answers += history.answers.size();
       in_vain += history.in_vain;
     }
@@ -258,9 +258,9 @@ std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& op
 }
 
 std::string check_planner_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  for (const std::uint32_t chunks : kSizes) {
-    const auto first = run_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
-    const auto second = run_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
+  for (const std::uint32_t chunks : kPlanSizes) {
+    const auto first = run_plan_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
+    const auto second = run_plan_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
     if (first != second) {
       const auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
       throw Wrong(fmt::format("answer {} on a GPU of {} chunks was another one when the same history ran again",

@@ -118,7 +118,7 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
     ProcessorPages& theirs = context_.space.pages(b, gpu_processor(other));
     if (!theirs.writable.intersects(pages)) continue;
     theirs.writable -= pages;
-    context_.space.note_unmap();
+    context_.space.note_unmap(other);
   }
 }
 

@@ -9,9 +9,7 @@ namespace uvmsim::layout {
 namespace {
 constexpr std::uint64_t kSmallHandle = std::uint64_t{2} << 20;
 constexpr std::uint64_t kLargeHandle = std::uint64_t{20} << 20;
-constexpr std::uint64_t kSmallestRemainder = 512;
-
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+constexpr std::uint64_t kSmallestSplitOff = 512;
 }  // namespace
 
 std::uint64_t ExpandableAllocator::small_handle() { return kSmallHandle; }
@@ -131,7 +129,7 @@ ExpandableAllocator::Placed ExpandableAllocator::allocate(std::uint64_t bytes, s
   }
   const Segment& segment = segments_[place->segment];
   const std::uint64_t found = segment.blocks.at(place->offset).bytes;
-  const bool split = found - size >= kSmallestRemainder;
+  const bool split = found - size >= kSmallestSplitOff;
   unset(*place);
   set(*place, {split ? size : found, State::kInUse});
   if (split) set({place->segment, place->offset + size}, {found - size, State::kFree});

@@ -13,7 +13,7 @@ namespace uvmsim::layout {
 
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kSignedMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 const char* const kPytorch = "c10/cuda/CUDACachingAllocator.cpp, pytorch 001074d2 (2025)";
 
@@ -58,7 +58,7 @@ std::vector<LayoutInfo> all_layouts() {
        {policy::integer("max_split_size_bytes", 0, {0, kMostBytes},
                         "blocks from this size on are not split and only serve requests of that size; more than 20 "
                         "MiB, or 0: none"),
-        policy::integer("max_non_split_rounding_bytes", 20 * kMiB, {20 * kMiB, kMostBytes},
+        policy::integer("max_non_split_rounding_bytes", 20 * kSignedMiB, {20 * kSignedMiB, kMostBytes},
                         "such a block serves a request that is smaller by less than this"),
         roundup(),
         policy::real("garbage_collection_threshold", 0, {0, 1},
@@ -142,9 +142,9 @@ policy::Parameters resolve(const LayoutChoice& choice) {
   policy::Parameters parameters("layout " + info.name, info.parameters, without_units(choice));
   if (choice.name == "pytorch_caching") {
     const std::int64_t split = parameters.integer("max_split_size_bytes");
-    if (split != 0 && split <= 20 * kMiB) {  // as PyTorch: the segments that small requests share must be split
+    if (split != 0 && split <= 20 * kSignedMiB) {  // as PyTorch: the segments that small requests share must be split
       throw_input_error("layout {}: parameter 'max_split_size_bytes': {} is too small; allowed: 0, {} to {}", info.name,
-                        split, 20 * kMiB + 1, kMostBytes);
+                        split, 20 * kSignedMiB + 1, kMostBytes);
     }
   }
   return parameters;

@@ -16,8 +16,6 @@ constexpr std::uint64_t kOwnSegment = 10 * kMiB;      // requests from this on h
 constexpr std::uint64_t kSharedSegment = 20 * kMiB;   // what those between share
 constexpr std::uint64_t kSegmentRounding = 2 * kMiB;  // of segments of their own size
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
-
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 }  // namespace
 
 std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings) {

@@ -21,6 +21,8 @@ struct AllocatorSettings {
   std::uint64_t reservation_bytes = std::uint64_t{1} << 46;  // of an expandable segment
 };
 
+constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
 // PyTorch's rounding of requests of 1 to 2^46 bytes, and what follows from the rounded size.
 std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings);
 bool is_small_request(std::uint64_t rounded_bytes);

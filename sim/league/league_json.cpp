@@ -10,23 +10,24 @@
 namespace uvmsim::league {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
-Json or_null(std::uint64_t value) { return value == 0 ? Json(nullptr) : Json(value); }
+ordered_json or_null(std::uint64_t value) { return value == 0 ? ordered_json(nullptr) : ordered_json(value); }
 
-Json entrant_json(const Entrant& entrant) {
-  Json policies = Json::object();
+ordered_json entrant_json(const Entrant& entrant) {
+  ordered_json policies = ordered_json::object();
   for (const auto& [slot, text] : entrant.policies) policies[slot] = text;
   return {{"rank", or_null(entrant.rank)},
           {"name", entrant.name},
           {"policies", std::move(policies)},
-          {"information_class", entrant.information_class.empty() ? Json(nullptr) : Json(entrant.information_class)},
+          {"information_class",
+           entrant.information_class.empty() ? ordered_json(nullptr) : ordered_json(entrant.information_class)},
           {"oracle", entrant.oracle},
           {"plugin", entrant.plugin}};
 }
 
-Json standing_json(const Standing& standing, const Contest& contest) {
-  Json out = entrant_json(standing.entrant);
+ordered_json standing_json(const Standing& standing, const Contest& contest) {
+  ordered_json out = entrant_json(standing.entrant);
   out["status"] = status_name(standing.status);
   out["id"] = standing.id;
   if (standing.status == Standing::Status::kFailed) out["error"] = standing.error;
@@ -43,30 +44,30 @@ Json standing_json(const Standing& standing, const Contest& contest) {
   return out;
 }
 
-Json contest_json(const Contest& contest) {
+ordered_json contest_json(const Contest& contest) {
   const sweep::Point& point = contest.point;
-  Json out = {{"label", contest.label},
-              {"trace", std::filesystem::path(point.trace).filename().string()},
-              {"system", point.system},
-              {"settings", point.settings},
-              {"layout", point.layout},
-              {"osf_thousandths", or_null(point.osf_thousandths)},
-              {"limit_capacity_bytes", or_null(point.capacity_bytes)},
-              {"seed", point.seed},
-              {"capacity_bytes", contest.capacity_bytes},
-              {"footprint_bytes", contest.footprint_bytes},
-              {"compute_ns", contest.compute_ns},
-              {"bound_ns", contest.bound_ns},
-              {"driver_ns", or_null(contest.driver_ns)},
-              {"best_known_ns", or_null(contest.best_known_ns)},
-              {"best_known", contest.best_known},
-              {"standings", Json::array()}};
+  ordered_json out = {{"label", contest.label},
+                      {"trace", std::filesystem::path(point.trace).filename().string()},
+                      {"system", point.system},
+                      {"settings", point.settings},
+                      {"layout", point.layout},
+                      {"osf_thousandths", or_null(point.osf_thousandths)},
+                      {"limit_capacity_bytes", or_null(point.capacity_bytes)},
+                      {"seed", point.seed},
+                      {"capacity_bytes", contest.capacity_bytes},
+                      {"footprint_bytes", contest.footprint_bytes},
+                      {"compute_ns", contest.compute_ns},
+                      {"bound_ns", contest.bound_ns},
+                      {"driver_ns", or_null(contest.driver_ns)},
+                      {"best_known_ns", or_null(contest.best_known_ns)},
+                      {"best_known", contest.best_known},
+                      {"standings", ordered_json::array()}};
   for (const Standing& standing : contest.standings) out["standings"].push_back(standing_json(standing, contest));
   return out;
 }
 
-Json overall_json(const OverallStanding& all) {
-  Json out = entrant_json(all.entrant);
+ordered_json overall_json(const OverallStanding& all) {
+  ordered_json out = entrant_json(all.entrant);
   out["contests"] = all.contests;
   out["first"] = all.first;
   out["over_driver_millionths"] = or_null(all.over_driver);
@@ -80,19 +81,19 @@ Json overall_json(const OverallStanding& all) {
 }  // namespace
 
 std::string league_json(const League& league) {
-  Json out = {{"schema", kLeagueSchema},
-              {"uvmsim_version", version()},
-              {"model_version", sweep::model_version()},
-              {"rule", kRule},
-              {"finished", league.finished},
-              {"failed", league.failed},
-              {"missing", league.missing},
-              {"counted_contests", league.counted},
-              {"overall", Json::array()},
-              {"contests", Json::array()}};
+  ordered_json out = {{"schema", kLeagueSchema},
+                      {"uvmsim_version", version()},
+                      {"model_version", sweep::model_version()},
+                      {"rule", kRule},
+                      {"finished", league.finished},
+                      {"failed", league.failed},
+                      {"missing", league.missing},
+                      {"counted_contests", league.counted},
+                      {"overall", ordered_json::array()},
+                      {"contests", ordered_json::array()}};
   for (const OverallStanding& all : league.overall) out["overall"].push_back(overall_json(all));
   for (const Contest& contest : league.contests) out["contests"].push_back(contest_json(contest));
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace uvmsim::league

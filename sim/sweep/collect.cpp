@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "uvmsim.sweep/1";
-
 const std::vector<Column> kSweepColumns = {
     {"schema", true},   {"uvmsim_version", true}, {"model_version", true}, {"spec", true},      {"spec_sha256", true},
     {"planned", false}, {"finished", false},      {"failed", false},       {"complete", false},
@@ -135,7 +133,7 @@ class Collector {
  private:
   void begin(Tables& tables, AtomicFile& csv) const {
     const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    tables.sweep.insert({kSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
+    tables.sweep.insert({kSweepSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
                          number(status_.planned), number(status_.finished), number(status_.failed.size()),
                          std::int64_t{status_.complete()}});
     std::vector<std::string> names;

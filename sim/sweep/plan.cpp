@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;  // keeps a sweep file as its user wrote it
 
-constexpr const char* kSchema = "uvmsim.sweep/1";
 constexpr const char* kHeaderFile = "sweep.json";
 constexpr const char* kPointsFile = "points.jsonl";
 
@@ -102,7 +101,7 @@ void write_plan(const Plan& plan, const std::string& folder) {
     lines += R"({"determinants":)" + planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
              to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace) + "}\n";
   }
-  const ordered_json header = {{"schema", kSchema},
+  const ordered_json header = {{"schema", kSweepSchema},
                                {"uvmsim_version", plan.uvmsim_version},
                                {"model_version", plan.model_version},
                                {"points", plan.points.size()},
@@ -128,8 +127,8 @@ Plan read_plan(const std::string& folder) {
                       kHeaderFile, folder);
   }
   const ordered_json header = parsed<ordered_json>(read_text(header_path), header_path);
-  if (text_at(header, "schema", header_path) != kSchema) {
-    throw_input_error("{}: /schema: is not {}; plan the sweep again", header_path, kSchema);
+  if (text_at(header, "schema", header_path) != kSweepSchema) {
+    throw_input_error("{}: /schema: is not {}; plan the sweep again", header_path, kSweepSchema);
   }
   Plan plan;
   plan.uvmsim_version = text_at(header, "uvmsim_version", header_path);

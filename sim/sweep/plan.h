@@ -16,6 +16,8 @@
 
 namespace uvmsim::sweep {
 
+inline constexpr const char* kSweepSchema = "uvmsim.sweep/1";  // of a planned sweep and of its database
+
 struct PlannedPoint {
   Point point;
   std::string determinants;  // canonical JSON

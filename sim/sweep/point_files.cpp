@@ -23,7 +23,7 @@ bool is_id(std::string_view text) {
 }
 
 // Nothing when there is no such file, or something else of that name.
-std::optional<std::string> read_text(const std::string& path) {
+std::optional<std::string> read_if_there(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
@@ -39,7 +39,7 @@ std::string PointFiles::result_path(const std::string& id) const { return (folde
 std::string PointFiles::error_path(const std::string& id) const { return (folder_ / (id + ".error.json")).string(); }
 
 std::optional<std::string> PointFiles::result(const std::string& id) const {
-  const auto text = read_text(result_path(id));
+  const auto text = read_if_there(result_path(id));
   if (!text) return std::nullopt;
   // Compared byte by byte: nothing of a file that is not ours gets as far as a JSON parser.
   const std::string before = fmt::format(R"({{"id":"{}","sha256":")", id);
@@ -55,7 +55,7 @@ std::optional<std::string> PointFiles::result(const std::string& id) const {
 }
 
 std::optional<std::string> PointFiles::error(const std::string& id) const {
-  const auto text = read_text(error_path(id));
+  const auto text = read_if_there(error_path(id));
   if (!text) return std::nullopt;
   const json object = json::parse(*text, nullptr, false);
   if (!object.is_object() || object.value("id", json()) != id || !object.value("error", json()).is_string()) {

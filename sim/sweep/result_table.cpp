@@ -12,7 +12,7 @@ namespace uvmsim::sweep {
 namespace {
 
 // Keys in the order of the file: that of a policy's parameters is its own.
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr Counters kNames;  // only its names matter
 
@@ -25,7 +25,7 @@ std::vector<Column> with_counters(std::vector<Column> columns) {
 }
 
 // Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
-Cell cell(const json& value) {
+Cell cell(const ordered_json& value) {
   if (value.is_null()) return {};
   if (value.is_boolean()) return std::int64_t{value.get<bool>()};
   if (value.is_string()) return value.get<std::string>();
@@ -33,24 +33,24 @@ Cell cell(const json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   return value.dump();
 }
-Cell cell(std::uint64_t value) { return cell(json(value)); }
-Cell null_if_zero(std::uint64_t value) { return value == 0 ? Cell{} : cell(value); }
+Cell cell(std::uint64_t value) { return cell(ordered_json(value)); }
+Cell cell_or_null(std::uint64_t value) { return value == 0 ? Cell{} : cell(value); }
 
-void append_counters(const json& counters, Row& row) {
+void append_counters(const ordered_json& counters, Row& row) {
   for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
 }
 
 // A result names no plan and no migrate policy where there is none.
-const json& policy(const json& result, std::string_view slot) {
-  static const json no_plan = {{"name", kNoPlan}, {"parameters", json::object()}};
-  static const json first_touch = {{"name", kFirstTouch}, {"parameters", json::object()}};
-  const json& policies = result.at("policies");
+const ordered_json& policy(const ordered_json& result, std::string_view slot) {
+  static const ordered_json no_plan = {{"name", kNoPlan}, {"parameters", ordered_json::object()}};
+  static const ordered_json first_touch = {{"name", kFirstTouch}, {"parameters", ordered_json::object()}};
+  const ordered_json& policies = result.at("policies");
   const auto found = policies.find(slot);
   return found != policies.end() ? *found : slot == "plan" ? no_plan : first_touch;
 }
 
 // "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
-std::string parameters_text(const json& parameters) {
+std::string parameters_text(const ordered_json& parameters) {
   std::string out;
   for (const auto& [key, value] : parameters.items()) {
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value.get<std::string>());
@@ -58,16 +58,16 @@ std::string parameters_text(const json& parameters) {
   return out;
 }
 
-std::string policy_with_parameters(const json& result, const char* slot) {
-  const json& used = policy(result, slot);
+std::string policy_with_parameters(const ordered_json& result, const char* slot) {
+  const ordered_json& used = policy(result, slot);
   const std::string parameters = parameters_text(used.at("parameters"));
   return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
 }
 
 // "none", "1.25" or "roofline", as `uvmsim run --csv`.
-std::string time_scale_text(const json& result) {
-  const json& scale = result.at("time_scale");
-  const json& factor = scale.at("factor_millionths");
+std::string time_scale_text(const ordered_json& result) {
+  const ordered_json& scale = result.at("time_scale");
+  const ordered_json& factor = scale.at("factor_millionths");
   return factor.is_null() ? scale.at("rule").get<std::string>()
                           : report::format_millionths(factor.get<std::uint64_t>());
 }
@@ -80,14 +80,14 @@ std::string limit_by(const Point& point) {
 constexpr const char* kBounds[] = {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"};
 constexpr const char* kDistance[] = {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"};
 
-void append_bounds(const json& result, Row& row) {
+void append_bounds(const ordered_json& result, Row& row) {
   const auto bounds = result.find("bounds");
   const bool known = bounds != result.end();
   for (const char* name : kBounds) row.push_back(known ? cell(bounds->at(name)) : Cell{});
   for (const char* name : kDistance) row.push_back(known ? cell(bounds->at("distance").at(name)) : Cell{});
 }
 
-Cell slowdown(const json& result, const std::optional<Unlimited>& unlimited) {
+Cell slowdown(const ordered_json& result, const std::optional<Unlimited>& unlimited) {
   if (!unlimited || unlimited->settled_ns == 0) return {};
   return cell(report::ratio_thousandths(settled_ns(result), unlimited->settled_ns));
 }
@@ -101,8 +101,8 @@ std::string unlimited_id(const PlannedPoint& planned) {
   return sha256(determinants.dump());
 }
 
-std::uint64_t settled_ns(const json& result) {
-  const json& settled = result.at("settled");
+std::uint64_t settled_ns(const ordered_json& result) {
+  const ordered_json& settled = result.at("settled");
   return settled.is_null() ? result.at("total_ns").get<std::uint64_t>()
                            : settled.at("duration_ns").get<std::uint64_t>();
 }
@@ -159,13 +159,13 @@ const std::vector<Column>& point_columns() {
   return columns;
 }
 
-Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& result,
+Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
               const std::optional<Unlimited>& unlimited) {
   const Point& point = planned.point;
-  const json determinants = json::parse(planned.determinants);
-  const json& trace = result.at("trace");
-  json plugins = json::array();
-  for (const json& plugin : result.at("plugins")) plugins.push_back(plugin.at("file"));
+  const ordered_json determinants = ordered_json::parse(planned.determinants);
+  const ordered_json& trace = result.at("trace");
+  ordered_json plugins = ordered_json::array();
+  for (const ordered_json& plugin : result.at("plugins")) plugins.push_back(plugin.at("file"));
   Row row = {
       cell(position),
       planned.id,
@@ -176,13 +176,13 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       cell(trace.at("gpu")),
       cell(result.at("system").at("name")),
       cell(determinants.at("system").at("sha256")),
-      json(point.settings).dump(),
+      ordered_json(point.settings).dump(),
       cell(result.at("layout")),
       result.at("layout_parameters").dump(),
       limit_by(point),
-      null_if_zero(point.osf_thousandths),
-      null_if_zero(point.capacity_bytes),
-      null_if_zero(point.footprint_bytes),
+      cell_or_null(point.osf_thousandths),
+      cell_or_null(point.capacity_bytes),
+      cell_or_null(point.footprint_bytes),
       cell(policy(result, "prefetch").at("name")),
       policy(result, "prefetch").at("parameters").dump(),
       cell(policy(result, "evict").at("name")),
@@ -194,8 +194,8 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const json& r
       plugins.dump(),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
-      null_if_zero(point.iterations),
-      null_if_zero(point.time_scale_millionths),
+      cell_or_null(point.iterations),
+      cell_or_null(point.time_scale_millionths),
       time_scale_text(result),
       cell(result.at("footprint_bytes")),
       cell(result.at("capacity_bytes")),
@@ -221,9 +221,9 @@ const std::vector<Column>& iteration_columns() {
   return columns;
 }
 
-std::vector<Row> iteration_rows(const PlannedPoint& planned, const json& result) {
+std::vector<Row> iteration_rows(const PlannedPoint& planned, const ordered_json& result) {
   std::vector<Row> rows;
-  for (const json& iteration : result.at("iterations")) {
+  for (const ordered_json& iteration : result.at("iterations")) {
     Row row = {planned.id,
                cell(iteration.at("index")),
                cell(iteration.at("begin_ns")),
@@ -243,8 +243,8 @@ const std::vector<Column>& settled_columns() {
   return columns;
 }
 
-std::optional<Row> settled_row(const PlannedPoint& planned, const json& result) {
-  const json& settled = result.at("settled");
+std::optional<Row> settled_row(const PlannedPoint& planned, const ordered_json& result) {
+  const ordered_json& settled = result.at("settled");
   if (settled.is_null()) return std::nullopt;
   Row row = {planned.id,
              cell(settled.at("first_index")),
@@ -295,7 +295,7 @@ const std::vector<Column>& csv_columns() {
   return columns;
 }
 
-std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const json& result,
+std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
                           const std::optional<Unlimited>& unlimited) {
   const Point& point = planned.point;
   const Row parameters = {
@@ -305,32 +305,32 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       cell(result.at("trace").at("file")),
       cell(result.at("trace").at("sha256")),
       cell(result.at("system").at("name")),
-      json(point.settings).dump(),
+      ordered_json(point.settings).dump(),
       cell(result.at("layout")),
       parameters_text(result.at("layout_parameters")),
       limit_by(point),
-      null_if_zero(point.osf_thousandths),
+      cell_or_null(point.osf_thousandths),
       policy_with_parameters(result, "prefetch"),
       policy_with_parameters(result, "evict"),
       policy_with_parameters(result, "plan"),
       policy_with_parameters(result, "migrate"),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
-      null_if_zero(point.iterations),
+      cell_or_null(point.iterations),
       time_scale_text(result),
       report::format_thousandths(result.at("osf_thousandths").get<std::uint64_t>()),
       cell(result.at("footprint_bytes")),
       cell(result.at("capacity_bytes")),
   };
   std::vector<Row> rows;
-  const auto add = [&](Row rest, const json& counters) {
+  const auto add = [&](Row rest, const ordered_json& counters) {
     Row row = parameters;
     row.insert(row.end(), rest.begin(), rest.end());
     append_counters(counters, row);
     rows.push_back(std::move(row));
   };
-  const json& settled = result.at("settled");
-  for (const json& iteration : result.at("iterations")) {
+  const ordered_json& settled = result.at("settled");
+  for (const ordered_json& iteration : result.at("iterations")) {
     const auto index = iteration.at("index").get<std::uint64_t>();
     const bool is_settled = !settled.is_null() && index >= settled.at("first_index").get<std::uint64_t>() &&
                             index <= settled.at("index").get<std::uint64_t>();

@@ -2,23 +2,14 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/common/fixed_log.h"
 #include "sim/trace/generate_patterns.h"
 
 namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::uint64_t kPage = SyntheticProgram::kPageBytes;
 constexpr std::uint64_t kMaxPhases = 65536;
-
-std::uint64_t integer_sqrt(std::uint64_t value) {
-  std::uint64_t low = 0, high = std::uint64_t{1} << 32;
-  while (high - low > 1) {
-    const std::uint64_t middle = (low + high) / 2;
-    (middle * middle <= value ? low : high) = middle;
-  }
-  return low;
-}
 
 class TiledMatmul final : public SyntheticProgram {
  public:
@@ -27,15 +18,16 @@ class TiledMatmul final : public SyntheticProgram {
     if (e != 1 && e != 2 && e != 4 && e != 8) {
       throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
     }
-    if (t == 0 || t > 65536 || t * t * e % kPage != 0) {
+    if (t == 0 || t > 65536 || t * t * e % kPageBytes != 0) {
       throw_input_error(
-          "tile is {}; allowed: up to 65536 and such that tile x tile x element-bytes is a multiple of {}", t, kPage);
+          "tile is {}; allowed: up to 65536 and such that tile x tile x element-bytes is a multiple of {}", t,
+          kPageBytes);
     }
     tiles_ = integer_sqrt(options.bytes / 3 / e) / t;
     if (tiles_ == 0) {
       throw_input_error("bytes is {}; allowed: at least three tiles of {}", options.bytes, t * t * e);
     }
-    tile_pages_ = t * t * e / kPage;
+    tile_pages_ = t * t * e / kPageBytes;
     per_phase_ = options.blocks_per_phase == 0 ? tiles_ : options.blocks_per_phase;
     const bool fits_row = per_phase_ <= tiles_ && tiles_ % per_phase_ == 0;
     const bool fits_rows = per_phase_ % tiles_ == 0 && tiles_ % (per_phase_ / tiles_) == 0;
@@ -50,7 +42,7 @@ class TiledMatmul final : public SyntheticProgram {
                         tiles_ * tiles_ / per_phase_, kMaxPhases);
     }
     for (int i = 0; i < 3; ++i) {
-      add_object(tiles_ * tiles_ * tile_pages_ * kPage);
+      add_object(tiles_ * tiles_ * tile_pages_ * kPageBytes);
     }
   }
 
@@ -83,7 +75,7 @@ class TiledMatmul final : public SyntheticProgram {
 class RepeatedScan final : public SyntheticProgram {
  public:
   explicit RepeatedScan(const GeneratorOptions& options) : SyntheticProgram(options) {
-    add_object(options.bytes / kPage * kPage);
+    add_object(options.bytes / kPageBytes * kPageBytes);
     // As many blocks in every phase as a whole pass of 16 bytes per thread would take.
     const std::uint64_t per_block = std::uint64_t{16} * options.block;
     const std::uint64_t wanted = options.grid != 0 ? options.grid / options.scans : options.bytes / per_block;

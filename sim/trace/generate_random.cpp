@@ -13,7 +13,6 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::uint64_t kPage = SyntheticProgram::kPageBytes;
 constexpr std::uint64_t kMaxTablePages = std::uint64_t{1} << 26;  // tables of one entry per page stay below 1 GB
 
 void need_table(std::uint64_t pages) {
@@ -31,8 +30,8 @@ std::vector<std::uint32_t> identity(std::uint64_t count) {
 class Draws final : public SyntheticProgram {
  public:
   Draws(const GeneratorOptions& options, bool is_zipf) : SyntheticProgram(options), random_(options.seed) {
-    const std::uint64_t pages = options.bytes / kPage;
-    add_object(pages * kPage);
+    const std::uint64_t pages = options.bytes / kPageBytes;
+    add_object(pages * kPageBytes);
     if (is_zipf) {
       need_table(pages);
       zipf_.emplace(pages, options.zipf_exponent_thousandths);
@@ -92,9 +91,9 @@ class Draws final : public SyntheticProgram {
 class PointerChase final : public SyntheticProgram {
  public:
   explicit PointerChase(const GeneratorOptions& options) : SyntheticProgram(options) {
-    const std::uint64_t pages = options.bytes / kPage;
-    add_object(pages * kPage);
-    const std::uint64_t stops = pages * kPage / options.stride_bytes;
+    const std::uint64_t pages = options.bytes / kPageBytes;
+    add_object(pages * kPageBytes);
+    const std::uint64_t stops = pages * kPageBytes / options.stride_bytes;
     need_table(stops);
     if (stops == 0 || options.kernels > stops) {
       throw_input_error("{} stops of the chase (bytes / stride-bytes) for {} kernels; allowed: at least one each",
@@ -116,7 +115,7 @@ class PointerChase final : public SyntheticProgram {
 
  private:
   void fill(std::uint64_t, std::uint64_t index, Kernel& kernel) override {
-    const std::uint64_t stops = order_.size(), stride = options_.stride_bytes / kPage;
+    const std::uint64_t stops = order_.size(), stride = options_.stride_bytes / kPageBytes;
     const std::uint64_t begin = stops * index / options_.kernels, end = stops * (index + 1) / options_.kernels;
     for (std::uint64_t i = begin; i < end; ++i) {
       kernel.touches.push_back({0, order_[i] * stride, AccessMode::kRead});

@@ -8,8 +8,6 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::uint64_t kPage = SyntheticProgram::kPageBytes;
-
 // Share k of K of n pages: [begin, end). Shares differ by at most one page.
 struct Share {
   std::uint64_t begin, end;
@@ -29,8 +27,8 @@ void need_pages(const GeneratorOptions& options, std::uint64_t pages) {
 class Scan final : public SyntheticProgram {
  public:
   Scan(const GeneratorOptions& options, bool turns) : SyntheticProgram(options), turns_(turns) {
-    need_pages(options, options.bytes / kPage);
-    add_object(options.bytes / kPage * kPage);
+    need_pages(options, options.bytes / kPageBytes);
+    add_object(options.bytes / kPageBytes * kPageBytes);
   }
 
  private:
@@ -59,9 +57,9 @@ class Scan final : public SyntheticProgram {
 class CyclicScan final : public SyntheticProgram {
  public:
   explicit CyclicScan(const GeneratorOptions& options) : SyntheticProgram(options) {
-    need_pages(options, options.bytes / kPage);
+    need_pages(options, options.bytes / kPageBytes);
     for (std::uint64_t k = 0; k < options.kernels; ++k) {
-      add_object(options.bytes / options.kernels / kPage * kPage);
+      add_object(options.bytes / options.kernels / kPageBytes * kPageBytes);
     }
   }
 
@@ -74,16 +72,16 @@ class CyclicScan final : public SyntheticProgram {
 class Strided final : public SyntheticProgram {
  public:
   explicit Strided(const GeneratorOptions& options) : SyntheticProgram(options) {
-    if (options.stride_bytes > options.bytes / kPage * kPage) {
+    if (options.stride_bytes > options.bytes / kPageBytes * kPageBytes) {
       throw_input_error("stride-bytes is {}; allowed: up to the object's {}", options.stride_bytes,
-                        options.bytes / kPage * kPage);
+                        options.bytes / kPageBytes * kPageBytes);
     }
-    add_object(options.bytes / kPage * kPage);
+    add_object(options.bytes / kPageBytes * kPageBytes);
   }
 
  private:
   void fill(std::uint64_t, std::uint64_t index, Kernel& kernel) override {
-    const std::uint64_t stride = options_.stride_bytes / kPage, pages = object_pages(0);
+    const std::uint64_t stride = options_.stride_bytes / kPageBytes, pages = object_pages(0);
     const std::uint64_t start = index % stride;
     const std::uint64_t count = (pages - start + stride - 1) / stride;
     const std::uint64_t written = count * options_.write_percent / 100;
@@ -104,19 +102,19 @@ class Strided final : public SyntheticProgram {
 class Stencil final : public SyntheticProgram {
  public:
   explicit Stencil(const GeneratorOptions& options) : SyntheticProgram(options) {
-    const std::uint64_t pages = options.bytes / 2 / kPage;
+    const std::uint64_t pages = options.bytes / 2 / kPageBytes;
     need_pages(options, pages);
-    if (options.halo_bytes / kPage > pages / options.kernels) {
+    if (options.halo_bytes / kPageBytes > pages / options.kernels) {
       throw_input_error("halo-bytes is {}; allowed: up to one band of {}", options.halo_bytes,
-                        pages / options.kernels * kPage);
+                        pages / options.kernels * kPageBytes);
     }
-    add_object(pages * kPage);
-    add_object(pages * kPage);
+    add_object(pages * kPageBytes);
+    add_object(pages * kPageBytes);
   }
 
  private:
   void fill(std::uint64_t repeat, std::uint64_t index, Kernel& kernel) override {
-    const std::uint64_t pages = object_pages(0), halo = options_.halo_bytes / kPage;
+    const std::uint64_t pages = object_pages(0), halo = options_.halo_bytes / kPageBytes;
     const auto band = share(pages, index, options_.kernels);
     const std::uint64_t first = band.begin - std::min(band.begin, halo);
     const std::uint64_t end = std::min(pages, band.end + halo);

@@ -17,7 +17,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::string_view kTool = "uvmsim trace import accelprof, conversion 1";
+constexpr std::string_view kAccelprofTool = "uvmsim trace import accelprof, conversion 1";
 constexpr std::uint32_t kThreads = 256, kWarpsPerBlock = kThreads / 32;
 constexpr std::uint64_t kBytesPerBlock = kThreads * 16;
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
@@ -52,7 +52,7 @@ class AccelprofImporter::State {
     open_next();
     summary.tool = accelprof_tool_name(tool_);
     header.quantum_bytes = kQuantumBytes;
-    header.tool = kTool;
+    header.tool = kAccelprofTool;
     header.program = path;
     header.provenance = options.provenance;
     const bool exact = tool_ == AccelprofTool::kMemTrace;

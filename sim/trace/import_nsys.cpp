@@ -16,7 +16,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::string_view kTool = "uvmsim trace import nsys, conversion 1";
+constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 1";
 constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
 
 CopyKind copy_kind(std::uint32_t kind) {
@@ -43,7 +43,7 @@ class NsysImporter::State {
   State(const std::string& path, const NsysImportOptions& options)
       : report_(read_nsys_report(path, options.process)), options_(options) {
     header.quantum_bytes = kQuantumBytes;
-    header.tool = kTool;
+    header.tool = kNsysTool;
     header.gpu = report_.gpu;
     header.program = path;
     header.provenance = options.provenance;

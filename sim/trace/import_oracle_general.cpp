@@ -14,7 +14,7 @@
 namespace uvmsim::trace {
 
 namespace {
-constexpr std::string_view kTool = "uvmsim trace import oracle-general, conversion 1";
+constexpr std::string_view kOracleGeneralTool = "uvmsim trace import oracle-general, conversion 1";
 constexpr std::uint32_t kSmallestPage = 512;
 constexpr ObjectId kObject = 1;
 }  // namespace
@@ -33,7 +33,7 @@ class OracleImporter::State {
     }
     look();
     header.quantum_bytes = options.page_bytes;
-    header.tool = kTool;
+    header.tool = kOracleGeneralTool;
     header.program = name_;
     header.provenance = options.provenance;
     header.attributes = {{"ids", by_appearance_ ? "by first appearance" : "page numbers"},

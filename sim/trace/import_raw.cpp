@@ -19,10 +19,10 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::string_view kFormat = "uvm-raw-recording-1";
-constexpr std::string_view kTool = "uvmsim trace import raw, conversion 1";
+constexpr std::string_view kRawTool = "uvmsim trace import raw, conversion 1";
 constexpr std::array<std::string_view, 6> kRawTypes = {"alloc", "free", "copy", "set", "iteration", "kernel"};
 
-Dim3 parse_dimensions(JsonFields& fields, std::string_view key) {
+Dim3 raw_dimensions(JsonFields& fields, std::string_view key) {
   const auto& parts = json_array(fields.require(key), key, 3);
   std::uint32_t values[3];
   for (std::size_t i = 0; i < 3; ++i) {
@@ -31,7 +31,7 @@ Dim3 parse_dimensions(JsonFields& fields, std::string_view key) {
   return {values[0], values[1], values[2]};
 }
 
-AccessMode parse_mode(const JsonValue& value) {
+AccessMode raw_mode(const JsonValue& value) {
   const std::string& word = json_text(value, "an access mode");
   for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
     if (kAccessModeNames[i] == word) {
@@ -112,7 +112,7 @@ class RawImporter::State {
       throw_input_error("not a raw recording: the first line must be a header with \"format\":\"{}\"", kFormat);
     }
     header.quantum_bytes = options_.quantum_bytes;
-    header.tool = kTool;
+    header.tool = kRawTool;
     header.gpu = fields.text("gpu");
     header.driver = fields.text("driver");
     header.program = fields.text("program");
@@ -245,8 +245,8 @@ class RawImporter::State {
     Kernel out;
     out.name = json_text(fields.require("name"), "kernel: 'name'");
     out.distribution = distribution_by_name(out.name);  // the recording has no phases
-    out.grid = parse_dimensions(fields, "grid");
-    out.block = parse_dimensions(fields, "block");
+    out.grid = raw_dimensions(fields, "grid");
+    out.block = raw_dimensions(fields, "block");
     out.duration_ns = static_cast<std::int64_t>(fields.required_integer("dur_ns", kMaxTimeNs));
     fields.required_integer("gap_ns", kMaxTimeNs);
     std::uint64_t previous_end = 0;
@@ -259,7 +259,7 @@ class RawImporter::State {
         throw_input_error("pages from {} on ({} of them) are empty or not above those before", first, count);
       }
       previous_end = first + count;
-      add_pages(first, previous_end, parse_mode(parts[2]), out.accesses);
+      add_pages(first, previous_end, raw_mode(parts[2]), out.accesses);
     }
     out.coverage = out.accesses.empty() ? Coverage::kNone : Coverage::kInstrumented;
     ++summary.kernels;

@@ -21,7 +21,7 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 
 // SQL knows identifiers in double quotes; ours hold none.
-std::string quoted(std::string_view name) { return '"' + std::string(name) + '"'; }
+std::string sql_name(std::string_view name) { return '"' + std::string(name) + '"'; }
 
 Statement prepare(sqlite3* database, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
@@ -77,7 +77,7 @@ std::vector<std::string> Database::columns_of(std::string_view table) const {
   std::vector<std::string> columns;
   if (!has_table(table)) return columns;
   // table_info lists stored columns only, not generated ones.
-  const Statement statement = prepare(database_.get(), "PRAGMA table_info(" + quoted(table) + ")");
+  const Statement statement = prepare(database_.get(), "PRAGMA table_info(" + sql_name(table) + ")");
   int step = SQLITE_ERROR;
   while (statement && (step = sqlite3_step(statement.get())) == SQLITE_ROW) {
     const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 1));
@@ -98,10 +98,10 @@ void Database::each(std::string_view table, const std::vector<std::string>& colu
     const bool found = std::find(present.begin(), present.end(), columns[i]) != present.end();
     if (!found && i < first_optional) throw_input_error("{}: table {} has no column {}", path_, table, columns[i]);
     places.push_back(found ? next++ : -1);
-    if (found) list += (list.empty() ? "" : ", ") + quoted(columns[i]);
+    if (found) list += (list.empty() ? "" : ", ") + sql_name(columns[i]);
   }
   if (list.empty()) throw_input_error("{}: table {} has none of the columns that it should", path_, table);
-  const Statement statement = prepare(database_.get(), "SELECT " + list + " FROM " + quoted(table));
+  const Statement statement = prepare(database_.get(), "SELECT " + list + " FROM " + sql_name(table));
   if (!statement) fail(table);
   Row row;
   row.file_ = &path_;

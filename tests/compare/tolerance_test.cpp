@@ -7,7 +7,7 @@
 
 #include "sim/common/error.h"
 
-namespace uvmsim::compare {
+namespace uvmsim::compare::tolerance_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST(Tolerances, RefusesANameTwice) {
 }
 
 }  // namespace
-}  // namespace uvmsim::compare
+}  // namespace uvmsim::compare::tolerance_test

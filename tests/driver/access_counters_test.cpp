@@ -5,7 +5,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::access_counters_test {
 namespace {
 
 using trace::Advice;
@@ -160,4 +160,4 @@ TEST(AccessCounters, DuplicateUnderReadMostly) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::access_counters_test

@@ -3,7 +3,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::discard_test {
 namespace {
 
 constexpr ProcessorId kGpu0 = gpu_processor(0);
@@ -146,4 +146,4 @@ TEST(DiscardMapped, ACpuFaultFindsNothingToCopy) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::discard_test

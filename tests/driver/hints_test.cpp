@@ -4,7 +4,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::hints_test {
 namespace {
 
 using trace::Advice;
@@ -362,4 +362,4 @@ TEST(ReadMostly, NeverThrashes) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::hints_test

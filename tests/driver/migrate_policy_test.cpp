@@ -5,7 +5,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::migrate_policy_test {
 namespace {
 
 using trace::Advice;
@@ -218,4 +218,4 @@ TEST(AccessCounterPolicy, EvictedPagesRestUntilTheyAreUsed) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::migrate_policy_test

@@ -4,7 +4,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::prefetch_call_test {
 namespace {
 
 constexpr ProcessorId kGpu0 = gpu_processor(0);
@@ -116,4 +116,4 @@ TEST(PrefetchCall, ForgetsThatThePagesThrash) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::prefetch_call_test

@@ -5,7 +5,7 @@
 
 #include "tests/driver/driver_harness.h"
 
-namespace uvmsim::driver {
+namespace uvmsim::driver::thrashing_test {
 namespace {
 
 constexpr ProcessorId kGpu0 = gpu_processor(0);
@@ -451,4 +451,4 @@ TEST(ThrashingLapse, StaysUnlessItAdapts) {
 }
 
 }  // namespace
-}  // namespace uvmsim::driver
+}  // namespace uvmsim::driver::thrashing_test

@@ -6,7 +6,7 @@
 #include "sim/policy/registry.h"
 #include "tests/engine/program.h"
 
-namespace uvmsim {
+namespace uvmsim::policy_check_test {
 namespace {
 
 using ::testing::AllOf;
@@ -122,4 +122,4 @@ TEST(PolicyCheck, APrefetcherGetsItsBlockAndNoMore) {
 }
 
 }  // namespace
-}  // namespace uvmsim
+}  // namespace uvmsim::policy_check_test

@@ -5,7 +5,7 @@
 #include "sim/engine/engine.h"
 #include "tests/engine/random_training.h"
 
-namespace uvmsim {
+namespace uvmsim::recurrence_test {
 namespace {
 
 RunOptions random_options(std::uint64_t seed) {
@@ -82,4 +82,4 @@ TEST(Recurrence, WorkOnItsWayIsNotCompared) {
 }
 
 }  // namespace
-}  // namespace uvmsim
+}  // namespace uvmsim::recurrence_test

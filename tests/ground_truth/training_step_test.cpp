@@ -14,7 +14,7 @@
 #include "sim/validate/compare.h"
 #include "tests/ground_truth/known_differences.h"
 
-namespace uvmsim::validate {
+namespace uvmsim::validate::training_step_test {
 namespace {
 
 constexpr double kTolerancePercent = 15;
@@ -93,4 +93,4 @@ INSTANTIATE_TEST_SUITE_P(Recordings, CachedTrainingStep, ::testing::Values("gpt2
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace uvmsim::validate
+}  // namespace uvmsim::validate::training_step_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::caching_allocator_test {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
@@ -192,4 +192,4 @@ TEST(CachingAllocator, RandomHistories) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::caching_allocator_test

@@ -6,7 +6,7 @@
 #include "sim/layout/caching_allocator.h"
 #include "tests/policy/message_of.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::caching_settings_test {
 namespace {
 
 using ::testing::AllOf;
@@ -244,4 +244,4 @@ TEST(WaitingBlocks, ALimitWaitsForThem) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::caching_settings_test

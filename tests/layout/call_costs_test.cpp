@@ -10,7 +10,7 @@
 #include "sim/config/load_system.h"
 #include "sim/engine/simulation.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::call_costs_test {
 namespace {
 
 enum Call : std::size_t { kCudaMalloc, kCudaFree, kMallocManaged, kFreeUntouched, kFreeTouched, kFirstTouch, kCalls };
@@ -116,4 +116,4 @@ TEST(CallCosts, AreThoseOfTheMachine) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::call_costs_test

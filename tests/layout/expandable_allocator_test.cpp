@@ -6,7 +6,7 @@
 
 #include "sim/common/error.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::expandable_allocator_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -130,4 +130,4 @@ TEST(ExpandableSegments, ALimitTakesFreeHandlesBack) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::expandable_allocator_test

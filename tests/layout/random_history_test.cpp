@@ -9,7 +9,7 @@
 #include "sim/layout/expandable_allocator.h"
 #include "tests/layout/reference_allocator.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::random_history_test {
 namespace {
 
 constexpr std::uint64_t kMiB = ReferenceAllocator::kMiB;
@@ -118,4 +118,4 @@ TEST(AllocatorHistories, EqualThoseOfThePlainReference) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::random_history_test

@@ -8,7 +8,7 @@
 
 #include "sim/layout/caching_allocator.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::recorded_allocator_test {
 namespace {
 
 struct Outcome {
@@ -83,4 +83,4 @@ TEST(RecordedAllocator, TheSameSegmentsWithoutTheirAddresses) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::recorded_allocator_test

@@ -6,7 +6,7 @@
 #include "sim/engine/simulation.h"
 #include "tests/layout/world.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::released_test {
 namespace {
 
 LayoutChoice limited(std::uint64_t mib) {
@@ -188,4 +188,4 @@ TEST(DeviceMemory, CostsWhatCudaMallocAndCudaFreeCost) {
 }
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::released_test

@@ -10,7 +10,7 @@
 #include "sim/layout/segments.h"
 #include "sim/trace/reader.h"
 
-namespace uvmsim::layout {
+namespace uvmsim::layout::workloads_test {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(Training, Workloads,
                          testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
 
 }  // namespace
-}  // namespace uvmsim::layout
+}  // namespace uvmsim::layout::workloads_test

@@ -7,7 +7,7 @@
 
 #include "sim/common/random.h"
 
-namespace uvmsim::link {
+namespace uvmsim::link::copy_engine_test {
 namespace {
 
 constexpr Nanoseconds ns(std::int64_t n) { return Nanoseconds(n); }
@@ -207,4 +207,4 @@ TEST(CopyEngine, IsMonotone) {
 }
 
 }  // namespace
-}  // namespace uvmsim::link
+}  // namespace uvmsim::link::copy_engine_test

@@ -6,7 +6,7 @@
 
 #include "sim/common/error.h"
 
-namespace uvmsim::link {
+namespace uvmsim::link::topology_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -100,4 +100,4 @@ TEST(Topology, RefusesWhatIsNoMachine) {
 }
 
 }  // namespace
-}  // namespace uvmsim::link
+}  // namespace uvmsim::link::topology_test

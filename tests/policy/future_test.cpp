@@ -10,7 +10,7 @@
 #include "sim/policy/registry.h"
 #include "tests/policy/message_of.h"
 
-namespace uvmsim::policy {
+namespace uvmsim::policy::future_test {
 namespace {
 
 constexpr ContentIndex kA{0}, kB{1}, kC{2};
@@ -173,4 +173,4 @@ TEST(Future, IsForPoliciesOfClassD4Only) {
 }
 
 }  // namespace
-}  // namespace uvmsim::policy
+}  // namespace uvmsim::policy::future_test

@@ -7,7 +7,7 @@
 
 #include "tests/policy/golden_streams.h"
 
-namespace uvmsim::policy {
+namespace uvmsim::policy::oracle_test {
 namespace {
 
 // The least of any sequence of choices: all contents of memory that are possible after every access, with the least
@@ -217,4 +217,4 @@ TEST(MinKernel, TakesTheUsesOfAKernelTogether) {
 }
 
 }  // namespace
-}  // namespace uvmsim::policy
+}  // namespace uvmsim::policy::oracle_test

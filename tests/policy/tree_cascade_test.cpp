@@ -7,7 +7,7 @@
 #include "sim/common/random.h"
 #include "tests/policy/faults.h"
 
-namespace uvmsim::policy {
+namespace uvmsim::policy::tree_cascade_test {
 namespace {
 
 using Units = std::vector<unsigned>;
@@ -135,4 +135,4 @@ TEST(Tree, TheCascadeAgreesWithARecursiveOne) {
 }
 
 }  // namespace
-}  // namespace uvmsim::policy
+}  // namespace uvmsim::policy::tree_cascade_test

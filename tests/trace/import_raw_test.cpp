@@ -7,7 +7,7 @@
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::import_raw_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -182,4 +182,4 @@ TEST(ImportRaw, Errors) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::import_raw_test

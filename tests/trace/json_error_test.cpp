@@ -5,7 +5,7 @@
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::json_error_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(JsonErrors, DefaultsAndShortForms) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::json_error_test

@@ -6,7 +6,7 @@
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::message_error_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -218,4 +218,4 @@ TEST(MessageErrors, FramesAndRecordsHaveLimits) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::message_error_test

@@ -14,7 +14,7 @@
 #include "tests/cli/command.h"
 #include "tests/policy/message_of.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::oracle_general_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST_F(OracleGeneralCommand, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::oracle_general_test

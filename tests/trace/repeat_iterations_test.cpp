@@ -11,7 +11,7 @@
 #include "sim/trace/validate.h"
 #include "tests/trace/samples.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::repeat_iterations_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -334,4 +334,4 @@ TEST_F(Recorded, OlderRecordingsSayWhatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::repeat_iterations_test

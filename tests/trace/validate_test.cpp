@@ -9,7 +9,7 @@
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
 
-namespace uvmsim::trace {
+namespace uvmsim::trace::validate_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -263,4 +263,4 @@ TEST(SeenIds, RandomOrder) {
 }
 
 }  // namespace
-}  // namespace uvmsim::trace
+}  // namespace uvmsim::trace::validate_test

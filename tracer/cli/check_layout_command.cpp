@@ -10,7 +10,7 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kCheckLayoutUsage =
     R"(uvmtrace check-layout TRACE...: does the model of PyTorch's caching allocator place the tensors as recorded?
 
   uvmtrace check-layout gpt2.uvmt
@@ -24,7 +24,7 @@ constexpr std::uint32_t kNeededThousandths = 999;
 }  // namespace
 
 int check_layout_command(const Arguments& arguments) {
-  const Options options("check-layout", kUsage, make_options(), arguments, 1000000);
+  const Options options("check-layout", kCheckLayoutUsage, make_options(), arguments, 1000000);
   if (options.help()) {
     return 0;
   }

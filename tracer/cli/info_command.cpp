@@ -17,7 +17,7 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr const char* kUsage = R"(uvmtrace info TRACE: what a trace holds, and how well its kernels are covered.
+constexpr const char* kInfoUsage = R"(uvmtrace info TRACE: what a trace holds, and how well its kernels are covered.
 
   uvmtrace info gpt2.uvmt
 )";
@@ -73,7 +73,7 @@ int info_command(const Arguments& arguments) {
   auto list = make_options();
   add_flag(list, "partial", "of a file that is cut off or damaged, take what is whole");
   add_flag(list, "json", "print one JSON object (that of `uvmsim trace info`, which has the coverage too)");
-  const Options options("info", kUsage, list, arguments, 1);
+  const Options options("info", kInfoUsage, list, arguments, 1);
   if (options.help()) {
     return 0;
   }

@@ -14,7 +14,7 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr const char* kUsage = R"(uvmtrace log FILE...: what the log of one pass holds.
+constexpr const char* kLogUsage = R"(uvmtrace log FILE...: what the log of one pass holds.
 
   uvmtrace log logs/timing.4711.jsonl logs/access.4712.jsonl
 )";
@@ -85,7 +85,7 @@ void print_log(const PassLog& log) {
 }  // namespace
 
 int log_command(const Arguments& arguments) {
-  const Options options("log", kUsage, make_options(), arguments, 1000000);
+  const Options options("log", kLogUsage, make_options(), arguments, 1000000);
   if (options.help()) {
     return 0;
   }

@@ -13,7 +13,7 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kMergeUsage =
     R"(uvmtrace merge TIMING [ACCESS] -o OUT.uvmt: joins the logs of the two passes into a trace.
 
   uvmtrace merge logs/timing.4711.jsonl logs/access.4712.jsonl -o gpt2.uvmt
@@ -28,7 +28,7 @@ int merge_command(const Arguments& arguments) {
   auto list = make_options();
   add_text(list, "output,o", "FILE", "where to, ends in .uvmt or .jsonl");
   add_merge_options(list);
-  const Options options("merge", kUsage, list, arguments, 2);
+  const Options options("merge", kMergeUsage, list, arguments, 2);
   if (options.help()) {
     return 0;
   }

@@ -13,7 +13,7 @@ namespace {
 
 using uvmsim::throw_input_error;
 
-constexpr const char* kUsage =
+constexpr const char* kRecordUsage =
     R"(uvmtrace record [OPTIONS] -- PROGRAM ARGUMENTS...: runs a GPU program and writes its trace.
 
   uvmtrace record -o bfs.uvmt -- ./bfs graph.bin
@@ -42,7 +42,7 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   add_merge_options(list);
 
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const Options options("record", kUsage, list, Arguments(arguments.begin(), dashes), 1);
+  const Options options("record", kRecordUsage, list, Arguments(arguments.begin(), dashes), 1);
   RecordOptions out;
   out.help = options.help();
   if (out.help) {

@@ -1,27 +1,14 @@
-// Evictors that break one rule each: NONSENSE says which.
+// Evictors that break one rule each: kNonsense says which.
 #include <stdexcept>
 
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
+#include "tests/policy/plugins/nonsense.h"
 
 namespace {
 
 using namespace uvmsim;
 using namespace uvmsim::policy;
-
-enum Nonsense {
-  kOutOfRange,
-  kPinned,
-  kNobody,
-  kAnotherEachTime,
-  kThrows,
-  kCrashes,
-  kEndless,
-  kExits,
-  kTooEarly,
-  kBadEdge
-};
-constexpr Nonsense kNonsense = NONSENSE;
 
 class NonsenseEvictor final : public Evictor {
  public:

@@ -5,7 +5,7 @@
 
 #include "tests/tracer/merge/log_builder.h"
 
-namespace uvmtrace {
+namespace uvmtrace::coverage_test {
 namespace {
 
 constexpr auto kR = trace::AccessMode::kRead, kW = trace::AccessMode::kWrite, kRw = trace::AccessMode::kReadWrite;
@@ -173,4 +173,4 @@ TEST_F(CoverageTest, ParametersOfWholeAllocations) {
 }
 
 }  // namespace
-}  // namespace uvmtrace
+}  // namespace uvmtrace::coverage_test

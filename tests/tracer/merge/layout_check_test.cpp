@@ -5,7 +5,7 @@
 
 #include "sim/trace/writer.h"
 
-namespace uvmtrace {
+namespace uvmtrace::layout_check_test {
 namespace {
 
 namespace trace = uvmsim::trace;
@@ -63,4 +63,4 @@ TEST(LayoutCheck, CountsWhatItCannotCompare) {
 }
 
 }  // namespace
-}  // namespace uvmtrace
+}  // namespace uvmtrace::layout_check_test

@@ -6,7 +6,7 @@
 #include "sim/trace/writer.h"
 #include "tracer/merge/event.h"
 
-namespace uvmtrace {
+namespace uvmtrace::limit_size_test {
 namespace {
 
 constexpr auto kR = trace::AccessMode::kRead;
@@ -72,4 +72,4 @@ TEST(LimitSize, WhatIsLeftFitsARecord) {
 }
 
 }  // namespace
-}  // namespace uvmtrace
+}  // namespace uvmtrace::limit_size_test

@@ -5,7 +5,7 @@
 #include "sim/common/error.h"
 #include "tests/tracer/merge/log_builder.h"
 
-namespace uvmtrace {
+namespace uvmtrace::timeline_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -317,4 +317,4 @@ TEST_F(TimelineTest, TimesThatAddUpToTooMuch) {
 }
 
 }  // namespace
-}  // namespace uvmtrace
+}  // namespace uvmtrace::timeline_test

@@ -1,0 +1,3 @@
+#include "tests/policy/plugins/nonsense.h"
+
+const Nonsense kNonsense = NONSENSE;
