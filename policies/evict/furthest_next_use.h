@@ -1,4 +1,4 @@
-// What the oracles `min` and `min_kernel` share: the chunk whose next use is furthest away gives way.
+// What the oracles `min`, `min_kernel` and `min_bypass` share: the chunk whose next use is furthest away gives way.
 #pragma once
 
 #include "sim/policy/cache_policy.h"
@@ -12,6 +12,8 @@ class FurthestNextUse : public CachePolicy {
   FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
       : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
 
+  NextUseOrder by_next_use_;
+
  private:
   void insert(ChunkId chunk) final { by_next_use_.insert(chunk, content_of(chunk)); }
   void remove(ChunkId chunk) final { by_next_use_.remove(chunk); }
@@ -20,8 +22,6 @@ class FurthestNextUse : public CachePolicy {
     if (victim.valid()) by_next_use_.remove(victim);
     return victim;
   }
-
-  NextUseOrder by_next_use_;
 };
 
 }  // namespace uvmsim::policy
