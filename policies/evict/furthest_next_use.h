@@ -12,16 +12,15 @@ class FurthestNextUse : public CachePolicy {
   FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
       : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
 
-  NextUseOrder by_next_use_;
-
- private:
-  void insert(ChunkId chunk) final { by_next_use_.insert(chunk, content_of(chunk)); }
-  void remove(ChunkId chunk) final { by_next_use_.remove(chunk); }
-  ChunkId replace(const EvictionQueries& queries) final {
+  void insert(ChunkId chunk) override { by_next_use_.insert(chunk, content_of(chunk)); }
+  void remove(ChunkId chunk) override { by_next_use_.remove(chunk); }
+  ChunkId replace(const EvictionQueries& queries) override {
     const ChunkId victim = by_next_use_.furthest(queries);
-    if (victim.valid()) by_next_use_.remove(victim);
+    if (victim.valid()) remove(victim);
     return victim;
   }
+
+  NextUseOrder by_next_use_;
 };
 
 }  // namespace uvmsim::policy

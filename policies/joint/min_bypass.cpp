@@ -4,6 +4,8 @@
 // mapped. What rests there is asked for again whenever a kernel that used it is over, and comes once it is used sooner
 // than something in memory. Then it has crossed the link once more than MIN with bypass on a bare stream, which decides
 // before each use.
+#include <unordered_set>
+
 #include "policies/evict/furthest_next_use.h"
 #include "sim/policy/block_map.h"
 #include "sim/policy/migrator.h"
@@ -52,8 +54,18 @@ class MinWithBypass final : public FurthestNextUse, public Migrator {
 
  private:
   bool full() const { return by_next_use_.size() == chunk_count_; }
+  void insert(ChunkId chunk) override {
+    FurthestNextUse::insert(chunk);
+    here_.insert(content_of(chunk).value);
+  }
+  void remove(ChunkId chunk) override {
+    FurthestNextUse::remove(chunk);
+    here_.erase(content_of(chunk).value);
+  }
+  // Of what does not lie in memory yet, not even in part.
   bool is_last_of_all(ContentIndex content) {
-    return full() && by_next_use_.use_after_this(content) > by_next_use_.furthest_use();
+    return full() && !here_.contains(content.value) &&
+           by_next_use_.use_after_this(content) > by_next_use_.furthest_use();
   }
   // Calls f(content, its pages of the block) for each that holds one of `pages`.
   template <class F>
@@ -67,6 +79,7 @@ class MinWithBypass final : public FurthestNextUse, public Migrator {
 
   std::size_t chunk_count_;
   unsigned chunk_pages_;
+  std::unordered_set<std::uint64_t> here_;  // contents; only looked up
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "sim/cli/run_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/policy/registry.h"
 
 namespace uvmsim::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/policy/block_map.h"
 #include "sim/policy/registry.h"
 #include "tests/engine/program.h"
 #include "tests/policy/message_of.h"
@@ -19,6 +20,9 @@ RunOptions joint_options(const std::string& name, std::uint64_t chunks, const Gi
   return options;
 }
 
+struct Asked {
+  int prefetch = 0, plan = 0, migrate = 0;
+};
 // Fills all four slots and notes what it was asked before the first victim.
 class Everywhere final : public Prefetcher, public Evictor, public Planner, public Migrator {
  public:
@@ -56,9 +60,6 @@ class Everywhere final : public Prefetcher, public Evictor, public Planner, publ
   void add_state(StateDigest& digest) const override { digest.refuse(); }
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>&) const override { digest.refuse(); }
 
-  struct Asked {
-    int prefetch = 0, plan = 0, migrate = 0;
-  };
   static inline int made = 0;
   static inline Asked asked;
 
@@ -135,54 +136,83 @@ TEST(MinBypass, BringsWhatRestsOnceItIsUsedSoonerThanSomethingThatIsThere) {
   EXPECT_EQ(counters.evictions, 1u);
 }
 
-// One thread goes through six blocks, unit after unit, a kernel per pass.
-uvmsim::Program walk_units(int passes, bool descending) {
-  constexpr std::uint64_t kUnits = 6 * kBigPagesPerBlock;
-  uvmsim::Program program;
-  const trace::ObjectId id = program.alloc(kUnits * kBigPageBytes);
-  program.host(id);
-  for (int pass = 0; pass < passes; ++pass) {
-    trace::Kernel& kernel = program.walk("walk", id, 0, program.pages(id));
-    kernel.touches.clear();
-    for (std::uint64_t i = 0; i < kUnits; ++i) {
-      const std::uint64_t unit = descending ? kUnits - 1 - i : i;
-      for (std::uint64_t page = 0; page < kPagesPerBigPage; ++page) {
-        kernel.touches.push_back({0, unit * kPagesPerBigPage + page, trace::AccessMode::kRead});
-      }
-    }
+// UVMSmart's runtime on a GPU of two blocks, units of which come and go.
+class UvmSmartRuntime : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kUnits = 2 * kBigPagesPerBlock;
+  struct Chunks final : EvictionQueries {
+    bool evictable(ChunkId chunk) const override { return used[chunk.value]; }
+    ChunkView view(ChunkId) const override { return {}; }
+    Nanoseconds now() const override { return {}; }
+    ContentIndex incoming() const override { return {}; }
+    std::uint32_t free_chunks() const override { return 0; }
+    std::vector<bool> used = std::vector<bool>(kUnits, false);
+  };
+
+  void come(std::uint32_t unit) {
+    chunks_.used[unit] = true;
+    evictor_->on_allocated(ChunkId{unit}, ContentIndex(unit));
+    evictor_->on_migrated(ChunkId{unit});
+    migrator_->on_migrated(BlockIndex(unit / kBigPagesPerBlock), unit_mask(unit % kBigPagesPerBlock));
   }
-  program.sync();
-  return program;
+  void leave(ChunkId chunk) {
+    chunks_.used[chunk.value] = false;
+    evictor_->on_released(chunk);
+    migrator_->on_evicted(BlockIndex(chunk.value / kBigPagesPerBlock), unit_mask(chunk.value % kBigPagesPerBlock));
+  }
+  // Makes room for one unit; returns the first that leaves and how many go with it.
+  std::pair<std::uint32_t, int> evict() {
+    const ChunkId victim = evictor_->select_victim(chunks_);
+    leave(victim);
+    int more = 0;
+    for (ChunkId early; (early = evictor_->select_early_victim(chunks_)).valid(); ++more) leave(early);
+    return {victim.value, more};
+  }
+  // Does a page that is read rest on the host?
+  bool rests() {
+    const PageMask page = PageMask::range(0, 1), none;
+    return !migrator_
+                ->rest({.block = BlockIndex(1),
+                        .range = BlockIndex(0),
+                        .reads = page,
+                        .writes = none,
+                        .on_host = page,
+                        .memory = {2, 0, true}})
+                .pages.empty();
+  }
+
+  Chunks chunks_;
+  std::shared_ptr<Evictor> evictor_ =
+      default_registry().find(Slot::kEvict, "uvmsmart").create_evictor({}, 1, kUnits, kBigPageBytes);
+  std::shared_ptr<Migrator> migrator_ = std::dynamic_pointer_cast<Migrator>(evictor_);
+};
+
+TEST_F(UvmSmartRuntime, EvictsBlocksByLruUntilUnitsComeAgainAndThenByTheTree) {
+  for (std::uint32_t unit = 0; unit < kUnits; ++unit) come(unit);
+  EXPECT_EQ(evict(), std::pair(0u, 31));
+  EXPECT_FALSE(rests());
+  migrator_->on_kernel();
+  for (std::uint32_t unit = 0; unit < kBigPagesPerBlock; ++unit) come(unit);
+  EXPECT_EQ(evict(), std::pair(32u, 0));  // more than half of every node is left
+  EXPECT_FALSE(rests()) << "in order, kernel by kernel";
 }
 
-Counters run_with(const char* evict, const uvmsim::Program& program) {
-  RunOptions options = options_with(4);
-  if (std::string_view(evict) == "uvmsmart") options = joint_options(evict, 4);
-  options.evict.name = evict;
-  options.prefetch = {"tree", {{"cascade", "true"}}};
-  return program.run(options).counters;
+TEST_F(UvmSmartRuntime, WaitsForAccessesOnceUnitsCameInNoOrder) {
+  for (std::uint32_t unit = kUnits; unit-- > 0;) come(unit);
+  EXPECT_FALSE(rests()) << "nothing was evicted";
+  EXPECT_EQ(evict().second, 0) << "by the tree";
+  EXPECT_TRUE(rests());
+  for (int access = 0; access < 6; ++access) rests();
+  EXPECT_FALSE(rests()) << "the eighth access brings it";
 }
 
-TEST(UvmSmartRuntime, EvictsBlocksByLruWhileNothingCameTwice) {
-  const uvmsim::Program program = walk_units(1, false);
-  const Counters plain = run_with("lru", program), smart = run_with("uvmsmart", program);
-  EXPECT_EQ(plain.evictions, 2u);
-  EXPECT_EQ(smart.evictions, 2u * kBigPagesPerBlock);
-  EXPECT_EQ(bytes_in(smart), bytes_in(plain));
-}
-
-TEST(UvmSmartRuntime, EvictsByTheTreeOnceSomethingDid) {
-  const uvmsim::Program program = walk_units(4, false);
-  const Counters tree = run_with("tree_pre_eviction", program), smart = run_with("uvmsmart", program);
-  EXPECT_NE(smart.evictions % kBigPagesPerBlock, 0u);
-  EXPECT_LT(smart.faulting_pages, 2 * tree.faulting_pages);
-}
-
-TEST(UvmSmartRuntime, WaitsForAccessesWhereUnitsComeInNoOrder) {
-  const uvmsim::Program program = walk_units(2, true);
-  const Counters tree = run_with("tree_pre_eviction", program), smart = run_with("uvmsmart", program);
-  // A lone thread faults on a unit page by page until it has been accessed eight times.
-  EXPECT_GT(smart.faulting_pages, 4 * tree.faulting_pages);
+// Another kernel begins anew: what it brings need not follow what the one before brought.
+TEST_F(UvmSmartRuntime, LooksAtTheOrderWithinAKernel) {
+  for (std::uint32_t unit = kBigPagesPerBlock; unit < kUnits; ++unit) come(unit);
+  migrator_->on_kernel();
+  for (std::uint32_t unit = 0; unit < kBigPagesPerBlock; ++unit) come(unit);
+  EXPECT_EQ(evict(), std::pair(32u, 31));
+  EXPECT_FALSE(rests());
 }
 
 }  // namespace
