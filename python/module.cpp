@@ -126,7 +126,7 @@ class Trace {
       point.footprint_bytes = sweep::parse_size("footprint_bytes", choices.footprint_bytes);
     }
     for (const auto& [slot, text] : choices.policies) {
-      point.*sweep::choice_of(slot_named(slot)) = sweep::parse_policy(slot, text);
+      point.*choice_of(slot_named(slot)) = sweep::parse_policy(slot, text);
     }
     return point;
   }

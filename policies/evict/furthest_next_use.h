@@ -1,4 +1,4 @@
-// What the oracles `min` and `min_kernel` share: the chunk whose next use is furthest away gives way.
+// What the oracles `min`, `min_kernel` and `min_bypass` share: the chunk whose next use is furthest away gives way.
 #pragma once
 
 #include "sim/policy/cache_policy.h"
@@ -12,12 +12,11 @@ class FurthestNextUse : public CachePolicy {
   FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
       : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
 
- private:
-  void insert(ChunkId chunk) final { by_next_use_.insert(chunk, content_of(chunk)); }
-  void remove(ChunkId chunk) final { by_next_use_.remove(chunk); }
-  ChunkId replace(const EvictionQueries& queries) final {
+  void insert(ChunkId chunk) override { by_next_use_.insert(chunk, content_of(chunk)); }
+  void remove(ChunkId chunk) override { by_next_use_.remove(chunk); }
+  ChunkId replace(const EvictionQueries& queries) override {
     const ChunkId victim = by_next_use_.furthest(queries);
-    if (victim.valid()) by_next_use_.remove(victim);
+    if (victim.valid()) remove(victim);
     return victim;
   }
 

@@ -9,9 +9,10 @@ std::vector<PolicyPair> all_pairs() {
   std::vector<PolicyPair> pairs;
   const auto policies = policy::default_registry().list();
   for (const policy::PolicyEntry* prefetch : policies) {
-    if (prefetch->slot != policy::Slot::kPrefetch) continue;
+    if (prefetch->slot != policy::Slot::kPrefetch || prefetch->joint()) continue;
     for (const policy::PolicyEntry* evict : policies) {
-      if (evict->slot == policy::Slot::kEvict) pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
+      if (evict->slot != policy::Slot::kEvict || evict->joint()) continue;
+      pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
     }
   }
   return pairs;

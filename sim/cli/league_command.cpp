@@ -112,7 +112,7 @@ std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::v
     for (const sweep::Point& point : points) {
       for (const std::string& text : texts) {
         more.push_back(point);
-        more.back().*sweep::choice_of(slot) = parse_policy("--" + name, text);
+        more.back().*choice_of(slot) = parse_policy("--" + name, text);
       }
     }
     points = std::move(more);

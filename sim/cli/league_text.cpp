@@ -72,7 +72,7 @@ std::string legend() {
   std::string driver;
   for (const policy::Slot slot : league::slots()) {
     driver += (driver.empty() ? "" : ", ") + std::string(policy::slot_name(slot)) + " " +
-              sweep::policy_text(league::driver_choice(slot));
+              sweep::policy_text(driver_choice(slot));
   }
   return "driver: " + driver +
          "; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run\n";

@@ -8,6 +8,7 @@
 #include "sim/cli/run_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/policy/registry.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -62,12 +63,9 @@ po::options_description run_options() {
   po::options_description options("Options", 110, 70);
   add_machine(options);
   auto add = options.add_options();
-  add("prefetch", text_value("NAME[:key=value,...]"), "prefetch policy, default tree (the driver's)");
-  add("evict", text_value("NAME[:key=value,...]"), "eviction policy, default lrm (the driver's)");
-  add("plan", text_value("NAME[:key=value,...]"),
-      "planner that prefetches and evicts ahead of the kernels, default none");
-  add("migrate", text_value("NAME[:key=value,...]"),
-      "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)");
+  for (const policy::Slot slot : kPolicySlots) {
+    add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_option_help(slot));
+  }
   add_program(options);
   add("no-unlimited-run", flag_value(), "do not also run without limit to compare with");
   add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
@@ -259,10 +257,10 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   if (values.flag("help")) return help_wanted();
 
   RunArguments run = read_shared("run", parsed);
-  if (const auto prefetch = values.text("prefetch")) run.prefetch = parse_policy("--prefetch", *prefetch);
-  if (const auto evict = values.text("evict")) run.evict = parse_policy("--evict", *evict);
-  if (const auto plan = values.text("plan")) run.plan = parse_policy("--plan", *plan);
-  if (const auto migrate = values.text("migrate")) run.migrate = parse_policy("--migrate", *migrate);
+  for (const policy::Slot slot : kPolicySlots) {
+    const std::string name(policy::slot_name(slot));
+    if (const auto text = values.text(name.c_str())) run.*choice_of(slot) = parse_policy("--" + name, *text);
+  }
   run.unlimited_run = !values.flag("no-unlimited-run");
   run.bounds = values.flag("bounds");
   run.csv = values.text("csv");

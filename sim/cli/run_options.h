@@ -16,7 +16,7 @@ struct PolicyPair {
   PolicyChoice prefetch, evict;
 };
 
-struct RunArguments {
+struct RunArguments : PolicyChoices {
   bool help = false;
   std::string trace;                           // path, "-" = standard input
   std::string system;                          // name or path
@@ -25,8 +25,6 @@ struct RunArguments {
   std::uint64_t capacity_bytes = 0;            // 0: not given
   std::uint64_t footprint_bytes = 0;           // 0: measured
   layout::LayoutChoice layout;
-  PolicyChoice prefetch{"tree", {}}, evict{"lrm", {}}, plan{kNoPlan, {}};
-  PolicyChoice migrate{kFirstTouch, {}};
   std::vector<std::string> plugins;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;

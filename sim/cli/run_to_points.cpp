@@ -10,10 +10,7 @@ sweep::Point shared_point(const RunArguments& run) {
   point.system = run.system;
   point.settings = run.settings;
   point.footprint_bytes = run.footprint_bytes;
-  point.prefetch = run.prefetch;
-  point.evict = run.evict;
-  point.plan = run.plan;
-  point.migrate = run.migrate;
+  static_cast<PolicyChoices&>(point) = run;
   point.plugins = run.plugins;
   point.seed = run.seed;
   point.include_host_gaps = run.include_host_gaps;

@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "sim/compare/change.h"
+#include "sim/engine/policy_choices.h"
+#include "sim/policy/registry.h"
 #include "sim/report/csv_field.h"
 
 namespace uvmsim::compare {
@@ -16,8 +17,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What a row of the CSV tells of its run, besides the parameters of policies.
-constexpr std::array<std::string_view, 10> kColumns = {"trace",    "system", "layout", "osf",     "capacity_bytes",
-                                                       "prefetch", "evict",  "plan",   "migrate", "seed"};
+const std::vector<std::string_view>& columns() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> names = {"trace", "system", "layout", "osf", "capacity_bytes"};
+    for (const policy::Slot slot : kPolicySlots) names.push_back(policy::slot_name(slot));
+    names.push_back("seed");
+    return names;
+  }();
+  return all;
+}
 
 Json texts_json(const NamedTexts& texts) {
   Json out = Json::object();
@@ -66,7 +74,7 @@ std::string field_of(const RunView& run, std::string_view key) {
 // The fields that tell which run a row is of; where the two sides differ, "lrm -> lru".
 std::string run_fields(const RunView* a, const RunView* b) {
   std::vector<std::string> fields;
-  for (const std::string_view key : kColumns) {
+  for (const std::string_view key : columns()) {
     const std::string of_a = a != nullptr ? field_of(*a, key) : field_of(*b, key);
     const std::string of_b = b != nullptr ? field_of(*b, key) : of_a;
     fields.push_back(report::csv_field(of_a == of_b ? of_a : of_a + " -> " + of_b));
@@ -104,7 +112,7 @@ std::string comparison_json(const Comparison& comparison, const RunSet& a, const
 }
 
 std::string comparison_csv(const Comparison& comparison) {
-  std::string text = fmt::format("{},side,metric,a,b,change_percent\n", fmt::join(kColumns, ","));
+  std::string text = fmt::format("{},side,metric,a,b,change_percent\n", fmt::join(columns(), ","));
   for (const ComparedPair& pair : comparison.pairs) {
     for (const MetricChange& change : pair.changes) {
       text += fmt::format("{},both,{},{},{},{}\n", run_fields(pair.a, pair.b), report::csv_field(change.name),

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/engine/policy_choices.h"
+#include "sim/policy/registry.h"
 #include "sim/report/counters.h"
 #include "sim/report/result_json.h"
 #include "sim/trace/nsys_database.h"
@@ -58,6 +60,17 @@ Json parsed(const std::string& text, const std::string& where) {
 
 Json number_or_null(const Row& row, std::size_t column) {
   return row.has(column) ? Json(number(row, column)) : Json(nullptr);
+}
+
+// Older databases have fewer slots.
+std::vector<std::string> optional_policies() {
+  std::vector<std::string> names;
+  for (const policy::Slot slot : kPolicySlots) {
+    if (is_always_named(slot)) continue;
+    names.emplace_back(policy::slot_name(slot));
+    names.push_back(names.back() + "_parameters");
+  }
+  return names;
 }
 
 // Rebuilds results as `uvmsim run --json` writes them, as far as comparing needs.
@@ -130,7 +143,7 @@ class DatabaseReader {
                            "ideal_ns",
                            "slowdown_ideal_thousandths",
                            "effective_osf_thousandths"},
-                          {"plan", "plan_parameters", "migrate", "migrate_parameters"});
+                          optional_policies());
     database_.each("points", columns.names(), columns.first_optional(), [&](const Row& row) {
       const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
       const auto system = systems_.find(row.text(4));
@@ -149,9 +162,11 @@ class DatabaseReader {
       result["policies"] = {{"prefetch", {{"name", row.text(11)}, {"parameters", parsed(row.text(12), where)}}},
                             {"evict", {{"name", row.text(13)}, {"parameters", parsed(row.text(14), where)}}}};
       std::size_t column = columns.first_optional();
-      for (const auto& [slot, usual] : {std::pair("plan", kNoPlan), std::pair("migrate", kFirstTouch)}) {
-        if (row.has(column) && row.text(column) != usual) {
-          result["policies"][slot] = {{"name", row.text(column)}, {"parameters", parsed(row.text(column + 1), where)}};
+      for (const policy::Slot slot : kPolicySlots) {
+        if (is_always_named(slot)) continue;
+        if (row.has(column) && row.text(column) != driver_choice(slot).name) {
+          result["policies"][std::string(policy::slot_name(slot))] = {
+              {"name", row.text(column)}, {"parameters", parsed(row.text(column + 1), where)}};
         }
         column += 2;
       }

@@ -8,6 +8,8 @@
 
 #include "sim/common/error.h"
 #include "sim/config/printable.h"
+#include "sim/engine/policy_choices.h"
+#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 #include "sim/report/result_json.h"
 
@@ -131,8 +133,11 @@ class RunViewReader {
       view_.identity.emplace_back(printable_text(slot), text(member(policy, "name", where), where + "/name"));
       flatten(member(policy, "parameters", where), printable_text(slot));
     }
-    if (!policies.contains("plan")) view_.identity.emplace_back("plan", kNoPlan);
-    if (!policies.contains("migrate")) view_.identity.emplace_back("migrate", kFirstTouch);
+    for (const policy::Slot slot : kPolicySlots) {
+      const std::string name(policy::slot_name(slot));
+      if (is_always_named(slot) || policies.contains(name)) continue;
+      view_.identity.emplace_back(name, driver_choice(slot).name);
+    }
   }
 
   void read_plugins() {
@@ -175,14 +180,16 @@ class RunViewReader {
 
   // The order in which people name a run.
   static int rank(std::string_view key) {
-    constexpr std::array<std::string_view, 10> kOrder = {"trace",          "system",          "layout",   "osf",
-                                                         "capacity_bytes", "footprint_bytes", "prefetch", "evict",
-                                                         "plan",           "migrate"};
+    static const std::vector<std::string_view> order = [] {
+      std::vector<std::string_view> names = {"trace", "system", "layout", "osf", "capacity_bytes", "footprint_bytes"};
+      for (const policy::Slot slot : kPolicySlots) names.push_back(policy::slot_name(slot));
+      return names;
+    }();
     if (key.starts_with("system.")) return 100;
-    for (std::size_t i = 0; i < kOrder.size(); ++i) {
-      if (belongs_to(key, kOrder[i])) return static_cast<int>(i);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (belongs_to(key, order[i])) return static_cast<int>(i);
     }
-    return static_cast<int>(kOrder.size());
+    return static_cast<int>(order.size());
   }
 
   void add_counters(const Json& counters, const std::string& where, const std::string& prefix) {

@@ -31,7 +31,8 @@ struct MigratorAnswers {
 class Calls {
  public:
   Calls(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence)
-      : migrator_(entry.create_migrator(given, seed, kChunks)),
+      : future_(random_future(sequence)),
+        migrator_(entry.create_migrator(given, seed, kChunks, &future_)),
         counters_(entry.info.information >= policy::InformationClass::kD1),
         kernels_(entry.info.information >= policy::InformationClass::kD3),
         random_(sequence) {}
@@ -98,7 +99,8 @@ class Calls {
     answers_.pages.push_back(rest.writable);
   }
 
-  std::unique_ptr<policy::Migrator> migrator_;
+  policy::Future future_;
+  std::shared_ptr<policy::Migrator> migrator_;
   bool counters_, kernels_;
   Random random_;
   Nanoseconds now_{};

@@ -134,20 +134,6 @@ class RandomProgram {
   std::uint64_t next_va_ = 0x7f0000000000;
 };
 
-PolicyChoice& choice_of(policy::Slot slot, RunOptions& run) {
-  switch (slot) {
-    case policy::Slot::kPrefetch:
-      return run.prefetch;
-    case policy::Slot::kEvict:
-      return run.evict;
-    case policy::Slot::kPlan:
-      return run.plan;
-    case policy::Slot::kMigrate:
-      break;
-  }
-  return run.migrate;
-}
-
 std::vector<std::uint64_t> numbers_of(const RunResult& result) {
   std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
   for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
@@ -170,7 +156,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
     run.system = small_system();
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
     run.seed = options.seed;
-    choice_of(entry.slot, run) = {entry.info.name, given};
+    for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, given};
     const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
     try {
       const RunResult first = program.run(run);

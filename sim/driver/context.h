@@ -23,12 +23,12 @@ namespace uvmsim::driver {
 // One GPU as the driver sees it.
 struct GpuState {
   GpuMemory memory;
-  std::unique_ptr<policy::Evictor> evictor;
+  std::shared_ptr<policy::Evictor> evictor;
   gmmu::Gmmu mmu;
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
   PlanHooks* plan = nullptr;                        // null: nobody plans ahead
-  std::unique_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
+  std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
   bool oversubscribed = false;                      // something was evicted
 };
 

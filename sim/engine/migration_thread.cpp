@@ -6,7 +6,7 @@ namespace uvmsim::engine {
 
 using policy::PlanCommand;
 
-MigrationThread::MigrationThread(unsigned gpu, std::unique_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
+MigrationThread::MigrationThread(unsigned gpu, std::shared_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
                                  const Parts& parts)
     : gpu_(gpu),
       planner_(std::move(planner)),

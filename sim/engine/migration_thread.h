@@ -33,7 +33,7 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
     const LiveMemory& live_memory;
     EventQueue& events;
   };
-  MigrationThread(unsigned gpu, std::unique_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
+  MigrationThread(unsigned gpu, std::shared_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
                   const Parts& parts);
 
   // The planner, if it may know of kernels, else null.
@@ -75,7 +75,7 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   void begin_change();
 
   unsigned gpu_;
-  std::unique_ptr<policy::Planner> planner_;
+  std::shared_ptr<policy::Planner> planner_;
   Nanoseconds decision_cost_;
   bool sees_kernels_;
   Parts parts_;

@@ -4,23 +4,19 @@
 
 #include "sim/common/check.h"
 #include "sim/layout/segments.h"
-#include "sim/policy/registry.h"
 
 namespace uvmsim::engine {
 
-Plans::Plans(const RunOptions& options, const policy::KernelFuture* future, const layout::Layout& layout,
-             driver::DriverContext& context, driver::Residency& residency, driver::Thrashing& thrashing,
+Plans::Plans(std::vector<std::shared_ptr<policy::Planner>> planners, const policy::PolicyInfo& info,
+             const policy::KernelFuture* future, const layout::Layout& layout, driver::DriverContext& context,
+             driver::Residency& residency, driver::Thrashing& thrashing,
              std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events)
     : future_(future), layout_(layout), launches_(context.gpus.size(), 0) {
-  const policy::PolicyInfo& info = policy::default_registry().find(policy::Slot::kPlan, options.plan.name).info;
   for (unsigned gpu = 0; gpu < context.gpus.size(); ++gpu) {
-    driver::GpuState& state = context.gpus[gpu];
-    auto planner = policy::create_planner(options.plan.name, options.plan.parameters, options.seed + gpu,
-                                          state.memory.chunk_count(), future);
     threads_.push_back(std::make_unique<MigrationThread>(
-        gpu, std::move(planner), info,
+        gpu, std::move(planners[gpu]), info,
         MigrationThread::Parts{context, residency, thrashing, fault_loops, live_memory_, events}));
-    state.plan = threads_.back().get();
+    context.gpus[gpu].plan = threads_.back().get();
   }
 }
 

@@ -16,10 +16,10 @@ namespace uvmsim::engine {
 
 class Plans {
  public:
-  // A planner per GPU, known to the driver from here on. `future`: for planners of class D4, else null. Throws
-  // InputError for the choice.
-  Plans(const RunOptions& options, const policy::KernelFuture* future, const layout::Layout& layout,
-        driver::DriverContext& context, driver::Residency& residency, driver::Thrashing& thrashing,
+  // A planner per GPU, known to the driver from here on. `future`: for planners of class D4, else null.
+  Plans(std::vector<std::shared_ptr<policy::Planner>> planners, const policy::PolicyInfo& info,
+        const policy::KernelFuture* future, const layout::Layout& layout, driver::DriverContext& context,
+        driver::Residency& residency, driver::Thrashing& thrashing,
         std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events);
 
   // The host, record by record.

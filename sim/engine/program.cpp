@@ -18,6 +18,20 @@ std::vector<unsigned> all_gpus(const Machine& machine) {
   return gpus;
 }
 
+// Of a policy that fills several slots, the object that fills one of the others already; else null.
+template <class Part>
+std::shared_ptr<Part> joint_part(const policy::PolicyEntry& entry, const driver::GpuState& gpu,
+                                 const std::shared_ptr<policy::Prefetcher>& prefetcher = nullptr) {
+  if (!entry.joint()) return nullptr;
+  for (const policy::Slot slot : entry.slots) {
+    if (slot == policy::Slot::kEvict) return std::dynamic_pointer_cast<Part>(gpu.evictor);
+    if (slot == policy::Slot::kMigrate && gpu.migrator != nullptr) {
+      return std::dynamic_pointer_cast<Part>(gpu.migrator);
+    }
+  }
+  return std::dynamic_pointer_cast<Part>(prefetcher);
+}
+
 }  // namespace
 
 Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
@@ -44,6 +58,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
     throw_input_error("the trace's quantum is {} bytes; allowed: a power of two up to {}", header_.quantum_bytes,
                       kBlockBytes);
   }
+  check_choices(options_);
   streams_.resize(1);
 }
 
@@ -63,7 +78,11 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
   state.evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
   const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options_.migrate.name);
   if (options_.migrate.name != kFirstTouch) {
-    state.migrator = migrate.create_migrator(options_.migrate.parameters, options_.seed + gpu, chunks);
+    state.migrator = joint_part<policy::Migrator>(migrate, state);
+    if (state.migrator == nullptr) {
+      state.migrator = migrate.create_migrator(options_.migrate.parameters, options_.seed + gpu, chunks,
+                                               know_future(migrate, kBlockBytes));
+    }
     migrator_hears_kernels_ = migrate.info.information >= policy::InformationClass::kD3;
   }
   return state;
@@ -72,9 +91,16 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
 void Program::connect() {
   const policy::Registry& registry = policy::default_registry();
   const policy::PolicyEntry& prefetch = registry.find(policy::Slot::kPrefetch, options_.prefetch.name);
-  const policy::Future* const future = know_future(prefetch, kBigPageBytes);
-  prefetcher_ = policy::create_prefetcher(options_.prefetch.name, options_.prefetch.parameters, options_.seed,
-                                          gpus_[devices_.front()].memory.chunk_count(), future);
+  if (prefetch.joint() && devices_.size() != 1) {
+    throw_input_error("{} fills other slots too, and one prefetcher serves all GPUs of a program: {}; allowed: 1",
+                      prefetch.label(), devices_.size());
+  }
+  const driver::GpuState& first = gpus_[devices_.front()];
+  prefetcher_ = joint_part<policy::Prefetcher>(prefetch, first);
+  if (prefetcher_ == nullptr) {
+    prefetcher_ = prefetch.create_prefetcher(options_.prefetch.parameters, options_.seed, first.memory.chunk_count(),
+                                             know_future(prefetch, kBigPageBytes));
+  }
   context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
       machine_.system, space_, gpus_, machine_.topology, *prefetcher_, prefetch.info.decision_cost,
       registry.find(policy::Slot::kEvict, options_.evict.name).info.decision_cost, result_.counters, observer_.events,
@@ -119,8 +145,15 @@ void Program::make_plans() {
     kernel_future_ = std::make_unique<policy::KernelFuture>(
         read_kernel_future(header_, observer_.reopen(), options_, result_.capacity_bytes));
   }
-  plans_ = std::make_unique<Plans>(options_, kernel_future_.get(), layout_, *context_, *residency_, *thrashing_,
-                                   fault_loops_, events_);
+  std::vector<std::shared_ptr<policy::Planner>> planners;
+  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+    planners.push_back(joint_part<policy::Planner>(plan, gpus_[gpu], prefetcher_));
+    if (planners.back() != nullptr) continue;
+    planners.back() = plan.create_planner(options_.plan.parameters, options_.seed + gpu,
+                                          gpus_[gpu].memory.chunk_count(), kernel_future_.get());
+  }
+  plans_ = std::make_unique<Plans>(std::move(planners), plan.info, kernel_future_.get(), layout_, *context_,
+                                   *residency_, *thrashing_, fault_loops_, events_);
   for (const auto& loop : fault_loops_) loop->stop_at_events();
   machine_.ledger.copies_dropped = true;
 }

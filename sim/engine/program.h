@@ -199,7 +199,7 @@ class Program {
   RunResult result_;
   std::vector<std::unique_ptr<policy::Future>> futures_;
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
-  std::unique_ptr<policy::Prefetcher> prefetcher_;
+  std::shared_ptr<policy::Prefetcher> prefetcher_;
   bool migrator_hears_kernels_ = false;  // information class D3 or higher
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;

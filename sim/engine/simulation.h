@@ -5,12 +5,12 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
 #include "sim/driver/harvest_choice.h"
+#include "sim/engine/policy_choices.h"
 #include "sim/engine/time_scale.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/report/counters.h"
@@ -19,24 +19,9 @@
 
 namespace uvmsim {
 
-// The planner that is none: the driver serves faults and nothing else.
-inline constexpr const char* kNoPlan = "none";
-
-// The migrate policy that is none: what faults comes to the GPU.
-inline constexpr const char* kFirstTouch = "first_touch";
-
-struct PolicyChoice {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
-};
-
 // Everything that determines a run besides the trace. The resolved form is written into every result.
-struct RunOptions {
+struct RunOptions : PolicyChoices {
   config::SystemConfig system;
-  PolicyChoice prefetch{"tree", {}};
-  PolicyChoice evict{"lrm", {}};
-  PolicyChoice plan{kNoPlan, {}};
-  PolicyChoice migrate{kFirstTouch, {}};
   HarvestChoice harvest;
   layout::LayoutChoice layout;  // recorded
   // GPU memory for managed data. Exactly one of the two decides: capacity_bytes when not 0, else

@@ -13,7 +13,6 @@ namespace {
 
 using policy::PolicyEntry;
 using policy::Slot;
-using sweep::choice_of;
 using sweep::Point;
 
 constexpr const char* kBuiltIn = "built-in";
@@ -23,10 +22,7 @@ Point with_driver(Point point) {
   return point;
 }
 
-bool is_driver_s(const PolicyChoice& choice, Slot slot) {
-  const PolicyChoice& driver = driver_choice(slot);
-  return choice.name == driver.name && choice.parameters == driver.parameters;
-}
+bool is_driver_s(const PolicyChoice& choice, Slot slot) { return choice == driver_choice(slot); }
 
 bool is_driver(const Point& point) {
   const auto all = slots();
@@ -54,8 +50,9 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
   if (!all) field.insert(field.end(), combinations.begin(), combinations.end());
   for (const PolicyEntry* entry : policy::default_registry().list()) {
     if (entry->origin == kBuiltIn ? !all : !plugins.contains(entry->origin)) continue;
+    if (entry->slot != entry->slots.front()) continue;
     field.push_back(driver);
-    field.back().*choice_of(entry->slot) = {entry->info.name, {}};
+    for (const Slot slot : entry->slots) field.back().*choice_of(slot) = {entry->info.name, {}};
   }
   return field;
 }
@@ -66,11 +63,6 @@ std::vector<Slot> slots() {
   std::set<Slot> found;
   for (const PolicyEntry* entry : policy::default_registry().list()) found.insert(entry->slot);
   return {found.begin(), found.end()};
-}
-
-const PolicyChoice& driver_choice(Slot slot) {
-  static const Point point;
-  return point.*choice_of(slot);
 }
 
 std::string entrant_name(const Point& point) {

@@ -13,9 +13,6 @@ namespace uvmsim::league {
 // The slots that registered policies fill, in order.
 std::vector<policy::Slot> slots();
 
-// The driver's policy of a slot: what a point has that names none.
-const PolicyChoice& driver_choice(policy::Slot slot);
-
 // How a point's policies differ from the driver's: "evict lru", "prefetch none + evict lru:granularity=64k"; "driver"
 // where they do not.
 std::string entrant_name(const sweep::Point& point);

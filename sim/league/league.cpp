@@ -42,7 +42,7 @@ Entrant entrant_of(const sweep::Point& point) {
   Entrant entrant;
   entrant.name = entrant_name(point);
   for (const policy::Slot slot : slots()) {
-    entrant.policies.emplace_back(policy::slot_name(slot), sweep::policy_text(point.*sweep::choice_of(slot)));
+    entrant.policies.emplace_back(policy::slot_name(slot), sweep::policy_text(point.*choice_of(slot)));
   }
   entrant.plugin = is_from_plugin(point);
   return entrant;

@@ -22,6 +22,7 @@ class ChunkHeap {
 
   bool contains(ChunkId chunk) const { return position_[chunk.value] != kAbsent; }
   bool empty() const { return heap_.empty(); }
+  std::size_t size() const { return heap_.size(); }
   const Key& key(ChunkId chunk) const {
     UVMSIM_CHECK(contains(chunk), "chunk {} has no key", chunk.value);
     return heap_[position_[chunk.value]].key;

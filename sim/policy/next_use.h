@@ -34,6 +34,7 @@ class NextUseOrder {
     furthest_.remove(chunk);
   }
   bool contains(ChunkId chunk) const { return soonest_.contains(chunk); }
+  std::size_t size() const { return soonest_.size(); }
 
   // The one that may be evicted whose next use is furthest; among equals the one that came first: what came last is
   // what thread blocks wait for. ChunkId{} when there is none.
@@ -48,6 +49,18 @@ class NextUseOrder {
     for (ChunkId chunk{0}; chunk.value < contents_.size(); ++chunk.value) {
       if (contains(chunk)) f(chunk, soonest_.key(chunk).first);
     }
+  }
+  // The furthest next use of all; kNever is one too. Nothing must be in for it to be asked: then it is the present.
+  Future::Position furthest_use() {
+    update();
+    return furthest_.empty() ? present() : ~furthest_.key(furthest_.lowest()).first;
+  }
+  // Where the content is used next after the use that is being served, or after its operation if that counts as one.
+  Future::Position use_after_this(ContentIndex content) const {
+    const Future::Position now = future_.now();
+    const bool whole = future_.operation_contents(now) <= largest_whole_;
+    const Future::Position next = future_.next_use(content, whole ? future_.operation_end(now) : now + 1);
+    return next == Future::kNever ? next : placed(next);
   }
   // What next uses are compared with.
   Future::Position present() const { return placed(future_.now()); }

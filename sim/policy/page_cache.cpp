@@ -9,6 +9,8 @@ namespace uvmsim::policy {
 PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed,
                      Future* future)
     : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given), future)),
+      migrator_(std::dynamic_pointer_cast<Migrator>(evictor_)),
+      chunk_bytes_(evictor.chunk_bytes(given)),
       name_(evictor.label()),
       sees_hits_(evictor.info.information >= InformationClass::kD2),
       pages_(frames),
@@ -32,6 +34,7 @@ bool PageCache::access(std::uint64_t page, bool write) {
     return true;
   }
   ++misses_;
+  if (migrator_ != nullptr && rests(page, write)) return false;
   incoming_ = page;
   kept_ = {};
   if (free_.empty()) {
@@ -50,6 +53,24 @@ bool PageCache::access(std::uint64_t page, bool write) {
     release(early);
   }
   return false;
+}
+
+bool PageCache::rests(std::uint64_t page, bool write) {
+  const std::uint64_t per_block = kBlockBytes / chunk_bytes_;
+  const auto chunk_pages = static_cast<unsigned>(chunk_bytes_ / kBasePageBytes);
+  const PageMask pages = PageMask::range(static_cast<unsigned>(page % per_block) * chunk_pages, chunk_pages);
+  const PageMask none;
+  const bool full = free_.empty();
+  return !migrator_
+              ->rest({.block = BlockIndex(page / per_block),
+                      .range = BlockIndex(0),
+                      .reads = write ? none : pages,
+                      .writes = write ? pages : none,
+                      .on_host = pages,
+                      .memory = {static_cast<std::uint32_t>(pages_.size()), static_cast<std::uint32_t>(free_.size()),
+                                 full},
+                      .now = now()})
+              .pages.empty();
 }
 
 void PageCache::release(ChunkId frame) {

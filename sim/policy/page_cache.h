@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/registry.h"
 
@@ -17,7 +18,7 @@ namespace uvmsim::policy {
 // One page per frame, demand only, empty at the start. The evictor hears on_touched for a hit if its class allows it
 // (D2 and up); for a miss select_victim when no frame is free, on_released, on_allocated and on_migrated, and then
 // select_early_victim, which never names the page that just came. A page takes the frame that was emptied for it, else
-// a free one.
+// a free one. A policy that fills the slot `migrate` too is asked first: a page that it lets rest is not brought.
 class PageCache final : private EvictionQueries {
  public:
   // `frames` >= 1. `future`, for policies of class D4: the stream to come, each access an operation with its number,
@@ -46,8 +47,11 @@ class PageCache final : private EvictionQueries {
   ContentIndex incoming() const override { return ContentIndex(incoming_); }
   std::uint32_t free_chunks() const override { return static_cast<std::uint32_t>(free_.size()); }
   void release(ChunkId frame);
+  bool rests(std::uint64_t page, bool write);
 
-  std::unique_ptr<Evictor> evictor_;
+  std::shared_ptr<Evictor> evictor_;
+  std::shared_ptr<Migrator> migrator_;  // the same object; null: it fills no other slot
+  std::uint64_t chunk_bytes_;
   std::string name_;
   bool sees_hits_;
   std::vector<std::uint64_t> pages_;                           // by frame

@@ -64,14 +64,14 @@ std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
   return kBlockBytes;
 }
 
-std::unique_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters& given, std::uint64_t seed,
                                                            std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
   return make_prefetcher({values, random_for(*this, seed), chunk_count}, future);
 }
 
-std::unique_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
                                                      std::uint32_t chunk_count, std::uint64_t chunk_bytes,
                                                      const Future* future) const {
   const Parameters values = resolve(given);
@@ -79,22 +79,26 @@ std::unique_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& give
   return make_evictor({values, random_for(*this, seed), chunk_count, chunk_bytes}, future);
 }
 
-std::unique_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
                                                      std::uint32_t chunk_count, const KernelFuture* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
   return make_planner({values, random_for(*this, seed), chunk_count}, future);
 }
 
-std::unique_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
-                                                       std::uint32_t chunk_count) const {
+std::shared_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
+                                                       std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
-  return make_migrator({values, random_for(*this, seed), chunk_count}, nullptr);
+  check_future(*this, future);
+  return make_migrator({values, random_for(*this, seed), chunk_count}, future);
 }
 
 void Registry::add(PolicyEntry entry) {
   if (entry.origin.empty()) {
     entry.origin = origin_;
+  }
+  if (entry.slots.empty()) {
+    entry.slots = {entry.slot};
   }
   const std::string label = fmt::format("{} ({})", entry.label(), entry.origin);
   const bool known_class = entry.info.information <= InformationClass::kD4;
@@ -156,13 +160,13 @@ std::vector<const PolicyEntry*> Registry::list() const {
   return result;
 }
 
-std::unique_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
+std::shared_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
                                                         std::uint64_t seed, std::uint32_t chunk_count,
                                                         const Future* future) const {
   return find(Slot::kPrefetch, name).create_prefetcher(given, seed, chunk_count, future);
 }
 
-std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
+std::shared_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
                                                   std::uint64_t seed, std::uint32_t chunk_count,
                                                   const Future* future) const {
   const PolicyEntry& entry = find(Slot::kEvict, name);
@@ -171,7 +175,7 @@ std::unique_ptr<Evictor> Registry::create_evictor(std::string_view name, const G
                               chunk_bytes, future);
 }
 
-std::unique_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
+std::shared_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
                                                   std::uint64_t seed, std::uint32_t chunk_count,
                                                   const KernelFuture* future) const {
   return find(Slot::kPlan, name).create_planner(given, seed, chunk_count, future);
@@ -186,17 +190,17 @@ Registry& default_registry() {
   return registry;
 }
 
-std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                               std::uint32_t chunk_count, const Future* future) {
   return default_registry().create_prefetcher(name, given, seed, chunk_count, future);
 }
 
-std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count, const Future* future) {
   return default_registry().create_evictor(name, given, seed, chunk_count, future);
 }
 
-std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count, const KernelFuture* future) {
   return default_registry().create_planner(name, given, seed, chunk_count, future);
 }

@@ -11,7 +11,9 @@
 //
 // A policy of class D4 is built from (const PolicyContext&, const Future&) instead; future.h.
 //
-// The slot follows from the base class. The same file is a built-in or a plug-in: uvmsim_add_policy() in CMake decides.
+// The slot follows from the base class. A class may derive from several: it is registered in each of their slots, is
+// chosen in all of them, and one object per GPU fills them all. The same file is a built-in or a plug-in:
+// uvmsim_add_policy() in CMake decides.
 #pragma once
 
 #include <cstdint>
@@ -43,34 +45,38 @@ std::string_view information_class_meaning(InformationClass information);
 // One policy, as registered.
 struct PolicyEntry {
   Slot slot = Slot::kPrefetch;
+  std::vector<Slot> slots;  // all that its class fills, ascending; empty: this one
   PolicyInfo info;
   ParameterTable parameters;
   std::string origin;  // "built-in" or the path of the plug-in; set by the registry where empty
   // The one of the slot is set. The future is there where it is wanted, else it may be null.
-  std::function<std::unique_ptr<Prefetcher>(const PolicyContext&, const Future*)> make_prefetcher;
-  std::function<std::unique_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
-  std::function<std::unique_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
-  std::function<std::unique_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
+  std::function<std::shared_ptr<Prefetcher>(const PolicyContext&, const Future*)> make_prefetcher;
+  std::function<std::shared_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
+  std::function<std::shared_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
+  std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   bool wants_future = false;
 
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
+  // It fills several slots.
+  bool joint() const { return slots.size() > 1; }
   // The values in force; throws InputError as Parameters does.
   Parameters resolve(const GivenParameters& given) const;
   // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity.
   std::uint64_t chunk_bytes(const GivenParameters& given) const;
   // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
   // of `chunk_bytes`. Throw InputError for the parameters, and where a policy wants the future and there is none. The
-  // future outlives the policy; its contents have the size of an evictor's chunks, 64 KB for a prefetcher.
-  std::unique_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
+  // future outlives the policy; its contents have the size of an evictor's chunks, 64 KB for a prefetcher, 2 MB for a
+  // migrate policy. (What is joint is made once and cast to its other slots.)
+  std::shared_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
                                                 std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::unique_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+  std::shared_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                           std::uint64_t chunk_bytes = kBlockBytes,
                                           const Future* future = nullptr) const;
-  std::unique_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+  std::shared_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                           const KernelFuture* future = nullptr) const;
-  std::unique_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed,
-                                            std::uint32_t chunk_count) const;
+  std::shared_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                            const Future* future = nullptr) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -90,11 +96,11 @@ class Registry {
 
   // As PolicyEntry's. `chunk_count` is the number of root chunks of the GPU that the instance serves; an evictor sees
   // 32 times as many where it is asked for chunks of 64 KB. Throws InputError for the name and the parameters.
-  std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+  std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                                 std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+  std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                           std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+  std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                           std::uint32_t chunk_count, const KernelFuture* future = nullptr) const;
 
  private:
@@ -106,11 +112,11 @@ class Registry {
 Registry& default_registry();
 
 // Short for default_registry().create_...().
-std::unique_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                               std::uint32_t chunk_count, const Future* future = nullptr);
-std::unique_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count, const Future* future = nullptr);
-std::unique_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                         std::uint32_t chunk_count, const KernelFuture* future = nullptr);
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
@@ -120,13 +126,13 @@ void register_builtin_policies(Registry& registry);
 template <class Policy>
 using FutureOf = std::conditional_t<std::is_base_of_v<Planner, Policy>, KernelFuture, Future>;
 
-template <class Slot, class Policy>
-std::unique_ptr<Slot> make_policy(const PolicyContext& context, const FutureOf<Policy>* future) {
-  if constexpr (std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>) {
-    return std::make_unique<Policy>(context, *future);
+template <class Policy, class AnyFuture>
+std::shared_ptr<Policy> make_policy(const PolicyContext& context, const AnyFuture* future) {
+  if constexpr (std::is_constructible_v<Policy, const PolicyContext&, const AnyFuture&>) {
+    return std::make_shared<Policy>(context, *future);
   } else {
     static_cast<void>(future);
-    return std::make_unique<Policy>(context);
+    return std::make_shared<Policy>(context);
   }
 }
 
@@ -137,12 +143,13 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
   constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
-  static_assert(is_prefetcher + is_evictor + is_planner + is_migrator == 1,
-                "a policy derives from exactly one of Prefetcher, Evictor, Planner and Migrator");
+  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator,
+                "a policy derives from Prefetcher, Evictor, Planner or Migrator");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
-  static_assert(!(wants_future && is_migrator), "no future is known to migrate policies");
+  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator == 0,
+                "a planner of class D4 fills no other slot: it is told another future");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
@@ -155,19 +162,25 @@ void add_policy(Registry& registry, const char* name) {
         choice("granularity", "2m", {"2m", "64k"}, "what is evicted as one: a root chunk, or 64 KB of it"));
   }
   if constexpr (is_prefetcher) {
-    entry.slot = Slot::kPrefetch;
-    entry.make_prefetcher = make_policy<Prefetcher, Policy>;
-  } else if constexpr (is_planner) {
-    entry.slot = Slot::kPlan;
-    entry.make_planner = make_policy<Planner, Policy>;
-  } else if constexpr (is_migrator) {
-    entry.slot = Slot::kMigrate;
-    entry.make_migrator = make_policy<Migrator, Policy>;
-  } else {
-    entry.slot = Slot::kEvict;
-    entry.make_evictor = make_policy<Evictor, Policy>;
+    entry.slots.push_back(Slot::kPrefetch);
+    entry.make_prefetcher = make_policy<Policy, Future>;
   }
-  registry.add(std::move(entry));
+  if constexpr (is_evictor) {
+    entry.slots.push_back(Slot::kEvict);
+    entry.make_evictor = make_policy<Policy, Future>;
+  }
+  if constexpr (is_planner) {
+    entry.slots.push_back(Slot::kPlan);
+    entry.make_planner = make_policy<Policy, KernelFuture>;
+  }
+  if constexpr (is_migrator) {
+    entry.slots.push_back(Slot::kMigrate);
+    entry.make_migrator = make_policy<Policy, Future>;
+  }
+  for (const Slot slot : entry.slots) {
+    entry.slot = slot;
+    registry.add(entry);
+  }
 }
 
 }  // namespace uvmsim::policy

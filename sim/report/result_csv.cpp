@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/common/version.h"
+#include "sim/policy/registry.h"
 #include "sim/report/csv_field.h"
 #include "sim/report/numbers.h"
 
@@ -17,12 +18,12 @@ std::string parameters_text(const policy::GivenParameters& parameters) {
   return text;
 }
 
-std::string policy_text(const RunRecord& record, std::string_view slot) {
+std::string policy_text(const RunRecord& record, policy::Slot slot) {
   for (const PolicyUsed& policy : record.policies) {
-    if (policy.slot != slot) continue;
+    if (policy.slot != policy::slot_name(slot)) continue;
     return policy.name + (policy.parameters.empty() ? "" : ":") + parameters_text(policy.parameters);
   }
-  return slot == "plan" ? kNoPlan : slot == "migrate" ? kFirstTouch : "";
+  return is_always_named(slot) ? "" : driver_choice(slot).name;
 }
 
 // "none", "1.25" or "roofline".
@@ -44,10 +45,9 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"system", record.options.system.name},
       {"layout", record.options.layout.name},
       {"layout_parameters", parameters_text(layout::resolve(record.options.layout).resolved())},
-      {"prefetch", policy_text(record, "prefetch")},
-      {"evict", policy_text(record, "evict")},
-      {"plan", policy_text(record, "plan")},
-      {"migrate", policy_text(record, "migrate")},
+  };
+  for (const policy::Slot slot : kPolicySlots) row.emplace_back(policy::slot_name(slot), policy_text(record, slot));
+  const ResultRow rest = {
       {"seed", fmt::format("{}", record.options.seed)},
       {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
       {"time_scale", time_scale_text(result.time_scale)},
@@ -62,6 +62,7 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"duration_ns", fmt::format("{}", (end - begin).value)},
       {"ideal_ns", fmt::format("{}", ideal.value)},
   };
+  row.insert(row.end(), rest.begin(), rest.end());
   for_each_counter(iteration != nullptr ? iteration->counters : result.counters,
                    [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });
   return row;

@@ -10,6 +10,7 @@
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/config/json_file.h"
+#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/values.h"
@@ -295,59 +296,93 @@ Json booleans_schema() { return one_or_list(typed("boolean")); }
 }  // namespace
 
 const std::vector<AxisKey>& axis_keys() {
-  static const std::vector<AxisKey> keys = {
-      {"traces", "traces: paths relative to this file; *, ? and [...] match names", read_traces, texts_schema},
-      {"systems", "GPU servers: names, or files relative to this one", read_systems, texts_schema},
-      {"settings",
-       "changes of the system: {\"costs.batch_ns\": [6000, 7000]} crosses its lists; a list of such objects holds "
-       "alternatives",
-       read_settings, settings_schema},
-      {"layouts", "where memory lies; default recorded", read_layouts, texts_schema},
-      {"osf", "oversubscription factors, and \"none\" for no limit; default none", read_osf, osf_schema},
-      {"capacity_bytes", "GPU memory for managed data, beside the factors of osf", read_capacities, sizes_schema},
-      {"footprint_bytes", "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
-      {"prefetch", "prefetch policies: \"tree:threshold=51\", or {\"name\": ..., \"parameters\": {key: list}}",
-       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.prefetch); },
-       policies_schema},
-      {"evict", "eviction policies, likewise",
-       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.evict); },
-       policies_schema},
-      {"plan", "planners, likewise; default none",
-       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.plan); },
-       policies_schema},
-      {"migrate", "migrate policies, likewise; default first_touch",
-       [](const Json& value, const Place& place, Axes& axes) { read_policies(value, place, axes.migrate); },
-       policies_schema},
-      {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point", read_plugins,
-       texts_schema},
-      {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
-      {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
-      {"time_scale", "factors of kernel durations; default \"auto\"", read_time_scales, time_scales_schema},
-      {"recorded_on", "system whose GPU made the recordings, if their headers do not tell",
-       [](const Json& value, const Place& place, Axes& axes) { axes.recorded_on = read_system(value, place); },
-       [] { return typed("string"); }},
-      {"host_gaps", "whether to replay the recorded host time between calls; default true", read_host_gaps,
-       booleans_schema},
-      {"partial", "of traces that are cut off, use what is whole; default false",
-       [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
-       [] { return typed("boolean"); }},
-      {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
-       [](const Json& value, const Place& place, Axes& axes) { axes.bounds = read_boolean(value, place); },
-       [] { return typed("boolean"); }},
-  };
+  static const std::vector<AxisKey> keys = [] {
+    std::vector<AxisKey> all = {
+        {"traces", "traces: paths relative to this file; *, ? and [...] match names", read_traces, texts_schema},
+        {"systems", "GPU servers: names, or files relative to this one", read_systems, texts_schema},
+        {"settings",
+         "changes of the system: {\"costs.batch_ns\": [6000, 7000]} crosses its lists; a list of such objects holds "
+         "alternatives",
+         read_settings, settings_schema},
+        {"layouts", "where memory lies; default recorded", read_layouts, texts_schema},
+        {"osf", "oversubscription factors, and \"none\" for no limit; default none", read_osf, osf_schema},
+        {"capacity_bytes", "GPU memory for managed data, beside the factors of osf", read_capacities, sizes_schema},
+        {"footprint_bytes", "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
+    };
+    for (const policy::Slot slot : kPolicySlots) {
+      all.push_back({policy::slot_name(slot), slot_axis_help(slot),
+                     [slot](const Json& value, const Place& place, Axes& axes) {
+                       axes.policies[slot].clear();
+                       read_policies(value, place, axes.policies[slot]);
+                     },
+                     policies_schema});
+    }
+    const std::vector<AxisKey> rest = {
+        {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point",
+         read_plugins, texts_schema},
+        {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
+        {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
+        {"time_scale", "factors of kernel durations; default \"auto\"", read_time_scales, time_scales_schema},
+        {"recorded_on", "system whose GPU made the recordings, if their headers do not tell",
+         [](const Json& value, const Place& place, Axes& axes) { axes.recorded_on = read_system(value, place); },
+         [] { return typed("string"); }},
+        {"host_gaps", "whether to replay the recorded host time between calls; default true", read_host_gaps,
+         booleans_schema},
+        {"partial", "of traces that are cut off, use what is whole; default false",
+         [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
+         [] { return typed("boolean"); }},
+        {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
+         [](const Json& value, const Place& place, Axes& axes) { axes.bounds = read_boolean(value, place); },
+         [] { return typed("boolean"); }},
+    };
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }();
   return keys;
 }
+
+namespace {
+
+const std::vector<PolicyChoice>& policies_of(const Axes& axes, policy::Slot slot) {
+  static const std::map<policy::Slot, std::vector<PolicyChoice>> drivers = [] {
+    std::map<policy::Slot, std::vector<PolicyChoice>> all;
+    for (const policy::Slot each : kPolicySlots) all[each] = {driver_choice(each)};
+    return all;
+  }();
+  const auto given = axes.policies.find(slot);
+  return given != axes.policies.end() ? given->second : drivers.at(slot);
+}
+
+// Every combination, the last slot varying fastest.
+std::vector<PolicyChoices> policy_combinations(const Axes& axes) {
+  std::vector<PolicyChoices> combinations{{}};
+  for (const policy::Slot slot : kPolicySlots) {
+    std::vector<PolicyChoices> longer;
+    for (PolicyChoices& choices : combinations) {
+      for (const PolicyChoice& choice : policies_of(axes, slot)) {
+        choices.*choice_of(slot) = choice;
+        longer.push_back(choices);
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+}  // namespace
 
 void append_points(const Axes& axes, const Place& place, std::vector<Point>& points) {
   std::vector<Limit> limits = axes.osf;
   limits.insert(limits.end(), axes.capacities.begin(), axes.capacities.end());
   if (limits.empty()) limits.push_back({});
+  std::vector<std::size_t> sizes = {axes.traces.size(),    axes.systems.size(),    axes.settings.size(),
+                                    axes.layouts.size(),   axes.iterations.size(), axes.time_scales.size(),
+                                    axes.host_gaps.size(), axes.seeds.size(),      axes.footprints.size(),
+                                    limits.size()};
+  for (const policy::Slot slot : kPolicySlots) sizes.push_back(policies_of(axes, slot).size());
   std::uint64_t count = points.size();
   std::uint64_t product = 1;
-  for (const std::size_t size :
-       {axes.traces.size(), axes.systems.size(), axes.settings.size(), axes.layouts.size(), axes.iterations.size(),
-        axes.time_scales.size(), axes.host_gaps.size(), axes.prefetch.size(), axes.evict.size(), axes.plan.size(),
-        axes.migrate.size(), axes.seeds.size(), axes.footprints.size(), limits.size()}) {
+  for (const std::size_t size : sizes) {
     product *= size;
     if (count + product > kLargestSweep) {
       throw_input_error("{}: more than {} points", place.text(), kLargestSweep);
@@ -360,6 +395,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   point.bounds = axes.bounds;
   point.plugins = axes.plugins;
   point.recorded_on = axes.recorded_on;
+  const std::vector<PolicyChoices> policies = policy_combinations(axes);
   // One level per axis; the last one adds the point.
   const auto over = [](const auto& values, auto& member, auto&& inner) {
     for (const auto& value : values) {
@@ -385,12 +421,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
           over(axes.iterations, point.iterations, [&] {
             over(axes.time_scales, point.time_scale_millionths, [&] {
               over(axes.host_gaps, point.include_host_gaps, [&] {
-                over(axes.prefetch, point.prefetch, [&] {
-                  over(axes.evict, point.evict, [&] {
-                    over(axes.plan, point.plan,
-                         [&] { over(axes.migrate, point.migrate, [&] { over(axes.seeds, point.seed, add_limits); }); });
-                  });
-                });
+                over(policies, static_cast<PolicyChoices&>(point), [&] { over(axes.seeds, point.seed, add_limits); });
               });
             });
           });

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,9 +27,8 @@ struct Axes {
   std::vector<std::vector<std::string>> settings{{}};  // alternatives
   std::vector<Limit> osf, capacities;                  // both empty: no limit
   std::vector<std::uint64_t> footprints{0};
-  std::vector<PolicyChoice> prefetch{{"tree", {}}}, evict{{"lrm", {}}}, plan{{kNoPlan, {}}};
-  std::vector<PolicyChoice> migrate{{kFirstTouch, {}}};
-  std::vector<std::string> plugins;  // all of them in every point
+  std::map<policy::Slot, std::vector<PolicyChoice>> policies;  // a slot that is not here: the driver's
+  std::vector<std::string> plugins;                            // all of them in every point
   std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
   std::vector<bool> host_gaps{true};
   std::string recorded_on;
@@ -47,7 +48,7 @@ struct Place {
 struct AxisKey {
   std::string_view name;
   std::string_view doc;
-  void (*read)(const nlohmann::ordered_json& value, const Place& place, Axes& axes);
+  std::function<void(const nlohmann::ordered_json& value, const Place& place, Axes& axes)> read;
   nlohmann::ordered_json (*schema)();
 };
 

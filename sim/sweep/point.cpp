@@ -9,6 +9,7 @@
 
 #include "sim/common/error.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::sweep {
@@ -98,20 +99,6 @@ class Members {
 
 }  // namespace
 
-PolicyChoice Point::*choice_of(policy::Slot slot) {
-  switch (slot) {
-    case policy::Slot::kPrefetch:
-      return &Point::prefetch;
-    case policy::Slot::kEvict:
-      return &Point::evict;
-    case policy::Slot::kPlan:
-      return &Point::plan;
-    case policy::Slot::kMigrate:
-      break;
-  }
-  return &Point::migrate;
-}
-
 std::string limit_text(const Point& point) {
   if (point.capacity_bytes != 0) return "capacity " + report::format_bytes(point.capacity_bytes);
   if (point.osf_thousandths != 0) return "OSF " + report::format_factor(point.osf_thousandths);
@@ -132,8 +119,10 @@ std::string label(const Point& point) {
   std::string text =
       fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
                   point.layout, limit_text(point), policy_text(point.prefetch), policy_text(point.evict), point.seed);
-  if (point.plan.name != kNoPlan) text += " " + policy_text(point.plan);
-  if (point.migrate.name != kFirstTouch) text += " " + policy_text(point.migrate);
+  for (const policy::Slot slot : kPolicySlots) {
+    const PolicyChoice& choice = point.*choice_of(slot);
+    if (!is_always_named(slot) && choice.name != driver_choice(slot).name) text += " " + policy_text(choice);
+  }
   for (const std::string& setting : point.settings) text += " " + setting;
   return text;
 }
@@ -148,8 +137,6 @@ json to_json(const Point& point) {
       {"osf_thousandths", null_if_zero(point.osf_thousandths)},
       {"capacity_bytes", null_if_zero(point.capacity_bytes)},
       {"footprint_bytes", null_if_zero(point.footprint_bytes)},
-      {"prefetch", policy_json(point.prefetch)},
-      {"evict", policy_json(point.evict)},
       {"plugins", point.plugins},
       {"seed", point.seed},
       {"include_host_gaps", point.include_host_gaps},
@@ -157,8 +144,11 @@ json to_json(const Point& point) {
       {"time_scale_millionths", null_if_zero(point.time_scale_millionths)},
       {"recorded_on", point.recorded_on},
   };
-  if (point.plan.name != kNoPlan) object["plan"] = policy_json(point.plan);
-  if (point.migrate.name != kFirstTouch) object["migrate"] = policy_json(point.migrate);
+  for (const policy::Slot slot : kPolicySlots) {
+    const PolicyChoice& choice = point.*choice_of(slot);
+    if (!is_always_named(slot) && choice.name == driver_choice(slot).name) continue;
+    object[std::string(policy::slot_name(slot))] = policy_json(choice);
+  }
   if (point.bounds) object["bounds"] = true;
   return object;
 }
@@ -174,10 +164,9 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("osf_thousandths", point.osf_thousandths);
   members.number("capacity_bytes", point.capacity_bytes);
   members.number("footprint_bytes", point.footprint_bytes);
-  members.policy("prefetch", point.prefetch);
-  members.policy("evict", point.evict);
-  members.policy("plan", point.plan);
-  members.policy("migrate", point.migrate);
+  for (const policy::Slot slot : kPolicySlots) {
+    members.policy(std::string(policy::slot_name(slot)), point.*choice_of(slot));
+  }
   members.texts("plugins", point.plugins);
   members.number("seed", point.seed);
   members.boolean("include_host_gaps", point.include_host_gaps);

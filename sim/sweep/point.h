@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "sim/engine/simulation.h"
-#include "sim/policy/policy.h"
 
 namespace uvmsim::sweep {
 
-struct Point {
+struct Point : PolicyChoices {
   std::string trace;                  // path; "-" = standard input, for `uvmsim run` only
   bool partial = false;               // of a trace that is cut off, use what is whole
   std::string layout = "recorded";    // as `--layout`
@@ -21,11 +20,7 @@ struct Point {
   std::uint64_t osf_thousandths = 0;
   std::uint64_t capacity_bytes = 0;
   std::uint64_t footprint_bytes = 0;  // what the factor divides; 0: measured under the layout
-  PolicyChoice prefetch{"tree", {}};
-  PolicyChoice evict{"lrm", {}};
-  PolicyChoice plan{kNoPlan, {}};
-  PolicyChoice migrate{kFirstTouch, {}};
-  std::vector<std::string> plugins;  // paths of shared libraries
+  std::vector<std::string> plugins;   // paths of shared libraries
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
   std::uint64_t iterations = 0;             // 0: as recorded
@@ -34,9 +29,6 @@ struct Point {
   bool bounds = false;                      // also the lower bounds, and how far the run is from the best one
 };
 
-// The member with the policy of a slot.
-PolicyChoice Point::*choice_of(policy::Slot slot);
-
 // "none", "OSF 1.25" or "capacity 4.00 MiB"
 std::string limit_text(const Point& point);
 // "tree:threshold=51", as the command line takes it
@@ -44,8 +36,9 @@ std::string policy_text(const PolicyChoice& policy);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 
-// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no plan and no
-// bounds are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
+// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no bounds and
+// the driver's policies of slots that are not always named are left out. Dumped, its keys are in alphabetical order:
+// equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

@@ -124,21 +124,17 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   TraceInput& input = trace(point);
   record.trace = input.description();
   for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
-  record.policies = {describe_policy(policy::Slot::kPrefetch, point.prefetch),
-                     describe_policy(policy::Slot::kEvict, point.evict)};
-  const report::PolicyUsed plan = describe_policy(policy::Slot::kPlan, point.plan);
-  if (plan.name != kNoPlan) record.policies.push_back(plan);
-  const report::PolicyUsed migrate = describe_policy(policy::Slot::kMigrate, point.migrate);
-  if (migrate.name != kFirstTouch) record.policies.push_back(migrate);
+  check_choices(point);
+  for (const policy::Slot slot : kPolicySlots) {
+    report::PolicyUsed used = describe_policy(slot, point.*choice_of(slot));
+    if (is_always_named(slot) || used.name != driver_choice(slot).name) record.policies.push_back(std::move(used));
+  }
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
 
   RunOptions& options = record.options;
   options.system = loaded.config;
-  options.prefetch = point.prefetch;
-  options.evict = point.evict;
-  options.plan = point.plan;
-  options.migrate = point.migrate;
+  static_cast<PolicyChoices&>(options) = point;
   options.layout = layout::parse_layout(point.layout);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/sha256.h"
+#include "sim/policy/registry.h"
 #include "sim/report/counters.h"
 #include "sim/report/numbers.h"
 
@@ -40,13 +41,12 @@ void append_counters(const ordered_json& counters, Row& row) {
   for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
 }
 
-// A result names no plan and no migrate policy where there is none.
-const ordered_json& policy(const ordered_json& result, std::string_view slot) {
-  static const ordered_json no_plan = {{"name", kNoPlan}, {"parameters", ordered_json::object()}};
-  static const ordered_json first_touch = {{"name", kFirstTouch}, {"parameters", ordered_json::object()}};
+// What a result leaves out is the driver's.
+ordered_json policy(const ordered_json& result, policy::Slot slot) {
   const ordered_json& policies = result.at("policies");
-  const auto found = policies.find(slot);
-  return found != policies.end() ? *found : slot == "plan" ? no_plan : first_touch;
+  const auto found = policies.find(policy::slot_name(slot));
+  if (found != policies.end()) return *found;
+  return {{"name", driver_choice(slot).name}, {"parameters", ordered_json::object()}};
 }
 
 // "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
@@ -58,10 +58,17 @@ std::string parameters_text(const ordered_json& parameters) {
   return out;
 }
 
-std::string policy_with_parameters(const ordered_json& result, const char* slot) {
-  const ordered_json& used = policy(result, slot);
+std::string policy_with_parameters(const ordered_json& result, policy::Slot slot) {
+  const ordered_json used = policy(result, slot);
   const std::string parameters = parameters_text(used.at("parameters"));
   return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
+}
+
+template <class Item>
+std::vector<Item> joined(std::vector<Item> first, const std::vector<Item>& policies, const std::vector<Item>& rest) {
+  first.insert(first.end(), policies.begin(), policies.end());
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
 }
 
 // "none", "1.25" or "roofline", as `uvmsim run --csv`.
@@ -126,14 +133,13 @@ const std::vector<Column>& point_columns() {
         number("osf_thousandths"),
         number("limit_capacity_bytes"),
         number("limit_footprint_bytes"),
-        text("prefetch"),
-        text("prefetch_parameters"),
-        text("evict"),
-        text("evict_parameters"),
-        text("plan"),
-        text("plan_parameters"),
-        text("migrate"),
-        text("migrate_parameters"),
+    };
+    std::vector<Column> policies;
+    for (const policy::Slot slot : kPolicySlots) {
+      policies.push_back(text(std::string(policy::slot_name(slot))));
+      policies.push_back(text(std::string(policy::slot_name(slot)) + "_parameters"));
+    }
+    const std::vector<Column> rest = {
         text("plugins"),
         number("seed"),
         number("include_host_gaps"),
@@ -152,6 +158,7 @@ const std::vector<Column>& point_columns() {
         text("unlimited_id"),
         number("slowdown_thousandths"),
     };
+    first = joined(std::move(first), policies, rest);
     for (const char* name : kBounds) first.push_back(number(fmt::format("bound_{}", name)));
     for (const char* name : kDistance) first.push_back(number(name));
     return with_counters(std::move(first));
@@ -183,14 +190,14 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered
       cell_or_null(point.osf_thousandths),
       cell_or_null(point.capacity_bytes),
       cell_or_null(point.footprint_bytes),
-      cell(policy(result, "prefetch").at("name")),
-      policy(result, "prefetch").at("parameters").dump(),
-      cell(policy(result, "evict").at("name")),
-      policy(result, "evict").at("parameters").dump(),
-      cell(policy(result, "plan").at("name")),
-      policy(result, "plan").at("parameters").dump(),
-      cell(policy(result, "migrate").at("name")),
-      policy(result, "migrate").at("parameters").dump(),
+  };
+  Row policies;
+  for (const policy::Slot slot : kPolicySlots) {
+    const ordered_json used = policy(result, slot);
+    policies.push_back(cell(used.at("name")));
+    policies.emplace_back(used.at("parameters").dump());
+  }
+  const Row rest = {
       plugins.dump(),
       cell(point.seed),
       cell(result.at("include_host_gaps")),
@@ -209,6 +216,7 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered
       unlimited ? Cell{unlimited->id} : Cell{},
       slowdown(result, unlimited),
   };
+  row = joined(std::move(row), policies, rest);
   append_bounds(result, row);
   append_counters(result.at("counters"), row);
   return row;
@@ -259,46 +267,29 @@ std::optional<Row> settled_row(const PlannedPoint& planned, const ordered_json& 
 }
 
 const std::vector<Column>& csv_columns() {
-  static const std::vector<Column> columns = with_counters({
-      number("position"),
-      text("id"),
-      text("uvmsim_version"),
-      text("trace"),
-      text("trace_sha256"),
-      text("system"),
-      text("settings"),
-      text("layout"),
-      text("layout_parameters"),
-      text("limit_by"),
-      number("osf_thousandths"),
-      text("prefetch"),
-      text("evict"),
-      text("plan"),
-      text("migrate"),
-      number("seed"),
-      number("include_host_gaps"),
-      number("iterations_asked"),
-      text("time_scale"),
-      text("osf"),
-      number("footprint_bytes"),
-      number("capacity_bytes"),
-      text("scope"),
-      number("iteration"),
-      number("settled"),
-      number("begin_ns"),
-      number("end_ns"),
-      number("duration_ns"),
-      number("ideal_ns"),
-      number("settled_ns"),
-      number("slowdown_thousandths"),
-  });
+  static const std::vector<Column> columns = [] {
+    const std::vector<Column> first = {
+        number("position"),        text("id"),       text("uvmsim_version"),    text("trace"),
+        text("trace_sha256"),      text("system"),   text("settings"),          text("layout"),
+        text("layout_parameters"), text("limit_by"), number("osf_thousandths"),
+    };
+    std::vector<Column> policies;
+    for (const policy::Slot slot : kPolicySlots) policies.push_back(text(std::string(policy::slot_name(slot))));
+    const std::vector<Column> rest = {
+        number("seed"),        number("include_host_gaps"), number("iterations_asked"), text("time_scale"),
+        text("osf"),           number("footprint_bytes"),   number("capacity_bytes"),   text("scope"),
+        number("iteration"),   number("settled"),           number("begin_ns"),         number("end_ns"),
+        number("duration_ns"), number("ideal_ns"),          number("settled_ns"),       number("slowdown_thousandths"),
+    };
+    return with_counters(joined(first, policies, rest));
+  }();
   return columns;
 }
 
 std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
                           const std::optional<Unlimited>& unlimited) {
   const Point& point = planned.point;
-  const Row parameters = {
+  const Row first = {
       cell(position),
       planned.id,
       cell(result.at("uvmsim_version")),
@@ -310,10 +301,10 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       parameters_text(result.at("layout_parameters")),
       limit_by(point),
       cell_or_null(point.osf_thousandths),
-      policy_with_parameters(result, "prefetch"),
-      policy_with_parameters(result, "evict"),
-      policy_with_parameters(result, "plan"),
-      policy_with_parameters(result, "migrate"),
+  };
+  Row policies;
+  for (const policy::Slot slot : kPolicySlots) policies.emplace_back(policy_with_parameters(result, slot));
+  const Row rest = {
       cell(point.seed),
       cell(result.at("include_host_gaps")),
       cell_or_null(point.iterations),
@@ -322,6 +313,7 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       cell(result.at("footprint_bytes")),
       cell(result.at("capacity_bytes")),
   };
+  const Row parameters = joined(first, policies, rest);
   std::vector<Row> rows;
   const auto add = [&](Row rest, const ordered_json& counters) {
     Row row = parameters;

@@ -70,20 +70,6 @@ std::string again(policy::Slot slot, const std::string& name) {
   return other;
 }
 
-PolicyChoice& choice_of(RunOptions& options, policy::Slot slot) {
-  switch (slot) {
-    case policy::Slot::kPrefetch:
-      return options.prefetch;
-    case policy::Slot::kEvict:
-      return options.evict;
-    case policy::Slot::kPlan:
-      return options.plan;
-    case policy::Slot::kMigrate:
-      break;
-  }
-  return options.migrate;
-}
-
 struct Best {
   double seconds = 1e9;
   std::uint64_t instructions = ~std::uint64_t{0};
@@ -95,8 +81,8 @@ void linked_and_loaded(benchmark::State& state, policy::Slot slot, const char* n
       scan_program({.bytes = 512 * kMiB, .kernels = 4, .host_data = true, .spread = trace::Distribution::kBlockLinear});
   std::array<RunOptions, 2> options;  // linked, loaded
   options.fill(bench_options(2'000, 512 * kMiB, "recorded"));
-  choice_of(options[0], slot).name = name;
-  choice_of(options[1], slot).name = again(slot, name);
+  (options[0].*choice_of(slot)).name = name;
+  (options[1].*choice_of(slot)).name = again(slot, name);
   const InstructionCounter counter;
   std::array<Best, 2> best;
   std::array<Nanoseconds, 2> simulated;

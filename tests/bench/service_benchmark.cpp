@@ -31,7 +31,7 @@ void block_service(benchmark::State& state) {
   AddressSpace space(1);
   link::Topology topology(bench_system());
   std::vector<driver::GpuState> gpus = one_gpu(counters);
-  const std::unique_ptr<policy::Prefetcher> prefetcher = policy::create_prefetcher("tree", {}, 1, kChunks);
+  const std::shared_ptr<policy::Prefetcher> prefetcher = policy::create_prefetcher("tree", {}, 1, kChunks);
   driver::DriverContext context{bench_system(), space, gpus, topology, *prefetcher, {}, {}, counters};
   driver::Residency residency(context);
   driver::Thrashing thrashing(context);

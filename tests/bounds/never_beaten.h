@@ -49,9 +49,10 @@ inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies 
   std::vector<std::pair<PolicyChoice, PolicyChoice>> pairs;
   const auto policies = policy::default_registry().list();
   for (const policy::PolicyEntry* prefetch : policies) {
-    if (prefetch->slot != policy::Slot::kPrefetch) continue;
+    if (prefetch->slot != policy::Slot::kPrefetch || prefetch->joint()) continue;
     for (const policy::PolicyEntry* evict : policies) {
-      if (evict->slot == policy::Slot::kEvict) pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
+      if (evict->slot == policy::Slot::kEvict && !evict->joint())
+        pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
     }
   }
   if (which == Policies::kAll || pairs.size() <= kSome) return pairs;
@@ -73,16 +74,16 @@ inline std::vector<std::string> planners(Policies which, std::size_t gpus) {
   return names;
 }
 
-// Migrate policies, likewise.
-inline std::vector<std::string> migrate_policies(Policies which) {
-  if (which == Policies::kDrivers) return {"delayed"};
-  std::vector<std::string> names;
-  for (const policy::PolicyEntry* migrate : policy::default_registry().list()) {
-    if (migrate->slot == policy::Slot::kMigrate && migrate->info.name != kFirstTouch) {
-      names.push_back(migrate->info.name);
+// Migrate policies, likewise, and all that fill several slots.
+inline std::vector<const policy::PolicyEntry*> migrate_and_joint_policies(Policies which) {
+  std::vector<const policy::PolicyEntry*> entries;
+  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+    if (entry->joint() ? entry->slot != entry->slots.front() : entry->slot != policy::Slot::kMigrate) continue;
+    if (which == Policies::kDrivers ? entry->info.name == "delayed" : entry->info.name != kFirstTouch) {
+      entries.push_back(entry);
     }
   }
-  return names;
+  return entries;
 }
 
 // `make_source` gives the records from the first one, again and again.
@@ -109,9 +110,11 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
     expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
   }
   options.plan.name = kNoPlan;
-  for (const std::string& migrate : migrate_policies(which)) {
-    SCOPED_TRACE(migrate);
-    options.migrate.name = migrate;
+  const PolicyChoices drivers = options;
+  for (const policy::PolicyEntry* entry : migrate_and_joint_policies(which)) {
+    SCOPED_TRACE(entry->info.name);
+    static_cast<PolicyChoices&>(options) = drivers;
+    for (const policy::Slot slot : entry->slots) (options.*choice_of(slot)).name = entry->info.name;
     bounds = bounds::compute_bounds(header, make_source(), options);
     expect_ordered(bounds.time);
     expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);

@@ -61,7 +61,7 @@ class Machine {
   // `chunks` root chunks (2 MB) per GPU; prefetch policy tree, if no other is given.
   explicit Machine(std::uint32_t chunks, const config::SystemConfig& config = tiny_system(),
                    const std::string& evictor = "lrm", const policy::GivenParameters& parameters = {},
-                   std::unique_ptr<policy::Prefetcher> other = nullptr)
+                   std::shared_ptr<policy::Prefetcher> other = nullptr)
       : system(config),
         space(static_cast<unsigned>(config.gpus.size())),
         topology(system),
@@ -158,7 +158,7 @@ class Machine {
   EventLog events;
   AddressSpace space;
   link::Topology topology;
-  std::unique_ptr<policy::Prefetcher> prefetcher;
+  std::shared_ptr<policy::Prefetcher> prefetcher;
   std::vector<GpuState> gpus;
   DriverContext context;
   Residency residency;

@@ -22,7 +22,7 @@ struct FakeChunks final : EvictionQueries {
   std::uint32_t resident_pages = 0;
 };
 
-inline std::unique_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
+inline std::shared_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
   static const Future nothing;  // an oracle expects that nothing is used again
   return create_evictor(name, {}, 1, chunk_count, &nothing);
 }

@@ -15,10 +15,11 @@
 namespace uvmsim::policy {
 namespace {
 
+// Those that fill this slot alone.
 std::vector<std::string> policies_of(Slot slot) {
   std::vector<std::string> names;
   for (const PolicyEntry* entry : default_registry().list()) {
-    if (entry->slot == slot) names.push_back(entry->info.name);
+    if (entry->slot == slot && !entry->joint()) names.push_back(entry->info.name);
   }
   return names;
 }
@@ -26,19 +27,18 @@ std::vector<std::string> policies_of(Slot slot) {
 std::vector<std::string> all_policies() {
   std::vector<std::string> names;
   for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->slot != entry->slots.front()) continue;
     names.push_back(std::string(slot_name(entry->slot)) + "_" + entry->info.name);
   }
   return names;
 }
 
-// "prefetch_tree" or "plan_g10"; the other slots as they are.
+// "prefetch_tree" or "plan_g10", in all slots that it fills; the others as they are.
 void choose(const std::string& label, RunOptions& options) {
-  const std::string slot = label.substr(0, label.find('_'));
-  PolicyChoice& choice = slot == "prefetch" ? options.prefetch
-                         : slot == "evict"  ? options.evict
-                         : slot == "plan"   ? options.plan
-                                            : options.migrate;
-  choice.name = label.substr(slot.size() + 1);
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (label != std::string(slot_name(entry->slot)) + "_" + entry->info.name) continue;
+    for (const Slot slot : entry->slots) (options.*choice_of(slot)).name = entry->info.name;
+  }
 }
 
 uvmsim::Program some_program(std::uint64_t seed, bool advice) {

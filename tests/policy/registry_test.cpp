@@ -68,7 +68,7 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
     } else if (entry->slot == Slot::kPlan) {
       EXPECT_NE(create_planner(entry->info.name, {}, 1, 4, &no_kernels), nullptr);
     } else if (entry->slot == Slot::kMigrate) {
-      EXPECT_NE(entry->create_migrator({}, 1, 4), nullptr);
+      EXPECT_NE(entry->create_migrator({}, 1, 4, &nothing), nullptr);
     } else {
       EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4, &nothing), nullptr);
     }

@@ -80,7 +80,7 @@ class SpaceUnderTest final : private PrefetchQueries {
   struct Blocks {
     std::uint64_t first, end;
   };
-  std::unique_ptr<Prefetcher> policy_;
+  std::shared_ptr<Prefetcher> policy_;
   std::vector<Blocks> first_;  // of each block: its allocation
   std::uint64_t end_ = 0;
   std::vector<PageMask> resident_;

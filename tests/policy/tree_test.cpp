@@ -32,7 +32,7 @@ class TreeTest : public ::testing::Test {
     return mask;
   }
 
-  std::unique_ptr<Prefetcher> tree_ = prefetcher("tree");
+  std::shared_ptr<Prefetcher> tree_ = prefetcher("tree");
 };
 
 TEST_F(TreeTest, FaultsOnTheFirstMissingPageDoubleUpToTheBlock) {

@@ -1,0 +1,127 @@
+// Tree-based pre-eviction, for the policy of that name and for those that switch to it.
+//
+// The mirror image of the tree prefetcher: after a victim left, every node over it that has pages but less than half of
+// them loses the rest, from the leaves up, each node seeing what the smaller ones lost.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/policy/cache_policy.h"
+#include "sim/policy/chunk_groups.h"
+
+namespace uvmsim::policy {
+
+// Chunks are 64 KB. The victim is the one that was not used for longest of the 2 MB that was not used for longest.
+class TreeEvictor : public CachePolicy {
+ public:
+  void on_freed(ContentIndex content) override {
+    if (content.value % blocks_.group_size() == 0) {
+      leaves_.erase(content.value / blocks_.group_size());
+    }
+  }
+
+ protected:
+  explicit TreeEvictor(const PolicyContext& context)
+      : CachePolicy(context),
+        blocks_(context.chunk_count, static_cast<unsigned>(kBlockBytes / context.chunk_bytes)),
+        chosen_(context.chunk_count, false) {}
+
+ private:
+  // Asked per victim: all of its 2 MB goes with it.
+  virtual bool whole_blocks() { return false; }
+
+  void insert(ChunkId chunk) override {
+    blocks_.insert(chunk, content_of(chunk));
+    unsigned& leaves = leaves_[blocks_.number(blocks_.group_of(chunk))];
+    leaves = std::max(leaves, blocks_.place(chunk) + 1);
+  }
+  void hit(ChunkId chunk) override { blocks_.use(chunk); }
+  void remove(ChunkId chunk) override {
+    chosen_[chunk.value] = false;
+    blocks_.remove(chunk);
+  }
+
+  ChunkId replace(const EvictionQueries& queries) override {
+    ChunkId victim = next_chosen(queries);
+    if (!victim.valid()) {
+      victim = oldest(queries);
+      if (victim.valid()) {
+        choose_around(victim);
+      }
+    }
+    if (victim.valid()) {
+      remove(victim);
+    }
+    return victim;
+  }
+  // What the tree gave up with the last victims.
+  ChunkId replace_early(const EvictionQueries& queries) override {
+    const ChunkId victim = next_chosen(queries);
+    if (victim.valid()) {
+      remove(victim);
+    }
+    return victim;
+  }
+  ChunkId oldest(const EvictionQueries& queries) const {
+    for (GroupId block = blocks_.oldest(); block.valid(); block = blocks_.younger(block)) {
+      const ChunkId victim = blocks_.oldest_evictable(block, queries);
+      if (victim.valid()) {
+        return victim;
+      }
+    }
+    return {};
+  }
+  ChunkId next_chosen(const EvictionQueries& queries) {
+    while (!waiting_.empty()) {
+      const ChunkId chunk = waiting_.back();
+      waiting_.pop_back();
+      if (chosen_[chunk.value] && queries.evictable(chunk)) {
+        return chunk;
+      }
+      chosen_[chunk.value] = false;  // freed, used for something else, or in use just now
+    }
+    return {};
+  }
+
+  // Chooses what goes with the victim.
+  void choose_around(ChunkId victim) {
+    const GroupId block = blocks_.group_of(victim);
+    // A tail of an allocation has a tree of its own size. How long it is shows in what was ever there.
+    const unsigned leaves = std::bit_ceil(leaves_[blocks_.number(block)]);
+    std::uint64_t valid = 0;  // bit per leaf
+    for (unsigned leaf = 0; leaf < blocks_.group_size(); ++leaf) {
+      const ChunkId chunk = blocks_.member(block, leaf);
+      if (chunk.valid() && chunk != victim) {
+        valid |= std::uint64_t{1} << leaf;
+      }
+    }
+    std::uint64_t kept = whole_blocks() ? 0 : valid;
+    for (unsigned size = 2; size <= leaves; size *= 2) {
+      for (unsigned first = 0; first < leaves; first += size) {
+        const std::uint64_t node = ((std::uint64_t{1} << size) - 1) << first;
+        const auto count = static_cast<unsigned>(std::popcount(kept & node));
+        if (2 * count < size) {
+          kept &= ~node;
+        }
+      }
+    }
+    // Last leaf first: they are taken from the back.
+    for (unsigned leaf = blocks_.group_size(); leaf-- > 0;) {
+      if (((valid & ~kept) >> leaf & 1) != 0) {
+        const ChunkId chunk = blocks_.member(block, leaf);
+        chosen_[chunk.value] = true;
+        waiting_.push_back(chunk);
+      }
+    }
+  }
+
+  ChunkGroups blocks_;
+  std::vector<bool> chosen_;
+  std::vector<ChunkId> waiting_;                        // chosen, the next one last
+  std::unordered_map<std::uint64_t, unsigned> leaves_;  // by block: one past the last leaf that was ever there
+};
+
+}  // namespace uvmsim::policy
