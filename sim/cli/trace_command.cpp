@@ -271,7 +271,7 @@ struct Verb {
 };
 constexpr std::array kVerbs = {Verb{"info", info},         Verb{"dump", dump},           Verb{"pack", pack},
                                Verb{"validate", validate}, Verb{"import", trace_import}, Verb{"export", trace_export},
-                               Verb{"generate", generate}};
+                               Verb{"generate", generate}, Verb{"hint", trace_hint}};
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/gpu_memory.h"
+#include "sim/memory/host_memory.h"
 #include "sim/policy/future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
@@ -78,6 +79,8 @@ struct DriverContext {
   Nanoseconds migrate_decision_cost{};
   std::string evict_name = {};  // for messages
 
+  HostMemory host_memory{system.host.memory_bytes, system.host.reclaim_bytes};
+
   const config::DriverCosts& costs() const { return system.costs; }
 };
 
@@ -94,6 +97,9 @@ struct Work {
   }
   Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
 };
+
+// Page-table entries of the GPU go. Every such step comes through here: kernels in flight rely on it.
+void unmap_from_gpu(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
 inline policy::GpuMemoryUse memory_use(const GpuState& gpu) {
   return {gpu.memory.chunk_count(), gpu.memory.free_chunks(), gpu.oversubscribed};

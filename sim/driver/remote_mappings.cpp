@@ -11,7 +11,8 @@ void map_from_host(DriverContext& context, Residency& residency, Work& work, Blo
   const VaBlock& block = context.space.block(b);
   if (block.hints.preferred == gpu_processor(gpu)) return;
   const ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
-  const PageMask remote = (pages & context.space.pages(b, kHost).resident) - mine.resident;
+  const PageMask& on_host = context.space.pages(b, kHost).resident;
+  const PageMask remote = (pages & on_host) - mine.resident - context.host_memory.swapped(b, on_host);
   const PageMask writable = block.hints.read_mostly ? PageMask{} : remote - block.read_duplicated;
   if (!remote.empty()) residency.map_remote(work, b, gpu, remote, writable);
 }
@@ -44,7 +45,7 @@ void map_pinned(DriverContext& context, Residency& residency, Work& work, BlockI
       map_from_host(context, residency, work, b, processor.gpu(), pages);
     } else {
       // The host maps only its own memory: pages pinned there.
-      const PageMask own = pages & host.resident;
+      const PageMask own = (pages & host.resident) - context.host_memory.swapped(b, host.resident);
       host.mapped |= own;
       host.writable |= own - context.space.block(b).read_duplicated;
     }

@@ -17,7 +17,7 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
       feed_(feed),
       options_(options),
       observer_(observer),
-      space_(static_cast<unsigned>(options.system.gpus.size())),
+      space_(static_cast<unsigned>(options.system.gpus.size()), {.read_mostly = options.system.driver.replicate}),
       topology_(options.system),
       layout_(options.layout, space_),
       accounts_(observer.events, header.quantum_bytes, layout_, space_) {
@@ -94,6 +94,7 @@ Engine::Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& 
     for (const auto& loop : fault_loops_) loop->stop_at_events();
     ledger_.copies_dropped = true;
   }
+  if (options.system.driver.replicate) ledger_.copies_dropped = true;
   streams_.resize(1);
 }
 
@@ -201,6 +202,7 @@ void Engine::audit() {
   operations_since_audit_ = 0;
   ++audits_;
   audit_memory(space_, gpus_, context_->host_resident_pages);
+  audit_host(space_, context_->host_memory, options_.system.ssd.memory_bytes);
   audit_counters(result_.counters, gpus_, ledger_);
 }
 

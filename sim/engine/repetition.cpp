@@ -59,6 +59,7 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
   layout_.add_state(digest);
   thrashing_->add_state(digest);
   access_counters_->add_state(digest);
+  residency_->host_tier().add_state(digest);
   prefetcher_->add_state(digest);
   for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
     const driver::GpuState& state = gpus_[gpu];

@@ -228,7 +228,9 @@ Nanoseconds Engine::remote_time(const KernelWork& work, unsigned gpu) {
   std::uint64_t pages = 0;
   work.for_each_segment([&](const Segment& segment, bool) {
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
-    pages += ((PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident).count();
+    const PageMask remote = (PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident;
+    pages += remote.count();
+    if (context_->host_memory.limited()) context_->host_memory.use(segment.block, remote);
   });
   const std::uint64_t bytes = pages * kBasePageBytes;
   result_.counters.remote_access_bytes += bytes;

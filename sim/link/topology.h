@@ -1,4 +1,5 @@
-// All links of a system: one pair of copy engines per GPU to the host, one pair between the host and its SSD tier.
+// All links of a system: one pair of copy engines per GPU to the host, one pair of queues between the host and
+// its SSD tier.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "sim/config/system.h"
 #include "sim/link/bandwidth_profile.h"
 #include "sim/link/copy_engine.h"
+#include "sim/link/storage_queue.h"
 
 namespace uvmsim::link {
 
@@ -31,8 +33,8 @@ class Topology {
 
   bool has_ssd() const { return ssd_ != nullptr; }
   // Only when has_ssd(): reading brings data up to the host, writing takes it down.
-  CopyEngine& ssd_read() { return ssd_->read; }
-  CopyEngine& ssd_write() { return ssd_->write; }
+  StorageQueue& ssd_read() { return ssd_->read; }
+  StorageQueue& ssd_write() { return ssd_->write; }
 
   void add_state(StateDigest& digest) const;
 
@@ -45,7 +47,7 @@ class Topology {
     CopyEngine host_to_device, device_to_host;
   };
   struct Ssd {
-    CopyEngine read, write;
+    StorageQueue read, write;
   };
 
   std::unique_ptr<BandwidthProfile> host_;  // null when host memory is no limit

@@ -29,6 +29,8 @@ struct Hints {
   ProcessorId preferred = kNoProcessor;
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
   bool read_mostly = false;
+  bool pinned = false;  // what lies on a GPU stays there (of other drivers than NVIDIA's)
+  // The program says where its pages are to be.
   bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
 };
 
@@ -52,7 +54,8 @@ struct VaBlock {
 
 class AddressSpace {
  public:
-  explicit AddressSpace(unsigned gpu_count);
+  // `initial`: the hints of every range when it is allocated.
+  explicit AddressSpace(unsigned gpu_count, const Hints& initial = {});
 
   // A range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
   BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes);
@@ -79,6 +82,7 @@ class AddressSpace {
 
  private:
   unsigned processors_;
+  Hints initial_;
   std::uint64_t unmap_epoch_ = 0;
   std::vector<VaBlock> blocks_;
   std::vector<ProcessorPages> pages_;            // [block][processor]

@@ -34,6 +34,11 @@ struct TransferEvent {
   std::uint64_t address;  // of the first page, virtual
   std::uint64_t bytes;
 };
+struct StorageEvent {  // host memory and SSD
+  bool write;
+  Nanoseconds start, end;
+  std::uint64_t address, bytes;
+};
 struct EvictionEvent {
   std::int32_t device;
   Nanoseconds at;
@@ -161,6 +166,7 @@ class EventSink {
   virtual void on(const KernelEvent&) {}
   virtual void on(const FaultBatchEvent&) {}
   virtual void on(const TransferEvent&) {}
+  virtual void on(const StorageEvent&) {}
   virtual void on(const EvictionEvent&) {}
   virtual void on(const CpuFaultEvent&) {}
   virtual void on(const RemoteMapEvent&) {}

@@ -24,8 +24,8 @@ TEST(ShippedSystems, AreTheSevenOfTheReadme) {
   for (const SystemFile& file : list_systems(kShipped)) {
     names.push_back(file.name);
   }
-  EXPECT_THAT(names, ElementsAre("a100-pcie-80g", "a100-sxm-40g", "h100-sxm", "h200-sxm-pcie5", "rtx5090-pcie5",
-                                 "titan-v-pcie3", "v100-pcie-16g"));
+  EXPECT_THAT(names, ElementsAre("a100-pcie-80g", "a100-pcie-80g-nvme", "a100-sxm-40g", "h100-sxm", "h200-sxm-pcie5",
+                                 "rtx5090-pcie5", "titan-v-pcie3", "v100-pcie-16g"));
 }
 
 TEST(ShippedSystems, LoadAndStateEverything) {

@@ -13,6 +13,7 @@
 #include "sim/driver/host_faults.h"
 #include "sim/driver/remote_mappings.h"
 #include "sim/driver/user_calls.h"
+#include "sim/engine/audit.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::driver {
@@ -27,6 +28,7 @@ inline PageMask page_range(unsigned first, unsigned end) { return PageMask::rang
 // What happened, in order.
 struct EventLog final : EventSink {
   void on(const TransferEvent& event) override { transfers.push_back(event); }
+  void on(const StorageEvent& event) override { storage.push_back(event); }
   void on(const EvictionEvent& event) override { evictions.push_back(event); }
   void on(const CpuFaultEvent& event) override { cpu_faults.push_back(event); }
   void on(const RemoteMapEvent& event) override { remote_maps.push_back(event); }
@@ -34,6 +36,7 @@ struct EventLog final : EventSink {
   void clear() { *this = EventLog{}; }
 
   std::vector<TransferEvent> transfers;
+  std::vector<StorageEvent> storage;
   std::vector<EvictionEvent> evictions;
   std::vector<CpuFaultEvent> cpu_faults;
   std::vector<RemoteMapEvent> remote_maps;
@@ -211,6 +214,7 @@ inline void Machine::check() const {
     EXPECT_TRUE(block.read_duplicated.contains(twice)) << "block " << b << ": pages in two places";
   }
   EXPECT_EQ(resident[0], context.host_resident_pages);
+  EXPECT_NO_THROW(engine::audit_host(space, context.host_memory, system.ssd.memory_bytes));
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     EXPECT_EQ(resident[gpu + 1], gpus[gpu].resident_pages) << "GPU " << gpu;
   }
