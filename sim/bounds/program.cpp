@@ -29,7 +29,7 @@ bool reads_and_writes(const trace::Kernel& kernel) {
                      [&](const trace::ObjectAccess& access) { return both(access.extents); });
 }
 
-// Follows Engine::issue: the same layout, the same waits, the same calls of the ideal clock.
+// Follows Program::issue: the same layout, the same waits, the same calls of the ideal clock.
 class Reader {
  public:
   Reader(const trace::Header& header, const RunOptions& options, std::uint64_t capacity_bytes)

@@ -66,6 +66,7 @@ struct DriverContext {
   AddressSpace& space;
   std::vector<GpuState>& gpus;
   link::Topology& topology;
+  HostMemory& host_memory;
   policy::Prefetcher& prefetcher;
   Nanoseconds prefetch_decision_cost{};
   Nanoseconds evict_decision_cost{};
@@ -78,8 +79,6 @@ struct DriverContext {
 
   Nanoseconds migrate_decision_cost{};
   std::string evict_name = {};  // for messages
-
-  HostMemory host_memory{system.host.memory_bytes, system.host.reclaim_bytes};
 
   const config::DriverCosts& costs() const { return system.costs; }
 };

@@ -1,7 +1,6 @@
 #include "sim/driver/host_tier.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
@@ -20,7 +19,7 @@ Nanoseconds HostTier::fetch(Nanoseconds now, BlockIndex b, const PageMask& pages
   const PageMask missing = memory.swapped(b, pages);
   if (missing.empty()) return {};
   UVMSIM_CHECK(memory.saved(b).contains(missing), "block {}: pages that are nowhere are read", b.value);
-  const Nanoseconds earliest = std::max(claim(now, b, missing), written_until(b));
+  const Nanoseconds earliest = std::max(claim(now, b, missing), memory.written_until(b));
   link::StorageQueue& queue = context_.topology.ssd_read();
   Counters& counters = context_.counters;
   const Nanoseconds busy_before = queue.busy_time();
@@ -46,7 +45,7 @@ void HostTier::leave(BlockIndex b, const PageMask& pages, Nanoseconds at) {
   const PageMask gone = memory.in_memory(b) & pages;
   if (gone.empty()) return;
   memory.remove(b, gone);
-  free_from(at, gone.count());
+  memory.free_from(at, gone.count());
 }
 
 void HostTier::drop(BlockIndex b, const PageMask& pages) {
@@ -65,20 +64,7 @@ Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages
     }
     reclaim_to(now, wanted, b);
   }
-  Nanoseconds ready = now;
-  const std::uint64_t free_now = memory.free_pages() - freed_pages_;
-  for (std::uint64_t missing = wanted - std::min(wanted, free_now); missing > 0;) {
-    Freed& earliest = freed_.front();
-    ready = std::max(ready, earliest.ready);
-    const std::uint64_t taken = std::min(missing, earliest.pages);
-    missing -= taken;
-    freed_pages_ -= taken;
-    earliest.pages -= taken;
-    if (earliest.pages == 0) {
-      std::pop_heap(freed_.begin(), freed_.end(), std::greater<>{});
-      freed_.pop_back();
-    }
-  }
+  const Nanoseconds ready = memory.take(wanted, now);
   context_.counters.host_waits += ready > now ? 1 : 0;
   memory.add(b, pages);
 
@@ -128,48 +114,15 @@ void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
       context_.events->on(StorageEvent{true, times.start, times.end, virtual_address(b, first), bytes});
     }
   });
-  if (!written.empty()) written_until(b) = ready;
+  if (!written.empty()) memory.set_written_until(b, ready);
   counters.ssd_write_busy_ns += static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
   counters.host_reclaimed_pages += pages.count();
   counters.host_clean_pages += (pages - written).count();
   memory.save(b, pages);
-  free_from(ready, pages.count());
+  memory.free_from(ready, pages.count());
   if (memory.saved_pages() * kBasePageBytes > context_.system.ssd.memory_bytes) {
     throw_input_error("the SSD is full: ssd.memory_bytes = {} of system '{}' holds less than the program needs",
                       context_.system.ssd.memory_bytes, context_.system.name);
-  }
-}
-
-void HostTier::free_from(Nanoseconds ready, std::uint64_t pages) {
-  freed_pages_ += pages;
-  freed_.push_back({ready, pages});
-  std::push_heap(freed_.begin(), freed_.end(), std::greater<>{});
-}
-
-Nanoseconds& HostTier::written_until(BlockIndex b) {
-  const auto index = static_cast<std::size_t>(b.value);
-  if (index >= written_until_.size()) written_until_.resize(std::max(index + 1, written_until_.size() * 2));
-  return written_until_[index];
-}
-
-void HostTier::add_state(StateDigest& digest) const {
-  context_.host_memory.add_state(digest);
-  std::vector<Freed> ahead;
-  for (const Freed& freed : freed_) {
-    if (digest.ahead(freed.ready)) ahead.push_back(freed);
-  }
-  std::sort(ahead.begin(), ahead.end(), [](const Freed& a, const Freed& b) { return b > a; });
-  for (std::size_t i = 0; i < ahead.size();) {  // those that are ready together are one
-    const Nanoseconds ready = ahead[i].ready;
-    std::uint64_t pages = 0;
-    for (; i < ahead.size() && ahead[i].ready == ready; ++i) pages += ahead[i].pages;
-    digest.add_future(ready);
-    digest.add(pages);
-  }
-  for (std::size_t b = 0; b < written_until_.size(); ++b) {
-    if (!digest.ahead(written_until_[b])) continue;
-    digest.add(b);
-    digest.add_future(written_until_[b]);
   }
 }
 

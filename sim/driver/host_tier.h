@@ -12,8 +12,6 @@
 // driver would have to do, after Linux's reclaim (mm/vmscan.c) and G10's three tiers (MICRO'23).
 #pragma once
 
-#include <vector>
-
 #include "sim/driver/context.h"
 
 namespace uvmsim::driver {
@@ -32,26 +30,12 @@ class HostTier {
   // Their contents are void everywhere.
   void drop(BlockIndex block, const PageMask& pages);
 
-  void add_state(StateDigest& digest) const;
-
  private:
-  // Pages of memory that become free when what they held is written or copied.
-  struct Freed {
-    Nanoseconds ready{};
-    std::uint64_t pages = 0;
-    bool operator>(const Freed& o) const { return ready > o.ready; }
-  };
-
   Nanoseconds claim(Nanoseconds now, BlockIndex block, const PageMask& pages);
   void reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex spared);
   void push_out(Nanoseconds now, BlockIndex block, const PageMask& pages);
-  void free_from(Nanoseconds ready, std::uint64_t pages);
-  Nanoseconds& written_until(BlockIndex block);
 
   DriverContext& context_;
-  std::vector<Freed> freed_;  // a heap, the earliest first
-  std::uint64_t freed_pages_ = 0;
-  std::vector<Nanoseconds> written_until_;  // by block: end of its last write to the SSD
 };
 
 }  // namespace uvmsim::driver

@@ -60,8 +60,6 @@ class Residency final : private policy::EvictionQueries {
   // From now on evictions leave memory of these blocks alone, in ascending order; an empty list ends it.
   void spare(std::span<const BlockIndex> blocks) { spared_ = blocks; }
 
-  const HostTier& host_tier() const { return host_tier_; }
-
  private:
   // What evictors may ask; memory behind pages (eviction.cpp).
   bool evictable(ChunkId chunk) const override;

@@ -13,9 +13,10 @@ namespace {
 // PyTorch copies parameters into fresh managed memory).
 constexpr std::uint32_t kCopyLanes = 128;
 
-trace::Kernel copy_engine_kernel(const char* name, std::uint32_t stream, std::uint32_t blocks, std::uint64_t bytes,
-                                 std::uint64_t bytes_per_us) {
+trace::Kernel copy_engine_kernel(const char* name, unsigned gpu, std::uint32_t stream, std::uint32_t blocks,
+                                 std::uint64_t bytes, std::uint64_t bytes_per_us) {
   trace::Kernel kernel;
+  kernel.device = static_cast<std::int32_t>(gpu);
   kernel.name = name;
   kernel.stream = stream;
   kernel.grid = {blocks, 1, 1};
@@ -92,23 +93,23 @@ HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layo
 }
 
 trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,
-                        const config::SystemConfig& system) {
-  trace::Kernel kernel =
-      copy_engine_kernel("memset", set.stream, system.gpus[0].sm_count, set.bytes, system.gpus[0].memory_bytes_per_us);
+                        const config::SystemConfig& system, unsigned gpu) {
+  trace::Kernel kernel = copy_engine_kernel("memset", gpu, set.stream, system.gpus[gpu].sm_count, set.bytes,
+                                            system.gpus[gpu].memory_bytes_per_us);
   add_access(kernel, layout, set.object, set.offset, set.bytes, quantum_bytes, trace::AccessMode::kWrite);
   return kernel;
 }
 
 trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout, std::uint64_t quantum_bytes,
-                        const config::SystemConfig& system) {
+                        const config::SystemConfig& system, unsigned gpu) {
   const bool from_host = copy.kind == trace::CopyKind::kHostToDevice || copy.kind == trace::CopyKind::kHostToHost;
   const bool to_host = copy.kind == trace::CopyKind::kDeviceToHost || copy.kind == trace::CopyKind::kHostToHost;
-  std::uint64_t bandwidth = system.gpus[0].memory_bytes_per_us / 2;
+  std::uint64_t bandwidth = system.gpus[gpu].memory_bytes_per_us / 2;
   if (from_host || to_host) {
     bandwidth = system.host.pageable_copy_bytes_per_us != 0 ? system.host.pageable_copy_bytes_per_us
-                                                            : system.host_links[0].host_to_device.bytes_per_us;
+                                                            : system.host_links[gpu].host_to_device.bytes_per_us;
   }
-  trace::Kernel kernel = copy_engine_kernel("memcpy", copy.stream, kCopyLanes, copy.bytes, bandwidth);
+  trace::Kernel kernel = copy_engine_kernel("memcpy", gpu, copy.stream, kCopyLanes, copy.bytes, bandwidth);
   const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
     if (copy.bytes == 0 || end.object == trace::kNoObject || !layout.find(end.object).managed) return;
     add_access(kernel, layout, end.object, end.offset, copy.bytes, quantum_bytes, mode);

@@ -29,11 +29,11 @@ struct HostTouch {
 HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layout::Placement& placement,
                    std::uint64_t quantum_bytes);
 
-// A copy or set as a kernel of the GPU's copy engine. `accesses` names what is managed of it: the GPU's side of copies
+// A copy or set as a kernel of a GPU's copy engine. `accesses` names what is managed of it: the GPU's side of copies
 // between host and device, both sides otherwise.
 trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,
-                        const config::SystemConfig& system);
+                        const config::SystemConfig& system, unsigned gpu = 0);
 trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout, std::uint64_t quantum_bytes,
-                        const config::SystemConfig& system);
+                        const config::SystemConfig& system, unsigned gpu = 0);
 
 }  // namespace uvmsim::engine

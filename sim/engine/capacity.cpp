@@ -7,27 +7,37 @@
 
 namespace uvmsim::engine {
 
-std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
-  const config::GpuConfig& config = options.system.gpus[gpu];
-  std::uint64_t capacity = config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes);
-  if (options.limited) {
-    capacity = options.capacity_bytes;
-    if (capacity == 0) {
-      if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
-      if (options.footprint_bytes == 0) {
-        throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
-      }
-      capacity = options.footprint_bytes / options.osf_thousandths * 1000 +
-                 options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths;
-      capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
-    }
-  }
+namespace {
+
+std::uint64_t in_chunks(std::uint64_t capacity) {
   const std::uint64_t chunks = capacity / kBlockBytes;
   if (chunks == 0) {
     throw_input_error("GPU memory for managed data is {} bytes; allowed: at least one chunk of {} bytes", capacity,
                       kBlockBytes);
   }
   return std::min<std::uint64_t>(chunks, ChunkId::kNone - 1) * kBlockBytes;
+}
+
+}  // namespace
+
+std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu) {
+  const config::GpuConfig& config = system.gpus[gpu];
+  return in_chunks(config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes));
+}
+
+std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
+  if (!options.limited) return own_capacity_bytes(options.system, gpu);
+  std::uint64_t capacity = options.capacity_bytes;
+  if (capacity == 0) {
+    if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
+    if (options.footprint_bytes == 0) {
+      throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
+    }
+    capacity = options.footprint_bytes / options.osf_thousandths * 1000 +
+               options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths;
+    capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
+  }
+  return in_chunks(capacity);
 }
 
 }  // namespace uvmsim::engine

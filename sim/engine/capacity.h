@@ -7,8 +7,11 @@
 
 namespace uvmsim::engine {
 
-// A multiple of 2 MB. An oversubscription factor divides options.footprint_bytes, which must be the resolved one.
-// Throws InputError when there is no footprint to divide, or less than one root chunk is left.
+// The GPU's own: what the system does not reserve, a multiple of 2 MB.
+std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu);
+
+// What a program gets, a multiple of 2 MB. An oversubscription factor divides options.footprint_bytes, which must be
+// the resolved one. Throws InputError when there is no footprint to divide, or less than one root chunk is left.
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu);
 
 }  // namespace uvmsim::engine

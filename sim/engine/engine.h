@@ -1,201 +1,36 @@
-// The discrete-event engine: host thread, streams and the GPUs' fault loops on one clock.
+// The discrete-event engine: the programs of a server and its GPUs' fault loops on one clock.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <variant>
+#include <span>
 #include <vector>
 
-#include "sim/driver/access_counters.h"
-#include "sim/driver/host_faults.h"
-#include "sim/driver/user_calls.h"
-#include "sim/engine/accounts.h"
-#include "sim/engine/audit.h"
-#include "sim/engine/event_queue.h"
-#include "sim/engine/fault_loop.h"
-#include "sim/engine/ideal_clock.h"
-#include "sim/engine/plans.h"
-#include "sim/engine/record_feed.h"
-#include "sim/engine/recurrence.h"
-#include "sim/engine/simulation.h"
-#include "sim/layout/layout.h"
-#include "sim/policy/registry.h"
+#include "sim/engine/program.h"
 
 namespace uvmsim::engine {
 
 class Engine {
  public:
-  // All of them must outlive it.
-  Engine(const trace::Header& header, RecordFeed& feed, const RunOptions& options, const RunObserver& observer);
+  // At least one program; all of them, and the system, must outlive it. Throws InputError for what cannot run here.
+  Engine(const config::SystemConfig& system, std::span<const Hosted> programs);
   ~Engine();
 
-  RunResult run();
+  // Once. One result per program, in their order.
+  std::vector<RunResult> run();
   // How often the model's books were checked as a whole; 0 in builds without model checks.
   std::uint64_t audits() const { return audits_; }
   // Iterations that recurred, so that their results were known without replaying them.
-  std::uint64_t left_out_iterations() const { return left_out_.iterations; }
+  std::uint64_t left_out_iterations() const;
 
  private:
-  // Work of a stream, in order.
-  struct CopyOperation {
-    Nanoseconds duration{};
-  };
-  struct PrefetchOperation {
-    std::vector<driver::BlockSpan> spans;
-    ProcessorId destination;
-  };
-  struct DiscardOperation {
-    std::vector<driver::BlockSpan> spans;
-  };
-  struct EventOperation {
-    std::uint64_t event = 0;
-    std::size_t recording = 0;  // of it: the one that the host issued last
-    bool wait = false;
-  };
-  struct MarkOperation {
-    trace::RangeKind kind;
-    std::string name;
-    std::uint64_t index = 0;
-    Nanoseconds ideal{};  // when the ideal clock gets here
-  };
-  struct KernelOperation {
-    trace::Kernel kernel;
-    bool is_copy = false;      // the copy engine's accesses to managed memory, modelled as a kernel
-    std::uint64_t launch = 0;  // its number, for planners
-  };
-  using Work =
-      std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
-  struct Operation {
-    Nanoseconds issued{};
-    std::uint64_t record = 0;    // counted in the program that runs
-    std::uint64_t recorded = 0;  // in the recording
-    Work work;
-  };
-  struct Stream {
-    std::deque<Operation> queue;
-    bool running = false;  // its front operation has started
-    bool scheduled = false;
-    Nanoseconds free_at{};
-    std::unique_ptr<KernelRun> run;
-    Nanoseconds started{};
-    bool blocked = false;  // its front operation waits for an event
-  };
-  // What the host waits for.
-  struct HostWait {
-    enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
-    std::uint32_t stream = 0;
-    std::uint64_t event = 0;
-    std::size_t recording = 0;
-  };
-  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
-  struct LastRecording {
-    std::size_t number = 0;  // among all recordings of all events
-    bool issued = false;     // false: so far, somebody only waits for it
-  };
-
-  // host_thread.cpp
-  void host_step();
-  bool issue(trace::Record& record);  // false: the host waits; the record is kept for another try
-  void submit(std::uint32_t stream, Work work);
-  bool satisfied(const HostWait& wait) const;
-  bool wait_for(HostWait wait);
-  std::size_t recording_of(std::uint64_t event);
-  std::size_t new_recording(std::uint64_t event);
-  void wake_host();
-  void host_pays(std::uint64_t ns) { host_time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
-  void host_gap(std::int64_t ns);
-  bool issue_free(trace::ObjectId id, bool tensor);
-  std::uint64_t managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const;
-  void release_block(BlockIndex b);
-  void pay_for_allocation(std::uint64_t ns);
-  bool release_after(trace::Record& record);
-  bool free_released();
-  void retire_tensor(trace::ObjectId id);
-  bool issue_copy(const trace::Memcpy& copy);
-  bool issue_host_access(const trace::HostAccess& access);
-
-  const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
-  void tell_futures_of_frees();
-
-  // repetition.cpp
-  void begin_repetition();
-  std::optional<StateDigest::Value> digest_of_state();
-  void leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times);
-
-  // streams.cpp
-  void schedule_stream(std::uint32_t stream);
-  void start_operation(std::uint32_t stream);
-  void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
-  void finish_runs();
-  void tell_end(std::uint32_t stream, Nanoseconds now);
-  void end_operation(std::uint32_t stream);
-  void complete(std::uint32_t stream, Nanoseconds now);
-  Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
-  Nanoseconds remote_time(const KernelWork& work, unsigned gpu);
-  void note_touches(const KernelWork& work, unsigned gpu);
-  void note_access_bits(const KernelWork& work, unsigned gpu);
-  void note_remote_accesses(const KernelWork& work, unsigned gpu);
-  void mark(const MarkOperation& mark, Nanoseconds now);
-  void plan();
-  std::uint64_t oldest_record_at_work() const;
+  Program& program_of(const Event& event) const;
   void audit_sometimes();
   void audit();
 
-  const trace::Header& header_;
-  RecordFeed& feed_;
-  const RunOptions& options_;
-  const RunObserver& observer_;
-  RunResult result_;
-  EventQueue events_;
-  AddressSpace space_;
-  link::Topology topology_;
-  std::vector<std::unique_ptr<policy::Future>> futures_;
-  std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
-  std::vector<driver::GpuState> gpus_;
-  std::unique_ptr<policy::Prefetcher> prefetcher_;
-  bool migrator_hears_kernels_ = false;  // information class D3 or higher
-  std::unique_ptr<driver::DriverContext> context_;
-  std::unique_ptr<driver::Residency> residency_;
-  std::unique_ptr<driver::Thrashing> thrashing_;
-  std::unique_ptr<driver::FaultService> fault_service_;
-  std::unique_ptr<driver::AccessCounters> access_counters_;
-  std::unique_ptr<driver::HostFaults> host_faults_;
-  std::unique_ptr<driver::UserCalls> user_calls_;
-  std::vector<std::unique_ptr<FaultLoop>> fault_loops_;
-  layout::Layout layout_;
-  std::unique_ptr<policy::KernelFuture> kernel_future_;  // for a planner that knows it
-  std::unique_ptr<Plans> plans_;                         // null: nobody plans ahead
-  Accounts accounts_;
-  std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
-  IdealClock ideal_;
-
-  Nanoseconds host_time_{};
-  HostWait host_wait_;
-  bool host_scheduled_ = false;
-  bool source_done_ = false;
-  bool have_record_ = false;
-  bool gap_paid_ = false;
-  trace::Record record_;
-  std::uint64_t record_number_ = 0;     // of records taken
-  std::uint64_t recorded_number_ = 0;   // of record_ in the recording, where iterations may come once
-  std::size_t host_access_part_ = 0;    // of the HostAccess in progress: calls.h
-  std::uint64_t host_access_page_ = 0;  // within it
-  std::vector<Stream> streams_;
-  std::unordered_map<std::uint64_t, LastRecording> events_recorded_;  // by event
-  std::vector<bool> recordings_done_;                                 // by number of a recording
-  std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
-  Counters iteration_start_;
-  Nanoseconds iteration_begin_{}, ideal_iteration_begin_{};
-  Nanoseconds last_completion_{};
-  Ledger ledger_;
-  Recurrence recurrence_;
-  struct {
-    std::uint64_t iterations = 0;
-    Nanoseconds time{}, ideal_time{};
-  } left_out_;
+  Machine machine_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<Program*> owners_;  // by GPU; null: no program uses it
   std::uint64_t operations_since_audit_ = 0;
   std::uint64_t audits_ = 0;
 };

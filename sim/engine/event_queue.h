@@ -16,15 +16,15 @@ struct Event {
   Nanoseconds time{};
   std::uint64_t sequence = 0;
   EventKind kind = EventKind::kHost;
+  std::uint16_t program = 0;  // whose host or stream
   std::uint32_t subject = 0;  // stream or GPU
-  std::uint64_t ticket = 0;   // lets the receiver recognise an event that was overtaken
 };
 
 class EventQueue {
  public:
-  void schedule(Nanoseconds time, EventKind kind, std::uint32_t subject = 0, std::uint64_t ticket = 0) {
+  void schedule(Nanoseconds time, EventKind kind, std::uint32_t subject = 0, std::uint16_t program = 0) {
     UVMSIM_CHECK(time >= now_, "an event at {} ns is in the past of {} ns", time.value, now_.value);
-    events_.push({time, next_sequence_++, kind, subject, ticket});
+    events_.push({time, next_sequence_++, kind, program, subject});
   }
   bool empty() const { return events_.empty(); }
   // When the next event is due; the end of time when there is none.

@@ -1,9 +1,9 @@
-// The host thread of the engine: issues the records in program order, runs ahead of the GPU, waits where the API waits.
+// The host thread of a program: issues the records in program order, runs ahead of the GPU, waits where the API waits.
 #include <algorithm>
 
 #include "sim/common/error.h"
 #include "sim/engine/calls.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/program.h"
 
 namespace uvmsim::engine {
 
@@ -16,13 +16,13 @@ constexpr unsigned kRecordsPerEvent = 256;
 
 }  // namespace
 
-void Engine::host_gap(std::int64_t ns) {
+void Program::host_gap(std::int64_t ns) {
   if (!options_.include_host_gaps || ns <= 0) return;
   host_time_ += Nanoseconds(ns);
   ideal_.host(ns);
 }
 
-void Engine::host_step() {
+void Program::host_step() {
   host_scheduled_ = false;
   host_time_ = std::max(host_time_, events_.now());
   if (host_wait_.kind != HostWait::Kind::kNone) {
@@ -58,11 +58,10 @@ void Engine::host_step() {
     have_record_ = false;
     if (host_time_ > events_.now()) break;
   }
-  host_scheduled_ = true;
-  events_.schedule(host_time_, EventKind::kHost);
+  schedule_host(host_time_);
 }
 
-bool Engine::satisfied(const HostWait& wait) const {
+bool Program::satisfied(const HostWait& wait) const {
   const auto idle = [](const Stream& s) { return s.queue.empty(); };
   switch (wait.kind) {
     case HostWait::Kind::kNone:
@@ -80,20 +79,20 @@ bool Engine::satisfied(const HostWait& wait) const {
 }
 
 // True if the host need not wait. Otherwise it is woken when the wait is over.
-bool Engine::wait_for(HostWait wait) {
+bool Program::wait_for(HostWait wait) {
   if (satisfied(wait)) return true;
   host_wait_ = wait;
   return false;
 }
 
 // The recording of the event that the host issued last; the next one if there is none.
-std::size_t Engine::recording_of(std::uint64_t event) {
+std::size_t Program::recording_of(std::uint64_t event) {
   const auto [last, fresh] = events_recorded_.try_emplace(event, LastRecording{recordings_done_.size(), false});
   if (fresh) recordings_done_.push_back(false);
   return last->second.number;
 }
 
-std::size_t Engine::new_recording(std::uint64_t event) {
+std::size_t Program::new_recording(std::uint64_t event) {
   const auto last = events_recorded_.find(event);
   if (last != events_recorded_.end() && last->second.issued) events_recorded_.erase(last);
   const std::size_t number = recording_of(event);
@@ -101,13 +100,17 @@ std::size_t Engine::new_recording(std::uint64_t event) {
   return number;
 }
 
-void Engine::wake_host() {
-  if (host_wait_.kind == HostWait::Kind::kNone || host_scheduled_ || !satisfied(host_wait_)) return;
+void Program::schedule_host(Nanoseconds time) {
   host_scheduled_ = true;
-  events_.schedule(std::max(events_.now(), host_time_), EventKind::kHost);
+  events_.schedule(time, EventKind::kHost, 0, number_);
 }
 
-void Engine::submit(std::uint32_t stream, Work work) {
+void Program::wake_host() {
+  if (host_wait_.kind == HostWait::Kind::kNone || host_scheduled_ || !satisfied(host_wait_)) return;
+  schedule_host(std::max(events_.now(), host_time_));
+}
+
+void Program::submit(std::uint32_t stream, Work work) {
   if (stream >= streams_.size()) {
     if (stream > 4096) throw_input_error("stream {} is out of range; allowed: 0 to 4096", stream);
     streams_.resize(stream + 1);
@@ -119,7 +122,12 @@ void Engine::submit(std::uint32_t stream, Work work) {
   schedule_stream(stream);
 }
 
-bool Engine::issue(trace::Record& record) {
+// Of the machine; the device is one of the trace, below 0 for the host.
+ProcessorId Program::processor(std::int32_t device) const {
+  return device < 0 ? kHost : gpu_processor(devices_[static_cast<std::size_t>(device)]);
+}
+
+bool Program::issue(trace::Record& record) {
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const auto allocation_cost = [&] {  // of what the layout took from the driver
     const layout::Layout::Taken& taken = layout_.taken();
@@ -168,10 +176,12 @@ bool Engine::issue(trace::Record& record) {
   if (auto* r = std::get_if<trace::TensorFree>(&record)) return issue_free(r->id, true);
   if (auto* r = std::get_if<trace::Kernel>(&record)) {
     if (!queue_has_room(r->stream)) return false;
-    if (r->device < 0 || static_cast<std::size_t>(r->device) >= gpus_.size()) {
-      throw_input_error("kernel '{}' runs on device {}; system '{}' has {}", r->name, r->device, options_.system.name,
-                        gpus_.size());
+    if (r->device < 0 || static_cast<std::size_t>(r->device) >= devices_.size()) {
+      throw_input_error("kernel '{}' runs on device {}; {} has {}", r->name, r->device,
+                        has_all_gpus() ? fmt::format("system '{}'", options_.system.name) : "the program",
+                        devices_.size());
     }
+    r->device = static_cast<std::int32_t>(devices_[static_cast<std::size_t>(r->device)]);
     const std::uint32_t stream = r->stream;
     const std::int64_t duration = r->duration_ns;
     return launch(stream, KernelOperation{std::move(*r), false}, duration);
@@ -179,25 +189,25 @@ bool Engine::issue(trace::Record& record) {
   if (auto* r = std::get_if<trace::Memcpy>(&record)) return issue_copy(*r);
   if (auto* r = std::get_if<trace::Memset>(&record)) {
     if (!queue_has_room(r->stream)) return false;
-    trace::Kernel kernel = kernel_of(*r, layout_, header_.quantum_bytes, options_.system);
+    trace::Kernel kernel = kernel_of(*r, layout_, header_.quantum_bytes, options_.system, devices_.front());
     const std::int64_t duration = kernel.duration_ns;
     if (kernel.accesses.empty()) return launch(r->stream, CopyOperation{Nanoseconds(duration)}, duration);
     return launch(r->stream, KernelOperation{std::move(kernel), true}, duration);
   }
   if (auto* r = std::get_if<trace::Prefetch>(&record)) {
     if (!queue_has_room(r->stream)) return false;
-    if (r->destination >= static_cast<std::int32_t>(gpus_.size())) {
-      throw_input_error("prefetch to device {}; allowed: -1 (host) to {}", r->destination, gpus_.size() - 1);
+    if (r->destination >= static_cast<std::int32_t>(devices_.size())) {
+      throw_input_error("prefetch to device {}; allowed: -1 (host) to {}", r->destination, devices_.size() - 1);
     }
-    const ProcessorId to = r->destination < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->destination));
+    const ProcessorId to = processor(r->destination);
     return launch(r->stream, PrefetchOperation{spans_of(layout_, r->object, r->offset, r->bytes), to}, 0);
   }
   if (auto* r = std::get_if<trace::Advise>(&record)) {
-    if (r->device >= static_cast<std::int32_t>(gpus_.size())) {
-      throw_input_error("advice for device {}; allowed: -1 (host) to {}", r->device, gpus_.size() - 1);
+    if (r->device >= static_cast<std::int32_t>(devices_.size())) {
+      throw_input_error("advice for device {}; allowed: -1 (host) to {}", r->device, devices_.size() - 1);
     }
-    const ProcessorId who = r->device < 0 ? kHost : gpu_processor(static_cast<unsigned>(r->device));
-    if (r->advice == trace::Advice::kSetReadMostly) ledger_.copies_dropped = true;
+    const ProcessorId who = processor(r->device);
+    if (r->advice == trace::Advice::kSetReadMostly) machine_.ledger.copies_dropped = true;
     accounts_.host_acts();
     host_time_ = user_calls_->advise(spans_of(layout_, r->object, r->offset, r->bytes), r->advice, who, host_time_);
     host_pays(runtime.launch_ns);
@@ -238,7 +248,7 @@ bool Engine::issue(trace::Record& record) {
 }
 
 // cudaFree synchronises the device and drops the pages without write-back.
-bool Engine::issue_free(trace::ObjectId id, bool tensor) {
+bool Program::issue_free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   if (!placement.owns || !(placement.managed || placement.device)) {
     if (plans_) plans_->freed(id, record_number_);
@@ -262,7 +272,7 @@ bool Engine::issue_free(trace::ObjectId id, bool tensor) {
 }
 
 // Of memory that is populated, the first 2 MB cost no more than less of it (measured: configs/measurements).
-std::uint64_t Engine::managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const {
+std::uint64_t Program::managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const {
   std::uint64_t pages = 0;
   for (const BlockIndex b : blocks) {
     for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) pages += space_.pages(b, gpu_processor(gpu)).resident.count();
@@ -274,26 +284,26 @@ std::uint64_t Engine::managed_free_ns(const std::vector<BlockIndex>& blocks, std
          (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * runtime.free_ns_per_mib / 256;
 }
 
-void Engine::release_block(BlockIndex b) {
+void Program::release_block(BlockIndex b) {
   accounts_.drops(b, PageMask::all(), host_time_);
-  ledger_.released_pages += residency_->release(b);
+  machine_.ledger.released_pages += residency_->release(b);
   thrashing_->forget(b);
   access_counters_->forget(b);
 }
 
-void Engine::pay_for_allocation(std::uint64_t ns) {
+void Program::pay_for_allocation(std::uint64_t ns) {
   host_pays(ns);
   result_.counters.host_allocation_ns += ns;
 }
 
 // The layout's allocator gave segments back: the record itself is done, the host frees them before the next one.
-bool Engine::release_after(trace::Record& record) {
+bool Program::release_after(trace::Record& record) {
   if (layout_.released().empty()) return true;
   record = trace::UvmCounter{};
   return free_released();
 }
 
-bool Engine::free_released() {
+bool Program::free_released() {
   if (layout_.released().empty()) return true;
   ideal_.wait_all();
   if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
@@ -306,7 +316,7 @@ bool Engine::free_released() {
 }
 
 // Of the oldest work that is not done.
-std::uint64_t Engine::oldest_record_at_work() const {
+std::uint64_t Program::oldest_record_at_work() const {
   std::uint64_t oldest = record_number_ + 1;
   for (const Stream& stream : streams_) {
     if (!stream.queue.empty()) oldest = std::min(oldest, stream.queue.front().record);
@@ -315,7 +325,7 @@ std::uint64_t Engine::oldest_record_at_work() const {
 }
 
 // The framework may reuse a freed tensor's memory at once, but kernels that were launched before still name it.
-void Engine::retire_tensor(trace::ObjectId id) {
+void Program::retire_tensor(trace::ObjectId id) {
   layout_.free_tensor(id, {});
   retired_tensors_.emplace_back(record_number_, id);
   const std::uint64_t oldest = oldest_record_at_work();
@@ -325,9 +335,9 @@ void Engine::retire_tensor(trace::ObjectId id) {
   }
 }
 
-bool Engine::issue_copy(const trace::Memcpy& copy) {
+bool Program::issue_copy(const trace::Memcpy& copy) {
   if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0, 0})) return false;
-  trace::Kernel kernel = kernel_of(copy, layout_, header_.quantum_bytes, options_.system);
+  trace::Kernel kernel = kernel_of(copy, layout_, header_.quantum_bytes, options_.system, devices_.front());
   host_pays(options_.system.runtime.launch_ns);
   ideal_.host(static_cast<std::int64_t>(options_.system.runtime.launch_ns));
   ideal_.enqueue(copy.stream, kernel.duration_ns);
@@ -344,19 +354,18 @@ bool Engine::issue_copy(const trace::Memcpy& copy) {
 }
 
 // Touches until one faults; the host goes on when that fault is served.
-bool Engine::issue_host_access(const trace::HostAccess& access) {
+bool Program::issue_host_access(const trace::HostAccess& access) {
   const layout::Placement& placement = layout_.find(access.object);
   if (!placement.managed) return true;
   const auto touch = [&](std::uint64_t page, bool write) {  // true: it faulted and time passed
     const BlockIndex block = placement.blocks[page / kPagesPerBlock];
     const auto index = static_cast<unsigned>(page % kPagesPerBlock);
     if (host_faults_->access(block, index, write)) return false;
-    for (auto& loop : fault_loops_) loop->advance(events_.now());
+    advance_kernels(events_.now());
     accounts_.host_acts();
     host_time_ = host_faults_->touch(block, index, write, host_time_);
     if (host_faults_->mapped(block, index, write)) ++host_access_page_;  // else it was throttled: once more
-    events_.schedule(host_time_, EventKind::kHost);
-    host_scheduled_ = true;
+    schedule_host(host_time_);
     return true;
   };
   // Goes on where the last fault interrupted it: part and page within.

@@ -16,7 +16,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Follows Engine::issue: the same layout, so the same addresses.
+// Follows Program::issue: the same layout, so the same addresses.
 class FutureReader {
  public:
   FutureReader(const trace::Header& header, const RunOptions& options, std::uint64_t capacity_bytes,

@@ -4,8 +4,8 @@
 
 namespace uvmsim::engine {
 
-RecordFeed::RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options)
-    : scale_(options.time_scale, options.system.gpus.front(), header.quantum_bytes),
+RecordFeed::RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options, unsigned gpu)
+    : scale_(options.time_scale, options.system.gpus[gpu], header.quantum_bytes),
       scaled_([this, &source](trace::Record& record) {
         if (!source(record)) return false;
         if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale_.apply(*kernel);

@@ -14,8 +14,8 @@ namespace uvmsim::engine {
 
 class RecordFeed {
  public:
-  // Source and options must outlive it. The system must have a GPU.
-  RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options);
+  // Source and options must outlive it. The system must have the GPU, whose durations they get.
+  RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options, unsigned gpu = 0);
   RecordFeed(const RecordFeed&) = delete;
   RecordFeed& operator=(const RecordFeed&) = delete;
 

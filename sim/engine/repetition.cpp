@@ -1,10 +1,11 @@
-// What the engine does where a repetition of an iteration begins: see recurrence.h.
-#include "sim/engine/engine.h"
+// What a program does where a repetition of an iteration begins: see recurrence.h.
+#include "sim/engine/program.h"
 
 namespace uvmsim::engine {
 
-void Engine::begin_repetition() {
-  for (driver::GpuState& gpu : gpus_) gpu.mmu.drop_fraction();
+void Program::begin_repetition() {
+  for (const unsigned gpu : devices_) gpus_[gpu].mmu.drop_fraction();
+  if (machine_.programs != 1) return;  // of several, the states hardly ever recur together
   if (observer_.events != nullptr || feed_.repetitions_left() == 0) return;  // who wants events gets all of them
   const auto state = digest_of_state();
   if (!state) {
@@ -17,10 +18,10 @@ void Engine::begin_repetition() {
     if (times != 0) return leave_out(*earlier.moment, earlier.repetitions, times);
   }
   recurrence_.remember({*state, host_time_, ideal_.end(), record_number_, result_.iterations.size(),
-                        ledger_.released_pages, result_.counters});
+                        machine_.ledger.released_pages, result_.counters});
 }
 
-std::optional<StateDigest::Value> Engine::digest_of_state() {
+std::optional<StateDigest::Value> Program::digest_of_state() {
   if (plans_) return std::nullopt;  // what planners know is not compared
   StateDigest digest(host_time_);
   const auto since_ideal = [&](Nanoseconds time) { return static_cast<std::uint64_t>((ideal_.end() - time).value); };
@@ -55,13 +56,13 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
   }
   ideal_.add_state(digest);
   space_.add_state(digest);
-  topology_.add_state(digest);
+  machine_.topology.add_state(digest);
   layout_.add_state(digest);
   thrashing_->add_state(digest);
   access_counters_->add_state(digest);
-  residency_->host_tier().add_state(digest);
+  context_->host_memory.add_state(digest);
   prefetcher_->add_state(digest);
-  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+  for (const unsigned gpu : devices_) {
     const driver::GpuState& state = gpus_[gpu];
     const std::vector<std::uint64_t> names = state.memory.names();
     state.memory.add_state(digest, names);
@@ -79,7 +80,7 @@ std::optional<StateDigest::Value> Engine::digest_of_state() {
 
 // As if the repetitions since `earlier` had run `times` times more. The clock stays; what it shows from now on is early
 // by left_out_.time.
-void Engine::leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times) {
+void Program::leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times) {
   const Nanoseconds duration = host_time_ - earlier.host_time;
   const std::size_t first = earlier.iterations, last = result_.iterations.size();
   for (std::uint64_t time = 1; time <= times; ++time) {
@@ -95,7 +96,7 @@ void Engine::leave_out(const Moment& earlier, std::uint64_t repetitions, std::ui
   const Counters counted = difference(result_.counters, earlier.counters);
   add(result_.counters, counted, times);
   add(iteration_start_, counted, times);
-  ledger_.released_pages += (ledger_.released_pages - earlier.released_pages) * times;
+  machine_.ledger.released_pages += (machine_.ledger.released_pages - earlier.released_pages) * times;
   record_number_ += (record_number_ - earlier.records) * times;
   left_out_.iterations += repetitions * times;
   left_out_.time += duration * static_cast<std::int64_t>(times);

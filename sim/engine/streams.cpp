@@ -1,23 +1,32 @@
-// Streams and kernels of the engine.
+// Streams and kernels of a program.
 #include <algorithm>
 
 #include "sim/common/error.h"
 #include "sim/driver/remote_mappings.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/program.h"
 #include "sim/gmmu/entry_size.h"
 
 namespace uvmsim::engine {
 
-void Engine::schedule_stream(std::uint32_t index) {
+void Program::schedule_stream(std::uint32_t index) {
   Stream& stream = streams_[index];
   if (stream.running || stream.scheduled || stream.blocked || stream.queue.empty()) return;
   stream.scheduled = true;
   const Nanoseconds delay(static_cast<std::int64_t>(options_.system.runtime.kernel_start_ns));
   const Nanoseconds ready = std::max(stream.queue.front().issued + delay, stream.free_at);
-  events_.schedule(std::max(ready, events_.now()), EventKind::kStreamStart, index);
+  events_.schedule(std::max(ready, events_.now()), EventKind::kStreamStart, index, number_);
 }
 
-void Engine::start_operation(std::uint32_t index) {
+void Program::ends_at(Nanoseconds end, std::uint32_t index) {
+  events_.schedule(end, EventKind::kOperationEnd, index, number_);
+}
+
+// Before something changes what they find.
+void Program::advance_kernels(Nanoseconds now) {
+  for (const unsigned gpu : devices_) fault_loops_[gpu]->advance(now);
+}
+
+void Program::start_operation(std::uint32_t index) {
   Stream& stream = streams_[index];
   stream.scheduled = false;
   const Nanoseconds now = events_.now();
@@ -25,14 +34,14 @@ void Engine::start_operation(std::uint32_t index) {
   stream.running = true;
   stream.started = now;
   if (plans_) plans_->work_begins(operation.record);
-  const auto finish_at = [&](Nanoseconds end) { events_.schedule(end, EventKind::kOperationEnd, index); };
+  const auto finish_at = [&](Nanoseconds end) { ends_at(end, index); };
   try {
     if (auto* kernel = std::get_if<KernelOperation>(&operation.work)) {
       start_kernel(index, *kernel, now);
     } else if (const auto* copy = std::get_if<CopyOperation>(&operation.work)) {
       finish_at(now + copy->duration);
     } else if (const auto* prefetch = std::get_if<PrefetchOperation>(&operation.work)) {
-      for (auto& loop : fault_loops_) loop->advance(now);
+      advance_kernels(now);
       accounts_.work_starts(
           WorkKind::kPrefetch, "prefetch", index,
           prefetch->destination.is_host() ? -1 : static_cast<std::int32_t>(prefetch->destination.gpu()),
@@ -42,7 +51,7 @@ void Engine::start_operation(std::uint32_t index) {
       accounts_.work_starts(WorkKind::kDiscard, "discard", index, -1, operation.record, now);
       for (const driver::BlockSpan& span : discard->spans) accounts_.drops(span.block, span.mask(), now);
       user_calls_->discard(discard->spans);
-      ledger_.copies_dropped = true;
+      machine_.ledger.copies_dropped = true;
       finish_at(now);
     } else if (const auto* event = std::get_if<EventOperation>(&operation.work)) {
       if (!event->wait) {
@@ -69,7 +78,7 @@ void Engine::start_operation(std::uint32_t index) {
   }
 }
 
-void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
+void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nanoseconds now) {
   Stream& stream = streams_[index];
   // Of the recording: every pass of a repeated iteration draws the same.
   const std::uint64_t recorded_number = stream.queue.front().recorded;
@@ -99,7 +108,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
     note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
-    events_.schedule(end, EventKind::kOperationEnd, index);
+    ends_at(end, index);
     return;
   }
   run.start(now);
@@ -108,7 +117,7 @@ void Engine::start_kernel(std::uint32_t index, KernelOperation& operation, Nanos
 }
 
 // Kernels whose lanes are all done get their end on the agenda.
-void Engine::finish_runs() {
+void Program::finish_runs() {
   for (std::uint32_t index = 0; index < streams_.size(); ++index) {
     Stream& stream = streams_[index];
     if (!stream.run || !stream.run->finished()) continue;
@@ -120,11 +129,11 @@ void Engine::finish_runs() {
     const Nanoseconds end = stream.run->end() + translation_stall(work, gpu) + remote_time(work, gpu);
     note_remote_accesses(work, gpu);
     stream.run.reset();
-    events_.schedule(std::max(end, events_.now()), EventKind::kOperationEnd, index);
+    ends_at(std::max(end, events_.now()), index);
   }
 }
 
-void Engine::end_operation(std::uint32_t index) {
+void Program::end_operation(std::uint32_t index) {
   Stream& stream = streams_[index];
   const Nanoseconds now = events_.now();
   Nanoseconds free_at = now;
@@ -143,7 +152,6 @@ void Engine::end_operation(std::uint32_t index) {
     }
   }
   if (accounts_.sink() != nullptr) tell_end(index, now);
-  if constexpr (kModelChecks) audit_sometimes();
   stream.queue.pop_front();
   stream.running = false;
   stream.free_at = free_at;
@@ -153,7 +161,7 @@ void Engine::end_operation(std::uint32_t index) {
   wake_host();
 }
 
-void Engine::tell_end(std::uint32_t index, Nanoseconds now) {
+void Program::tell_end(std::uint32_t index, Nanoseconds now) {
   const Work& work = streams_[index].queue.front().work;
   if (const auto* kernel = std::get_if<KernelOperation>(&work)) {
     accounts_.work_ends(index, now, std::max<std::int64_t>(kernel->kernel.duration_ns, 0));
@@ -162,7 +170,7 @@ void Engine::tell_end(std::uint32_t index, Nanoseconds now) {
   }
 }
 
-void Engine::note_touches(const KernelWork& work, unsigned gpu) {
+void Program::note_touches(const KernelWork& work, unsigned gpu) {
   driver::GpuState& state = gpus_[gpu];
   ChunkId last{};
   const auto touch = [&](ChunkId chunk) {
@@ -183,7 +191,7 @@ void Engine::note_touches(const KernelWork& work, unsigned gpu) {
 
 // What is there of the pages that the kernel uses. Seen where it starts and ends; what faults meanwhile, the driver
 // sees.
-void Engine::note_access_bits(const KernelWork& work, unsigned gpu) {
+void Program::note_access_bits(const KernelWork& work, unsigned gpu) {
   if (!context_->access_bits.kept) return;
   const auto resident = [&](BlockIndex b) { return space_.pages(b, gpu_processor(gpu)).resident; };
   work.for_each_segment([&](const Segment& segment, bool) {
@@ -194,7 +202,7 @@ void Engine::note_access_bits(const KernelWork& work, unsigned gpu) {
   }
 }
 
-Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
+Nanoseconds Program::translation_stall(const KernelWork& work, unsigned gpu) {
   gmmu::Gmmu& mmu = gpus_[gpu].mmu;
   const std::uint32_t sms = std::clamp<std::uint32_t>(
       (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
@@ -224,7 +232,7 @@ Nanoseconds Engine::translation_stall(const KernelWork& work, unsigned gpu) {
 
 // What a kernel's accesses to memory on the host add: the link carries each page that it touches there. Adds to the
 // counter.
-Nanoseconds Engine::remote_time(const KernelWork& work, unsigned gpu) {
+Nanoseconds Program::remote_time(const KernelWork& work, unsigned gpu) {
   std::uint64_t pages = 0;
   work.for_each_segment([&](const Segment& segment, bool) {
     const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
@@ -239,7 +247,7 @@ Nanoseconds Engine::remote_time(const KernelWork& work, unsigned gpu) {
 }
 
 // Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.
-void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu) {
+void Program::note_remote_accesses(const KernelWork& work, unsigned gpu) {
   if (!access_counters_->enabled(gpu)) return;
   constexpr std::uint64_t kRequestsPerPage = kBasePageBytes / 128;
   work.for_each_segment([&](const Segment& segment, bool) {
@@ -249,7 +257,7 @@ void Engine::note_remote_accesses(const KernelWork& work, unsigned gpu) {
   });
 }
 
-void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
+void Program::mark(const MarkOperation& mark, Nanoseconds now) {
   switch (mark.kind) {
     case trace::RangeKind::kPush:
       open_ranges_.emplace_back(mark.name, now);
@@ -271,8 +279,8 @@ void Engine::mark(const MarkOperation& mark, Nanoseconds now) {
     case trace::RangeKind::kIterationEnd: {
       IterationResult iteration;
       iteration.index = mark.index + left_out_.iterations;
-      iteration.begin = iteration_begin_ + left_out_.time;
-      iteration.end = now + left_out_.time;
+      iteration.begin = iteration_begin_ - start_ + left_out_.time;
+      iteration.end = now - start_ + left_out_.time;
       iteration.ideal = mark.ideal - ideal_iteration_begin_;
       iteration.counters = difference(result_.counters, iteration_start_);
       if (observer_.events != nullptr) {

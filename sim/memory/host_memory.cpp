@@ -1,6 +1,7 @@
 #include "sim/memory/host_memory.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "sim/common/check.h"
 
@@ -98,6 +99,30 @@ std::optional<HostMemory::Unit> HostMemory::coldest(BlockIndex spared) const {
   return std::nullopt;
 }
 
+void HostMemory::free_from(Nanoseconds ready, std::uint64_t pages) {
+  freed_pages_ += pages;
+  freed_.push_back({ready, pages});
+  std::push_heap(freed_.begin(), freed_.end(), std::greater<>{});
+}
+
+Nanoseconds HostMemory::take(std::uint64_t pages, Nanoseconds now) {
+  Nanoseconds ready = now;
+  const std::uint64_t free_now = free_pages() - freed_pages_;
+  for (std::uint64_t missing = pages - std::min(pages, free_now); missing > 0;) {
+    Freed& earliest = freed_.front();
+    ready = std::max(ready, earliest.ready);
+    const std::uint64_t taken = std::min(missing, earliest.pages);
+    missing -= taken;
+    freed_pages_ -= taken;
+    earliest.pages -= taken;
+    if (earliest.pages == 0) {
+      std::pop_heap(freed_.begin(), freed_.end(), std::greater<>{});
+      freed_.pop_back();
+    }
+  }
+  return ready;
+}
+
 void HostMemory::add_state(StateDigest& digest) const {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     for (const PageMask* mask : {&blocks_[b].in_memory, &blocks_[b].saved}) {
@@ -105,9 +130,24 @@ void HostMemory::add_state(StateDigest& digest) const {
       digest.add(b);
       for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
     }
+    if (!digest.ahead(blocks_[b].written_until)) continue;
+    digest.add(b);
+    digest.add_future(blocks_[b].written_until);
   }
   for (std::uint64_t unit = oldest_; unit != kNone; unit = links_[static_cast<std::size_t>(unit)].newer) {
     digest.add(unit);
+  }
+  std::vector<Freed> ahead;
+  for (const Freed& freed : freed_) {
+    if (digest.ahead(freed.ready)) ahead.push_back(freed);
+  }
+  std::sort(ahead.begin(), ahead.end(), [](const Freed& a, const Freed& b) { return b > a; });
+  for (std::size_t i = 0; i < ahead.size();) {  // those that are ready together are one
+    const Nanoseconds ready = ahead[i].ready;
+    std::uint64_t pages = 0;
+    for (; i < ahead.size() && ahead[i].ready == ready; ++i) pages += ahead[i].pages;
+    digest.add_future(ready);
+    digest.add(pages);
   }
 }
 

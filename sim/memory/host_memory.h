@@ -47,6 +47,17 @@ class HostMemory {
   void save(BlockIndex b, const PageMask& pages);
   void drop_saved(BlockIndex b, const PageMask& pages);
 
+  // Memory of so many pages that left, and is free when what they held is written or copied: from `ready` on.
+  void free_from(Nanoseconds ready, std::uint64_t pages);
+  // Of the free pages, so many are taken, those first that are free already. Returns when the last is, at least `now`.
+  Nanoseconds take(std::uint64_t pages, Nanoseconds now);
+
+  // End of the block's last write to the SSD.
+  Nanoseconds written_until(BlockIndex b) const {
+    return b.value < blocks_.size() ? blocks_[index(b)].written_until : Nanoseconds{};
+  }
+  void set_written_until(BlockIndex b, Nanoseconds end) { grown(b).written_until = end; }
+
   struct Unit {
     BlockIndex block;
     PageMask pages;  // that lie in memory
@@ -59,6 +70,12 @@ class HostMemory {
  private:
   struct Block {
     PageMask in_memory, saved;
+    Nanoseconds written_until{};
+  };
+  struct Freed {
+    Nanoseconds ready{};
+    std::uint64_t pages = 0;
+    bool operator>(const Freed& o) const { return ready > o.ready; }
   };
   struct Links {
     std::uint64_t older, newer;
@@ -77,6 +94,8 @@ class HostMemory {
   std::uint64_t capacity_pages_;
   unsigned unit_pages_;
   std::uint64_t used_pages_ = 0, saved_pages_ = 0;
+  std::vector<Freed> freed_;  // a heap, the earliest first
+  std::uint64_t freed_pages_ = 0;
   std::vector<Block> blocks_;
   // Units by number: block * units per block + unit within it. Those with pages in memory are in the list.
   std::vector<Links> links_;

@@ -67,10 +67,11 @@ class Machine {
                    std::unique_ptr<policy::Prefetcher> other = nullptr)
       : system(config),
         space(static_cast<unsigned>(config.gpus.size())),
+        host(system.host.memory_bytes, system.host.reclaim_bytes),
         topology(system),
         prefetcher(other ? std::move(other) : policy::create_prefetcher("tree", {}, 1, chunks)),
         gpus(make_gpus(chunks, evictor, parameters)),
-        context{system, space, gpus, topology, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
+        context{system, space, gpus, topology, host, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
         residency(context),
         thrashing(context),
         faults(context, residency, thrashing),
@@ -160,6 +161,7 @@ class Machine {
   Counters counters;
   EventLog events;
   AddressSpace space;
+  HostMemory host;
   link::Topology topology;
   std::unique_ptr<policy::Prefetcher> prefetcher;
   std::vector<GpuState> gpus;

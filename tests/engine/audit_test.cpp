@@ -131,32 +131,34 @@ TEST(Audit, FindsCountersThatDoNotAddUp) {
 
 TEST(Audit, RunsAfterEveryOperationOfASmallProgram) {
   if (!kModelChecks) GTEST_SKIP() << "built without model checks";
-  Program program;
+  uvmsim::Program program;
   const auto data = program.alloc(4 * kBlockBytes);
   for (int i = 0; i < 20; ++i) program.kernel("k", 1000, {}, {data});
   program.sync();
-  const trace::Header header = Program::header();
+  const trace::Header header = uvmsim::Program::header();
   const RecordSource source = program.source();
   const RunOptions options = options_with(2);
   const RunObserver observer;
   RecordFeed feed(header, source, options);
-  Engine engine(header, feed, options, observer);
+  const Hosted hosted{header, feed, options, observer};
+  Engine engine(options.system, {&hosted, 1});
   engine.run();
   EXPECT_EQ(engine.audits(), 21u);  // and once at the end
 }
 
 TEST(Audit, CostsALargeProgramLittle) {
   if (!kModelChecks) GTEST_SKIP() << "built without model checks";
-  Program program;
+  uvmsim::Program program;
   program.alloc(6400 * kBlockBytes);
   for (int i = 0; i < 250; ++i) program.kernel("k", 1000);
   program.sync();
-  const trace::Header header = Program::header();
+  const trace::Header header = uvmsim::Program::header();
   const RecordSource source = program.source();
   const RunOptions options = options_with(0);
   const RunObserver observer;
   RecordFeed feed(header, source, options);
-  Engine engine(header, feed, options, observer);
+  const Hosted hosted{header, feed, options, observer};
+  Engine engine(options.system, {&hosted, 1});
   engine.run();
   EXPECT_EQ(engine.audits(), 250u * 64u / 6400u + 1u);
 }

@@ -86,9 +86,10 @@ Replay replay(const Program& program, const RunOptions& options, EventSink* even
   const RecordSource source = program.source();
   const RunObserver observer{events, {}, {}};
   engine::RecordFeed feed(header, source, options);
-  engine::Engine engine(header, feed, options, observer);
+  const engine::Hosted hosted{header, feed, options, observer};
+  engine::Engine engine(options.system, {&hosted, 1});
   Replay out;
-  out.result = engine.run();
+  out.result = std::move(engine.run().front());
   out.left_out = engine.left_out_iterations();
   return out;
 }

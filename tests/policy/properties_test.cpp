@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/bounds/bounds.h"
+#include "sim/config/schema.h"
 #include "tests/bounds/random_program.h"
 #include "tests/engine/program.h"
 #include "tests/policy/golden_streams.h"
@@ -24,15 +25,20 @@ std::vector<std::string> policies_of(Slot slot) {
 
 std::vector<std::string> all_policies() {
   std::vector<std::string> names;
-  for (const std::string& name : policies_of(Slot::kPrefetch)) names.push_back("prefetch_" + name);
-  for (const std::string& name : policies_of(Slot::kEvict)) names.push_back("evict_" + name);
+  for (const PolicyEntry* entry : default_registry().list()) {
+    names.push_back(std::string(slot_name(entry->slot)) + "_" + entry->info.name);
+  }
   return names;
 }
 
-// "prefetch_tree" or "evict_lru"; the other slot as it is.
+// "prefetch_tree" or "plan_g10"; the other slots as they are.
 void choose(const std::string& label, RunOptions& options) {
-  const bool prefetch = label.starts_with("prefetch_");
-  (prefetch ? options.prefetch : options.evict).name = label.substr(label.find('_') + 1);
+  const std::string slot = label.substr(0, label.find('_'));
+  PolicyChoice& choice = slot == "prefetch" ? options.prefetch
+                         : slot == "evict"  ? options.evict
+                         : slot == "plan"   ? options.plan
+                                            : options.migrate;
+  choice.name = label.substr(slot.size() + 1);
 }
 
 uvmsim::Program some_program(std::uint64_t seed, bool advice) {
@@ -126,6 +132,41 @@ TEST(Tree, DegeneratesToNoneAndToSequential) {
   }
 }
 
+// V9: twice the bandwidth and half of every other cost, kernels' times too: half the time. Here the other way round,
+// which leaves whole numbers whole. Not exactly: what a kernel's steps take is rounded, and that may move a fault into
+// the next batch.
+TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(seed);
+    const uvmsim::Program program = some_program(400 + seed, seed % 2 == 0);
+    uvmsim::Program slow_program;
+    for (const trace::Record& record : program.records()) {
+      std::visit(
+          [&](auto r) {
+            if constexpr (requires { r.host_gap_ns; }) r.host_gap_ns *= 2;
+            if constexpr (requires { r.duration_ns; }) r.duration_ns *= 2;
+            slow_program.add(std::move(r));
+          },
+          record);
+    }
+    RunOptions fast = options_with(2 + seed);
+    choose(GetParam(), fast);
+    config::LinkConfig& link = fast.system.host_links[0];
+    link.host_to_device.bytes_per_us = link.device_to_host.bytes_per_us = 2 * kPage;  // a page: whole nanoseconds
+    fast.system.gmmu.replay_jitter_ns = 0;
+    RunOptions slow = fast;
+    for (const config::Parameter& parameter : config::parameters(slow.system)) {
+      const bool time = parameter.unit == config::Unit::kNanoseconds;
+      if (!time && parameter.unit != config::Unit::kBytesPerMicrosecond) continue;
+      const auto value = std::get<std::uint64_t>(config::value_of(parameter));
+      config::store(parameter, time ? value * 2 : value / 2);
+    }
+    const RunResult quick = program.run(fast), late = slow_program.run(slow);
+    EXPECT_NEAR(static_cast<double>(late.total.value), 2 * static_cast<double>(quick.total.value),
+                0.002 * static_cast<double>(quick.total.value));
+  }
+}
+
 // V11: without prefetching, memory for all brings what is touched and nothing else; with it, never less. What comes is
 // demanded or prefetched.
 TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
@@ -165,6 +206,71 @@ TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
       }
     }
   }
+}
+
+// V10: who waits for one access does not wait; who waits for more than there are leaves everything that is read on the
+// host.
+TEST(Delayed, IsFirstTouchAtOneEndAndZeroCopyOfWhatIsReadAtTheOther) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const uvmsim::Program program = some_program(500 + seed, seed % 2 == 0);
+    RunOptions options = options_with(seed % 3 == 0 ? 0 : 2 + seed);
+    const RunResult first_touch = program.run(options);
+    options.migrate = {"delayed", {{"mode", "always"}, {"threshold", "1"}}};
+    EXPECT_EQ(numbers_of(program.run(options)), numbers_of(first_touch));
+  }
+  Random random(10);
+  for (int round = 0; round < 8; ++round) {
+    uvmsim::Program program;
+    std::vector<trace::ObjectId> objects;
+    for (int i = 0; i < 3; ++i) {
+      objects.push_back(program.alloc((1 + random.below(3 * kPagesPerBlock)) * kPage));
+      program.host(objects.back());
+    }
+    std::uint64_t touched = 0;
+    for (int i = 0; i < 10; ++i) {
+      const trace::ObjectId id = objects[static_cast<std::size_t>(random.below(3))];
+      const std::uint64_t first = random.below(program.pages(id));
+      const std::uint64_t count = 1 + random.below(program.pages(id) - first);
+      program.kernel("r", 1000, {id}).accesses[0].extents = {{first, count, trace::AccessMode::kRead}};
+      touched += count;
+    }
+    program.sync();
+    RunOptions options = options_with(2);
+    options.migrate = {"delayed", {{"mode", "always"}, {"threshold", "65535"}}};
+    const Counters counters = program.run(options).counters;
+    EXPECT_EQ(bytes_in(counters), 0u);
+    EXPECT_EQ(bytes_out(counters), 0u);
+    EXPECT_EQ(counters.evictions, 0u);
+    EXPECT_EQ(counters.remote_access_bytes, touched * kPage);
+  }
+}
+
+// V13: where victims are known and leave ahead of need, a link that carries as much out as in hides them: a stream
+// through a small memory is as fast as one that nothing has to leave, and as the link.
+TEST(EvictionAheadOfNeed, CostsAStreamNothingWhileTheLinkIsBusyBothWays) {
+  constexpr std::uint64_t kBlocks = 192;
+  const auto time_per_block = [&](const char* planner, std::uint64_t chunks) {
+    uvmsim::Program program;
+    const trace::ObjectId stream = program.alloc(kBlocks * kBlockBytes);
+    program.host(stream);
+    program.sync();
+    for (std::uint64_t block = 0; block < kBlocks; ++block) {
+      program.kernel("k" + std::to_string(block), 1000, {}, {stream}).accesses[0].extents = {
+          {block * kPagesPerBlock, kPagesPerBlock, trace::AccessMode::kReadWrite}};
+    }
+    program.sync();
+    RunOptions options = options_with(chunks);
+    options.plan = {planner, {}};
+    Watched watched;
+    EXPECT_EQ(program.run(options, &watched).counters.evictions == 0, chunks > kBlocks) << planner;
+    const Nanoseconds duration = watched.kernel("k191").end - watched.kernel("k63").end;  // memory is full from 40 on
+    return static_cast<double>(duration.value) / 128;
+  };
+  const double unhindered = time_per_block("kernel_lookahead", 2 * kBlocks);
+  EXPECT_NEAR(time_per_block("kernel_lookahead", 40), unhindered, 0.01 * unhindered);
+  const double link = static_cast<double>(kBlockBytes) / 10;  // 10 GB/s
+  EXPECT_NEAR(time_per_block("aggressive", 40), link, 0.02 * link);
 }
 
 Pages random_pages(Random& random, std::uint64_t universe, int length) {

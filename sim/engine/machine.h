@@ -1,0 +1,41 @@
+// The server that programs run on: one clock, the memory and links of all GPUs, a fault thread per GPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/driver/context.h"
+#include "sim/engine/audit.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/fault_loop.h"
+#include "sim/link/topology.h"
+#include "sim/memory/address_space.h"
+#include "sim/memory/host_memory.h"
+
+namespace uvmsim::engine {
+
+struct Machine {
+  // The system must outlive it. Throws InputError as Topology does.
+  explicit Machine(const config::SystemConfig& described)
+      : system(described),
+        space(static_cast<unsigned>(described.gpus.size()), {.read_mostly = described.driver.replicate}),
+        host(described.host.memory_bytes, described.host.reclaim_bytes),
+        topology(described) {
+    ledger.copies_dropped = described.driver.replicate;
+  }
+
+  const config::SystemConfig& system;
+  EventQueue events;
+  AddressSpace space;
+  HostMemory host;
+  link::Topology topology;
+  std::vector<driver::GpuState> gpus;
+  std::vector<std::unique_ptr<FaultLoop>> fault_loops;  // by GPU; null: no program uses it
+  Ledger ledger;
+  GmmuCounters idle_gpus;
+  unsigned programs = 0;
+};
+
+}  // namespace uvmsim::engine

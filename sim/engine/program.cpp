@@ -1,0 +1,221 @@
+#include "sim/engine/program.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+#include "sim/engine/capacity.h"
+#include "sim/engine/program_future.h"
+
+namespace uvmsim::engine {
+
+namespace {
+
+std::vector<unsigned> all_gpus(const Machine& machine) {
+  std::vector<unsigned> gpus(machine.system.gpus.size());
+  std::iota(gpus.begin(), gpus.end(), 0u);
+  return gpus;
+}
+
+}  // namespace
+
+Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
+    : machine_(machine),
+      number_(number),
+      header_(hosted.header),
+      feed_(hosted.feed),
+      options_(hosted.options),
+      observer_(hosted.observer),
+      start_(hosted.start),
+      repeats_(hosted.repeats),
+      devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),
+      events_(machine.events),
+      space_(machine.space),
+      gpus_(machine.gpus),
+      fault_loops_(machine.fault_loops),
+      layout_(options_.layout, space_),
+      accounts_(observer_.events, header_.quantum_bytes, layout_, space_),
+      host_time_(start_),
+      last_completion_(start_) {
+  if (header_.quantum_bytes == 0 || (header_.quantum_bytes & (header_.quantum_bytes - 1)) != 0 ||
+      header_.quantum_bytes > kBlockBytes) {
+    throw_input_error("the trace's quantum is {} bytes; allowed: a power of two up to {}", header_.quantum_bytes,
+                      kBlockBytes);
+  }
+  streams_.resize(1);
+}
+
+Program::~Program() = default;
+
+driver::GpuState Program::make_gpu(unsigned gpu) {
+  result_.capacity_bytes = capacity_bytes(options_, gpu);
+  const auto chunks = static_cast<std::uint32_t>(result_.capacity_bytes / kBlockBytes);
+  const policy::PolicyEntry& evict = policy::default_registry().find(policy::Slot::kEvict, options_.evict.name);
+  const std::uint64_t chunk_bytes = evict.chunk_bytes(options_.evict.parameters);
+  const policy::Future* const future = know_future(evict, chunk_bytes);
+  driver::GpuState state{
+      GpuMemory(chunks, chunk_bytes != kBlockBytes),
+      policy::create_evictor(options_.evict.name, options_.evict.parameters, options_.seed + gpu, chunks, future),
+      gmmu::Gmmu(machine_.system.gmmu, machine_.system.gpus[gpu].sm_count, result_.counters.gmmu)};
+  state.evictor_sees_touches = evict.info.information >= policy::InformationClass::kD2;
+  const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options_.migrate.name);
+  if (options_.migrate.name != kFirstTouch) {
+    state.migrator = migrate.create_migrator(options_.migrate.parameters, options_.seed + gpu, chunks);
+    migrator_hears_kernels_ = migrate.info.information >= policy::InformationClass::kD3;
+  }
+  return state;
+}
+
+void Program::connect() {
+  const policy::Registry& registry = policy::default_registry();
+  const policy::PolicyEntry& prefetch = registry.find(policy::Slot::kPrefetch, options_.prefetch.name);
+  const policy::Future* const future = know_future(prefetch, kBigPageBytes);
+  prefetcher_ = policy::create_prefetcher(options_.prefetch.name, options_.prefetch.parameters, options_.seed,
+                                          gpus_[devices_.front()].memory.chunk_count(), future);
+  context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
+      machine_.system, space_, gpus_, machine_.topology, machine_.host, *prefetcher_, prefetch.info.decision_cost,
+      registry.find(policy::Slot::kEvict, options_.evict.name).info.decision_cost, result_.counters, observer_.events,
+      accounts_.sink()});
+  context_->migrate_decision_cost = registry.find(policy::Slot::kMigrate, options_.migrate.name).info.decision_cost;
+  context_->evict_name = options_.evict.name;
+  context_->futures = known_futures_;
+  context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
+  residency_ = std::make_unique<driver::Residency>(*context_);
+  thrashing_ = std::make_unique<driver::Thrashing>(*context_);
+  fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
+  access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);
+  host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
+  user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
+  for (const unsigned gpu : devices_) {
+    fault_loops_[gpu] = std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_);
+  }
+  if (options_.plan.name != kNoPlan) make_plans();
+}
+
+void Program::make_plans() {
+  if (!has_all_gpus()) {
+    throw_input_error("plan policy '{}' works for one program alone, with all GPUs of its server", options_.plan.name);
+  }
+  if (gpus_.front().memory.small_chunks()) {
+    throw_input_error("plan policy '{}' works with 2 MB chunks; evict policy '{}' evicts 64 KB", options_.plan.name,
+                      options_.evict.name);
+  }
+  const policy::PolicyEntry& plan = policy::default_registry().find(policy::Slot::kPlan, options_.plan.name);
+  if (plan.wants_future) {
+    if (gpus_.size() != 1) {
+      throw_input_error("{} knows the kernels to come (class D4) of one GPU; system '{}' has {}", plan.label(),
+                        machine_.system.name, gpus_.size());
+    }
+    if (!observer_.reopen) {
+      throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", plan.label());
+    }
+    kernel_future_ = std::make_unique<policy::KernelFuture>(
+        read_kernel_future(header_, observer_.reopen(), options_, result_.capacity_bytes));
+  }
+  plans_ = std::make_unique<Plans>(options_, kernel_future_.get(), layout_, *context_, *residency_, *thrashing_,
+                                   fault_loops_, events_);
+  for (const auto& loop : fault_loops_) loop->stop_at_events();
+  machine_.ledger.copies_dropped = true;
+}
+
+// For a policy that wants it: reads the trace ahead. Null for all others. Policies with contents of one size share it;
+// of several GPUs the uses of all are in it.
+const policy::Future* Program::know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes) {
+  if (!policy.wants_future) return nullptr;
+  for (const driver::KnownFuture& known : known_futures_) {
+    if (known.content_bytes == content_bytes) return known.future;
+  }
+  if (!has_all_gpus()) {
+    throw_input_error("{} knows the future (class D4) of one program alone, with all GPUs of its server",
+                      policy.label());
+  }
+  if (!observer_.reopen) {
+    throw_input_error("{} knows the future (class D4), and the trace cannot be read ahead here", policy.label());
+  }
+  futures_.push_back(std::make_unique<policy::Future>(
+      read_future(header_, observer_.reopen(), options_, result_.capacity_bytes, content_bytes)));
+  known_futures_.push_back({futures_.back().get(), content_bytes});
+  return futures_.back().get();
+}
+
+// The record in hand has freed memory.
+void Program::tell_futures_of_frees() {
+  for (const driver::KnownFuture& known : known_futures_) known.future->pass(record_number_);
+}
+
+void Program::start() { schedule_host(start_); }
+
+void Program::on_event(const Event& event) {
+  if (plans_ && event.kind == EventKind::kFetch) {
+    const Nanoseconds idle_at = plans_->thread(event.subject).idle_at();
+    if (idle_at > event.time) return events_.schedule(idle_at, EventKind::kFetch, event.subject);
+  }
+  switch (event.kind) {
+    case EventKind::kHost:
+      host_step();
+      break;
+    case EventKind::kStreamStart:
+      start_operation(event.subject);
+      break;
+    case EventKind::kOperationEnd:
+      end_operation(event.subject);
+      break;
+    case EventKind::kFetch:
+      fault_loops_[event.subject]->on_fetch();
+      break;
+    case EventKind::kReplay:
+      fault_loops_[event.subject]->on_replay();
+      break;
+    case EventKind::kPlan:
+      plans_->thread(event.subject).on_done();
+      break;
+  }
+  finish_runs();
+  if (plans_) plan();
+}
+
+bool Program::idle() const {
+  const auto works = [](const Stream& s) { return s.running || s.scheduled; };
+  return !host_scheduled_ && std::none_of(streams_.begin(), streams_.end(), works);
+}
+
+// After an event: the migration threads act, then the kernels compute up to what comes next. Nobody plans for a program
+// that does nothing any more.
+void Program::plan() {
+  if (!idle()) plans_->look();
+  for (const auto& loop : fault_loops_) loop->look();
+  finish_runs();
+}
+
+RunResult Program::finish() {
+  if (!repeats_) {
+    for (const Stream& stream : streams_) {
+      if (stream.queue.empty()) continue;
+      if (stream.blocked) {
+        throw_input_error("a stream waits for event {}, which is never recorded",
+                          std::get<EventOperation>(stream.queue.front().work).event);
+      }
+      throw ModelError("the simulation stopped with work left in a stream");
+    }
+    if (host_wait_.kind == HostWait::Kind::kEvent) {
+      throw_input_error("record {}: the host waits for event {}, which is never recorded", recorded_number_,
+                        host_wait_.event);
+    }
+    UVMSIM_CHECK(source_done_, "the host stopped at record {}", record_number_);
+  }
+  const Nanoseconds end = repeats_ ? std::max(events_.now(), start_) : std::max(host_time_, last_completion_);
+  result_.total = end - start_ + left_out_.time;
+  result_.ideal = ideal_.end() + left_out_.ideal_time;
+  result_.footprint_bytes = layout_.peak_bytes();
+  result_.records = record_number_;
+  if (options_.iterations != 0) {
+    const auto settled = feed_.settled();
+    result_.first_settled = settled.first;
+    result_.settled = settled.count == 0 ? 0 : settled.count + left_out_.iterations;
+  }
+  result_.time_scale = feed_.time_scale();
+  return std::move(result_);
+}
+
+}  // namespace uvmsim::engine
