@@ -52,7 +52,6 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask again = block.evicted & copied;
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
-    context_.host_memory.drop_saved(b, populated);
     work.spend(context_.costs().populate_page_ns * populated.count());
     work.await(ready);
   }

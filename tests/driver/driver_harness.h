@@ -108,7 +108,7 @@ class Machine {
   }
   // The CPU touches one page until it may go on.
   void cpu_access(BlockIndex block, unsigned page, bool write) {
-    for (int naps = 0; !host_faults.mapped(block, page, write); ++naps) {
+    for (int naps = 0; !host_faults.access(block, page, write); ++naps) {
       ASSERT_LT(naps, 100) << "the thread never wakes up";
       advance_to(host_faults.touch(block, page, write, now));
     }
