@@ -15,6 +15,8 @@ constexpr std::array kCommands = {
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
     Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
     Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
+    Command{"recommend", "embedding tables of recommendation models: in GPU memory, cached, on the host or an SSD",
+            recommend_command},
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},

@@ -266,6 +266,10 @@ inline constexpr Field<RuntimeCosts> kRuntime[] = {
      "its part that grows with the size"},
     {"device_free_ns", &RuntimeCosts::device_free_ns, kCost, "cudaFree of memory from cudaMalloc"},
     {"device_free_ns_per_gib", &RuntimeCosts::device_free_ns_per_gib, kCost, "its part that grows with the size"},
+    {"remote_runs_per_us", &RuntimeCosts::remote_runs_per_us, kOptionalBandwidth,
+     "contiguous pieces of host memory that SMs access in place, however short; 0 = no limit"},
+    {"remote_both_ways_bytes_per_us", &RuntimeCosts::remote_both_ways_bytes_per_us, kOptionalBandwidth,
+     "SMs reading and writing host memory in place, together; 0 = no limit"},
     {"unmanaged_bytes", &RuntimeCosts::unmanaged_bytes, kMemory,
      "GPU memory that a program takes besides managed memory (modules, workspaces) out of what an oversubscription "
      "factor leaves"},

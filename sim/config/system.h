@@ -189,7 +189,10 @@ struct RuntimeCosts {
   std::uint64_t device_allocate_ns_per_gib = 100000;
   std::uint64_t device_free_ns = 24300;  // cudaFree of that
   std::uint64_t device_free_ns_per_gib = 240000;
-  std::uint64_t unmanaged_bytes = 0;  // GPU memory taken by what is not managed, out of footprint / OSF
+  // Accesses of SMs to host memory in place (sim/link/remote_lane.h); 0 = no limit.
+  std::uint64_t remote_runs_per_us = 0;             // contiguous pieces, however short
+  std::uint64_t remote_both_ways_bytes_per_us = 0;  // reads and writes together
+  std::uint64_t unmanaged_bytes = 0;                // GPU memory taken by what is not managed, out of footprint / OSF
 };
 
 struct SystemConfig {

@@ -10,6 +10,7 @@
 #include "sim/engine/audit.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/fault_loop.h"
+#include "sim/link/remote_lane.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/host_memory.h"
@@ -24,6 +25,7 @@ struct Machine {
         host(described.host.memory_bytes, described.host.reclaim_bytes),
         topology(described) {
     ledger.copies_dropped = described.driver.replicate;
+    for (const config::LinkConfig& link : described.host_links) remote_lanes.emplace_back(link, described.runtime);
   }
 
   const config::SystemConfig& system;
@@ -31,6 +33,7 @@ struct Machine {
   AddressSpace space;
   HostMemory host;
   link::Topology topology;
+  std::vector<link::RemoteLane> remote_lanes;  // by GPU
   std::vector<driver::GpuState> gpus;
   std::vector<std::unique_ptr<FaultLoop>> fault_loops;  // by GPU; null: no program uses it
   Ledger ledger;

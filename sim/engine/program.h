@@ -171,7 +171,7 @@ class Program {
   void tell_end(std::uint32_t stream, Nanoseconds now);
   void end_operation(std::uint32_t stream);
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
-  Nanoseconds remote_time(const KernelWork& work, unsigned gpu);
+  Nanoseconds remote_time(const KernelWork& work, const trace::Kernel& kernel, unsigned gpu, Nanoseconds start);
   void note_touches(const KernelWork& work, unsigned gpu);
   void note_access_bits(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);

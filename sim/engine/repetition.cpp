@@ -73,6 +73,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
       digest.add(std::uint64_t{state.oversubscribed});
     }
     state.mmu.add_state(digest);
+    machine_.remote_lanes[gpu].add_state(digest);
     fault_loops_[gpu]->add_state(digest);
   }
   return digest.value();

@@ -4,6 +4,7 @@
 #include "sim/common/error.h"
 #include "sim/driver/remote_mappings.h"
 #include "sim/engine/program.h"
+#include "sim/engine/remote_traffic.h"
 #include "sim/gmmu/entry_size.h"
 
 namespace uvmsim::engine {
@@ -104,7 +105,9 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
       const auto touch = static_cast<std::int64_t>(options_.system.runtime.touch_ns);
       end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(run.work().chunk)));
     }
-    end += remote_time(run.work(), gpu);
+    // Touches one by one spend their latency meanwhile.
+    const Nanoseconds remote = remote_time(run.work(), operation.kernel, gpu, now);
+    end = run.work().explicit_touches ? std::max(end, now + remote) : end + remote;
     note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
@@ -126,7 +129,8 @@ void Program::finish_runs() {
     fault_loops_[gpu]->detach(*stream.run);
     const KernelWork& work = stream.run->work();
     note_access_bits(work, gpu);
-    const Nanoseconds end = stream.run->end() + translation_stall(work, gpu) + remote_time(work, gpu);
+    const Nanoseconds done = stream.run->end();
+    const Nanoseconds end = done + translation_stall(work, gpu) + remote_time(work, kernel, gpu, done);
     note_remote_accesses(work, gpu);
     stream.run.reset();
     ends_at(std::max(end, events_.now()), index);
@@ -230,20 +234,19 @@ Nanoseconds Program::translation_stall(const KernelWork& work, unsigned gpu) {
   return stall;
 }
 
-// What a kernel's accesses to memory on the host add: the link carries each page that it touches there. Adds to the
-// counter.
-Nanoseconds Program::remote_time(const KernelWork& work, unsigned gpu) {
-  std::uint64_t pages = 0;
-  work.for_each_segment([&](const Segment& segment, bool) {
-    const ProcessorPages& mine = space_.pages(segment.block, gpu_processor(gpu));
-    const PageMask remote = (PageMask::range(segment.first, segment.count) & mine.mapped) - mine.resident;
-    pages += remote.count();
-    if (context_->host_memory.limited()) context_->host_memory.use(segment.block, remote);
-  });
-  const std::uint64_t bytes = pages * kBasePageBytes;
-  result_.counters.remote_access_bytes += bytes;
-  const std::uint64_t bandwidth = options_.system.host_links[gpu].zero_copy_read_bytes_per_us;
-  return bandwidth == 0 ? Nanoseconds{} : Nanoseconds(static_cast<std::int64_t>(bytes * 1000 / bandwidth));
+// What a kernel's accesses to memory on the host add when they may begin at `start`. Adds to the counter.
+Nanoseconds Program::remote_time(const KernelWork& work, const trace::Kernel& kernel, unsigned gpu, Nanoseconds start) {
+  const link::RemoteTraffic traffic = remote_traffic(work, kernel, layout_, space_, gpu, header_.quantum_bytes);
+  result_.counters.remote_access_bytes += traffic.bytes();
+  if (machine_.host.limited()) {  // what is used in place is the last that leaves host memory
+    const auto use = [&](BlockIndex b, const PageMask& pages) {
+      const ProcessorPages& mine = space_.pages(b, gpu_processor(gpu));
+      machine_.host.use(b, (pages & mine.mapped) - mine.resident);
+    };
+    work.for_each_segment([&](const Segment& s, bool) { use(s.block, PageMask::range(s.first, s.count)); });
+    for (const PageRef& page : work.touches) use(page.block, PageMask::range(page.page, 1));
+  }
+  return machine_.remote_lanes[gpu].carry(start, traffic) - start;
 }
 
 // Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.

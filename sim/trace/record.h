@@ -119,7 +119,7 @@ struct Kernel {
   std::int64_t host_gap_ns = 0;  // host time between the previous API call's return and this launch
   std::int64_t duration_ns = 0;  // with everything resident, uninstrumented
   Distribution distribution = Distribution::kBlockLinear;
-  std::uint32_t bytes_per_thread_access = 0;  // width of one access of one thread, for kGridStride; 0 = 4
+  std::uint32_t bytes_per_thread_access = 0;  // width of one access of one thread, for kGridStride and touches; 0 = 4
   Coverage coverage = Coverage::kInstrumented;
   std::vector<ObjectAccess> accesses;
   std::vector<Touch> touches;  // explicit order; empty = by distribution

@@ -2,41 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+
+#include "sim/common/fixed_log.h"
 
 namespace uvmsim::trace {
 
 namespace {
 
-// Fixed point with 30 fraction bits: products of numbers below 2 fit 62 bits.
-constexpr unsigned kFraction = 30;
+constexpr unsigned kFraction = kLogFraction;
 constexpr std::uint64_t kOne = std::uint64_t{1} << kFraction;
-
-// log2 of an integer >= 1.
-std::uint64_t log2_fixed(std::uint64_t value) {
-  const auto whole = static_cast<unsigned>(std::bit_width(value) - 1);
-  std::uint64_t mantissa = whole >= kFraction ? value >> (whole - kFraction) : value << (kFraction - whole);
-  std::uint64_t log = 0;
-  for (unsigned bit = 0; bit < kFraction; ++bit) {
-    mantissa = (mantissa * mantissa) >> kFraction;  // squaring doubles the logarithm
-    log <<= 1;
-    if (mantissa >= 2 * kOne) {
-      mantissa >>= 1;
-      log |= 1;
-    }
-  }
-  return (static_cast<std::uint64_t>(whole) << kFraction) | log;
-}
-
-std::uint64_t integer_sqrt(std::uint64_t value) {
-  std::uint64_t root = 0;
-  for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1) {
-    if ((root | bit) * (root | bit) <= value) {
-      root |= bit;
-    }
-  }
-  return root;
-}
 
 // 2^(-1/2), 2^(-1/4), 2^(-1/8), ...
 std::array<std::uint64_t, kFraction> half_powers() {

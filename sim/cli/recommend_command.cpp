@@ -1,0 +1,264 @@
+// `uvmsim recommend`: embedding tables of recommendation models under several placements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/options.h"
+#include "sim/cli/text_table.h"
+#include "sim/cli/values.h"
+#include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
+#include "sim/config/load_system.h"
+#include "sim/recommend/study.h"
+#include "sim/report/numbers.h"
+#include "sim/trace/writer.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+using recommend::Placement;
+using recommend::PlacementResult;
+using recommend::Study;
+
+constexpr const char* kUsage = R"(uvmsim recommend WORKLOAD --system SYSTEM [options]
+
+Trains a recommendation model, or runs its inference, with its embedding tables in GPU memory, on the host, cached row by
+row, on an SSD, or faulting over page by page, and says what a step takes, moves and finds.
+
+Examples:
+  uvmsim recommend criteo_1tb --system h200-sxm-pcie5 --osf 5
+      every placement, with GPU memory for a fifth of the tables
+  uvmsim recommend dcnv2_multi_hot --system h200-sxm-pcie5 --placement managed,caching_lru --inference
+      two of them, without updates of rows
+  uvmsim recommend mine.json --system h200-sxm-pcie5 --placement vanilla --steps 2 --write-trace mine.uvmt
+      the program as a trace: `uvmsim run mine.uvmt` replays it under any policy
+
+)";
+
+constexpr const char* kNotes = R"(
+WORKLOAD is a shipped one (criteo_1tb, dcnv2_multi_hot, kaggle, kaggle_dim128, tables_4tb, dlrm_recorded) or a JSON file
+like those in configs/recommendation. workloads/recommendation/README.md explains workloads, placements and columns.
+Exit code: 0 when all placements ran, 1 when some have no room on the system, 2 for an error in the input.
+)";
+
+po::options_description visible_options() {
+  po::options_description options("Options", 110, 70);
+  auto add = options.add_options();
+  const auto text = [] { return po::value<std::string>(); };
+  add("system", text()->value_name("SYSTEM"), "the GPU server: a name of `uvmsim systems`, or a file");
+  add("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
+      "another value of one of the system's parameters; may be repeated");
+  add("placement", text()->value_name("NAME[,...]"), "where the tables lie: all (default), or some of those below");
+  add("inference", po::bool_switch(), "rows are read only; the workload's popularity of inference");
+  add("batch", text()->value_name("N"), "samples of a step, instead of the workload's");
+  add("steps", text()->value_name("N"), "steps to replay, default 10");
+  add("warm-up", text()->value_name("N"), "batches before them, which only the caches see; default 100");
+  add("osf", text()->value_name("X"), "GPU memory for the tables: their bytes / X, default 5");
+  add("gpu-bytes", text()->value_name("SIZE"), "the same as a size");
+  add("load-factor", text()->value_name("X"), "rows of the GPU's cache / rows of the tables, default 0.2");
+  add("host-cache", text()->value_name("SIZE"), "ssd: DRAM cache of rows, default 64 GiB");
+  add("seed", text()->value_name("N"), "of ids and of the run, default 1");
+  add("json", text()->value_name("FILE"), "write every number; - for standard output");
+  add("csv", text()->value_name("FILE"), "the same as a table");
+  add("write-trace", text()->value_name("FILE"), "write the program of the one placement, and replay nothing");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+int print_help() {
+  std::ostringstream options;
+  options << visible_options();
+  fmt::print("{}{}\nPlacements:\n", kUsage, options.str());
+  for (const Placement& placement : recommend::placements()) {
+    fmt::print("  {:<22}{}\n", placement.name, placement.summary);
+  }
+  fmt::print("{}", kNotes);
+  return 0;
+}
+
+std::uint64_t number(const po::variables_map& values, const char* name, std::uint64_t fallback, std::uint64_t minimum,
+                     std::uint64_t maximum) {
+  const auto text = text_of(values, name);
+  if (!text) return fallback;
+  const std::uint64_t value = parse_unsigned(fmt::format("--{}", name), *text);
+  if (value < minimum || value > maximum) {
+    throw_input_error("--{}: {} is out of range; allowed: {} to {}", name, value, minimum, maximum);
+  }
+  return value;
+}
+
+std::uint64_t size_of(const po::variables_map& values, const char* name, std::uint64_t fallback) {
+  const auto text = text_of(values, name);
+  return text ? parse_size(fmt::format("--{}", name), *text) : fallback;
+}
+
+std::vector<const Placement*> placements_of(const po::variables_map& values) {
+  std::vector<const Placement*> chosen;
+  const std::string text = text_of(values, "placement").value_or("all");
+  if (text == "all") {
+    for (const Placement& placement : recommend::placements()) chosen.push_back(&placement);
+    return chosen;
+  }
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    const Placement* const placement = &recommend::find_placement(name);
+    if (std::find(chosen.begin(), chosen.end(), placement) != chosen.end()) {
+      throw_input_error("--placement: '{}' twice; allowed: each once", name);
+    }
+    chosen.push_back(placement);
+  }
+  if (chosen.empty()) throw_input_error("--placement: no name; allowed: all, or names separated by commas");
+  return chosen;
+}
+
+recommend::ProgramOptions program_options(const po::variables_map& values, const recommend::Workload& workload,
+                                          const config::SystemConfig& system) {
+  recommend::ProgramOptions options;
+  options.training = !values["inference"].as<bool>();
+  options.steps = number(values, "steps", options.steps, 1, 100000);
+  options.warm_up = number(values, "warm-up", options.warm_up, 0, 1000000);
+  options.seed = number(values, "seed", options.seed, 0, UINT64_MAX);
+  options.host_cache_bytes = size_of(values, "host-cache", std::uint64_t{64} << 30);
+  if (const auto text = text_of(values, "load-factor")) {
+    // In the form of an OSF: a number with up to three decimals.
+    options.load_factor_thousandths =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(UINT32_MAX, parse_osf("--load-factor", *text)));
+    if (options.load_factor_thousandths > 1000) {
+      throw_input_error("--load-factor: {} is out of range; allowed: 0.001 to 1", *text);
+    }
+  }
+  if (values.count("osf") != 0 && values.count("gpu-bytes") != 0) {
+    throw_input_error("--osf and --gpu-bytes say the same; allowed: one of them");
+  }
+  const std::uint64_t osf = parse_osf("--osf", text_of(values, "osf").value_or("5"));
+  options.gpu_bytes =
+      size_of(values, "gpu-bytes", static_cast<std::uint64_t>(WideUnsigned{workload.bytes()} * 1000 / osf));
+  const config::GpuConfig& gpu = system.gpus.front();
+  options.gpu_bytes = std::min(options.gpu_bytes, gpu.memory_bytes - gpu.reserved_bytes);
+  return options;
+}
+
+void write_output(const std::optional<std::string>& path, const std::string& text) {
+  if (!path) return;
+  if (*path == "-") {
+    fmt::print("{}", text);
+  } else {
+    write_file(*path, text);
+  }
+}
+
+int write_trace(const std::string& path, const recommend::Workload& workload,
+                const std::vector<const Placement*>& placements, const recommend::ProgramOptions& options,
+                const config::SystemConfig& system) {
+  if (placements.size() != 1) throw_input_error("--write-trace: {} placements; allowed: one", placements.size());
+  recommend::Program program(workload, *placements.front(), options, system);
+  trace::TraceWriter writer(path, program.header());
+  trace::Record record;
+  while (program.next(record)) writer.write(record);
+  writer.finish();
+  return 0;
+}
+
+// A sum over the steps as one step's part, in MiB.
+std::string mib_per_step(std::uint64_t bytes, std::uint64_t steps) {
+  return report::format_thousandths(report::ratio_thousandths(bytes, steps << 20));
+}
+
+std::string table(const Study& study) {
+  TextTable text({"placement", "step (ms)", "/ device", "embeddings (ms)", "planner (ms)", "hit rate", "cache full",
+                  "conflicts", "GPU (MiB)", "HtoD (MiB)", "DtoH (MiB)", "SSD in (MiB)", "out (MiB)", "link / rows",
+                  "faults"});
+  const auto device = std::find_if(study.results.begin(), study.results.end(), [](const PlacementResult& result) {
+    return result.placement->memory == Placement::Memory::kDevice;
+  });
+  for (const PlacementResult& result : study.results) {
+    std::vector<std::string> cells = {std::string(result.placement->name)};
+    if (!result.refused.empty()) {
+      cells.resize(15, "-");
+      text.add_row(std::move(cells));
+      continue;
+    }
+    const recommend::RowStatistics& rows = result.rows;
+    const auto ratio_to_device = [&] {
+      if (device == study.results.end()) return std::string("-");
+      return report::format_thousandths(report::ratio_thousandths(static_cast<std::uint64_t>(result.step.value),
+                                                                  static_cast<std::uint64_t>(device->step.value)));
+    };
+    const bool ssd = result.placement->memory == Placement::Memory::kSsd;
+    cells.insert(cells.end(),
+                 {report::format_ms(result.step), ratio_to_device(), report::format_ms(result.embedding()),
+                  result.planner().value == 0 ? "-" : report::format_ms(result.planner()),
+                  result.has_cache() ? report::format_thousandths(result.hit_thousandths()) : "-",
+                  result.has_cache()
+                      ? report::format_thousandths(report::ratio_thousandths(result.cache_rows_used, result.cache_rows))
+                      : "-",
+                  result.has_cache() ? report::format_count(rows.conflicts) : "-",
+                  mib_per_step(rows.device_bytes, rows.steps), mib_per_step(result.host_to_device_bytes(), rows.steps),
+                  mib_per_step(result.device_to_host_bytes(), rows.steps),
+                  ssd ? mib_per_step(rows.ssd_read_bytes, rows.steps) : "-",
+                  ssd ? mib_per_step(rows.ssd_written_bytes, rows.steps) : "-",
+                  report::format_thousandths(result.amplification_thousandths()),
+                  report::format_count(result.counters.faulting_pages)});
+    text.add_row(std::move(cells));
+  }
+  return text.text(true);
+}
+
+}  // namespace
+
+int recommend_command(const std::vector<std::string>& arguments) {
+  const po::variables_map values = parse_options("uvmsim recommend", arguments, visible_options(), 1);
+  if (values["help"].as<bool>()) return print_help();
+  const std::vector<std::string> names = positional_arguments(values);
+  if (names.empty()) throw_input_error("recommend: no workload given; `uvmsim recommend --help` shows examples");
+  const auto system_name = text_of(values, "system");
+  if (!system_name) throw_input_error("recommend: no --system given; `uvmsim systems` lists them");
+  Study study;
+  study.workload = recommend::read_workload(names.front());
+  study.workload.batch =
+      number(values, "batch", study.workload.batch, 1, recommend::kMostLookups / study.workload.lookups_per_sample());
+  study.system = config::load_system(*system_name);
+  if (values.count("set") != 0) config::apply_overrides(study.system, values["set"].as<std::vector<std::string>>());
+  study.options = program_options(values, study.workload, study.system);
+  const std::vector<const Placement*> placements = placements_of(values);
+  if (const auto path = text_of(values, "write-trace")) {
+    return write_trace(*path, study.workload, placements, study.options, study.system);
+  }
+  const auto json = text_of(values, "json"), csv = text_of(values, "csv");
+  const bool quiet = json == "-" || csv == "-";
+  const recommend::Workload& workload = study.workload;
+  if (!quiet) {
+    fmt::print(
+        "{}: {} tables, {} rows of {} bytes, {} GiB; {} samples, {} lookups a step; {} on {}, {} GiB of GPU memory\n\n",
+        workload.name, workload.rows.size(), report::format_count(workload.total_rows()), workload.row_bytes(),
+        report::format_gib(workload.bytes()), report::format_count(workload.batch),
+        report::format_count(workload.batch * workload.lookups_per_sample()),
+        study.options.training ? "training" : "inference", study.system.name,
+        report::format_gib(study.options.gpu_bytes));
+  }
+  bool all_ran = true;
+  for (const Placement* placement : placements) {
+    study.results.push_back(recommend::run_placement(workload, *placement, study.options, study.system));
+    all_ran = all_ran && study.results.back().refused.empty();
+  }
+  if (!quiet) {
+    fmt::print("{}", table(study));
+    for (const PlacementResult& result : study.results) {
+      if (!result.refused.empty()) fmt::print("{}\n", result.refused);
+    }
+    const config::GpuConfig& gpu = study.system.gpus.front();
+    if (workload.bytes() > gpu.memory_bytes - gpu.reserved_bytes) {
+      fmt::print("device: as if the tables fitted; {} has {} GiB\n", gpu.model,
+                 report::format_gib(gpu.memory_bytes - gpu.reserved_bytes));
+    }
+  }
+  write_output(json, recommend::study_json(study));
+  write_output(csv, recommend::study_csv(study));
+  return all_ran ? 0 : 1;
+}
+
+}  // namespace uvmsim::cli

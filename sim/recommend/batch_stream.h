@@ -1,0 +1,43 @@
+// The batches of a workload: which rows every sample looks up. Any batch can be asked for, in any order.
+//
+// Rows are numbered over all tables, one table after the other. A lookup draws a rank by popularity, none twice in a
+// bag (where the table has enough rows), and a permutation of the table's rows scatters the popular ones. As in
+// FBGEMM's benchmark generator (fbgemm_gpu/tbe/utils/requests.py); the draws themselves are ours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/recommend/row_permutation.h"
+#include "sim/recommend/workload.h"
+#include "sim/recommend/zipf_ranks.h"
+
+namespace uvmsim::recommend {
+
+struct Batch {
+  std::vector<std::uint64_t> lookups;  // table by table, sample by sample, in the order of the bag
+  std::vector<std::uint64_t> rows;     // the different ones, ascending
+  std::vector<std::uint32_t> counts;   // of lookups, by entry of `rows`
+};
+
+class BatchStream {
+ public:
+  BatchStream(const Workload& workload, bool training, std::uint64_t seed);
+
+  void fill(std::uint64_t number, Batch& batch) const;
+
+ private:
+  struct Table {
+    std::uint64_t base, rows;
+    std::uint32_t lookups;
+    std::size_t popularity;  // index
+    RowPermutation scatter;
+  };
+
+  std::uint64_t batch_, seed_;
+  bool repeats_in_bag_;
+  std::vector<Table> tables_;
+  std::vector<ZipfRanks> popularities_;
+};
+
+}  // namespace uvmsim::recommend

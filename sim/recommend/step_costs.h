@@ -1,0 +1,36 @@
+// How long the kernels of a step take with all rows in GPU memory.
+//
+// Rows: measured on an H200 (configs/measurements/row_gather_h200.txt) as bytes that a row costs beside its own, at the
+// GPU's memory bandwidth, which other GPUs are assumed to share: reads within 7 %, updates within 3 % for rows of 512
+// bytes. Sorting ids: measured, the same everywhere. Dense layers: roofline, the lower bound.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/config/system.h"
+#include "sim/recommend/workload.h"
+
+namespace uvmsim::recommend {
+
+class StepCosts {
+ public:
+  StepCosts(const Workload& workload, const config::GpuConfig& gpu);
+
+  std::int64_t read_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
+  std::int64_t write_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
+  std::int64_t update_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
+  std::int64_t stream_ns(std::uint64_t bytes) const;  // contiguous
+  // Sorts ids and finds the different ones (cub: radix sort and run lengths).
+  std::int64_t unique_ns(std::uint64_t ids) const;
+  // All linear layers, cross layers and products of features for a batch, one way.
+  std::int64_t dense_forward_ns() const { return dense_forward_ns_; }
+
+ private:
+  std::int64_t layer_ns(std::uint64_t inputs, std::uint64_t outputs) const;
+  std::int64_t dense_ns(const Workload& workload) const;
+
+  std::uint64_t batch_, bytes_per_us_, flops_per_us_;
+  std::int64_t dense_forward_ns_;
+};
+
+}  // namespace uvmsim::recommend

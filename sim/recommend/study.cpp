@@ -1,0 +1,121 @@
+#include "sim/recommend/study.h"
+
+#include "sim/common/error.h"
+#include "sim/engine/simulation.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::recommend {
+
+namespace {
+
+using Memory = Placement::Memory;
+
+// torchrec/distributed/planner/constants.py, in GiB/s: HBM, DDR; rows cached by default.
+constexpr std::uint64_t kPlannerHbm = 897, kPlannerDdr = 51, kPlannerCachedPercent = 20;
+
+// In MiB/s.
+std::uint64_t planner_bandwidth(const Placement& placement) {
+  if (placement.memory == Memory::kDevice) return kPlannerHbm * 1024;
+  if (placement.memory != Memory::kManaged) return 0;
+  if (!placement.cached) return kPlannerDdr * 1024 / 10;
+  return (kPlannerCachedPercent * kPlannerHbm + (100 - kPlannerCachedPercent) * kPlannerDdr) * 1024 / 1000;
+}
+
+RunOptions run_options(const Placement& placement, const ProgramOptions& options, const config::SystemConfig& system) {
+  RunOptions run;
+  run.system = system;
+  run.capacity_bytes = options.gpu_bytes;
+  run.limited = placement.memory == Memory::kFaulting;  // no other brings managed memory to the GPU
+  run.seed = options.seed;
+  return run;
+}
+
+}  // namespace
+
+std::uint64_t PlacementResult::host_to_device_bytes() const {
+  return rows.host_read_bytes + counters.htod_fault_bytes + counters.htod_prefetch_bytes + counters.htod_counter_bytes;
+}
+std::uint64_t PlacementResult::device_to_host_bytes() const {
+  return rows.host_written_bytes + counters.dtoh_evict_bytes + counters.dtoh_fault_bytes + counters.dtoh_prefetch_bytes;
+}
+std::uint64_t PlacementResult::unique_thousandths() const {
+  return report::ratio_thousandths(rows.unique, rows.lookups);
+}
+std::uint64_t PlacementResult::hit_thousandths() const {
+  return report::ratio_thousandths(rows.lookup_hits, rows.lookups);
+}
+std::uint64_t PlacementResult::amplification_thousandths() const {
+  return report::ratio_thousandths(host_to_device_bytes() + device_to_host_bytes(),
+                                   rows.unique * row_bytes * (training ? 2 : 1));
+}
+
+Nanoseconds PlacementResult::planner() const {
+  const std::uint64_t bandwidth = planner_bandwidth(*placement);
+  if (bandwidth == 0 || rows.steps == 0) return {};
+  const WideUnsigned bytes = WideUnsigned{rows.lookups / rows.steps} * row_bytes * (training ? 3 : 1);
+  return Nanoseconds(static_cast<std::int64_t>(bytes * 1000000000 / (WideUnsigned{bandwidth} << 20)));
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> PlacementResult::numbers() const {
+  const auto ns = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.value); };
+  return {{"step_ns", ns(step)},
+          {"dense_ns", ns(dense)},
+          {"embedding_ns", ns(embedding())},
+          {"torchrec_planner_ns", ns(planner())},
+          {"steps", rows.steps},
+          {"lookups", rows.lookups},
+          {"unique_rows", rows.unique},
+          {"unique_thousandths", unique_thousandths()},
+          {"cache_rows", cache_rows},
+          {"cache_rows_used", cache_rows_used},
+          {"unique_hits", rows.hits},
+          {"lookup_hits", rows.lookup_hits},
+          {"hit_thousandths", hit_thousandths()},
+          {"inserted_rows", rows.inserted},
+          {"evicted_rows", rows.evicted},
+          {"conflict_rows", rows.conflicts},
+          {"conflict_lookups", rows.conflict_lookups},
+          {"device_bytes", rows.device_bytes},
+          {"host_to_device_bytes", host_to_device_bytes()},
+          {"device_to_host_bytes", device_to_host_bytes()},
+          {"remote_read_bytes", rows.host_read_bytes},
+          {"remote_written_bytes", rows.host_written_bytes},
+          {"amplification_thousandths", amplification_thousandths()},
+          {"host_cache_hit_rows", rows.host_cache_hits},
+          {"ssd_read_rows", rows.ssd_read_rows},
+          {"ssd_written_rows", rows.ssd_written_rows},
+          {"ssd_read_bytes", rows.ssd_read_bytes},
+          {"ssd_written_bytes", rows.ssd_written_bytes},
+          {"faulting_pages", counters.faulting_pages},
+          {"fault_batches", counters.fault_batches},
+          {"evictions", counters.evictions}};
+}
+
+PlacementResult run_placement(const Workload& workload, const Placement& placement, const ProgramOptions& options,
+                              const config::SystemConfig& system) {
+  PlacementResult result;
+  result.placement = &placement;
+  result.training = options.training;
+  result.row_bytes = workload.row_bytes();
+  std::optional<Program> program;
+  try {
+    program.emplace(workload, placement, options, system);
+  } catch (const InputError& error) {
+    result.refused = error.what();
+    return result;
+  }
+  const RunResult run = simulate(
+      program->header(), [&](trace::Record& record) { return program->next(record); },
+      run_options(placement, options, system));
+  result.step = (run.iterations.back().end - run.iterations.at(1).begin) / static_cast<std::int64_t>(options.steps);
+  for (auto step = run.iterations.begin() + 1; step != run.iterations.end(); ++step) {
+    add(result.counters, step->counters, 1);
+  }
+  result.dense = Nanoseconds(program->dense_ns());
+  result.cache_rows = program->cache_rows();
+  result.cache_rows_used = program->cache_rows_used();
+  result.rows = program->statistics();
+  return result;
+}
+
+}  // namespace uvmsim::recommend

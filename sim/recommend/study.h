@@ -1,0 +1,59 @@
+// One workload under several placements: replays each and says what a step takes, moves and finds.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/common/units.h"
+#include "sim/config/system.h"
+#include "sim/recommend/program.h"
+#include "sim/report/counters.h"
+
+namespace uvmsim::recommend {
+
+struct PlacementResult {
+  const Placement* placement = nullptr;
+  std::string refused;                // why it cannot be on this system; empty: it ran
+  Nanoseconds step{};                 // mean of the replayed steps
+  Nanoseconds dense{};                // of it: kernels that are no embedding's
+  std::uint64_t cache_rows = 0;       // that the GPU's cache has room for
+  std::uint64_t cache_rows_used = 0;  // that are in it in the end: few mean that it has not met its load yet
+  RowStatistics rows;
+  Counters counters;  // of the replayed steps
+  bool training = true;
+  std::uint64_t row_bytes = 0;
+
+  Nanoseconds embedding() const { return step > dense ? step - dense : Nanoseconds{}; }
+  // Over the link, migrated and in place.
+  std::uint64_t host_to_device_bytes() const;
+  std::uint64_t device_to_host_bytes() const;
+  std::uint64_t unique_thousandths() const;  // different rows / lookups
+  std::uint64_t hit_thousandths() const;     // lookups of rows found in GPU memory / lookups
+  bool has_cache() const { return placement->cached; }
+  // Bytes over the link for each byte of the rows that a step reads and, in training, writes.
+  std::uint64_t amplification_thousandths() const;
+  // What TorchRec's planner expects of the embeddings (torchrec/distributed/planner): the bytes of all lookups, three
+  // times in training, at the bandwidth that it gives the placement. 0: it knows no such placement.
+  Nanoseconds planner() const;
+  // Every number, for files; names end in their unit.
+  std::vector<std::pair<std::string, std::uint64_t>> numbers() const;
+};
+
+struct Study {
+  Workload workload;
+  config::SystemConfig system;
+  ProgramOptions options;
+  std::vector<PlacementResult> results;
+};
+
+// Replays one placement. A placement that the system has no room for gives a result that says so.
+PlacementResult run_placement(const Workload& workload, const Placement& placement, const ProgramOptions& options,
+                              const config::SystemConfig& system);
+
+// Schema "uvmsim.recommend/1"; ends in a newline.
+std::string study_json(const Study& study);
+std::string study_csv(const Study& study);
+
+}  // namespace uvmsim::recommend

@@ -1,0 +1,58 @@
+// Results of a study as files.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/recommend/study.h"
+#include "sim/report/csv_field.h"
+
+namespace uvmsim::recommend {
+
+std::string study_json(const Study& study) {
+  using Json = nlohmann::ordered_json;
+  const Workload& workload = study.workload;
+  const ProgramOptions& options = study.options;
+  Json json = {{"schema", "uvmsim.recommend/1"},
+               {"workload", workload.name},
+               {"system", study.system.name},
+               {"training", options.training},
+               {"tables", workload.rows.size()},
+               {"table_rows", workload.total_rows()},
+               {"row_bytes", workload.row_bytes()},
+               {"table_bytes", workload.bytes()},
+               {"batch", workload.batch},
+               {"steps", options.steps},
+               {"warm_up", options.warm_up},
+               {"gpu_bytes", options.gpu_bytes},
+               {"load_factor_thousandths", options.load_factor_thousandths},
+               {"host_cache_bytes", options.host_cache_bytes},
+               {"seed", options.seed}};
+  Json& placements = json["placements"] = Json::array();
+  for (const PlacementResult& result : study.results) {
+    Json entry = {{"placement", result.placement->name}, {"refused", result.refused}};
+    if (result.refused.empty()) {
+      for (const auto& [name, value] : result.numbers()) entry[name] = value;
+    }
+    placements.push_back(std::move(entry));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string study_csv(const Study& study) {
+  std::string out = "workload,system,placement,refused";
+  PlacementResult empty;
+  empty.placement = &placements().front();
+  for (const auto& [name, value] : empty.numbers()) out += "," + name;
+  out += "\n";
+  for (const PlacementResult& result : study.results) {
+    out += fmt::format("{},{},{},{}", report::csv_field(study.workload.name), report::csv_field(study.system.name),
+                       result.placement->name, report::csv_field(result.refused));
+    for (const auto& [name, value] : result.numbers()) {
+      out += result.refused.empty() ? fmt::format(",{}", value) : ",";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace uvmsim::recommend

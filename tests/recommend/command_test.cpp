@@ -1,0 +1,78 @@
+// `uvmsim recommend` as a user calls it.
+#include "tests/cli/command.h"
+
+namespace uvmsim {
+namespace {
+
+using ::testing::HasSubstr;
+using RecommendCommand = CommandTest;
+
+constexpr const char* kSmall = R"({
+  "description": "small",
+  "tables": {"rows": [20000, 7], "lookups": 2, "dimension": 128},
+  "batch": 64,
+  "ids": {"zipf_training": 1.15, "zipf_inference": 1.09},
+  "dense": {"bottom_mlp": [13, 128], "top_mlp": [8, 1], "precision": "fp32"}
+})";
+
+TEST_F(RecommendCommand, PrintsATableAndWritesFiles) {
+  folder.write("small.json", kSmall);
+  const CommandResult result =
+      run({"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", "device,managed,caching_lru,vanilla",
+           "--steps", "2", "--gpu-bytes", "4MiB", "--json", "out.json", "--csv", "out.csv"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("caching_lru"));
+  EXPECT_THAT(folder.read("out.json"), HasSubstr("\"uvmsim.recommend/1\""));
+  EXPECT_THAT(folder.read("out.csv"), HasSubstr("small,h200-sxm-pcie5,vanilla"));
+}
+
+TEST_F(RecommendCommand, WritesTracesThatRunReplays) {
+  folder.write("small.json", kSmall);
+  EXPECT_EQ(run({"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", "vanilla", "--steps", "1",
+                 "--gpu-bytes", "4MiB", "--write-trace", "small.uvmt"})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"trace", "validate", "small.uvmt"}).exit_code, 0);
+  EXPECT_EQ(run({"run", "small.uvmt", "--system", "h200-sxm-pcie5", "--osf", "2"}).exit_code, 0);
+}
+
+TEST_F(RecommendCommand, APlacementWithoutRoomIsOne) {
+  folder.write("small.json", kSmall);
+  const CommandResult result =
+      run({"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", "device,ssd", "--steps", "1"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("allowed: a system with an SSD tier"));
+}
+
+TEST_F(RecommendCommand, MistakesAreOneLine) {
+  folder.write("small.json", kSmall);
+  folder.write("bad.json", "{\"description\": 1}");
+  const std::vector<std::vector<std::string>> calls = {
+      {"recommend"},
+      {"recommend", "small.json"},
+      {"recommend", "no_such", "--system", "h200-sxm-pcie5"},
+      {"recommend", "bad.json", "--system", "h200-sxm-pcie5"},
+      {"recommend", "missing.json", "--system", "h200-sxm-pcie5"},
+      {"recommend", "small.json", "--system", "no_such"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", "nowhere"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", ""},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--placement", "ssd,ssd"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--steps", "0"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--batch", "99999999"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--osf", "2", "--gpu-bytes", "1GiB"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--gpu-bytes", "1MiB", "--placement", "vanilla"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--load-factor", "1.5"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--write-trace", "x.uvmt"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--json", "no/such/folder.json", "--steps", "1",
+       "--placement", "device"},
+  };
+  for (const auto& call : calls) {
+    const CommandResult result = run(call);
+    EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(call);
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error: ")) << testing::PrintToString(call);
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim
