@@ -309,7 +309,7 @@ Program read_program(const trace::Header& header, const RecordSource& source, co
   }
   Program program = reader.finish();
   program.time_scale = feed.time_scale();
-  program.pages_may_rest = options.migrate.name != kFirstTouch;
+  program.pages_may_rest = options.migrate.name != kFirstTouch || options.system.driver.replicate;
   return program;
 }
 

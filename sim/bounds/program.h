@@ -60,7 +60,7 @@ struct Program {
   std::vector<ClockCall> clock;
   std::vector<unsigned> gpus;  // that kernels or prefetches name, ascending; at least GPU 0
   TimeScaleResult time_scale;
-  bool pages_may_rest = false;  // kernels may use any page on the host, by a policy
+  bool pages_may_rest = false;  // kernels may use any page on the host
 };
 
 // The program that simulate() would run: scaled durations, repeated iterations, the layout's addresses.

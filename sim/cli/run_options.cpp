@@ -1,5 +1,7 @@
 #include "sim/cli/run_options.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -29,6 +31,8 @@ void add_machine(po::options_description& options) {
   add("osf", texts_value("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
   add("capacity-bytes", text_value("SIZE"), "GPU memory for managed data, instead of --osf");
   add("footprint-bytes", text_value("SIZE"), "footprint that --osf divides, instead of the measured one");
+  add("host-capacity-bytes", text_value("SIZE"),
+      "host memory for managed data, above the system's SSD: --set host.memory_bytes=SIZE");
   add("layout", text_value("NAME[:key=value,...]"),
       "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
 }
@@ -236,6 +240,9 @@ RunArguments read_program_options(const std::string& command, const po::variable
   if (!system) throw_input_error("{}: option --system is missing; `uvmsim systems` lists what it takes", command);
   run.system = *system;
   run.settings = values.texts("set");
+  if (const auto host = values.text("host-capacity-bytes")) {
+    run.settings.push_back(fmt::format("host.memory_bytes={}", parse_size("--host-capacity-bytes", *host)));
+  }
   run.osf_thousandths = factors_of(values.texts("osf"));
   run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
   run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);

@@ -131,6 +131,14 @@ std::string run_summary(const RunRecord& record) {
   sizes("  prefetched", &Counters::htod_prefetch_bytes);
   add("DtoH (GiB)", format_gib(dtoh_bytes(s)), format_gib(dtoh_bytes(t)));
   sizes("  evicted", &Counters::dtoh_evict_bytes);
+  const std::uint64_t host_bytes = record.options.system.host.memory_bytes;
+  if (host_bytes != 0) {
+    sizes("host to SSD (GiB)", &Counters::ssd_write_bytes);
+    sizes("SSD to host (GiB)", &Counters::ssd_read_bytes);
+    add("left the host unwritten (GiB)", format_gib(s.host_clean_pages * kBasePageBytes),
+        format_gib(t.host_clean_pages * kBasePageBytes));
+    counts("waits for host memory", &Counters::host_waits);
+  }
   add("first touch, zero-filled (GiB)", format_gib(s.populated_pages * kBasePageBytes),
       format_gib(t.populated_pages * kBasePageBytes));
   const PolicyChoice& evict = record.options.evict;
@@ -141,9 +149,10 @@ std::string run_summary(const RunRecord& record) {
   counts("kernels", &Counters::kernels);
 
   std::string text = heading(record);
-  text += fmt::format("footprint {}, capacity {}{}, OSF {}\n\n", format_bytes(result.footprint_bytes),
+  const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
+  text += fmt::format("footprint {}, capacity {}{}, OSF {}{}\n\n", format_bytes(result.footprint_bytes),
                       format_bytes(result.capacity_bytes), record.options.limited ? "" : " (the GPU's own memory)",
-                      format_factor(report::effective_osf_thousandths(record)));
+                      format_factor(report::effective_osf_thousandths(record)), host);
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;

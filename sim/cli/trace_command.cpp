@@ -272,7 +272,7 @@ struct TraceVerb {
 constexpr std::array kTraceVerbs = {TraceVerb{"info", info},           TraceVerb{"dump", dump},
                                     TraceVerb{"pack", pack},           TraceVerb{"validate", validate},
                                     TraceVerb{"import", trace_import}, TraceVerb{"export", trace_export},
-                                    TraceVerb{"generate", generate}};
+                                    TraceVerb{"generate", generate},   TraceVerb{"hint", trace_hint}};
 
 }  // namespace
 

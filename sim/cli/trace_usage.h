@@ -67,6 +67,20 @@ Examples:
   uvmsim trace export oracle-general gpt2.uvmt -o gpt2_64k.oracleGeneral --page-size 64KiB --layout none
   cachesim gpt2.oracleGeneral oracleGeneral lru,belady 0.5
 )";
+inline constexpr const char* kHintUsage = R"(usage: uvmsim trace hint TRACE --hints FILE -o OUT.uvmt [options]
+
+Writes the program with calls that it did not make: prefetches, don't-need (discard), pins, advice. The file has a rule
+per line, WHEN NAME DO; '#' begins a comment:
+
+  tensor_alloc  *weight*  pin           tensor_alloc, object_alloc, tensor_free: pin, unpin, read_mostly, prefetch,
+  tensor_free   *         dont_need     dont_need; objects are named by their number
+  kernel        *gemm*    prefetch 8    what the 8th kernel after this one touches, in stream 31
+
+Examples:
+  echo 'tensor_free * dont_need' > free.hints
+  uvmsim trace hint workloads/gpt2.uvmt --hints free.hints -o gpt2_free.uvmt
+  uvmsim run gpt2_free.uvmt --system h200-sxm-pcie5+gmem --osf 2
+)";
 inline constexpr const char* kGenerateUsage = R"(usage: uvmsim trace generate PATTERN -o OUT.uvmt [options]
 
 Writes a synthetic program whose behaviour has a known answer. The same options give the same trace.
@@ -88,6 +102,7 @@ Verbs:
   import     convert recordings of other tools: raw, nsys, accelprof, oracle-general
   export     write a trace in another simulator's format: oracle-general
   generate   write synthetic programs with known answers
+  hint       put prefetches, don't-need, pins into a program
 
 Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard
 input or output. `uvmsim trace VERB --help` explains a verb.

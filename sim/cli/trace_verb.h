@@ -89,5 +89,6 @@ inline trace::WriterOptions writer_options(const Values& values) {
 // The verbs with files of their own. Arguments are those after the verb.
 int trace_import(const Arguments& arguments);
 int trace_export(const Arguments& arguments);
+int trace_hint(const Arguments& arguments);
 
 }  // namespace uvmsim::cli

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/units.h"
 #include "sim/config/assign.h"
 #include "sim/config/json_file.h"
 #include "sim/config/nearest_name.h"
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* kExtension = ".json";
+constexpr char kOver = '+';
 constexpr const char* kInherited = "inherited from ";
 
 bool is_file(const fs::path& path) {
@@ -83,7 +85,33 @@ class Loader {
                       printable(name), nearest_name(name, names), fmt::join(names, ", "));
   }
 
+  // A file of configs/drivers over a system: another driver on the same machine.
+  void lay_over(SystemConfig& config, const std::string& name) const {
+    const fs::path path = find_overlay(name);
+    const ordered_json document = read_json_file(path);
+    const std::string base_name = config.name;
+    const std::string base_description = config.description;
+    config.description.clear();
+    apply_system_file(config, document, path.string());
+    config.name = base_name + kOver + path.stem().string();
+    config.description = fmt::format("{}; {}", base_description, config.description);
+    complete_system(config, path.string());
+    check_system(config, path.string());
+  }
+
  private:
+  fs::path find_overlay(const std::string& name) const {
+    if (is_path(name)) return name;
+    std::vector<std::string> names;
+    for (const std::string& folder : search_path_) {
+      const fs::path drivers = fs::path(folder).parent_path() / "drivers";
+      if (is_file(drivers / (name + kExtension))) return drivers / (name + kExtension);
+      for (const SystemFile& driver : list_systems({drivers.string()})) names.push_back(driver.name);
+    }
+    throw_input_error("unknown driver '{}' after '{}'; allowed: {}", printable(name), kOver,
+                      names.empty() ? "a file" : fmt::format("a file or one of {}", fmt::join(names, ", ")));
+  }
+
   static fs::path identity(const fs::path& path) {
     std::error_code failed;
     const fs::path canonical = fs::weakly_canonical(path, failed);
@@ -185,6 +213,12 @@ void check_peers(const SystemConfig& config, const std::string& where) {
   }
 }
 
+void check_page(const std::string& where, std::string_view key, std::uint64_t bytes) {
+  if (bytes != kBasePageBytes && bytes != kBigPageBytes && bytes != kBlockBytes) {
+    throw_check(where, key, fmt::format("{} is no size of a page; allowed: 4 KiB, 64 KiB or 2 MiB", bytes));
+  }
+}
+
 // The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
 ordered_json scalar(const Parameter& parameter, const std::string& text) {
   if (!parameter.is_integer() && !parameter.is_boolean()) {
@@ -202,7 +236,18 @@ ordered_json scalar(const Parameter& parameter, const std::string& text) {
 
 SystemConfig load_system(const std::string& name_or_path, const std::vector<std::string>& search_path) {
   Loader loader(search_path);
-  return loader.load(is_path(name_or_path) ? fs::path(name_or_path) : loader.find(name_or_path, std::nullopt, ""));
+  const auto load = [&](const std::string& name) {
+    return loader.load(is_path(name) ? fs::path(name) : loader.find(name, std::nullopt, ""));
+  };
+  std::size_t over = name_or_path.find(kOver);
+  if (over == std::string::npos || is_file(name_or_path)) return load(name_or_path);
+  SystemConfig config = load(name_or_path.substr(0, over));
+  while (over != std::string::npos) {
+    const std::size_t next = name_or_path.find(kOver, over + 1);
+    loader.lay_over(config, name_or_path.substr(over + 1, next == std::string::npos ? next : next - over - 1));
+    over = next;
+  }
+  return config;
 }
 
 SystemConfig load_system(const std::string& name_or_path) { return load_system(name_or_path, default_search_path()); }
@@ -257,6 +302,14 @@ void check_system(const SystemConfig& config, const std::string& where) {
     throw_check(where, ssd.read_bytes_per_us == 0 ? "ssd.read_bytes_per_us" : "ssd.write_bytes_per_us",
                 "0 for an SSD with capacity; allowed: its bandwidth");
   }
+  const HostConfig& host = config.host;
+  if (host.memory_bytes > 0 && host.memory_bytes < kBlockBytes) {
+    throw_check(where, "host.memory_bytes",
+                fmt::format("{} is too small; allowed: 0 (no limit), or at least {} bytes (one 2 MiB block)",
+                            host.memory_bytes, kBlockBytes));
+  }
+  check_page(where, "host.reclaim_bytes", host.reclaim_bytes);
+  check_page(where, "driver.page_bytes", config.driver.page_bytes);
 }
 
 }  // namespace uvmsim::config

@@ -18,8 +18,10 @@ namespace uvmsim::config {
 std::vector<std::string> default_search_path();
 
 // "h200-sxm-pcie5" is looked up as h200-sxm-pcie5.json in the search path; what holds a '/' or ends in ".json" is a
-// file. Every parameter is checked and its source recorded in `sources`. Throws InputError, one line with the file, the
-// JSON pointer of the key and what is allowed.
+// file. "h200-sxm-pcie5+gmem" is the same machine with another driver: configs/drivers/gmem.json (drivers beside the
+// folders of the search path), or a file, over the system; several may follow one another. Every parameter is checked
+// and its source recorded in `sources`. Throws InputError, one line with the file, the JSON pointer of the key and what
+// is allowed.
 SystemConfig load_system(const std::string& name_or_path, const std::vector<std::string>& search_path);
 SystemConfig load_system(const std::string& name_or_path);  // in the default search path
 

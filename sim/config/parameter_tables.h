@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "sim/common/units.h"
 #include "sim/config/quantity.h"
 #include "sim/config/system.h"
 
@@ -172,13 +173,23 @@ inline constexpr Field<HostConfig> kHost[] = {
     {"pageable_copy_bytes_per_us", &HostConfig::pageable_copy_bytes_per_us, kBandwidth,
      "explicit copies from pageable memory"},
     {"large_pages", &HostConfig::large_pages, kSwitch, "2 MB host chunks behind full blocks (driver 530 and later)"},
+    {"reclaim_bytes",
+     &HostConfig::reclaim_bytes,
+     {kBasePageBytes, kBlockBytes},
+     "what leaves a full host at once, the one used longest ago first; 4 KiB, 64 KiB or 2 MiB"},
+    {"watermark_scale_factor",
+     &HostConfig::watermark_scale_factor,
+     {0, 3000},
+     "when less than this part of a limited host is free, in 1/10000, it is emptied ahead of need until twice that is"},
 };
 
 inline constexpr Field<SsdConfig> kSsd[] = {
     {"memory_bytes", &SsdConfig::memory_bytes, kMemory, "capacity of the tier below the host; 0 = none"},
     {"read_bytes_per_us", &SsdConfig::read_bytes_per_us, kOptionalBandwidth, "read bandwidth"},
     {"write_bytes_per_us", &SsdConfig::write_bytes_per_us, kOptionalBandwidth, "write bandwidth"},
-    {"latency_ns", &SsdConfig::latency_ns, kCost, "fixed part of a request"},
+    {"read_latency_ns", &SsdConfig::read_latency_ns, kCost, "fixed part of a read"},
+    {"write_latency_ns", &SsdConfig::write_latency_ns, kCost, "fixed part of a write"},
+    {"queue_depth", &SsdConfig::queue_depth, {1, 65536}, "reads, and writes, in flight at the same time"},
 };
 
 inline constexpr Field<DriverConfig> kDriver[] = {
@@ -220,6 +231,14 @@ inline constexpr Field<DriverConfig> kDriver[] = {
     {"access_counter_migration", &DriverConfig::access_counter_migration, kSwitch, "migrate by access counters"},
     {"access_counter_threshold", &DriverConfig::access_counter_threshold, {1, 65535}, "accesses per notification"},
     {"access_counter_batch_count", &DriverConfig::access_counter_batch_count, kEntries, "notifications per batch"},
+    {"page_bytes",
+     &DriverConfig::page_bytes,
+     {kBasePageBytes, kBlockBytes},
+     "the least that a fault brings, aligned: 4 KiB, 64 KiB or 2 MiB"},
+    {"reclaim_batch", &DriverConfig::reclaim_batch, {1, 65536}, "root chunks evicted when none is free"},
+    {"reclaim_waits", &DriverConfig::reclaim_waits, kSwitch, "the driver's thread waits until their copies are done"},
+    {"replicate", &DriverConfig::replicate, kSwitch,
+     "all memory is read-mostly from its allocation on: reads copy pages, writes move them"},
 };
 
 inline constexpr Field<DriverCosts> kCosts[] = {

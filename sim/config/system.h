@@ -112,12 +112,16 @@ struct HostConfig {
   std::uint64_t memory_bytes_per_us = 0;         // host bandwidth that all links share; 0 = unlimited
   std::uint64_t pageable_copy_bytes_per_us = 0;  // cudaMemcpy from pageable memory
   bool large_pages = true;                       // the driver backs blocks with 2 MB host chunks (driver >= 530)
+  std::uint64_t reclaim_bytes = 2u << 20;        // what leaves a full host at once, and its unit of age
+  std::uint32_t watermark_scale_factor = 10;     // free memory that is kept ahead of need, in 1/10000 of it
 };
-struct SsdConfig {                 // optional tier below the host
+struct SsdConfig {                 // optional tier below the host (sim/driver/host_tier.h)
   std::uint64_t memory_bytes = 0;  // 0 = no such tier
   std::uint64_t read_bytes_per_us = 0;
   std::uint64_t write_bytes_per_us = 0;
-  std::uint64_t latency_ns = 0;
+  std::uint64_t read_latency_ns = 0;
+  std::uint64_t write_latency_ns = 0;
+  std::uint32_t queue_depth = 32;  // requests in flight, of reads and of writes
 };
 
 enum class ReplayPolicy : std::uint8_t { kBlock, kBatch, kBatchFlush, kOnce };
@@ -145,6 +149,11 @@ struct DriverConfig {
   bool access_counter_migration = false;
   std::uint32_t access_counter_threshold = 256;
   std::uint32_t access_counter_batch_count = 256;
+  // What other drivers do otherwise (configs/drivers).
+  std::uint64_t page_bytes = 4096;  // the least that a fault brings, aligned
+  std::uint32_t reclaim_batch = 1;  // root chunks evicted when none is free
+  bool reclaim_waits = false;       // the thread waits for their copies
+  bool replicate = false;           // all memory is read-mostly: reads copy pages, writes move them
 };
 
 // What the driver's steps cost. `configs/README.md` says how each was fitted.

@@ -236,7 +236,7 @@ class SystemFileReader {
 };
 
 bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' || c == '+';
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ void apply_system_file(SystemConfig& config, const ordered_json& document, const
 
 void complete_system(SystemConfig& config, const std::string& file) {
   if (!std::all_of(config.name.begin(), config.name.end(), is_name_character)) {
-    throw_input_error("{}: /name: '{}' is not allowed; allowed: letters, digits, '-', '_' and '.'", file,
+    throw_input_error("{}: /name: '{}' is not allowed; allowed: letters, digits, '-', '_', '.' and '+'", file,
                       printable(config.name));
   }
   if (config.description.empty()) {

@@ -27,6 +27,12 @@ config::SystemConfig small_system() {
   return system;
 }
 
+// A host that is soon full, and an SSD below it.
+void add_tier(config::SystemConfig& system) {
+  system.host.memory_bytes = 2 * kBlockBytes;
+  system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 8};
+}
+
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed) : random_(seed) {
@@ -155,6 +161,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
     RunOptions run;
     run.system = small_system();
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
+    if (number % 3 == 2) add_tier(run.system);
     run.seed = options.seed;
     for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, given};
     const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
@@ -172,8 +179,10 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
       throw Wrong(fmt::format("{}: {}", where, error.what()));
     }
   }
-  return fmt::format("{} random programs on GPUs of 2 to 6 chunks, each twice; {} evictions, {} pages prefetched",
-                     kPrograms, evictions, prefetched);
+  return fmt::format(
+      "{} random programs on GPUs of 2 to 6 chunks, a third of them above an SSD, each twice; {} evictions, {} pages "
+      "prefetched",
+      kPrograms, evictions, prefetched);
 }
 
 }  // namespace uvmsim::conformance

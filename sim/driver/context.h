@@ -12,6 +12,7 @@
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/gpu_memory.h"
+#include "sim/memory/host_memory.h"
 #include "sim/policy/future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
@@ -67,6 +68,7 @@ struct DriverContext {
   AddressSpace& space;
   std::vector<GpuState>& gpus;
   link::Topology& topology;
+  HostMemory& host_memory;
   policy::Prefetcher& prefetcher;
   Nanoseconds prefetch_decision_cost{};
   Nanoseconds evict_decision_cost{};
@@ -97,6 +99,9 @@ struct Work {
   }
   Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
 };
+
+// Page-table entries of the GPU go. Every such step comes through here: kernels in flight rely on it.
+void unmap_from_gpu(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
 inline policy::GpuMemoryUse memory_use(const GpuState& gpu) {
   return {gpu.memory.chunk_count(), gpu.memory.free_chunks(), gpu.oversubscribed};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/common/error.h"
 #include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 #include "sim/driver/residency.h"
@@ -21,7 +22,15 @@ policy::ContentIndex Residency::content(BlockIndex b, unsigned unit, unsigned gp
 }
 
 bool Residency::spared(BlockIndex b) const {
-  return (early_ && b == served_) || std::binary_search(spared_.begin(), spared_.end(), b);
+  return (early_ && b == served_) || context_.space.block(b).hints.pinned ||
+         std::binary_search(spared_.begin(), spared_.end(), b);
+}
+
+void Residency::pin(BlockIndex b, bool pinned) {
+  bool& hint = context_.space.block(b).hints.pinned;
+  if (hint == pinned) return;
+  hint = pinned;
+  pinned_blocks_ += pinned ? 1 : std::uint64_t{0} - 1;
 }
 
 bool Residency::evictable(ChunkId c) const {
@@ -32,7 +41,7 @@ bool Residency::evictable(ChunkId c) const {
     return memory.used(slot) && !memory.pinned(slot) && !spared(memory.owner(slot).block);
   }
   if (memory.chunk(c).state != ChunkState::kAllocated) return false;
-  if (!early_ && spared_.empty()) return true;
+  if (!early_ && spared_.empty() && pinned_blocks_ == 0) return true;
   bool serves = false;
   memory.for_each_owner(c, [&](BlockIndex b, const PageMask&) { serves = serves || spared(b); });
   return !serves;
@@ -142,7 +151,8 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
   if (!copied.empty()) {
     back_on_host(work, b, copied);
-    copy(work, b, {gpu_processor(gpu), kHost}, work.cpu, copied, PageMask{}, TransferCause::kEvict);
+    const Nanoseconds ready = host_tier_.admit(work.cpu, b, copied);
+    copy(work, b, {gpu_processor(gpu), kHost}, ready, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;
     context_.host_resident_pages += copied.count();
   }
@@ -283,12 +293,31 @@ ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   }
   if (!c.valid()) {
     c = select_victim(work, gpu, policy::ContentIndex(b.value), false);
-    UVMSIM_CHECK(c.valid(), "GPU {}: no root chunk can be evicted", gpu);
+    if (!c.valid()) nothing_to_evict(gpu);
     empty_root(work, gpu, c);
+    reclaim_batch(work, b, gpu);
   }
   pinned_.push_back(c);
   state.evictor->on_allocated(c, policy::ContentIndex(b.value));
   return c;
+}
+
+// More of what is evicted together with the chunk that was needed. A driver may wait for the copies.
+void Residency::reclaim_batch(Work& work, BlockIndex b, unsigned gpu) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  for (std::uint32_t i = 1; i < context_.system.driver.reclaim_batch; ++i) {
+    const ChunkId victim = select_victim(work, gpu, policy::ContentIndex(b.value), false);
+    if (!victim.valid()) break;
+    empty_root(work, gpu, victim);
+    memory.release(victim);
+  }
+  if (context_.system.driver.reclaim_waits) work.cpu = work.done();
+}
+
+void Residency::nothing_to_evict(unsigned gpu) const {
+  if (pinned_blocks_ == 0) throw ModelError(fmt::format("GPU {}: nothing can be evicted", gpu));
+  throw_input_error("GPU {}: nothing can be evicted; the program pinned {} blocks of 2 MiB, it has memory for {}", gpu,
+                    pinned_blocks_, context_.gpus[gpu].memory.chunk_count());
 }
 
 // Page tables are made when a block first comes to a GPU, and kept.
@@ -349,7 +378,7 @@ void Residency::back_small(Work& work, BlockIndex b, unsigned gpu, const PageMas
   for (unsigned unit = 0; unit < kBigPagesPerBlock && free + leaving_.size() < missing; ++unit) {
     if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;
     leaving_.push_back(select_victim(work, gpu, content(b, unit, gpu), false));
-    UVMSIM_CHECK(leaving_.back().valid(), "GPU {}: no chunk can be evicted", gpu);
+    if (!leaving_.back().valid()) nothing_to_evict(gpu);
   }
   empty_small(work, gpu);
 

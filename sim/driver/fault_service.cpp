@@ -17,10 +17,13 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
     block.fault_migrations = 0;
   }
   block.fault_migrations += faulted.count();
-  if (block.fault_migrations < context.system.driver.prefetch_min_faults) return {};
+  const auto least = static_cast<unsigned>(context.system.driver.page_bytes / kBasePageBytes);
+  PageMask pages = faulted.grown_to(least) & block.extent();
   // 590 and later: no tree prefetch away from a preferred location.
   const bool away = !block.hints.preferred.is_none() && block.hints.preferred != destination;
-  if (away && context.system.driver.version_major >= 590) return {};
+  const bool asked = block.fault_migrations >= context.system.driver.prefetch_min_faults &&
+                     !(away && context.system.driver.version_major >= 590);
+  if (!asked && least == 1) return {};
 
   const ProcessorPages& there = space.pages(b, destination);
   const policy::FaultedBlock faulted_block{
@@ -37,13 +40,17 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
       .to_host = destination.is_host(),
       .now = work.cpu,
   };
-  PageMask pages = context.prefetcher.prefetch(faulted_block) & block.extent();
-  if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
-  work.cpu += context.prefetch_decision_cost;
+  if (asked) {
+    pages |= context.prefetcher.prefetch(faulted_block) & block.extent();
+    if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
+    work.cpu += context.prefetch_decision_cost;
+  }
   pages -= faulted;
   pages -= thrashing;
   if (destination.is_host()) {
     pages -= there.resident & there.mapped;
+    // Of what lies on the SSD comes what lies beside the faulted pages.
+    pages -= context.host_memory.swapped(b, there.resident) - context.host_memory.whole_units(faulted);
   } else if (!wanted_mapped) {
     pages -= there.resident;
   }
@@ -257,7 +264,8 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     residency_.map_remote(work, b, gpu, there, there - block.read_duplicated);
   }
   if (!to.resting.pages.empty()) {
-    const PageMask fresh = to.resting.pages - space.pages(b, kHost).resident;
+    const PageMask& on_host = space.pages(b, kHost).resident;
+    const PageMask fresh = (to.resting.pages - on_host) | (to.resting.pages & context_.host_memory.swapped(b, on_host));
     if (!fresh.empty()) residency_.to_host(work, b, {fresh, {}, cause, false});
     residency_.map_remote(work, b, gpu, to.resting.pages, to.resting.writable);
   }

@@ -13,6 +13,13 @@ constexpr Nanoseconds kShortestNap(1000);
 
 }  // namespace
 
+// The CPU's page tables have bits for both.
+void HostFaults::note_use(BlockIndex b, unsigned page, bool write) {
+  const PageMask used = PageMask::range(page, 1);
+  context_.host_memory.use(b, used);
+  if (write) context_.host_memory.drop_saved(b, used);
+}
+
 Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanoseconds now) {
   if (mapped(b, page, write)) return now;
   AddressSpace& space = context_.space;
@@ -49,6 +56,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   host.mapped |= all;
   if (!duplicate) host.writable |= all - block.read_duplicated;
   if (write) block.discarded -= faulted;
+  if (context_.host_memory.limited()) note_use(b, page, write);
   map_pinned(context_, residency_, work, b, verdict.mappings);
   const Nanoseconds end = work.done();
   if (context_.events != nullptr) {

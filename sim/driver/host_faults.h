@@ -13,6 +13,12 @@ class HostFaults {
   // The CPU touches one page; returns when it may go on. Free when the page is mapped with sufficient permission. A
   // throttled thread only slept: the page is not mapped() then, and the touch is to be repeated at the time returned.
   Nanoseconds touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
+  // A touch that does not fault; false if it would.
+  bool access(BlockIndex block, unsigned page, bool write) {
+    if (!mapped(block, page, write)) return false;
+    if (context_.host_memory.limited()) note_use(block, page, write);
+    return true;
+  }
   // True if a touch would not fault.
   bool mapped(BlockIndex block, unsigned page, bool write) const {
     const ProcessorPages& host = context_.space.pages(block, kHost);
@@ -20,6 +26,8 @@ class HostFaults {
   }
 
  private:
+  void note_use(BlockIndex block, unsigned page, bool write);
+
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;

@@ -11,7 +11,8 @@ void map_elsewhere(DriverContext& context, Residency& residency, Work& work, Blo
   const VaBlock& block = context.space.block(b);
   if (block.hints.preferred == gpu_processor(gpu)) return;
   const ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
-  PageMask held = context.space.pages(b, kHost).resident;
+  const PageMask& on_host = context.space.pages(b, kHost).resident;
+  PageMask held = on_host - context.host_memory.swapped(b, on_host);
   for (unsigned other = 0; other < context.space.gpu_count(); ++other) {
     if (other != gpu && context.topology.peer(other, gpu) != nullptr) {
       held |= context.space.pages(b, gpu_processor(other)).resident;
@@ -50,7 +51,7 @@ void map_pinned(DriverContext& context, Residency& residency, Work& work, BlockI
       map_elsewhere(context, residency, work, b, processor.gpu(), pages);
     } else {
       // The host maps only its own memory: pages pinned there.
-      const PageMask own = pages & host.resident;
+      const PageMask own = (pages & host.resident) - context.host_memory.swapped(b, host.resident);
       host.mapped |= own;
       host.writable |= own - context.space.block(b).read_duplicated;
     }

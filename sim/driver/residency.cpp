@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
-#include "sim/common/error.h"
 #include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 
@@ -29,6 +28,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   if (Harvest* harvest = context_.harvest; harvest != nullptr && harvest->holds(b) && harvest->where(b) == gpu) {
     harvest->adopt(b);
   }
+  context_.host_memory.use(b, migration.pages());
   // First, because a short block may lose pages of its own to the evictions that this takes.
   back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
@@ -60,7 +60,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   host.writable -= migration.pages();
   unmap_gpu(b, gpu, absent);  // remote mappings
 
-  const Nanoseconds ready = chunk_ready(b, gpu, absent);
+  const Nanoseconds ready = std::max(chunk_ready(b, gpu, absent), host_tier_.fetch(work.cpu, b, copied));
   const PageMask again = block.evicted & (copied | from_peers);
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
@@ -87,6 +87,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     }
     context_.host_resident_pages -= (host.resident & migration.pages()).count();
     host.resident -= migration.pages();
+    host_tier_.leave(b, migration.pages(), work.done());
     block.read_duplicated -= migration.pages();
   }
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
@@ -146,6 +147,9 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   const PageMask absent = migration.pages() - host.resident;
   PageMask zeroed = absent;
   back_on_host(work, b, absent);
+  const Nanoseconds ready = host_tier_.admit(work.cpu, b, absent);
+  work.await(ready);
+  work.await(host_tier_.fetch(work.cpu, b, context_.host_memory.whole_units(migration.pages()) & host.resident));
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
     const PageMask copied = (zeroed & theirs.resident) - block.discarded;  // of several copies, the first
@@ -153,7 +157,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
     if (!migration.duplicate) unmap_gpu(b, gpu, absent | (theirs.resident & migration.pages()));
     zeroed -= theirs.resident;
     if (!copied.empty()) {
-      copy(work, b, {gpu_processor(gpu), kHost}, work.cpu, migration.demanded & copied, migration.prefetched & copied,
+      copy(work, b, {gpu_processor(gpu), kHost}, ready, migration.demanded & copied, migration.prefetched & copied,
            migration.cause);
     }
     if (migration.duplicate) {
@@ -194,6 +198,7 @@ void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask
   if (!((writable & pages & mine.mapped) - mine.writable).empty()) work.spend(context_.costs().protect_block_ns);
   mine.mapped |= pages;
   mine.writable |= writable & pages;
+  context_.host_memory.drop_saved(b, writable & pages);
 }
 
 void Residency::map_remote(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, const PageMask& writable) {
@@ -201,6 +206,7 @@ void Residency::map_remote(Work& work, BlockIndex b, unsigned gpu, const PageMas
   const PageMask fresh = pages - mine.mapped;
   mine.mapped |= pages;
   mine.writable |= writable & pages;
+  context_.host_memory.drop_saved(b, writable & pages);
   if (fresh.empty()) return;
   work.spend(context_.costs().remote_map_ns);
   fresh.for_each_run([&](unsigned first, unsigned count) {
@@ -213,13 +219,13 @@ void Residency::map_remote(Work& work, BlockIndex b, unsigned gpu, const PageMas
   });
 }
 
-void Residency::unmap_gpu(BlockIndex b, unsigned gpu, const PageMask& pages) {
-  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+void unmap_from_gpu(DriverContext& context, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
   if (!mine.mapped.intersects(pages)) return;
   mine.mapped -= pages;
   mine.writable -= pages;
-  context_.space.note_unmap(gpu);
-  context_.gpus[gpu].mmu.invalidate_pages(b, pages);
+  context.space.note_unmap(gpu);
+  context.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
 std::uint64_t Residency::release(BlockIndex b) {
@@ -236,9 +242,11 @@ std::uint64_t Residency::release(BlockIndex b) {
     if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get()) migrator->on_freed(b);
     release_backing(b, gpu);
   }
+  pin(b, false);
   ProcessorPages& host = space.pages(b, kHost);
   context_.host_resident_pages -= host.resident.count();
   host = ProcessorPages{};
+  host_tier_.drop(b, PageMask::all());
   context_.access_bits.take(b, PageMask::all());
   context_.prefetcher.on_freed(b);
   return populated;
@@ -258,6 +266,7 @@ void Residency::discard(BlockIndex b, const PageMask& pages, bool unmap) {
     host.mapped -= held;
     host.writable -= held;
     block.read_duplicated -= held;
+    host_tier_.drop(b, held);
   }
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
@@ -279,11 +288,6 @@ void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
   // The driver tries 2 MB first: one allocation backs the whole block (>= 530).
   block.host_backed = context_.system.host.large_pages ? block.extent() : block.host_backed | pages;
   work.spend(context_.costs().host_allocate_chunk_ns);
-  const std::uint64_t capacity = context_.system.host.memory_bytes;
-  if (capacity != 0 && context_.host_resident_pages * kBasePageBytes > capacity) {
-    throw_input_error("host memory is full: host.memory_bytes = {} of system '{}' holds less than the program needs",
-                      capacity, context_.system.name);
-  }
 }
 
 // One push of a copy: a run per maximal stretch of contiguous pages with one cause.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/driver/context.h"
+#include "sim/driver/host_tier.h"
 
 namespace uvmsim::driver {
 
@@ -23,7 +24,7 @@ struct Migration {
 
 class Residency final : private policy::EvictionQueries {
  public:
-  explicit Residency(DriverContext& context) : context_(context) {}
+  explicit Residency(DriverContext& context) : context_(context), host_tier_(context) {}
 
   // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros.
   // Mapping is the caller's step (map_local).
@@ -36,7 +37,7 @@ class Residency final : private policy::EvictionQueries {
   void map_local(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
   // Page-table entries of a GPU for pages resident elsewhere.
   void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
-  void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages);
+  void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages) { unmap_from_gpu(context_, block, gpu, pages); }
 
   // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nobody waits for
   // the copy. With `drop` nobody needs its contents: nothing is copied, and the next touch finds the pages resident
@@ -62,6 +63,8 @@ class Residency final : private policy::EvictionQueries {
 
   // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
   bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
+  // Evictions leave memory of the block alone, until it is unpinned or freed.
+  void pin(BlockIndex block, bool pinned);
   // From now on evictions leave memory of these blocks alone, in ascending order; an empty list ends it.
   void spare(std::span<const BlockIndex> blocks) { spared_ = blocks; }
 
@@ -90,6 +93,8 @@ class Residency final : private policy::EvictionQueries {
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void back_small(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
+  void reclaim_batch(Work& work, BlockIndex block, unsigned gpu);
+  [[noreturn]] void nothing_to_evict(unsigned gpu) const;
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
   void unpin(unsigned gpu);
   void tell_if_emptied(BlockIndex block, unsigned gpu, const PageMask& gone);
@@ -110,6 +115,7 @@ class Residency final : private policy::EvictionQueries {
   void emit_residency(unsigned gpu, Nanoseconds at);
 
   DriverContext& context_;
+  HostTier host_tier_;
   // Of the eviction in progress, for the queries.
   unsigned gpu_ = 0;
   Nanoseconds now_{};
@@ -117,8 +123,9 @@ class Residency final : private policy::EvictionQueries {
   bool early_ = false;  // nobody waits for the victim,
   BlockIndex served_;   // and it must not be of the block that was just served
   std::span<const BlockIndex> spared_;
-  std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
-  std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
+  std::uint64_t pinned_blocks_ = 0;  // by the program
+  std::vector<ChunkId> leaving_;     // victims of one operation that are emptied together
+  std::vector<ChunkId> pinned_;      // chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;
 };
 

@@ -4,6 +4,17 @@
 
 namespace uvmsim::driver {
 
+// A driver with larger pages moves every one that a range touches, and discards those that lie in it as a whole.
+PageMask UserCalls::touched(const BlockSpan& span) const {
+  return span.mask().grown_to(page_pages()) & context_.space.block(span.block).extent();
+}
+
+PageMask UserCalls::enclosed(const BlockSpan& span) const {
+  const PageMask extent = context_.space.block(span.block).extent();
+  const PageMask pages = span.mask() & extent;
+  return pages - (extent - pages).grown_to(page_pages());
+}
+
 Nanoseconds UserCalls::prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start) {
   Work work(start);
   // Two passes when several blocks are concerned: all transfers first, then the same again with mappings
@@ -25,7 +36,7 @@ Nanoseconds UserCalls::prefetch(std::span<const BlockSpan> spans, ProcessorId de
 
 void UserCalls::migrate(Work& work, const BlockSpan& span, ProcessorId destination) {
   const VaBlock& block = context_.space.block(span.block);
-  const PageMask pages = span.mask() & block.extent();
+  const PageMask pages = touched(span);
   const PageMask moved = pages - context_.space.pages(span.block, destination).resident;
   unmap_unpinned(context_, residency_, span.block, thrashing_.reset(span.block, moved));
   const Migration migration{pages, {}, TransferCause::kUser, block.hints.read_mostly};
@@ -38,7 +49,7 @@ void UserCalls::migrate(Work& work, const BlockSpan& span, ProcessorId destinati
 
 void UserCalls::map(Work& work, const BlockSpan& span, ProcessorId destination) {
   const VaBlock& block = context_.space.block(span.block);
-  const PageMask pages = span.mask() & block.extent();
+  const PageMask pages = touched(span);
   const PageMask writable = block.hints.read_mostly ? PageMask{} : pages - block.read_duplicated;
   if (destination.is_gpu()) {
     residency_.map_local(work, span.block, destination.gpu(), pages, writable);
@@ -74,6 +85,10 @@ Nanoseconds UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice ad
         break;
       case trace::Advice::kUnsetReadMostly:
         unset_read_mostly(work, span.block);
+        break;
+      case trace::Advice::kSetPinned:
+      case trace::Advice::kUnsetPinned:
+        residency_.pin(span.block, advice == trace::Advice::kSetPinned);
         break;
     }
   }
@@ -120,8 +135,7 @@ void UserCalls::unset_read_mostly(Work& work, BlockIndex b) {
 
 void UserCalls::discard(std::span<const BlockSpan> spans) {
   for (const BlockSpan& span : spans) {
-    const PageMask pages = span.mask() & context_.space.block(span.block).extent();
-    residency_.discard(span.block, pages, /*unmap=*/true);
+    residency_.discard(span.block, enclosed(span), /*unmap=*/true);
   }
 }
 

@@ -129,6 +129,29 @@ void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>
   }
 }
 
+void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64_t ssd_bytes) {
+  if (!memory.limited()) return;
+  std::uint64_t used = 0;
+  std::uint64_t saved = 0;
+  for (std::uint64_t i = 0; i < space.block_count(); ++i) {
+    const BlockIndex b(i);
+    const PageMask held = space.block(b).live ? space.pages(b, kHost).resident : PageMask{};
+    const PageMask here = memory.in_memory(b);
+    UVMSIM_AUDIT(held.contains(here), "block {}: {} pages lie in host memory, {} are the host's", i, here.count(),
+                 held.count());
+    UVMSIM_AUDIT((here | memory.saved(b)).contains(held), "block {}: the host holds pages that are nowhere", i);
+    UVMSIM_AUDIT(space.block(b).live || memory.saved(b).empty(), "freed block {} lies on the SSD", i);
+    UVMSIM_AUDIT(here.contains(space.pages(b, kHost).mapped), "block {}: the CPU maps pages on the SSD", i);
+    used += here.count();
+    saved += memory.saved(b).count();
+  }
+  UVMSIM_AUDIT(used == memory.used_pages() && used <= memory.capacity_pages(),
+               "{} pages lie in host memory of {}, the tier believes {}", used, memory.capacity_pages(),
+               memory.used_pages());
+  UVMSIM_AUDIT(saved == memory.saved_pages() && saved * kBasePageBytes <= ssd_bytes,
+               "{} pages lie on the SSD of {} bytes, the tier believes {}", saved, ssd_bytes, memory.saved_pages());
+}
+
 void audit_counters(const Counters& c, const std::vector<driver::GpuState>& gpus, const Ledger& ledger) {
   std::uint64_t resident = 0;
   for (const driver::GpuState& gpu : gpus) resident += gpu.resident_pages;

@@ -27,6 +27,11 @@ struct Ledger {
 void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>& gpus,
                   std::uint64_t host_resident_pages);
 
+// Host memory of limited size, and the SSD below:
+//   - what lies in memory, the host holds; what it holds lies in memory or on the SSD; freed blocks hold nothing
+//   - the sums over all blocks are what the tier believes, and neither exceeds its capacity
+void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64_t ssd_bytes);
+
 // Conservation by the counters alone:
 //   - pages copied to GPUs + pages populated there = resident there + copied to the host + released
 //   - raw faults = duplicates + stale + serviced (+ throttled, which come again)

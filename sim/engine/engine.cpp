@@ -124,6 +124,7 @@ void Engine::audit() {
     host_resident_pages += program->host_resident_pages();
   }
   audit_memory(machine_.space, machine_.gpus, host_resident_pages);
+  audit_host(machine_.space, machine_.host, machine_.system.ssd.memory_bytes);
   audit_counters(counters, machine_.gpus, machine_.ledger);
 }
 

@@ -360,7 +360,7 @@ bool Program::issue_host_access(const trace::HostAccess& access) {
   const auto touch = [&](std::uint64_t page, bool write) {  // true: it faulted and time passed
     const BlockIndex block = placement.blocks[page / kPagesPerBlock];
     const auto index = static_cast<unsigned>(page % kPagesPerBlock);
-    if (host_faults_->mapped(block, index, write)) return false;
+    if (host_faults_->access(block, index, write)) return false;
     advance_kernels(events_.now());
     accounts_.host_acts();
     host_time_ = host_faults_->touch(block, index, write, host_time_);

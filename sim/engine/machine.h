@@ -14,19 +14,25 @@
 #include "sim/link/remote_lane.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
+#include "sim/memory/host_memory.h"
 
 namespace uvmsim::engine {
 
 struct Machine {
   // The system must outlive it. Throws InputError as Topology does.
   explicit Machine(const config::SystemConfig& described)
-      : system(described), space(static_cast<unsigned>(described.gpus.size())), topology(described) {
+      : system(described),
+        space(static_cast<unsigned>(described.gpus.size()), {.read_mostly = described.driver.replicate}),
+        host(described.host.memory_bytes, described.host.reclaim_bytes),
+        topology(described) {
+    ledger.copies_dropped = described.driver.replicate;
     for (const config::LinkConfig& link : described.host_links) remote_lanes.emplace_back(link, described.runtime);
   }
 
   const config::SystemConfig& system;
   EventQueue events;
   AddressSpace space;
+  HostMemory host;
   link::Topology topology;
   std::vector<link::RemoteLane> remote_lanes;  // by GPU
   std::vector<driver::GpuState> gpus;

@@ -102,7 +102,7 @@ void Program::connect() {
                                              know_future(prefetch, kBigPageBytes));
   }
   context_ = std::make_unique<driver::DriverContext>(driver::DriverContext{
-      machine_.system, space_, gpus_, machine_.topology, *prefetcher_, prefetch.info.decision_cost,
+      machine_.system, space_, gpus_, machine_.topology, machine_.host, *prefetcher_, prefetch.info.decision_cost,
       registry.find(policy::Slot::kEvict, options_.evict.name).info.decision_cost, result_.counters, observer_.events,
       accounts_.sink()});
   context_->migrate_decision_cost = registry.find(policy::Slot::kMigrate, options_.migrate.name).info.decision_cost;

@@ -61,6 +61,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   layout_.add_state(digest);
   thrashing_->add_state(digest);
   access_counters_->add_state(digest);
+  context_->host_memory.add_state(digest);
   prefetcher_->add_state(digest);
   for (const unsigned gpu : devices_) {
     const driver::GpuState& state = gpus_[gpu];

@@ -236,6 +236,14 @@ Nanoseconds Program::translation_stall(const KernelWork& work, unsigned gpu) {
 
 // What a kernel's accesses to memory elsewhere add when they may begin at `start`. Adds to the counter.
 Nanoseconds Program::remote_time(const KernelWork& work, const trace::Kernel& kernel, unsigned gpu, Nanoseconds start) {
+  if (machine_.host.limited()) {  // what is used in place is the last that leaves host memory
+    const auto use = [&](BlockIndex b, const PageMask& pages) {
+      const ProcessorPages& mine = space_.pages(b, gpu_processor(gpu));
+      machine_.host.use(b, (pages & mine.mapped) - mine.resident);
+    };
+    work.for_each_segment([&](const Segment& s, bool) { use(s.block, PageMask::range(s.first, s.count)); });
+    for (const PageRef& page : work.touches) use(page.block, PageMask::range(page.page, 1));
+  }
   Nanoseconds end = start;
   for (unsigned p = 0; p < space_.processor_count(); ++p) {
     const ProcessorId holder{static_cast<std::uint8_t>(p)};

@@ -75,10 +75,12 @@ Topology::Topology(const config::SystemConfig& system) {
   }
   join_peers(system);
   if (has_ssd) {
-    const Nanoseconds latency(static_cast<std::int64_t>(system.ssd.latency_ns));
-    ssd_ =
-        std::make_unique<Ssd>(Ssd{CopyEngine({latency, Nanoseconds(0), system.ssd.read_bytes_per_us}, {host_.get()}),
-                                  CopyEngine({latency, Nanoseconds(0), system.ssd.write_bytes_per_us}, {host_.get()})});
+    const auto queue = [&](std::uint64_t latency_ns, std::uint64_t bytes_per_us) {
+      return StorageQueue(Nanoseconds(static_cast<std::int64_t>(latency_ns)), bytes_per_us, system.ssd.queue_depth,
+                          host_.get());
+    };
+    ssd_ = std::make_unique<Ssd>(Ssd{queue(system.ssd.read_latency_ns, system.ssd.read_bytes_per_us),
+                                     queue(system.ssd.write_latency_ns, system.ssd.write_bytes_per_us)});
   }
 }
 

@@ -1,5 +1,5 @@
 // All links of a system: one pair of copy engines per GPU to the host, one per direction between GPUs that are peers,
-// one pair between the host and its SSD tier.
+// one pair of queues between the host and its SSD tier.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "sim/config/system.h"
 #include "sim/link/bandwidth_profile.h"
 #include "sim/link/copy_engine.h"
+#include "sim/link/storage_queue.h"
 #include "sim/memory/processor.h"
 
 namespace uvmsim::link {
@@ -51,8 +52,8 @@ class Topology {
 
   bool has_ssd() const { return ssd_ != nullptr; }
   // Only when has_ssd(): reading brings data up to the host, writing takes it down.
-  CopyEngine& ssd_read() { return ssd_->read; }
-  CopyEngine& ssd_write() { return ssd_->write; }
+  StorageQueue& ssd_read() { return ssd_->read; }
+  StorageQueue& ssd_write() { return ssd_->write; }
 
   void add_state(StateDigest& digest) const;
 
@@ -65,7 +66,7 @@ class Topology {
     CopyEngine host_to_device, device_to_host;
   };
   struct Ssd {
-    CopyEngine read, write;
+    StorageQueue read, write;
   };
 
   void join_peers(const config::SystemConfig& system);

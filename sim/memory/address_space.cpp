@@ -6,7 +6,8 @@
 
 namespace uvmsim {
 
-AddressSpace::AddressSpace(unsigned gpu_count) : processors_(gpu_count + 1), unmap_epochs_(gpu_count) {}
+AddressSpace::AddressSpace(unsigned gpu_count, const Hints& initial)
+    : processors_(gpu_count + 1), initial_(initial), unmap_epochs_(gpu_count) {}
 
 void AddressSpace::grow(std::uint64_t block_count) {
   if (block_count <= blocks_.size()) return;
@@ -48,6 +49,7 @@ BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t b
     VaBlock& b = blocks_[first + i];
     b = VaBlock{};
     b.live = true;
+    b.hints = initial_;
     b.range_first = BlockIndex(first);
     b.range_blocks = count;
     const std::uint64_t begin = i == 0 ? offset_in_block : 0;
@@ -107,7 +109,7 @@ void AddressSpace::add_state(StateDigest& digest) const {
     for (const PageMask* mask : {&b.read_duplicated, &b.discarded, &b.evicted, &b.host_backed}) add_mask(*mask);
     digest.add(std::uint64_t{b.first_page} << 32 | b.end_page);
     digest.add(std::uint64_t{b.hints.accessed_by} << 32 | std::uint64_t{b.hints.preferred.index} << 8 |
-               std::uint64_t{b.hints.read_mostly});
+               std::uint64_t{b.hints.read_mostly} << 1 | std::uint64_t{b.hints.pinned});
     digest.add(std::uint64_t{b.dma_mapped} << 32 | b.page_tables);
     digest.add(std::uint64_t{b.fault_migrations} << 32 | b.last_fault_destination.index);
     for (unsigned p = 0; p < processors_; ++p) {

@@ -31,6 +31,8 @@ struct Hints {
   ProcessorId preferred = kNoProcessor;
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
   bool read_mostly = false;
+  bool pinned = false;  // what lies on a GPU stays there (of other drivers than NVIDIA's)
+  // The program says where its pages are to be.
   bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
 };
 
@@ -54,7 +56,8 @@ struct VaBlock {
 
 class AddressSpace {
  public:
-  explicit AddressSpace(unsigned gpu_count);
+  // `initial`: the hints of every range when it is allocated.
+  explicit AddressSpace(unsigned gpu_count, const Hints& initial = {});
 
   // Before the first allocation: regions of so many blocks each, where blocks lie as in an address space of their own.
   // Ranges that find no room in their region lie behind all regions.
@@ -93,6 +96,7 @@ class AddressSpace {
   void grow(std::uint64_t block_count);
 
   unsigned processors_;
+  Hints initial_;
   std::vector<std::uint64_t> unmap_epochs_;  // by GPU
   std::vector<VaBlock> blocks_;
   std::vector<ProcessorPages> pages_;  // [block][processor]

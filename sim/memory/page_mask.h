@@ -94,6 +94,13 @@ class PageMask {
     return out;
   }
 
+  // Every aligned unit of 4 KB, 64 KB or 2 MB (1, 16 or 512 pages) that contains a set page, filled.
+  constexpr PageMask grown_to(unsigned unit_pages) const {
+    if (unit_pages == 1) return *this;
+    if (unit_pages == kPagesPerBigPage) return grown_to_big_pages();
+    return empty() ? PageMask{} : all();
+  }
+
   constexpr PageMask operator&(const PageMask& o) const {
     return zip(o, [](auto a, auto b) { return a & b; });
   }

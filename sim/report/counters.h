@@ -69,6 +69,13 @@ struct Counters {
   std::uint64_t fault_service_ns = 0;    // driver busy with fault batches
   std::uint64_t host_allocation_ns = 0;  // host time in allocation and free calls
   std::uint64_t htod_busy_ns = 0, dtoh_busy_ns = 0, dtod_busy_ns = 0;  // copy engines
+  // Below the GPUs, where host memory is limited
+  std::uint64_t host_reclaimed_pages = 0, host_clean_pages = 0;  // that left it; of them without a write
+  std::uint64_t host_waits = 0;                                  // arrivals that waited until memory was free
+  std::uint64_t ssd_read_bytes = 0, ssd_reads = 0;
+  std::uint64_t ssd_waited_reads = 0;  // the queue was full
+  std::uint64_t ssd_write_bytes = 0, ssd_writes = 0;
+  std::uint64_t ssd_read_busy_ns = 0, ssd_write_busy_ns = 0;  // bytes on their way
   GmmuCounters gmmu;
 };
 
@@ -141,6 +148,16 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(htod_busy_ns);
   UVMSIM_COUNTER(dtoh_busy_ns);
   UVMSIM_COUNTER(dtod_busy_ns);
+  UVMSIM_COUNTER(host_reclaimed_pages);
+  UVMSIM_COUNTER(host_clean_pages);
+  UVMSIM_COUNTER(host_waits);
+  UVMSIM_COUNTER(ssd_read_bytes);
+  UVMSIM_COUNTER(ssd_reads);
+  UVMSIM_COUNTER(ssd_waited_reads);
+  UVMSIM_COUNTER(ssd_write_bytes);
+  UVMSIM_COUNTER(ssd_writes);
+  UVMSIM_COUNTER(ssd_read_busy_ns);
+  UVMSIM_COUNTER(ssd_write_busy_ns);
 #undef UVMSIM_COUNTER
 #define UVMSIM_COUNTER(field) visit("gmmu_" #field, c.gmmu.field)
   UVMSIM_COUNTER(lookups);

@@ -19,6 +19,7 @@ class EventFan final : public EventSink {
   void on(const KernelEvent& event) override { pass(event); }
   void on(const FaultBatchEvent& event) override { pass(event); }
   void on(const TransferEvent& event) override { pass(event); }
+  void on(const StorageEvent& event) override { pass(event); }
   void on(const EvictionEvent& event) override { pass(event); }
   void on(const CpuFaultEvent& event) override { pass(event); }
   void on(const RemoteMapEvent& event) override { pass(event); }

@@ -35,6 +35,11 @@ struct TransferEvent {
   std::uint64_t bytes;
   std::int32_t source = -1;  // GPU that it came from; -1: the host
 };
+struct StorageEvent {  // host memory and SSD
+  bool write;
+  Nanoseconds start, end;
+  std::uint64_t address, bytes;
+};
 struct EvictionEvent {
   std::int32_t device;
   Nanoseconds at;
@@ -162,6 +167,7 @@ class EventSink {
   virtual void on(const KernelEvent&) {}
   virtual void on(const FaultBatchEvent&) {}
   virtual void on(const TransferEvent&) {}
+  virtual void on(const StorageEvent&) {}
   virtual void on(const EvictionEvent&) {}
   virtual void on(const CpuFaultEvent&) {}
   virtual void on(const RemoteMapEvent&) {}

@@ -18,6 +18,8 @@ constexpr std::uint64_t kFirstProgramProcess = 100;
 constexpr std::uint64_t kRanges = 1;
 constexpr std::uint64_t kCpuFaults = 2;
 constexpr std::uint64_t kThrashing = 3;
+constexpr std::uint64_t kSsdReads = 4;
+constexpr std::uint64_t kSsdWrites = 5;
 
 constexpr std::uint64_t kFaultBatches = 1;
 constexpr std::uint64_t kHostToDevice = 2;
@@ -118,6 +120,18 @@ void Timeline::on(const TransferEvent& event) {
   const std::string_view cause = name_of(event.cause);
   slice(track, cause, cause, event.start, event.end,
         fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
+}
+
+void Timeline::on(const StorageEvent& event) {
+  // Requests overlap in the device's queue; slices of one track must not, so each begins where the one before ends.
+  Nanoseconds& drawn_until = storage_end_[event.write ? 1 : 0];
+  const Nanoseconds start = std::max(event.start, drawn_until);
+  drawn_until = event.end;
+  slice(event.write ? named_track(kHostProcess, kSsdWrites, "SSD writes")
+                    : named_track(kHostProcess, kSsdReads, "SSD reads"),
+        event.write ? "write" : "read", "ssd", start, event.end,
+        fmt::format(R"("bytes":{},"address":"{:#x}","submitted_us":{})", event.bytes, event.address,
+                    format_us(event.start)));
 }
 
 void Timeline::on(const EvictionEvent& event) {

@@ -9,10 +9,12 @@
 //           residency            counter: resident and chunk bytes
 //   host    ranges               iterations and named ranges
 //           CPU faults, thrashing
+//           SSD reads, SSD writes      one slice per request, from the end of the one before
 // Of several programs at once each has a host process of its own.
 // Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,6 +41,7 @@ class Timeline final : public EventSink {
   void on(const KernelEvent& event) override;
   void on(const FaultBatchEvent& event) override;
   void on(const TransferEvent& event) override;
+  void on(const StorageEvent& event) override;
   void on(const EvictionEvent& event) override;
   void on(const CpuFaultEvent& event) override;
   void on(const RemoteMapEvent& event) override;
@@ -76,6 +79,7 @@ class Timeline final : public EventSink {
   std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
   std::set<std::uint64_t> named_processes_;
   std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn
+  std::array<Nanoseconds, 2> storage_end_{};               // reads, writes: of the last slice drawn
   std::map<std::int32_t, ResidencyEvent> residency_;       // per device, the last one, not yet written
 };
 

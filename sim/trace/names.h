@@ -23,9 +23,9 @@ inline constexpr std::array<std::string_view, 5> kCoverageNames = {"instrumented
                                                                    "declared", "none"};
 inline constexpr std::array<std::string_view, 5> kCopyKindNames = {"host_to_device", "device_to_host",
                                                                    "device_to_device", "host_to_host", "default"};
-inline constexpr std::array<std::string_view, 6> kAdviceNames = {"set_preferred_location", "unset_preferred_location",
-                                                                 "set_accessed_by",        "unset_accessed_by",
-                                                                 "set_read_mostly",        "unset_read_mostly"};
+inline constexpr std::array<std::string_view, 8> kAdviceNames = {
+    "set_preferred_location", "unset_preferred_location", "set_accessed_by", "unset_accessed_by",
+    "set_read_mostly",        "unset_read_mostly",        "set_pinned",      "unset_pinned"};
 inline constexpr std::array<std::string_view, 5> kSyncKindNames = {"device", "stream", "event_record", "event_wait",
                                                                    "event_synchronize"};
 inline constexpr std::array<std::string_view, 4> kRangeKindNames = {"push", "pop", "iteration_begin", "iteration_end"};

@@ -28,7 +28,7 @@ static_assert(match(Distribution::kTiled, proto::DISTRIBUTION_TILED, proto::Dist
                     kDistributionNames));
 static_assert(match(Coverage::kNone, proto::COVERAGE_NONE, proto::Coverage_ARRAYSIZE, kCoverageNames));
 static_assert(match(CopyKind::kDefault, proto::COPY_KIND_DEFAULT, proto::CopyKind_ARRAYSIZE, kCopyKindNames));
-static_assert(match(Advice::kUnsetReadMostly, proto::ADVICE_UNSET_READ_MOSTLY, proto::Advice_ARRAYSIZE, kAdviceNames));
+static_assert(match(Advice::kUnsetPinned, proto::ADVICE_UNSET_PINNED, proto::Advice_ARRAYSIZE, kAdviceNames));
 static_assert(match(SyncKind::kEventSynchronize, proto::SYNC_KIND_EVENT_SYNCHRONIZE, proto::SyncKind_ARRAYSIZE,
                     kSyncKindNames));
 static_assert(match(RangeKind::kIterationEnd, proto::RANGE_KIND_ITERATION_END, proto::RangeKind_ARRAYSIZE,

@@ -167,6 +167,8 @@ enum class Advice : std::uint8_t {
   kUnsetAccessedBy,
   kSetReadMostly,
   kUnsetReadMostly,
+  kSetPinned,  // what lies on a GPU is not evicted; no call of CUDA's (GMEM's MADV_PINNED)
+  kUnsetPinned,
 };
 struct Advise {
   ObjectId object = kNoObject;

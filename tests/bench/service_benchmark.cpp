@@ -29,10 +29,11 @@ void block_service(benchmark::State& state) {
   const auto faults = static_cast<std::uint64_t>(state.range(0));
   Counters counters;
   AddressSpace space(1);
+  HostMemory host{0, kBlockBytes};
   link::Topology topology(bench_system());
   std::vector<driver::GpuState> gpus = one_gpu(counters);
   const std::shared_ptr<policy::Prefetcher> prefetcher = policy::create_prefetcher("tree", {}, 1, kChunks);
-  driver::DriverContext context{bench_system(), space, gpus, topology, *prefetcher, {}, {}, counters};
+  driver::DriverContext context{bench_system(), space, gpus, topology, host, *prefetcher, {}, {}, counters};
   driver::Residency residency(context);
   driver::Thrashing thrashing(context);
   driver::FaultService service(context, residency, thrashing);

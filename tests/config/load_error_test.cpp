@@ -111,7 +111,8 @@ TEST(LoadError, WrongType) {
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_replay_policy": "never"})"),
             "/driver/fault_replay_policy: \"never\" is not allowed; allowed: one of block, batch, batch_flush, once");
   EXPECT_EQ(error_of("/name", "7"), "/name: 7 is not allowed; allowed: one line of text");
-  EXPECT_EQ(error_of("/name", "\"a b\""), "/name: 'a b' is not allowed; allowed: letters, digits, '-', '_' and '.'");
+  EXPECT_EQ(error_of("/name", "\"a b\""),
+            "/name: 'a b' is not allowed; allowed: letters, digits, '-', '_', '.' and '+'");
 }
 
 TEST(LoadError, WrongValue) {

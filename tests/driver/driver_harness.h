@@ -13,6 +13,7 @@
 #include "sim/driver/host_faults.h"
 #include "sim/driver/remote_mappings.h"
 #include "sim/driver/user_calls.h"
+#include "sim/engine/audit.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::driver {
@@ -27,6 +28,7 @@ inline PageMask page_range(unsigned first, unsigned end) { return PageMask::rang
 // What happened, in order.
 struct EventLog final : EventSink {
   void on(const TransferEvent& event) override { transfers.push_back(event); }
+  void on(const StorageEvent& event) override { storage.push_back(event); }
   void on(const EvictionEvent& event) override { evictions.push_back(event); }
   void on(const CpuFaultEvent& event) override { cpu_faults.push_back(event); }
   void on(const RemoteMapEvent& event) override { remote_maps.push_back(event); }
@@ -34,6 +36,7 @@ struct EventLog final : EventSink {
   void clear() { *this = EventLog{}; }
 
   std::vector<TransferEvent> transfers;
+  std::vector<StorageEvent> storage;
   std::vector<EvictionEvent> evictions;
   std::vector<CpuFaultEvent> cpu_faults;
   std::vector<RemoteMapEvent> remote_maps;
@@ -64,10 +67,11 @@ class Machine {
                    std::shared_ptr<policy::Prefetcher> other = nullptr)
       : system(config),
         space(static_cast<unsigned>(config.gpus.size())),
+        host(system.host.memory_bytes, system.host.reclaim_bytes),
         topology(system),
         prefetcher(other ? std::move(other) : policy::create_prefetcher("tree", {}, 1, chunks)),
         gpus(make_gpus(chunks, evictor, parameters)),
-        context{system, space, gpus, topology, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
+        context{system, space, gpus, topology, host, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
         residency(context),
         thrashing(context),
         faults(context, residency, thrashing),
@@ -104,7 +108,7 @@ class Machine {
   }
   // The CPU touches one page until it may go on.
   void cpu_access(BlockIndex block, unsigned page, bool write) {
-    for (int naps = 0; !host_faults.mapped(block, page, write); ++naps) {
+    for (int naps = 0; !host_faults.access(block, page, write); ++naps) {
       ASSERT_LT(naps, 100) << "the thread never wakes up";
       advance_to(host_faults.touch(block, page, write, now));
     }
@@ -157,6 +161,7 @@ class Machine {
   Counters counters;
   EventLog events;
   AddressSpace space;
+  HostMemory host;
   link::Topology topology;
   std::shared_ptr<policy::Prefetcher> prefetcher;
   std::vector<GpuState> gpus;
@@ -211,6 +216,7 @@ inline void Machine::check() const {
     EXPECT_TRUE(block.read_duplicated.contains(twice)) << "block " << b << ": pages in two places";
   }
   EXPECT_EQ(resident[0], context.host_resident_pages);
+  EXPECT_NO_THROW(engine::audit_host(space, context.host_memory, system.ssd.memory_bytes));
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     EXPECT_EQ(resident[gpu + 1], gpus[gpu].resident_pages) << "GPU " << gpu;
   }

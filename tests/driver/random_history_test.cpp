@@ -15,6 +15,8 @@ struct Setting {
   std::uint64_t seed;
   const char* evictor = "lrm";
   bool small_chunks = false;
+  std::uint64_t host_blocks = 0;  // 0: no limit, else with an SSD below
+  std::uint64_t reclaim_bytes = kBlockBytes;
 };
 
 class RandomHistory : public testing::TestWithParam<Setting> {};
@@ -23,6 +25,10 @@ config::SystemConfig system_of(const Setting& setting) {
   config::SystemConfig system = tiny_system(setting.gpus);
   system.driver.access_counter_migration = setting.access_counters;
   system.host.large_pages = setting.large_host_pages;
+  system.host.memory_bytes = setting.host_blocks * kBlockBytes;
+  system.host.reclaim_bytes = setting.reclaim_bytes;
+  system.host.watermark_scale_factor = 1000;
+  if (setting.host_blocks != 0) system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 4};
   return system;
 }
 
@@ -121,6 +127,11 @@ TEST_P(RandomHistory, TheBooksAgree) {
   const Counters& counters = machine.counters;
   EXPECT_GT(counters.evictions, 0u);
   EXPECT_GT(counters.thrashing_pages, 0u);
+  if (setting.host_blocks != 0) {
+    EXPECT_GT(counters.ssd_read_bytes, 0u);
+    EXPECT_GT(counters.host_clean_pages, 0u);
+    EXPECT_EQ(counters.ssd_write_bytes / kBasePageBytes + counters.host_clean_pages, counters.host_reclaimed_pages);
+  }
 
   for (const BlockIndex block : blocks) machine.residency.release(block);
   for (const GpuState& state : machine.gpus) {
@@ -128,6 +139,8 @@ TEST_P(RandomHistory, TheBooksAgree) {
     EXPECT_EQ(state.resident_pages, 0u);
   }
   EXPECT_EQ(machine.context.host_resident_pages, 0u);
+  EXPECT_EQ(machine.context.host_memory.used_pages(), 0u);
+  EXPECT_EQ(machine.context.host_memory.saved_pages(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, RandomHistory,
@@ -139,7 +152,11 @@ INSTANTIATE_TEST_SUITE_P(Machines, RandomHistory,
                                          Setting{2, 2, true, false, 10, "clock", true},
                                          Setting{1, 2, false, true, 11, "tree_pre_eviction"},
                                          Setting{1, 3, false, true, 12, "free_page_buffer"},
-                                         Setting{2, 1, true, true, 13, "free_page_buffer", true}),
+                                         Setting{2, 1, true, true, 13, "free_page_buffer", true},
+                                         Setting{1, 1, false, true, 14, "lrm", false, 1},
+                                         Setting{1, 2, true, true, 15, "lrm", false, 2, kBigPageBytes},
+                                         Setting{2, 2, true, false, 16, "clock", true, 1, kBasePageBytes},
+                                         Setting{3, 1, false, true, 17, "lrm", false, 2, kBasePageBytes}),
                          [](const auto& setting) { return "Seed" + std::to_string(setting.param.seed); });
 
 }  // namespace

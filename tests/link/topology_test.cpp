@@ -58,11 +58,11 @@ TEST(Topology, LimitsAboveTheSumOfTheEnginesDoNothing) {
 
 TEST(Topology, HasAnSsdWhenTheSystemHas) {
   config::SystemConfig system = machine(1);
-  system.ssd = {1ull << 40, 7000, 5000, 80000};
+  system.ssd = {1ull << 40, 7000, 5000, 80000, 60000, 2};
   Topology topology(system);
   ASSERT_TRUE(topology.has_ssd());
   EXPECT_EQ(topology.ssd_read().submit(kStart, std::uint64_t{7'000'000}).end, Nanoseconds(80000 + 1'000'000));
-  EXPECT_EQ(topology.ssd_write().submit(kStart, std::uint64_t{5'000'000}).end, Nanoseconds(80000 + 1'000'000));
+  EXPECT_EQ(topology.ssd_write().submit(kStart, std::uint64_t{5'000'000}).end, Nanoseconds(60000 + 1'000'000));
 }
 
 TEST(Topology, ForgettingThePastChangesNothingAfterIt) {

@@ -1,0 +1,129 @@
+#include "sim/driver/host_tier.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+
+namespace uvmsim::driver {
+
+Nanoseconds HostTier::admit(Nanoseconds now, BlockIndex b, const PageMask& pages) {
+  if (!context_.host_memory.limited() || pages.empty()) return {};
+  return claim(now, b, pages);
+}
+
+Nanoseconds HostTier::fetch(Nanoseconds now, BlockIndex b, const PageMask& pages) {
+  HostMemory& memory = context_.host_memory;
+  if (!memory.limited()) return {};
+  memory.use(b, pages);
+  const PageMask missing = memory.swapped(b, pages);
+  if (missing.empty()) return {};
+  UVMSIM_CHECK(memory.saved(b).contains(missing), "block {}: pages that are nowhere are read", b.value);
+  const Nanoseconds earliest = std::max(claim(now, b, missing), memory.written_until(b));
+  link::StorageQueue& queue = context_.topology.ssd_read();
+  Counters& counters = context_.counters;
+  const Nanoseconds busy_before = queue.busy_time();
+  Nanoseconds end{};
+  missing.for_each_run([&](unsigned first, unsigned count) {
+    const std::uint64_t bytes = count * kBasePageBytes;
+    const link::RunTimes times = queue.submit(earliest, bytes);
+    ++counters.ssd_reads;
+    counters.ssd_waited_reads += times.start > earliest ? 1 : 0;
+    counters.ssd_read_bytes += bytes;
+    end = times.end;
+    if (context_.events != nullptr) {
+      context_.events->on(StorageEvent{false, times.start, times.end, virtual_address(b, first), bytes});
+    }
+  });
+  counters.ssd_read_busy_ns += static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
+  return end;
+}
+
+void HostTier::leave(BlockIndex b, const PageMask& pages, Nanoseconds at) {
+  HostMemory& memory = context_.host_memory;
+  if (!memory.limited()) return;
+  const PageMask gone = memory.in_memory(b) & pages;
+  if (gone.empty()) return;
+  memory.remove(b, gone);
+  memory.free_from(at, gone.count());
+}
+
+void HostTier::drop(BlockIndex b, const PageMask& pages) {
+  leave(b, pages, Nanoseconds{});
+  context_.host_memory.drop_saved(b, pages);
+}
+
+// Memory for pages that come in now, of which the caller knows from where. Returns when the last of it is free.
+Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages) {
+  HostMemory& memory = context_.host_memory;
+  const std::uint64_t wanted = pages.count();
+  if (memory.free_pages() < wanted) {
+    if (!context_.topology.has_ssd()) {
+      throw_input_error("host memory is full: host.memory_bytes = {} of system '{}' holds less than the program needs",
+                        context_.system.host.memory_bytes, context_.system.name);
+    }
+    reclaim_to(now, wanted, b);
+  }
+  const Nanoseconds ready = memory.take(wanted, now);
+  context_.counters.host_waits += ready > now ? 1 : 0;
+  memory.add(b, pages);
+
+  const std::uint64_t low = memory.capacity_pages() * context_.system.host.watermark_scale_factor / 10000;
+  if (memory.free_pages() < low && context_.topology.has_ssd()) reclaim_to(now, 2 * low, b);
+  return ready;
+}
+
+// Pushes out what was used longest ago, but nothing of the spared block, until so many pages are free or on their way.
+void HostTier::reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex spared) {
+  HostMemory& memory = context_.host_memory;
+  while (memory.free_pages() < free_pages) {
+    auto unit = memory.coldest(spared);
+    if (!unit) break;
+    // Units of one block that follow one another in age go together.
+    const BlockIndex b = unit->block;
+    PageMask pages;
+    for (; unit && unit->block == b && memory.free_pages() < free_pages; unit = memory.coldest(spared)) {
+      pages |= unit->pages;
+      memory.remove(b, unit->pages);
+    }
+    push_out(now, b, pages);
+  }
+}
+
+// The pages have left memory for the SSD.
+void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
+  HostMemory& memory = context_.host_memory;
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  host.mapped -= pages;
+  host.writable -= pages;
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
+    unmap_from_gpu(context_, b, gpu, pages - context_.space.pages(b, gpu_processor(gpu)).resident);
+  }
+  const PageMask written = pages - memory.saved(b) - context_.space.block(b).discarded;
+  link::StorageQueue& queue = context_.topology.ssd_write();
+  Counters& counters = context_.counters;
+  const Nanoseconds busy_before = queue.busy_time();
+  Nanoseconds ready = now;
+  written.for_each_run([&](unsigned first, unsigned count) {
+    const std::uint64_t bytes = count * kBasePageBytes;
+    const link::RunTimes times = queue.submit(now, bytes);
+    ++counters.ssd_writes;
+    counters.ssd_write_bytes += bytes;
+    ready = times.end;
+    if (context_.events != nullptr) {
+      context_.events->on(StorageEvent{true, times.start, times.end, virtual_address(b, first), bytes});
+    }
+  });
+  if (!written.empty()) memory.set_written_until(b, ready);
+  counters.ssd_write_busy_ns += static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
+  counters.host_reclaimed_pages += pages.count();
+  counters.host_clean_pages += (pages - written).count();
+  memory.save(b, pages);
+  memory.free_from(ready, pages.count());
+  if (memory.saved_pages() * kBasePageBytes > context_.system.ssd.memory_bytes) {
+    throw_input_error("the SSD is full: ssd.memory_bytes = {} of system '{}' holds less than the program needs",
+                      context_.system.ssd.memory_bytes, context_.system.name);
+  }
+}
+
+}  // namespace uvmsim::driver

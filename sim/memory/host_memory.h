@@ -1,0 +1,105 @@
+// Host memory of limited size: which of the pages that the host holds lie in it, which have a valid copy on the SSD
+// below, and in which order they were used.
+//
+// A page that the host holds (AddressSpace: resident there) lies in memory, on the SSD, or on both; it is on the SSD
+// alone after it was pushed out. An SSD copy is valid until somebody may write the page, wherever it lies then. Units
+// of 4 KB, 64 KB or 2 MB of addresses are kept in order of use; the one used longest ago leaves first, whole. Without a
+// limit nothing is kept: every page of the host lies in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/common/state_digest.h"
+#include "sim/common/units.h"
+#include "sim/memory/page_mask.h"
+
+namespace uvmsim {
+
+class HostMemory {
+ public:
+  // A limit of `capacity_bytes`, 0: none. `unit_bytes` is one of the three above.
+  HostMemory(std::uint64_t capacity_bytes, std::uint64_t unit_bytes);
+
+  bool limited() const { return capacity_pages_ != 0; }
+  std::uint64_t capacity_pages() const { return capacity_pages_; }
+  std::uint64_t used_pages() const { return used_pages_; }
+  std::uint64_t free_pages() const { return capacity_pages_ - used_pages_; }
+  std::uint64_t saved_pages() const { return saved_pages_; }  // on the SSD
+
+  // With a limit only.
+  PageMask in_memory(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[index(b)].in_memory : PageMask{}; }
+  PageMask saved(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[index(b)].saved : PageMask{}; }
+  // Of the pages that the host holds, those that lie on the SSD alone; none without a limit.
+  PageMask swapped(BlockIndex b, const PageMask& held) const { return limited() ? held - in_memory(b) : PageMask{}; }
+
+  // All pages of the units that the pages lie in.
+  PageMask whole_units(const PageMask& pages) const { return pages.grown_to(unit_pages_); }
+
+  // The pages come into memory, which must be free; they count as used now.
+  void add(BlockIndex b, const PageMask& pages);
+  // They leave it. Their copies on the SSD stay.
+  void remove(BlockIndex b, const PageMask& pages);
+  // Units of the pages that lie in memory count as used now.
+  void use(BlockIndex b, const PageMask& pages);
+
+  void save(BlockIndex b, const PageMask& pages);
+  void drop_saved(BlockIndex b, const PageMask& pages);
+
+  // Memory of so many pages that left, and is free when what they held is written or copied: from `ready` on.
+  void free_from(Nanoseconds ready, std::uint64_t pages);
+  // Of the free pages, so many are taken, those first that are free already. Returns when the last is, at least `now`.
+  Nanoseconds take(std::uint64_t pages, Nanoseconds now);
+
+  // End of the block's last write to the SSD.
+  Nanoseconds written_until(BlockIndex b) const {
+    return b.value < blocks_.size() ? blocks_[index(b)].written_until : Nanoseconds{};
+  }
+  void set_written_until(BlockIndex b, Nanoseconds end) { grown(b).written_until = end; }
+
+  struct Unit {
+    BlockIndex block;
+    PageMask pages;  // that lie in memory
+  };
+  // What was used longest ago and lies outside `spared`; nothing when there is no such unit.
+  std::optional<Unit> coldest(BlockIndex spared) const;
+
+  void add_state(StateDigest& digest) const;
+
+ private:
+  struct Block {
+    PageMask in_memory, saved;
+    Nanoseconds written_until{};
+  };
+  struct Freed {
+    Nanoseconds ready{};
+    std::uint64_t pages = 0;
+    bool operator>(const Freed& o) const { return ready > o.ready; }
+  };
+  struct Links {
+    std::uint64_t older, newer;
+  };
+  static std::size_t index(BlockIndex b) { return static_cast<std::size_t>(b.value); }
+  PageMask unit_mask(std::uint64_t unit) const {
+    return PageMask::range(static_cast<unsigned>(unit) * unit_pages_, unit_pages_);
+  }
+  Block& grown(BlockIndex b);
+  void append(std::uint64_t unit);
+  void unlink(std::uint64_t unit);
+  template <class F>
+  void for_each_unit(const PageMask& pages, F&& f) const;
+
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t capacity_pages_;
+  unsigned unit_pages_;
+  std::uint64_t used_pages_ = 0, saved_pages_ = 0;
+  std::vector<Freed> freed_;  // a heap, the earliest first
+  std::uint64_t freed_pages_ = 0;
+  std::vector<Block> blocks_;
+  // Units by number: block * units per block + unit within it. Those with pages in memory are in the list.
+  std::vector<Links> links_;
+  std::uint64_t oldest_ = kNone, newest_ = kNone;
+};
+
+}  // namespace uvmsim

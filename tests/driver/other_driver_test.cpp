@@ -1,0 +1,136 @@
+// What drivers other than NVIDIA's do otherwise: larger pages, reclaim in batches, pins, replication (configs/drivers).
+#include <gtest/gtest.h>
+
+#include "sim/common/error.h"
+#include "tests/driver/driver_harness.h"
+
+namespace uvmsim::driver {
+namespace {
+
+config::SystemConfig with(std::uint64_t page_bytes, std::uint32_t reclaim_batch = 1, bool reclaim_waits = false) {
+  config::SystemConfig system = tiny_system();
+  system.driver.page_bytes = page_bytes;
+  system.driver.reclaim_batch = reclaim_batch;
+  system.driver.reclaim_waits = reclaim_waits;
+  system.driver.thrashing_enable = false;
+  return system;
+}
+
+std::unique_ptr<policy::Prefetcher> no_prefetcher() { return policy::create_prefetcher("none", {}, 1, 4); }
+
+TEST(OtherDriver, AFaultBringsAWholePage) {
+  for (const std::uint64_t page_bytes : {kBasePageBytes, kBigPageBytes, kBlockBytes}) {
+    const auto pages_of_one = static_cast<unsigned>(page_bytes / kBasePageBytes);
+    Machine machine(4, with(page_bytes), "lrm", {}, no_prefetcher());
+    const BlockIndex a = machine.allocate();
+    machine.gpu_write(a, pages({17}));
+    const unsigned first = 17 / pages_of_one * pages_of_one;
+    EXPECT_EQ(machine.on_gpu(a).resident, page_range(first, first + pages_of_one));
+    EXPECT_EQ(machine.on_gpu(a).writable, machine.on_gpu(a).resident);
+    machine.cpu_read(a, 17);
+    EXPECT_EQ(machine.on_host(a).resident, page_range(first, first + pages_of_one)) << "CPU faults likewise";
+    EXPECT_TRUE(machine.on_gpu(a).resident.empty());
+    machine.check();
+  }
+}
+
+TEST(OtherDriver, PagesOfAShortBlockEndWithIt) {
+  Machine machine(4, with(kBlockBytes), "lrm", {}, no_prefetcher());
+  const BlockIndex a = machine.allocate(100 * kBasePageBytes);
+  machine.gpu_write(a, pages({99}));
+  EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 100));
+  machine.check();
+}
+
+TEST(OtherDriver, CallsRoundToPages) {
+  Machine machine(4, with(kBlockBytes), "lrm", {}, no_prefetcher());
+  const BlockIndex a = machine.allocate(2 * kBlockBytes);
+  const BlockIndex b(a.value + 1);
+  const BlockSpan part{a, 100, 50};
+  machine.user.prefetch({&part, 1}, gpu_processor(0), machine.now);
+  EXPECT_EQ(machine.on_gpu(a).resident, PageMask::all()) << "outward";
+  machine.gpu_write(b, pages({0}));
+  machine.discard(a, page_range(1, 512));
+  machine.discard(b, page_range(0, 512));
+  EXPECT_EQ(machine.on_gpu(a).resident, PageMask::all()) << "inward";
+  EXPECT_TRUE(machine.on_gpu(b).resident.empty());
+  machine.check();
+}
+
+TEST(OtherDriver, ReclaimsInBatches) {
+  Machine machine(4, with(kBlockBytes, 3), "lrm", {}, no_prefetcher());
+  std::vector<BlockIndex> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(machine.allocate());
+  for (int i = 0; i < 4; ++i) machine.gpu_write(blocks[static_cast<std::size_t>(i)], pages({0}));
+  EXPECT_EQ(machine.counters.evictions, 0u);
+  machine.gpu_write(blocks[4], pages({0}));
+  EXPECT_EQ(machine.counters.evictions, 3u);
+  EXPECT_EQ(machine.gpus[0].memory.free_chunks(), 2u);
+  EXPECT_EQ(machine.on_gpu(blocks[3]).resident, PageMask::all()) << "the last one that came stays";
+  EXPECT_EQ(machine.counters.policy_shortfalls, 0u);
+  machine.check();
+}
+
+TEST(OtherDriver, WaitsForWhatItReclaims) {
+  for (const bool waits : {false, true}) {
+    config::SystemConfig system = with(kBlockBytes, 2, waits);
+    system.costs.unmap_host_run_ns = system.costs.unmap_host_page_ns = 0;  // nothing else to wait for
+    Machine machine(2, system, "lrm", {}, no_prefetcher());
+    const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
+    machine.cpu_fill(c);
+    machine.gpu_write(a, pages({0}));
+    machine.gpu_write(b, pages({0}));
+    machine.events.clear();
+    machine.gpu_write(c, pages({0}));
+    ASSERT_EQ(machine.events.transfers.size(), 4u);  // a and b out, c in: the page that faulted and the rest
+    const TransferEvent& last_out = machine.events.transfers[1];
+    const TransferEvent& in = machine.events.transfers[2];
+    EXPECT_EQ(in.start > last_out.end, waits);
+  }
+}
+
+TEST(OtherDriver, PinnedBlocksStay) {
+  Machine machine(2, with(kBasePageBytes));
+  const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate(), d = machine.allocate();
+  machine.gpu_write(a, pages({0}));
+  machine.advise(a, trace::Advice::kSetPinned);
+  for (const BlockIndex block : {b, c, d}) machine.gpu_write(block, pages({0}));
+  EXPECT_TRUE(machine.on_gpu(a).resident.test(0));
+  EXPECT_EQ(machine.counters.evictions, 2u);
+  machine.advise(a, trace::Advice::kUnsetPinned);
+  machine.gpu_write(b, pages({0}));
+  machine.gpu_write(c, pages({0}));
+  EXPECT_TRUE(machine.on_gpu(a).resident.empty());
+  machine.check();
+}
+
+TEST(OtherDriver, MemoryFullOfPinsIsAnError) {
+  for (const char* granularity : {"2m", "64k"}) {
+    Machine machine(1, with(kBasePageBytes), "lru", {{"granularity", granularity}});
+    const BlockIndex a = machine.allocate(), b = machine.allocate();
+    machine.gpu_fill(a, true);
+    machine.advise(a, trace::Advice::kSetPinned);
+    EXPECT_THROW(machine.gpu_write(b, pages({0})), InputError);
+  }
+}
+
+TEST(OtherDriver, FreeingUnpins) {
+  Machine machine(1, with(kBasePageBytes));
+  const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
+  machine.gpu_fill(a, true);
+  machine.advise(a, trace::Advice::kSetPinned);
+  machine.residency.release(a);
+  machine.gpu_write(b, pages({0}));
+  machine.gpu_write(c, pages({0}));
+  EXPECT_EQ(machine.counters.evictions, 1u);
+}
+
+TEST(OtherDriver, InitialHintsReplicate) {
+  AddressSpace space(1, {.read_mostly = true});
+  const BlockIndex a = space.allocate(0, kBlockBytes);
+  EXPECT_TRUE(space.block(a).hints.read_mostly);
+  EXPECT_FALSE(AddressSpace(1).block_count() != 0);
+}
+
+}  // namespace
+}  // namespace uvmsim::driver

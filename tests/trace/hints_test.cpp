@@ -1,0 +1,108 @@
+#include "sim/trace/hints.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/common/error.h"
+
+namespace uvmsim::trace {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<Record> hinted(const std::vector<Record>& records, std::string_view rules) {
+  const auto source = [&records, next = std::size_t{0}](Record& record) mutable {
+    if (next == records.size()) return false;
+    record = records[next++];
+    return true;
+  };
+  HintedProgram program(source, Header{}, parse_hints(rules, "rules"));
+  std::vector<Record> out;
+  Record record;
+  while (program.next(record)) out.push_back(record);
+  EXPECT_EQ(program.hints(), out.size() - records.size());
+  return out;
+}
+
+std::string problem_of(std::string_view rules) {
+  try {
+    parse_hints(rules, "rules");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Kernel kernel(const std::string& name, ObjectId object, std::uint64_t first = 0, std::uint64_t count = 4) {
+  Kernel k;
+  k.name = name;
+  k.accesses.push_back({object, {{first, count, AccessMode::kRead}}});
+  return k;
+}
+
+TEST(Hints, TensorsByName) {
+  const std::vector<Record> out =
+      hinted({ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0}, TensorAlloc{2, 1000, 3, 1, 0, "layer.weight"},
+              TensorAlloc{3, 2000, 3, 1, 1024, "activation"}, TensorFree{3}, TensorFree{2}},
+             "tensor_alloc *weight pin   # stays\n\ntensor_free act* dont_need\n");
+  ASSERT_EQ(out.size(), 7u);
+  const auto& pin = std::get<Advise>(out[2]);
+  EXPECT_EQ(pin.object, 2u);
+  EXPECT_EQ(pin.bytes, 1000u);
+  EXPECT_EQ(pin.advice, Advice::kSetPinned);
+  const auto& discard = std::get<Discard>(out[4]);
+  EXPECT_EQ(discard.object, 3u);
+  EXPECT_EQ(discard.bytes, 2000u);
+  EXPECT_EQ(discard.stream, 3u);
+  EXPECT_EQ(std::get<TensorFree>(out[5]).id, 3u);
+}
+
+TEST(Hints, KernelsPrefetchWhatLaterOnesTouch) {
+  const std::vector<Record> out =
+      hinted({ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0}, kernel("a", 1), kernel("b", 1, 2, 8),
+              ObjectAlloc{2, ObjectKind::kManaged, 8192, 0, 0}, kernel("c", 2), kernel("d", 1, 12, 40)},
+             "kernel * prefetch 1\n");
+  // a looks at b; b at c, whose memory is not there yet; c at d, up to the end of the object.
+  ASSERT_EQ(out.size(), 8u);
+  const auto& first = std::get<Prefetch>(out[1]);
+  EXPECT_EQ(first.object, 1u);
+  EXPECT_EQ(first.offset, 1024u);
+  EXPECT_EQ(first.bytes, 4096u);
+  EXPECT_EQ(first.destination, 0);
+  EXPECT_EQ(std::get<Kernel>(out[2]).name, "a");
+  EXPECT_EQ(std::get<Kernel>(out[3]).name, "b");
+  const auto& second = std::get<Prefetch>(out[5]);
+  EXPECT_EQ(second.offset, 12 * 512u);
+  EXPECT_EQ(second.bytes, 8192u - 12 * 512);
+  EXPECT_EQ(std::get<Kernel>(out[6]).name, "c");
+}
+
+TEST(Hints, AKernelMayPrefetchItsOwn) {
+  const std::vector<Record> out =
+      hinted({ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0}, kernel("a", 1)}, "kernel a prefetch\n");
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(std::get<Prefetch>(out[1]).bytes, 2048u);
+}
+
+TEST(Hints, ObjectsByNumberAndOnlyManagedOnes) {
+  const std::vector<Record> out = hinted(
+      {ObjectAlloc{7, ObjectKind::kManaged, 64, 0, 0}, ObjectAlloc{8, ObjectKind::kDevice, 64, 0, 0}, kernel("k", 8)},
+      "object_alloc * read_mostly\nkernel * prefetch 0");
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(std::get<Advise>(out[1]).object, 7u);
+}
+
+TEST(Hints, MistakesAreNamed) {
+  EXPECT_EQ(problem_of("tensor_alloc *"),
+            "rules: line 1: 2 words; allowed: WHEN NAME DO, and a number after "
+            "`prefetch` of a kernel");
+  EXPECT_EQ(problem_of("\nalloc * pin"),
+            "rules: line 2: unknown word 'alloc'; allowed: tensor_alloc, tensor_free, object_alloc, kernel");
+  EXPECT_THAT(problem_of("kernel * pin"), HasSubstr("'pin' after kernel; allowed: prefetch"));
+  EXPECT_THAT(problem_of("kernel * prefetch 5000"), HasSubstr("0 to 4096 kernels ahead"));
+  EXPECT_THAT(problem_of("tensor_free * dont_need 3"), HasSubstr("'3' is not allowed"));
+  EXPECT_EQ(problem_of("# nothing\n"), "rules: no rule; allowed: lines of WHEN NAME DO");
+}
+
+}  // namespace
+}  // namespace uvmsim::trace
