@@ -25,9 +25,9 @@ using scenario::ProgramOutcome;
 using scenario::Scenario;
 
 // Every program is replayed again to compare with, so traces up to this size stay in memory.
-constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestScenarioTrace = std::uint64_t{256} << 20;
 
-constexpr const char* kUsage = R"(uvmsim scenario FILE.json [options]
+constexpr const char* kScenarioUsage = R"(uvmsim scenario FILE.json [options]
 
 Runs several programs at once on one server, each on GPUs of its own, and says how much slower they are than alone.
 
@@ -39,7 +39,7 @@ Examples:
 
 )";
 
-constexpr const char* kNotes = R"(
+constexpr const char* kScenarioNotes = R"(
 The file: configs/scenarios/README.md and configs/scenario.schema.json. The programs share the bandwidth of the host's
 memory and of links that several GPUs hang on; every GPU belongs to one program. "alone" is the same program by itself
 on the same server with the same settings. Times and counters are those of the settled iterations, as in `uvmsim run`,
@@ -47,7 +47,7 @@ or of the whole run of a program that marks none. A program that is repeated is 
 is compared with as many iterations alone as it had done.
 )";
 
-po::options_description visible_options() {
+po::options_description scenario_options() {
   po::options_description options("Options", 110, 70);
   auto add = options.add_options();
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
@@ -60,11 +60,11 @@ po::options_description visible_options() {
   return options;
 }
 
-std::uint64_t htod_bytes(const Counters& c) {
+std::uint64_t program_htod_bytes(const Counters& c) {
   return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
 }
 
-std::uint64_t dtoh_bytes(const Counters& c) {
+std::uint64_t program_dtoh_bytes(const Counters& c) {
   return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
 }
 
@@ -81,7 +81,7 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
                    report::format_ms(scenario::compared_time(outcome.together)),
                    outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
                    report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
-                   report::format_gib(htod_bytes(c)), report::format_gib(dtoh_bytes(c)),
+                   report::format_gib(program_htod_bytes(c)), report::format_gib(program_dtoh_bytes(c)),
                    report::format_count(c.evictions)});
   }
   const report::RunRecord& first = outcomes.front().together;
@@ -98,11 +98,11 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
 }  // namespace
 
 int scenario_command(const std::vector<std::string>& arguments) {
-  const auto values = parse_options("uvmsim scenario", arguments, visible_options(), 1);
+  const auto values = parse_options("uvmsim scenario", arguments, scenario_options(), 1);
   if (values["help"].as<bool>()) {
     std::ostringstream options;
-    options << visible_options();
-    fmt::print("{}{}{}", kUsage, options.str(), kNotes);
+    options << scenario_options();
+    fmt::print("{}{}{}", kScenarioUsage, options.str(), kScenarioNotes);
     return 0;
   }
   if (values["schema"].as<bool>()) {
@@ -133,7 +133,7 @@ int scenario_command(const std::vector<std::string>& arguments) {
     progress.update(done);
   };
   progress.begin(files.front(), 0);
-  sweep::Resolver resolver(kLargestKeptTrace);
+  sweep::Resolver resolver(kLargestScenarioTrace);
   const auto outcomes = scenario::run_scenario(scenario, resolver, choices);
   progress.end();
 

@@ -68,8 +68,8 @@ link::RemoteTraffic remote_traffic(const KernelWork& work, const trace::Kernel& 
     if (!placement.managed) return;
     for (const trace::Extent& extent : extents) {
       const std::uint64_t end = std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
-      add_bytes(traffic, placement, space, ends, placement.offset + extent.first * quantum_bytes, placement.offset + end,
-                extent.mode);
+      add_bytes(traffic, placement, space, ends, placement.offset + extent.first * quantum_bytes,
+                placement.offset + end, extent.mode);
     }
   };
   const bool by_phase = !kernel.phases.empty() && work.sections.size() == kernel.phases.size();

@@ -18,7 +18,7 @@ class StorageQueue {
  public:
   // `host` (bandwidth of the host's memory that all links share) may be null; it must outlive the queue.
   StorageQueue(Nanoseconds latency, std::uint64_t bytes_per_us, std::uint32_t depth, BandwidthProfile* host)
-      : latency_(latency), pipe_({Nanoseconds(0), Nanoseconds(0), bytes_per_us}, nullptr, host), done_(depth) {}
+      : latency_(latency), pipe_({Nanoseconds(0), Nanoseconds(0), bytes_per_us}, {host}), done_(depth) {}
 
   // A request of contiguous bytes > 0. `start` is later than `earliest` when the queue was full.
   RunTimes submit(Nanoseconds earliest, std::uint64_t bytes) {

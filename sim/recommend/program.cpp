@@ -248,7 +248,7 @@ void Program::fetch(std::uint64_t step, std::uint32_t stream) {
       const std::uint64_t bytes = ssd_reads * std::max(kSsdBlockBytes, row_bytes_);
       statistics_.ssd_read_bytes += bytes;
       emit_kernel("ssd_read", kSsdRead,
-                  static_cast<std::int64_t>(ssd_.latency_ns + bytes * 1000 / ssd_.read_bytes_per_us));
+                  static_cast<std::int64_t>(ssd_.read_latency_ns + bytes * 1000 / ssd_.read_bytes_per_us));
     }
     emit_event(trace::SyncKind::kEventRecord, kSsdRead, kRead);
     emit_event(trace::SyncKind::kEventWait, stream, kRead);
@@ -290,7 +290,7 @@ void Program::fetch(std::uint64_t step, std::uint32_t stream) {
     statistics_.ssd_written_bytes += bytes;
     emit_event(trace::SyncKind::kEventWait, kSsdWrite, kInserted);
     emit_kernel("ssd_write", kSsdWrite,
-                static_cast<std::int64_t>(ssd_.latency_ns + bytes * 1000 / ssd_.write_bytes_per_us));
+                static_cast<std::int64_t>(ssd_.write_latency_ns + bytes * 1000 / ssd_.write_bytes_per_us));
   }
 }
 

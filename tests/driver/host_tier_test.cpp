@@ -142,11 +142,11 @@ TEST(HostTier, RemoteMappingsGoWithThePages) {
   machine.cpu_fill(a);
   machine.advise(a, trace::Advice::kSetAccessedBy, gpu_processor(0));
   ASSERT_EQ(machine.on_gpu(a).mapped, PageMask::all());
-  const std::uint64_t epoch = machine.space.unmap_epoch();
+  const std::uint64_t epoch = machine.space.unmap_epoch(0);
   machine.cpu_fill(b);
   EXPECT_TRUE(machine.on_gpu(a).mapped.empty());
   EXPECT_TRUE(machine.on_host(a).mapped.empty());
-  EXPECT_GT(machine.space.unmap_epoch(), epoch);
+  EXPECT_GT(machine.space.unmap_epoch(0), epoch);
   machine.gpu_read(a, pages({7}));  // read back, and mapped where it is
   EXPECT_EQ(machine.on_gpu(a).mapped, PageMask::all());
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());

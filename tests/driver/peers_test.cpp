@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kKibi = 1024;
 
 config::SystemConfig nvlink_pair(unsigned gpus = 2) {
   config::SystemConfig system = tiny_system(gpus);
@@ -37,7 +37,7 @@ TEST(Peers, AFaultMovesPagesOverTheLinkInOnePush) {
   machine.gpu_fill(block, true);
   machine.events.clear();
   machine.gpu_read(block, pages({0}), 1);
-  ASSERT_THAT(bytes_of(machine.events.transfers), ElementsAre(4 * kKiB, 60 * kKiB));
+  ASSERT_THAT(bytes_of(machine.events.transfers), ElementsAre(4 * kKibi, 60 * kKibi));
   for (const TransferEvent& transfer : machine.events.transfers) {
     EXPECT_EQ(transfer.direction, TransferDirection::kDeviceToDevice);
     EXPECT_EQ(transfer.device, 1);
@@ -47,8 +47,8 @@ TEST(Peers, AFaultMovesPagesOverTheLinkInOnePush) {
   const auto& [first, second] = std::pair(machine.events.transfers[0], machine.events.transfers[1]);
   EXPECT_EQ((first.end - first.start).value, 2000 + 41);
   EXPECT_EQ((second.end - second.start).value, 1000 + 615);
-  EXPECT_EQ(machine.counters.dtod_fault_bytes, 4 * kKiB);
-  EXPECT_EQ(machine.counters.dtod_prefetch_bytes, 60 * kKiB);
+  EXPECT_EQ(machine.counters.dtod_fault_bytes, 4 * kKibi);
+  EXPECT_EQ(machine.counters.dtod_prefetch_bytes, 60 * kKibi);
   EXPECT_EQ(machine.counters.dtoh_fault_bytes + machine.counters.htod_fault_bytes, 0u);
   EXPECT_EQ(machine.space.pages(block, gpu_processor(0)).resident.count(), 512u - 16);
   EXPECT_EQ(machine.space.pages(block, gpu_processor(1)).resident, page_range(0, 16));
@@ -135,7 +135,7 @@ TEST(Peers, ReadDuplicationCopiesOverTheLinkAndAWriteEndsIt) {
   machine.gpu_fill(block, true);
   machine.advise(block, trace::Advice::kSetReadMostly, kHost);
   machine.gpu_read(block, pages({0}), 1);
-  EXPECT_EQ(machine.counters.dtod_fault_bytes, 4 * kKiB);
+  EXPECT_EQ(machine.counters.dtod_fault_bytes, 4 * kKibi);
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(0)).resident.test(0));
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(1)).resident.test(0));
   audit(machine);

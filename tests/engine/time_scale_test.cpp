@@ -172,7 +172,7 @@ TEST(TimeScale, Arithmetic) {
 // In a run: kernels scale, the host's time does not, and the ideal goes along.
 TEST(TimeScale, InARun) {
   const auto program = [](std::int64_t gap_ns) {
-    Program p;
+    uvmsim::Program p;
     const auto id = p.alloc(4 * kMiB);
     p.host(id);
     trace::Kernel& k = p.kernel("max_pool", 300000, {id});

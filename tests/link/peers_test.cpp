@@ -13,7 +13,7 @@ namespace uvmsim::link {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr Nanoseconds ns(std::int64_t n) { return Nanoseconds(n); }
+constexpr Nanoseconds at(std::int64_t n) { return Nanoseconds(n); }
 
 config::SystemConfig gpus(unsigned count) {
   config::SystemConfig system;
@@ -42,8 +42,8 @@ TEST(Peers, ADirectLinkJoinsItsTwoEndsOnly) {
   ASSERT_NE(topology.peer(0, 2), nullptr);
   ASSERT_NE(topology.peer(2, 0), nullptr);
   EXPECT_TRUE(topology.peer(2, 0)->fast);
-  EXPECT_EQ(topology.peer(0, 2)->engine.submit(ns(0), std::uint64_t{2000}).end, ns(1000));
-  EXPECT_EQ(topology.peer(2, 0)->engine.submit(ns(0), std::uint64_t{2000}).end, ns(1000)) << "the other direction";
+  EXPECT_EQ(topology.peer(0, 2)->engine.submit(at(0), std::uint64_t{2000}).end, at(1000));
+  EXPECT_EQ(topology.peer(2, 0)->engine.submit(at(0), std::uint64_t{2000}).end, at(1000)) << "the other direction";
 }
 
 TEST(Peers, BothWaysShareWhatTheLinkHasLess) {
@@ -51,9 +51,9 @@ TEST(Peers, BothWaysShareWhatTheLinkHasLess) {
   system.peer_links = {peer_link(0, 1, 2000)};
   system.peer_links[0].both_ways_bytes_per_us = 3000;
   Topology topology(system);
-  EXPECT_EQ(topology.peer(0, 1)->engine.submit(ns(0), std::uint64_t{2000}).end, ns(1000));
+  EXPECT_EQ(topology.peer(0, 1)->engine.submit(at(0), std::uint64_t{2000}).end, at(1000));
   // 1000 bytes in the first microsecond, the other 1000 in half of one.
-  EXPECT_EQ(topology.peer(1, 0)->engine.submit(ns(0), std::uint64_t{2000}).end, ns(1500));
+  EXPECT_EQ(topology.peer(1, 0)->engine.submit(at(0), std::uint64_t{2000}).end, at(1500));
 }
 
 TEST(Peers, ASwitchLimitsWhatOneGpuSendsAndReceives) {
@@ -64,12 +64,12 @@ TEST(Peers, ASwitchLimitsWhatOneGpuSendsAndReceives) {
   system.peer_switches = {sw};
   Topology topology(system);
   const auto send = [&](unsigned from, unsigned to) {
-    return topology.peer(from, to)->engine.submit(ns(0), std::uint64_t{1000}).end;
+    return topology.peer(from, to)->engine.submit(at(0), std::uint64_t{1000}).end;
   };
-  EXPECT_EQ(send(0, 1), ns(1000));
-  EXPECT_EQ(send(2, 3), ns(1000)) << "others are not in the way";
-  EXPECT_EQ(send(0, 2), ns(2000)) << "GPU 0 sends already";
-  EXPECT_EQ(send(3, 1), ns(2000)) << "GPU 1 receives already";
+  EXPECT_EQ(send(0, 1), at(1000));
+  EXPECT_EQ(send(2, 3), at(1000)) << "others are not in the way";
+  EXPECT_EQ(send(0, 2), at(2000)) << "GPU 0 sends already";
+  EXPECT_EQ(send(3, 1), at(2000)) << "GPU 1 receives already";
 }
 
 TEST(Peers, GpusBehindAnUplinkShareIt) {
@@ -78,13 +78,13 @@ TEST(Peers, GpusBehindAnUplinkShareIt) {
       {.first_gpu = 0, .gpu_count = 2, .host_to_device_bytes_per_us = 1000, .device_to_host_bytes_per_us = 1500}};
   Topology topology(system);
   const auto bring = [&](unsigned gpu) {
-    return topology.engine(gpu, Direction::kHostToDevice).submit(ns(0), std::uint64_t{1000}).end;
+    return topology.engine(gpu, Direction::kHostToDevice).submit(at(0), std::uint64_t{1000}).end;
   };
-  EXPECT_EQ(bring(0), ns(1000));
-  EXPECT_EQ(bring(1), ns(2000));
-  EXPECT_EQ(bring(2), ns(1000)) << "behind a port of its own";
-  EXPECT_EQ(topology.engine(0, Direction::kDeviceToHost).submit(ns(0), std::uint64_t{1000}).end, ns(1000));
-  EXPECT_EQ(topology.engine(1, Direction::kDeviceToHost).submit(ns(0), std::uint64_t{1000}).end, ns(1500));
+  EXPECT_EQ(bring(0), at(1000));
+  EXPECT_EQ(bring(1), at(2000));
+  EXPECT_EQ(bring(2), at(1000)) << "behind a port of its own";
+  EXPECT_EQ(topology.engine(0, Direction::kDeviceToHost).submit(at(0), std::uint64_t{1000}).end, at(1000));
+  EXPECT_EQ(topology.engine(1, Direction::kDeviceToHost).submit(at(0), std::uint64_t{1000}).end, at(1500));
 }
 
 // A row of the measured table: size, copies one way, both ways, beside copies from the host, to both GPUs.
@@ -121,22 +121,22 @@ TEST(Peers, ExplicitCopiesMeetWhatTwoH200Measured) {
     const auto bytes = static_cast<std::uint64_t>(row.kib) * 1024;
     const auto size = static_cast<double>(bytes);
     Topology one(system);
-    compare("one way", row.kib, gigabytes_per_s(size, one.peer(1, 0)->copy(ns(0), bytes)), row.one_way);
+    compare("one way", row.kib, gigabytes_per_s(size, one.peer(1, 0)->copy(at(0), bytes)), row.one_way);
     Topology both(system);
-    const Nanoseconds there = both.peer(1, 0)->copy(ns(0), bytes);
-    const Nanoseconds back = both.peer(0, 1)->copy(ns(0), bytes);
+    const Nanoseconds there = both.peer(1, 0)->copy(at(0), bytes);
+    const Nanoseconds back = both.peer(0, 1)->copy(at(0), bytes);
     // Two calls at once each take longer when they are short: that part is the host's, not the link's.
     if (bytes >= 2 * kMiB) {
       compare("both ways", row.kib, gigabytes_per_s(2 * size, std::max(there, back)), row.both_ways);
     }
     if (bytes < 8 * kMiB) continue;
     Topology beside(system);
-    const Nanoseconds from_peer = beside.peer(1, 0)->copy(ns(0), bytes);
-    const Nanoseconds from_host = beside.engine(0, Direction::kHostToDevice).submit(ns(0), bytes).end;
+    const Nanoseconds from_peer = beside.peer(1, 0)->copy(at(0), bytes);
+    const Nanoseconds from_host = beside.engine(0, Direction::kHostToDevice).submit(at(0), bytes).end;
     compare("beside host", row.kib, gigabytes_per_s(2 * size, std::max(from_peer, from_host)), row.with_host);
     Topology two(system);
-    const Nanoseconds first = two.engine(0, Direction::kHostToDevice).submit(ns(0), bytes).end;
-    const Nanoseconds second = two.engine(1, Direction::kHostToDevice).submit(ns(0), bytes).end;
+    const Nanoseconds first = two.engine(0, Direction::kHostToDevice).submit(at(0), bytes).end;
+    const Nanoseconds second = two.engine(1, Direction::kHostToDevice).submit(at(0), bytes).end;
     compare("both hosts", row.kib, gigabytes_per_s(2 * size, std::max(first, second)), row.both_from_host);
   }
   std::printf("largest error %.1f %%\n", 100 * worst);

@@ -26,7 +26,7 @@ inline config::SystemConfig system_with_ssd() {
   system.ssd.memory_bytes = std::uint64_t{8} << 40;
   system.ssd.read_bytes_per_us = 3200;
   system.ssd.write_bytes_per_us = 3000;
-  system.ssd.latency_ns = 12000;
+  system.ssd.read_latency_ns = system.ssd.write_latency_ns = 12000;
   return system;
 }
 
