@@ -70,19 +70,21 @@ std::uint64_t program_dtoh_bytes(const Counters& c) {
 
 std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
   TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
-                   "HtoD (GiB)", "DtoH (GiB)", "evictions"});
+                   "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ProgramOutcome& outcome = outcomes[i];
     const RunResult& result = outcome.together.result;
     const auto settled = report::settled_iterations(result);
     const Counters& c = settled ? settled->counters : result.counters;
-    table.add_row({scenario.programs[i].name, fmt::format("{}", fmt::join(scenario.programs[i].gpus, ",")),
-                   outcome.alone ? report::format_ms(scenario::compared_time(*outcome.alone)) : "-",
-                   report::format_ms(scenario::compared_time(outcome.together)),
-                   outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
-                   report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
-                   report::format_gib(program_htod_bytes(c)), report::format_gib(program_dtoh_bytes(c)),
-                   report::format_count(c.evictions)});
+    table.add_row(
+        {scenario.programs[i].name, fmt::format("{}", fmt::join(scenario.programs[i].gpus, ",")),
+         outcome.alone ? report::format_ms(scenario::compared_time(*outcome.alone)) : "-",
+         report::format_ms(scenario::compared_time(outcome.together)),
+         outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
+         report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
+         report::format_gib(program_htod_bytes(c)), report::format_gib(program_dtoh_bytes(c)),
+         report::format_gib(c.dtod_fault_bytes + c.dtod_prefetch_bytes + c.dtod_user_bytes + c.dtod_evict_bytes),
+         report::format_count(c.evictions)});
   }
   const report::RunRecord& first = outcomes.front().together;
   std::string text = fmt::format("{} programs on {}\n", outcomes.size(), first.options.system.name);

@@ -54,6 +54,7 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
   std::vector<Prepared> prepared;
   for (const ScenarioProgram& program : scenario.programs) {
     prepared.push_back(prepare(program, resolver, choices.progress));
+    prepared.back().program.options.harvest = scenario.harvest;
   }
   std::vector<ServerProgram> programs;
   for (std::size_t i = 0; i < prepared.size(); ++i) {

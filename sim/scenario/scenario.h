@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/common/units.h"
+#include "sim/driver/harvest_choice.h"
 #include "sim/sweep/point.h"
 
 namespace uvmsim::scenario {
@@ -21,6 +22,7 @@ struct ScenarioProgram {
 struct Scenario {
   std::string file;  // as the user named it
   std::string description;
+  HarvestChoice harvest;
   std::vector<ScenarioProgram> programs;
 };
 

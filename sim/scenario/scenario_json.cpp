@@ -22,6 +22,11 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
   Json out = {{"schema", "uvmsim.scenario/1"},
               {"uvmsim_version", version()},
               {"description", scenario.description},
+              {"harvest",
+               {{"victims", scenario.harvest.victims},
+                {"pre_evict", scenario.harvest.pre_evict},
+                {"parallel_fetch", scenario.harvest.parallel_fetch},
+                {"reserve_chunks", scenario.harvest.reserve_chunks}}},
               {"programs", Json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ScenarioProgram& program = scenario.programs[i];

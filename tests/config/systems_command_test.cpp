@@ -40,10 +40,10 @@ Output run(const std::vector<std::string>& arguments) {
 TEST(SystemsCommand, ListsAll) {
   const Output output = run({});
   EXPECT_EQ(output.code, 0);
-  EXPECT_THAT(output.text, HasSubstr("h200-sxm-pcie5  one H200 SXM"));
-  EXPECT_THAT(output.text, HasSubstr("titan-v-pcie3   one Titan V"));
+  EXPECT_THAT(output.text, HasSubstr("h200-sxm-pcie5      one H200 SXM"));
+  EXPECT_THAT(output.text, HasSubstr("titan-v-pcie3       one Titan V"));
   const ordered_json listed = ordered_json::parse(run({"--json"}).text);
-  EXPECT_EQ(listed.at("systems").size(), 7u);
+  EXPECT_EQ(listed.at("systems").size(), 13u);
   EXPECT_EQ(listed.at("systems").at(0).at("name"), "a100-pcie-80g");
 }
 
@@ -56,9 +56,9 @@ TEST(SystemsCommand, ABrokenFileDoesNotHideTheOthers) {
   const std::string as_json = run({"--json"}).text;
   unsetenv("UVMSIM_CONFIG_PATH");
   EXPECT_EQ(output.code, 2);
-  EXPECT_THAT(output.text, HasSubstr("broken          cannot be loaded: " + folder.path()));
-  EXPECT_THAT(output.text, HasSubstr("own             my own\n"));
-  EXPECT_TRUE(ordered_json::parse(as_json).at("systems").at(2).contains("problem"));
+  EXPECT_THAT(output.text, HasSubstr("broken              cannot be loaded: " + folder.path()));
+  EXPECT_THAT(output.text, HasSubstr("own                 my own\n"));
+  EXPECT_TRUE(ordered_json::parse(as_json).at("systems").at(3).contains("problem"));
 }
 
 TEST(SystemsCommand, ShowsOne) {
