@@ -9,12 +9,12 @@ necessary bytes), then what lies between it and the time (excess bytes, fault la
 the future stand apart, below; those of plug-ins are marked. Only finished runs are drawn.
 """
 
-import json
 import os
 import sys
 
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
+from analysis.result_file import read_result
 from analysis.style import COLOURS, GREY, arrange, figure_paths, grid_of, load_pyplot, save_figure
 
 SCHEMA = "uvmsim.league/1"
@@ -33,17 +33,7 @@ def read_league(path):
     """The league in a folder or file, schema uvmsim.league/1. Raises ResultError."""
     if os.path.isdir(path):
         path = os.path.join(path, "league.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            league = json.load(file)
-    except OSError as error:
-        raise ResultError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ResultError(f"{path}: not JSON: {error}") from error
-    schema = league.get("schema") if isinstance(league, dict) else None
-    if schema != SCHEMA:
-        raise ResultError(f"{path}: schema {schema!r}; allowed: {SCHEMA!r}, league.json of `uvmsim league`")
-    return league
+    return read_result(path, SCHEMA, "league.json of `uvmsim league`")
 
 
 def name_of(entrant):

@@ -6,11 +6,11 @@
 A row of three panels per study. Placements that had no room on the system are named without bars.
 """
 
-import json
 import sys
 
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
+from analysis.result_file import read_result
 from analysis.style import COLOURS, arrange, grid_of, load_pyplot, save_figure
 
 SCHEMA = "uvmsim.recommend/1"
@@ -25,17 +25,7 @@ TIERS = (
 
 def read_study(path):
     """The study in a file, schema uvmsim.recommend/1. Raises ResultError."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            study = json.load(file)
-    except OSError as error:
-        raise ResultError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ResultError(f"{path}: not JSON: {error}") from error
-    schema = study.get("schema") if isinstance(study, dict) else None
-    if schema != SCHEMA:
-        raise ResultError(f"{path}: schema {schema!r}; allowed: {SCHEMA!r}, of `uvmsim recommend --json`")
-    return study
+    return read_result(path, SCHEMA, "of `uvmsim recommend --json`")
 
 
 def title_of(study):

@@ -81,7 +81,7 @@ class RunViewReader {
   }
   std::string text(const Json& value, std::string_view where) const {
     if (!value.is_string()) refuse("{}: is not a string", where);
-    return printable_text(value.get<std::string>());
+    return config::one_line(value.get<std::string>());
   }
   std::uint64_t number(const Json& value, std::string_view where) const {
     const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
@@ -89,14 +89,9 @@ class RunViewReader {
     return value.get<std::uint64_t>();
   }
   // Texts reach tables: one line each.
-  static std::string printable_text(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return text;
-  }
   static std::string scalar_text(const Json& value) {
-    if (value.is_string()) return printable_text(value.get<std::string>());
-    return printable_text(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (value.is_string()) return config::one_line(value.get<std::string>());
+    return config::one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   void read_trace() {
@@ -130,8 +125,8 @@ class RunViewReader {
     if (!policies.is_object()) refuse("/policies: is not an object");
     for (const auto& [slot, policy] : policies.items()) {
       const std::string where = "/policies/" + printable(slot);
-      view_.identity.emplace_back(printable_text(slot), text(member(policy, "name", where), where + "/name"));
-      flatten(member(policy, "parameters", where), printable_text(slot));
+      view_.identity.emplace_back(config::one_line(slot), text(member(policy, "name", where), where + "/name"));
+      flatten(member(policy, "parameters", where), config::one_line(slot));
     }
     for (const policy::Slot slot : kPolicySlots) {
       const std::string name(policy::slot_name(slot));
@@ -155,7 +150,7 @@ class RunViewReader {
     for (const auto& [key, value] : result_.items()) {
       if (std::find(kReadByName.begin(), kReadByName.end(), key) != kReadByName.end()) continue;
       if (key.ends_with("_version")) {
-        view_.provenance.emplace_back(printable_text(key), scalar_text(value));
+        view_.provenance.emplace_back(config::one_line(key), scalar_text(value));
         continue;
       }
       if (key == "time_scale" && value.is_object()) {  // its classes follow from the trace and the system
@@ -168,12 +163,12 @@ class RunViewReader {
       }
       const bool has_unit = key.ends_with("_ns") || key.ends_with("_bytes") || key.ends_with("_thousandths");
       if (has_unit && value.is_number()) {
-        view_.metrics.emplace_back(printable_text(key), number(value, "/" + printable(key)));
+        view_.metrics.emplace_back(config::one_line(key), number(value, "/" + printable(key)));
       } else {
         // The parameters of a choice belong to it: "layout.max_split_size".
         constexpr std::string_view kParameters = "_parameters";
         const bool parameters = key.ends_with(kParameters);
-        flatten(value, printable_text(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
+        flatten(value, config::one_line(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
       }
     }
   }
@@ -202,7 +197,7 @@ class RunViewReader {
       view_.metrics.emplace_back(fmt::format("{}{}{}", prefix, head.substr(0, head.size() - 1), tail), sum);
     }
     for (const auto& [name, value] : counters.items()) {
-      view_.metrics.emplace_back(prefix + printable_text(name), number(value, where + "/" + printable(name)));
+      view_.metrics.emplace_back(prefix + config::one_line(name), number(value, where + "/" + printable(name)));
     }
   }
 
@@ -211,7 +206,7 @@ class RunViewReader {
     if (value.is_object()) {
       for (const auto& [key, inner] : value.items()) {
         if (path == "system" && (key == "name" || key == "description")) continue;
-        flatten(inner, path + "." + printable_text(key));
+        flatten(inner, path + "." + config::one_line(key));
       }
     } else if (value.is_array()) {
       for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}.{}", path, i));

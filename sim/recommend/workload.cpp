@@ -11,6 +11,7 @@
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
 #include "sim/config/load_system.h"
+#include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::recommend {
@@ -198,15 +199,7 @@ std::uint64_t Workload::lookups_per_sample() const {
 }
 
 Workload read_workload(const std::string& name_or_path) {
-  try {
-    return read_checked(path_of(name_or_path));
-  } catch (const InputError& error) {
-    // Texts of the file are in it, and may have control characters.
-    std::string message = error.what();
-    std::replace_if(
-        message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    throw InputError(message);
-  }
+  return config::with_one_line_errors([&] { return read_checked(path_of(name_or_path)); });
 }
 
 }  // namespace uvmsim::recommend

@@ -10,6 +10,7 @@
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
+#include "sim/config/printable.h"
 #include "sim/memory/processor.h"
 #include "sim/policy/name_suggestion.h"
 #include "sim/sweep/axes.h"
@@ -249,15 +250,7 @@ Json schema_of(const std::array<Key, kCount>& table) {
 }  // namespace
 
 Scenario read_scenario(const std::string& path) {
-  try {
-    return read_checked(path);
-  } catch (const InputError& error) {
-    // Texts of the file are in it, and may have control characters.
-    std::string message = error.what();
-    std::replace_if(
-        message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    throw InputError(message);
-  }
+  return config::with_one_line_errors([&] { return read_checked(path); });
 }
 
 std::string scenario_schema() {

@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "sim/common/error.h"
+#include "sim/config/printable.h"
 
 namespace uvmsim::sweep {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // For bash: nothing has a meaning within single quotes.
 std::string bash_quoted(std::string_view text) {
@@ -34,7 +34,7 @@ std::string sbatch_escaped(std::string_view text) {
 
 void check_path(const std::string& path) {
   // Slurm takes a backslash in the name of an output file as a sign that % is no placeholder.
-  if (std::any_of(path.begin(), path.end(), [](char c) { return is_control(c) || c == '\\'; })) {
+  if (std::any_of(path.begin(), path.end(), [](char c) { return config::is_control(c) || c == '\\'; })) {
     throw_input_error("'{}' holds a backslash or a control character, which sbatch cannot take", path);
   }
 }
@@ -57,7 +57,7 @@ void check_time(const std::string& time) {
 }
 
 void check_option(const std::string& option) {
-  if (option.starts_with('-') && std::none_of(option.begin(), option.end(), is_control)) return;
+  if (option.starts_with('-') && std::none_of(option.begin(), option.end(), config::is_control)) return;
   throw_input_error("'{}' is no option of sbatch; allowed: one that begins with -, such as --partition=short", option);
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
+#include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
 #include "sim/sweep/axes.h"
 
@@ -88,15 +89,7 @@ Spec read_checked(const std::string& path) {
 }  // namespace
 
 Spec read_spec(const std::string& path) {
-  try {
-    return read_checked(path);
-  } catch (const InputError& error) {
-    // Texts of the file are in it, and may have control characters.
-    std::string message = error.what();
-    std::replace_if(
-        message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    throw InputError(message);
-  }
+  return config::with_one_line_errors([&] { return read_checked(path); });
 }
 
 std::string spec_schema() {

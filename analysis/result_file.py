@@ -1,0 +1,21 @@
+"""Reads the JSON files that the commands write, each with a schema of its own."""
+
+import json
+
+from analysis.errors import ResultError
+
+
+def read_result(path, schema, source):
+    """The JSON object in a file, which must name that schema; `source` says what writes such files. Raises
+    ResultError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+    except OSError as error:
+        raise ResultError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ResultError(f"{path}: not JSON: {error}") from error
+    found = result.get("schema") if isinstance(result, dict) else None
+    if found != schema:
+        raise ResultError(f"{path}: schema {found!r}; allowed: {schema!r}, {source}")
+    return result
