@@ -28,7 +28,8 @@ def three(program, osf, times_ms, setting="0"):
 class DeepUmTest(FolderTest):
     def sweep(self):
         slow = three("gpt2", 2.0, (900, 300, 250)) + three("gpt2", 4.0, (1200, 400, 500))
-        return slow + three("bert", 3.7, (430, 215, 200), setting="1")
+        other = three("bert", 3.7, (430, 215, 200), setting="1") + three("bert", 5.667, (800, 215, 200), setting="1")
+        return slow + three("alexnet", 2.0, (900, 300, 250)) + other
 
     def test_prints_the_speed_up_and_what_is_left(self):
         status, out, err = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
@@ -41,8 +42,9 @@ class DeepUmTest(FolderTest):
 
     def test_compares_the_other_link_with_the_published_ratios(self):
         _, out, _ = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
-        row = next(line for line in out.splitlines() if line.startswith("bert, ours"))
-        self.assertRegex(row, r"3\.7 +2\.15 +in 2\.15 to 3\.78")
+        rows = [line for line in out.splitlines() if line.startswith("BERT, batch 256")]
+        self.assertRegex(rows[0], r"3\.7 +2\.15 +3\.7 +2\.15 +by footprint +in 2\.15 to 3\.78")
+        self.assertRegex(rows[1], r"3\.7 +2\.15 +5\.67 +4\.00 +by sample +outside 2\.15 to 3\.78")
 
     def test_writes_the_tables_as_markdown(self):
         database = write_database(self.sweep(), self.path("results.sqlite"))

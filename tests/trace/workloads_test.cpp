@@ -79,8 +79,9 @@ TEST_P(Recordings, ValidAndCovered) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Recordings,
                          ::testing::Values("alexnet", "alexnet_tf32", "bert", "bfs", "dlrm", "gpt2", "gpt2_b96",
-                                           "llm_train", "pagerank", "resnet101", "resnet101_tf32", "resnet50",
-                                           "resnet50_tf32", "stencil3d", "tiled_matmul", "whisper", "whisper_tf32"),
+                                           "inception_v3", "llm_train", "pagerank", "resnet101", "resnet101_tf32",
+                                           "resnet152", "resnet50", "resnet50_tf32", "senet154", "stencil3d",
+                                           "tiled_matmul", "vit", "whisper", "whisper_tf32"),
                          [](const auto& info) { return std::string(info.param); });
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Workloads,
