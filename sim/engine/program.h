@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sim/driver/access_counters.h"
+#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/host_faults.h"
 #include "sim/driver/user_calls.h"
 #include "sim/engine/accounts.h"
@@ -61,6 +62,8 @@ class Program {
   void start();
   // Events of the machine that are the program's.
   void on_event(const Event& event);
+  // After an event of any program, where blocks come ahead of need: kernels compute up to the next one.
+  void look();
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;
@@ -180,6 +183,8 @@ class Program {
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
+  void prefetch(unsigned gpu);
+  void schedule_prefetch(unsigned gpu);
   std::uint64_t oldest_record_at_work() const;
 
   Machine& machine_;
@@ -204,6 +209,8 @@ class Program {
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;
+  std::unique_ptr<driver::ChunkPrefetch> chunk_prefetch_;  // null: nothing comes after a fault batch
+  std::vector<Nanoseconds> prefetch_at_;                   // by GPU: its event on the clock
   std::unique_ptr<driver::FaultService> fault_service_;
   std::unique_ptr<driver::AccessCounters> access_counters_;
   std::unique_ptr<driver::HostFaults> host_faults_;
