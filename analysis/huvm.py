@@ -5,8 +5,8 @@
     python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep spare [-o FIGURE]
 
 Runs the scenarios, once per bar of the paper's Fig. 7, per amount of its Fig. 8, or per bar and spare memory of its Fig. 9. Programs
-that are repeated are the yielders, the others harvest. `--sweep spare` gives every yielder its footprint, the reserve and so many
-percent of the first harvester's memory.
+that are repeated are the yielders, the others harvest. `--sweep spare` gives every yielder its footprint and so many percent of the
+first harvester's memory.
 """
 
 import concurrent.futures
@@ -53,10 +53,11 @@ REASONS = {
 
 
 class Outcome:
-    """What one run of a scenario printed."""
+    """What the runs of a scenario printed."""
 
-    def __init__(self, result):
-        self.programs = result["programs"]
+    def __init__(self, results):
+        self.results = [result["programs"] for result in results]
+        self.programs = [program for programs in self.results for program in programs]
 
     @property
     def harvesters(self):
@@ -71,7 +72,7 @@ class Outcome:
         return sum(program["together_ns"] for program in self.harvesters) / len(self.harvesters) / 1e9
 
     def counter(self, name):
-        return sum(program["together"]["counters"][name] for program in self.programs)
+        return round(sum(program["together"]["counters"][name] for program in self.programs) / len(self.results))
 
     def slowest_yielder(self):
         """By how much, in percent; None without yielders that ran alone as well."""
@@ -94,7 +95,6 @@ class Scenario:
             raise ResultError(f"{path}: not a scenario: {error}") from error
         self.name = path.stem
         self.content.pop("$schema", None)
-        self.reserve = self.content.get("harvest", {}).get("reserve_chunks")
 
     def with_bar(self, bar, **more):
         prefetch, large_pages, harvest = BARS[bar]
@@ -104,15 +104,14 @@ class Scenario:
         return changed
 
     def with_spare(self, content, footprints, harvester_bytes, percent):
-        """Every yielder has its footprint, the reserve, and so much more."""
+        """Every yielder has its footprint and so much more."""
         spare = harvester_bytes * percent // 100 // CHUNK
-        reserve = 50 if self.reserve is None else self.reserve
         programs = []
         for program in content["programs"]:
             program = dict(program)
             if program.get("repeat"):
                 program.pop("osf", None)
-                program["capacity_bytes"] = (-(-footprints[program["name"]] // CHUNK) + reserve + spare) * CHUNK
+                program["capacity_bytes"] = (-(-footprints[program["name"]] // CHUNK) + spare) * CHUNK
             programs.append(program)
         return dict(content, programs=programs)
 
@@ -128,14 +127,26 @@ def call(uvmsim, content, alone):
             raise ResultError(f"{uvmsim}: {error.strerror}") from error
     if done.returncode != 0:
         raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
-    return Outcome(json.loads(done.stdout))
+    return json.loads(done.stdout)
+
+
+def later(content, run_number):
+    """Its harvesters start so many milliseconds later."""
+    programs = [
+        program if program.get("repeat") else dict(program, start_ns=program.get("start_ns", 0) + run_number * 1_000_000)
+        for program in content["programs"]
+    ]
+    return dict(content, programs=programs)
 
 
 def outcomes(given, tasks, alone=True):
     """Outcomes of {key: content}, several at a time."""
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        futures = {key: pool.submit(call, given.uvmsim, content, alone) for key, content in tasks.items()}
-        return {key: future.result() for key, future in futures.items()}
+        futures = {
+            key: [pool.submit(call, given.uvmsim, later(content, i), alone and i == 0) for i in range(given.runs)]
+            for key, content in tasks.items()
+        }
+        return {key: Outcome([run.result() for run in runs]) for key, runs in futures.items()}
 
 
 def text_table(header, rows):
@@ -300,10 +311,11 @@ def main(arguments=None):
     parser.add_argument("--sweep", choices=("prefetch", "spare"), help="Fig. 8 or 9 instead of 7")
     parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
     parser.add_argument("--uvmsim", default="build/release/bin/uvmsim", metavar="COMMAND")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="mean of N runs, each a millisecond later; default 1")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time; default as many as cores")
     given = parser.parse_args(arguments)
-    if given.jobs is not None and given.jobs < 1:
-        parser.error("argument -j/--jobs: at least 1")
+    if given.jobs < 1 or given.runs < 1:
+        parser.error("--jobs and --runs: at least 1")
     work = {None: ablation, "prefetch": prefetch_sweep, "spare": spare_sweep}[given.sweep]
     return run("huvm", lambda: work(given))
 

@@ -94,7 +94,9 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       if (far == block) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
       if (context_.space.block(far).evicted.empty()) continue;
-      if (residency_.fetch_to_spare(helper, far, gpu, TransferCause::kFault)) ++context_.counters.parallel_fetches;
+      if (!residency_.fetch_to_spare(helper, far, gpu, TransferCause::kFault)) continue;
+      ++context_.counters.parallel_fetches;
+      helper.cpu = helper.done();  // one at a time
     }
     PageMask reads;
     PageMask writes;

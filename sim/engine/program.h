@@ -81,6 +81,10 @@ class Program {
   struct CopyOperation {
     Nanoseconds duration{};
   };
+  struct PeerCopyOperation {
+    unsigned from = 0, to = 0;  // GPUs of the machine that a link joins
+    std::uint64_t bytes = 0;
+  };
   struct PrefetchOperation {
     std::vector<driver::BlockSpan> spans;
     ProcessorId destination;
@@ -104,8 +108,8 @@ class Program {
     bool is_copy = false;      // the copy engine's accesses to managed memory, modelled as a kernel
     std::uint64_t launch = 0;  // its number, for planners
   };
-  using Work =
-      std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
+  using Work = std::variant<KernelOperation, CopyOperation, PeerCopyOperation, PrefetchOperation, DiscardOperation,
+                            EventOperation, MarkOperation>;
   struct Operation {
     Nanoseconds issued{};
     std::uint64_t record = 0;    // counted in the program that runs
@@ -159,6 +163,7 @@ class Program {
   bool free_released();
   void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
+  std::optional<PeerCopyOperation> peer_copy(const trace::Memcpy& copy) const;
   bool issue_host_access(const trace::HostAccess& access);
   void tell_futures_of_frees();
 
