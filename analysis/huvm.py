@@ -45,10 +45,12 @@ CHUNK = 2 << 20
 NOISE = 0.005
 # Why a bar brings nothing over the one before: the counter that says so.
 REASONS = {
-    "+LP": ("dtoh_evict_bytes", "bytes to the host"),
-    "+PLF": ("parallel_fetches", "blocks fetched ahead"),
-    "+LPF": ("chunk_prefetches_from_peers", "blocks prefetched from peers"),
-    "+MPF": ("chunk_prefetches_to_peers", "blocks prefetched over links of peers"),
+    "H": (("evictions_to_peers",), "evictions to peers"),
+    "H+PE": (("pre_evictions",), "evictions ahead of need"),
+    "+LP": (("htod_fault_bytes", "htod_prefetch_bytes"), "bytes came from the host"),
+    "+PLF": (("parallel_fetches",), "blocks were fetched over links of peers"),
+    "+LPF": (("chunk_prefetches_from_host", "chunk_prefetches_from_peers"), "blocks were prefetched"),
+    "+MPF": (("chunk_prefetches_to_peers",), "blocks were prefetched over links of peers"),
 }
 
 
@@ -139,11 +141,11 @@ def later(content, run_number):
     return dict(content, programs=programs)
 
 
-def outcomes(given, tasks, alone=True):
-    """Outcomes of {key: content}, several at a time."""
+def outcomes(given, tasks, alone=()):
+    """Outcomes of {key: content}, several at a time; those of `alone` say how much slower than alone everybody is."""
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         futures = {
-            key: [pool.submit(call, given.uvmsim, later(content, i), alone and i == 0) for i in range(given.runs)]
+            key: [pool.submit(call, given.uvmsim, later(content, i), key in alone and i == 0) for i in range(given.runs)]
             for key, content in tasks.items()
         }
         return {key: Outcome([run.result() for run in runs]) for key, runs in futures.items()}
@@ -192,16 +194,16 @@ def remarks(name, runs):
         gain = runs[before].seconds() / runs[bar].seconds() - 1
         if gain > NOISE:
             continue
-        counter, what = REASONS.get(bar, ("pre_evictions", "pre-evictions"))
+        counters, what = REASONS[bar]
         verdict = "as fast as" if gain > -NOISE else f"{-gain:.1%} slower than"
-        lines.append(f"{name}: {bar} is {verdict} {before}: {runs[bar].counter(counter):,} {what}")
+        lines.append(f"{name}: {bar} is {verdict} {before}: {sum(map(runs[bar].counter, counters)):,} {what}")
     return lines
 
 
 def ablation(given):
     scenarios = [Scenario(path) for path in given.scenarios]
     tasks = {(s.name, bar): s.with_bar(bar) for s in scenarios for bar in BARS}
-    done = outcomes(given, tasks)
+    done = outcomes(given, tasks, [(s.name, bar) for s in scenarios for bar in (BASE, ALL)])
     results = {s.name: {bar: done[s.name, bar] for bar in BARS} for s in scenarios}
     header = ("scenario", "bar", "ms", "over Base", f"over {HOST_ONLY}", "to peers", "to host", "fetched", "ahead: own link", "from peers",
               "peers' links", "dropped", "yielder loses %")
@@ -238,7 +240,7 @@ def prefetch_sweep(given):
             for amount in AMOUNTS:
                 more = {"prefetch_chunks": amount // 2, "prefetch_stride": stride} if amount else {"prefetch": "none"}
                 tasks[s.name, stride, amount] = s.with_bar(ALL, **more)
-    done = outcomes(given, tasks, alone=False)
+    done = outcomes(given, tasks)
     rows = []
     for (name, stride, amount), one in done.items():
         none = done[name, stride, 0]
@@ -263,7 +265,7 @@ def prefetch_sweep(given):
 
 def spare_sweep(given):
     scenarios = [Scenario(path) for path in given.scenarios]
-    plain = outcomes(given, {s.name: s.with_bar(HOST_ONLY) for s in scenarios}, alone=False)
+    plain = outcomes(given, {s.name: s.with_bar(HOST_ONLY) for s in scenarios})
     tasks = {}
     for s in scenarios:
         results = plain[s.name]
@@ -272,7 +274,7 @@ def spare_sweep(given):
         for percent in SPARE:
             for bar in SPARE_BARS:
                 tasks[s.name, percent, bar] = s.with_spare(s.with_bar(bar), footprints, memory, percent)
-    done = outcomes(given, tasks, alone=False)
+    done = outcomes(given, tasks)
     header = ("scenario", "spare %", *SPARE_BARS, "to host", "fetched", "peers' links")
     rows = []
     for s in scenarios:

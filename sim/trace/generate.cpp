@@ -60,7 +60,7 @@ constexpr std::array kPatterns = {
                      "counts the micro-batches; a pass reads weights and writes or reads activations, 1/8 of which a "
                      "copy takes on to the neighbour",
                      "Stage s of S keeps S - s micro-batches: u (1 + S - s) bytes, u = bytes / (S + S (S + 1) / 2) in "
-                     "whole blocks. With all resident a repeat of K takes K + S - 1 times a forward and a backward "
+                     "whole pages. With all resident a repeat of K takes K + S - 1 times a forward and a backward "
                      "pass, and what the copies take."},
 };
 constexpr std::array<ProgramFactory, kPatterns.size()> kFactories = {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/common/units.h"
 #include "sim/trace/generate_patterns.h"
 #include "sim/trace/reuse.h"
 
@@ -19,10 +18,10 @@ class Pipeline final : public SyntheticProgram {
   explicit Pipeline(const GeneratorOptions& options) : SyntheticProgram(options), stages_(options.gpus) {
     if (stages_ < 2) throw_input_error("gpus is {}; allowed for pipeline: 2 to 16", stages_);
     const std::uint64_t units = stages_ + stages_ * (stages_ + 1) / 2;
-    unit_ = options.bytes / units / kBlockBytes * kBlockBytes;
+    unit_ = options.bytes / units / kPageBytes * kPageBytes;
     if (unit_ == 0) {
       throw_input_error("bytes is {}; allowed for pipeline over {} GPUs: at least {}", options.bytes, stages_,
-                        units * kBlockBytes);
+                        units * kPageBytes);
     }
     for (std::uint64_t s = 0; s < stages_; ++s) add_object(unit_);                     // weights
     for (std::uint64_t s = 0; s < stages_; ++s) add_object((stages_ - s) * unit_);     // activations
