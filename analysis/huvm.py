@@ -85,7 +85,7 @@ class Outcome:
 class Scenario:
     """A scenario file, its traces named so that it can be run from elsewhere."""
 
-    def __init__(self, path):
+    def __init__(self, path, reserve=None):
         path = pathlib.Path(path)
         try:
             self.content = json.loads(path.read_text(encoding="utf-8"))
@@ -97,6 +97,8 @@ class Scenario:
             raise ResultError(f"{path}: not a scenario: {error}") from error
         self.name = path.stem
         self.content.pop("$schema", None)
+        if reserve is not None:
+            self.content["harvest"] = {**self.content.get("harvest", {}), "reserve_chunks": reserve}
 
     def with_bar(self, bar, **more):
         prefetch, large_pages, harvest = BARS[bar]
@@ -201,7 +203,7 @@ def remarks(name, runs):
 
 
 def ablation(given):
-    scenarios = [Scenario(path) for path in given.scenarios]
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
     tasks = {(s.name, bar): s.with_bar(bar) for s in scenarios for bar in BARS}
     done = outcomes(given, tasks, [(s.name, bar) for s in scenarios for bar in (BASE, ALL)])
     results = {s.name: {bar: done[s.name, bar] for bar in BARS} for s in scenarios}
@@ -233,7 +235,7 @@ def draw_ablation(results, path):
 
 
 def prefetch_sweep(given):
-    scenarios = [Scenario(path) for path in given.scenarios]
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
     tasks = {}
     for s in scenarios:
         for stride in (1, 2):
@@ -264,7 +266,7 @@ def prefetch_sweep(given):
 
 
 def spare_sweep(given):
-    scenarios = [Scenario(path) for path in given.scenarios]
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
     plain = outcomes(given, {s.name: s.with_bar(HOST_ONLY) for s in scenarios})
     tasks = {}
     for s in scenarios:
@@ -313,6 +315,7 @@ def main(arguments=None):
     parser.add_argument("--sweep", choices=("prefetch", "spare"), help="Fig. 8 or 9 instead of 7")
     parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
     parser.add_argument("--uvmsim", default="build/release/bin/uvmsim", metavar="COMMAND")
+    parser.add_argument("--reserve", type=int, metavar="N", help="chunks that every GPU keeps, instead of the scenario's")
     parser.add_argument("--runs", type=int, default=1, metavar="N", help="mean of N runs, each a millisecond later; default 1")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time; default as many as cores")
     given = parser.parse_args(arguments)

@@ -124,9 +124,11 @@ void Engine::audit() {
   ++audits_;
   Counters counters;
   std::uint64_t host_resident_pages = 0;
-  for (const auto& program : programs_) {
-    add(counters, program->counters(), 1);
-    host_resident_pages += program->host_resident_pages();
+  for (unsigned number = 0; number < programs_.size(); ++number) {
+    const Program& program = *programs_[number];
+    add(counters, program.counters(), 1);
+    host_resident_pages += program.host_resident_pages();
+    audit_program(machine_.space, number, program.host_resident_pages());
   }
   audit_memory(machine_.space, machine_.gpus, host_resident_pages);
   audit_host(machine_.space, machine_.host, machine_.system.ssd.memory_bytes);
