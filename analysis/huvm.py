@@ -219,7 +219,7 @@ def ablation(given):
 
 def draw_ablation(results, path):
     pyplot = load_pyplot()
-    figure, axes = grid_of(pyplot, len(results), columns=2, width=3.2)
+    figure, axes = grid_of(pyplot, len(results), columns=2, width=3.2 if len(results) > 1 else 5)
     for axis, (name, runs) in zip(axes, results.items()):
         for number, bar in enumerate(BARS):
             axis.bar(number, runs[HOST_ONLY].seconds() / runs[bar].seconds(), width=0.8, label=bar, **bar_look(number))
@@ -291,7 +291,7 @@ def spare_sweep(given):
     print(f"\nspeed over {HOST_ONLY}; counters of {ALL}, 'fetched' of +PLF")
     if given.figure:
         pyplot = load_pyplot()
-        figure, axes = grid_of(pyplot, len(scenarios), columns=2, width=3.2)
+        figure, axes = grid_of(pyplot, len(scenarios), columns=2, width=3.2 if len(scenarios) > 1 else 5)
         for axis, s in zip(axes, scenarios):
             for number, bar in enumerate(SPARE_BARS):
                 speeds = [plain[s.name].seconds() / done[s.name, percent, bar].seconds() for percent in SPARE]

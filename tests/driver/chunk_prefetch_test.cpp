@@ -120,7 +120,9 @@ TEST(ChunkPrefetch, AFaultOnABlockOnItsWayWaitsForIt) {
 }
 
 TEST(ChunkPrefetch, SpareMemoryIsReadOverNvlinkAndGivenBack) {
-  Harvesting machine(4, ahead(HarvestPrefetch::kLocal, 2), nvlink(3));
+  HarvestChoice choice = ahead(HarvestPrefetch::kLocal, 2);
+  choice.target = SpareTarget::kRoundRobin;
+  Harvesting machine(4, choice, nvlink(3));
   const BlockIndex first = machine.allocate(8 * kBlockBytes);
   for (unsigned i = 0; i < 8; ++i) machine.gpu_fill(block_of(first, i), true);
   machine.prefetch_until(kEver);
