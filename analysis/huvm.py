@@ -135,11 +135,13 @@ def call(uvmsim, content, alone):
 
 
 def later(content, run_number):
-    """Its harvesters start so many milliseconds later."""
-    programs = [
-        program if program.get("repeat") else dict(program, start_ns=program.get("start_ns", 0) + run_number * 1_000_000)
-        for program in content["programs"]
-    ]
+    """Harvesters start so many milliseconds later, the second twice as many, and so on: they do not run in step."""
+    programs, harvesters = [], 0
+    for program in content["programs"]:
+        if not program.get("repeat"):
+            harvesters += 1
+            program = dict(program, start_ns=program.get("start_ns", 0) + run_number * harvesters * 1_000_000)
+        programs.append(program)
     return dict(content, programs=programs)
 
 
@@ -316,7 +318,7 @@ def main(arguments=None):
     parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
     parser.add_argument("--uvmsim", default="build/release/bin/uvmsim", metavar="COMMAND")
     parser.add_argument("--reserve", type=int, metavar="N", help="chunks that every GPU keeps, instead of the scenario's")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="mean of N runs, each a millisecond later; default 1")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="mean of N runs, harvesters a millisecond further apart in each; default 1")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time; default as many as cores")
     given = parser.parse_args(arguments)
     if given.jobs < 1 or given.runs < 1:

@@ -49,7 +49,7 @@ TEST(Pipeline, TakesWhatItsScheduleSays) {
 }
 
 TEST(Pipeline, CopiesTakeTheLinkBetweenTheGpus) {
-  const config::SystemConfig system = config::load_system("hgx-h200-x2");
+  const config::SystemConfig system = config::load_system("p3-8xlarge");
   config::SystemConfig slow = system;
   for (config::PeerLinkConfig& link : slow.peer_links) link.each_way.bytes_per_us /= 100;
   const Nanoseconds longer = copy_time(slow) - copy_time(system);
