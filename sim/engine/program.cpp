@@ -96,6 +96,9 @@ void Program::connect() {
                       prefetch.label(), devices_.size());
   }
   const driver::GpuState& first = gpus_[devices_.front()];
+  if (machine_.harvest && first.memory.small_chunks()) {
+    throw_input_error("harvesting works with 2 MB chunks; evict policy '{}' evicts 64 KB", options_.evict.name);
+  }
   prefetcher_ = joint_part<policy::Prefetcher>(prefetch, first);
   if (prefetcher_ == nullptr) {
     prefetcher_ = prefetch.create_prefetcher(options_.prefetch.parameters, options_.seed, first.memory.chunk_count(),

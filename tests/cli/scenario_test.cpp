@@ -197,6 +197,8 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(kBig, R"("plan": "deepum")"), {"unknown key 'plan'"});
   expect_refused(R"({"system": "nothing", "programs": [)" + kBig + "]}", {"nothing"});
   const auto harvest = [&](const std::string& value) { return with_programs(kBig, R"("harvest": )" + value); };
+  expect_refused(with_programs(kBig, R"("evict": "sequential_local", "harvest": {"pre_evict": true})"),
+                 {"program 'big'", "harvesting works with 2 MB chunks", "'sequential_local' evicts 64 KB"});
   expect_refused(harvest("true"), {"/harvest", "an object"});
   expect_refused(harvest(R"({"victims": 1})"), {"/harvest/victims", "true or false"});
   expect_refused(harvest(R"({"prefetch": true})"), {"/harvest/prefetch", R"("none", "local", "multi_path")"});
