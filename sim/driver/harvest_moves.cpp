@@ -84,6 +84,13 @@ std::optional<unsigned> Residency::fetch_to_spare(Work& helper, BlockIndex b, un
   const Nanoseconds ready =
       std::max({helper.cpu, context_.gpus[*spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);
+  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings.
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  (host.mapped & pages).for_each_run([&](unsigned, unsigned count) {
+    helper.spend(context_.costs().unmap_host_run_ns + context_.costs().unmap_host_page_ns * count);
+  });
+  host.mapped -= pages;
+  host.writable -= pages;
   const bool prefetch = cause == TransferCause::kPrefetch;
   copy(helper, b, {kHost, gpu_processor(*spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
        cause);
@@ -95,9 +102,8 @@ std::optional<unsigned> Residency::fetch_to_spare(Work& helper, BlockIndex b, un
 
 bool Residency::may_go_to_spare(BlockIndex b) const {
   const VaBlock& block = context_.space.block(b);
-  const ProcessorPages& host = context_.space.pages(b, kHost);
-  const PageMask pages = host.resident - block.discarded;
-  const bool alone = !pages.empty() && pages == context_.space.resident_anywhere(b) && host.mapped.empty();
+  const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
+  const bool alone = !pages.empty() && pages == context_.space.resident_anywhere(b);
   return alone && !block.hints.any() && block.full_size() && !context_.harvest->holds(b);
 }
 

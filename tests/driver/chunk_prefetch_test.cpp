@@ -158,6 +158,22 @@ TEST(ChunkPrefetch, MultiPathBringsBlocksOverThePeersLinkAndAFaultMovesThemOn) {
   machine.check();
 }
 
+TEST(ChunkPrefetch, WhatTheCpuMapsIsUnmappedFirstAndItsWriteEndsTheCopy) {
+  OnHost machine(ahead(HarvestPrefetch::kMultiPath, 1));
+  const BlockIndex block = machine.block(1);
+  machine.cpu_write(block, 0);
+  ASSERT_FALSE(machine.on_host(block).mapped.empty());
+  machine.gpu_read(machine.block(0), pages({0}));
+  machine.prefetch_until(kEver);
+  ASSERT_EQ(machine.counters.chunk_prefetches_to_peers, 1u);
+  EXPECT_TRUE(machine.on_host(block).mapped.empty());
+  machine.cpu_write(block, 3);
+  EXPECT_EQ(machine.on(block, gpu_processor(1)) + machine.on_host(block).writable.count(), kPagesPerBlock)
+      << "what the CPU may write is on no GPU";
+  EXPECT_TRUE(machine.on_host(block).writable.test(3));
+  machine.check();
+}
+
 TEST(ChunkPrefetch, PathsOfSeveralPeersWorkAtTheSameTime) {
   HarvestChoice choice = ahead(HarvestPrefetch::kMultiPath, 4);
   choice.target = SpareTarget::kRoundRobin;
