@@ -1,72 +1,331 @@
-"""HUVM's ablation (USENIX ATC '22, Fig. 7) on a scenario: what each part of its driver brings.
+"""HUVM (USENIX ATC '22): what each part of its driver brings, and its sweeps over prefetch amount and spare memory.
 
-python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --uvmsim build/release/bin/uvmsim
+    python3 -m analysis.huvm configs/scenarios/huvm_*.json [-o FIGURE]
+    python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep prefetch [-o FIGURE]
+    python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep spare [-o FIGURE]
 
-Runs the scenario once per bar. Programs that are repeated are the yielders, the others harvest.
+Runs the scenarios, once per bar of the paper's Fig. 7, per amount of its Fig. 8, or per bar and spare memory of its Fig. 9. Programs
+that are repeated are the yielders, the others harvest. `--sweep spare` gives every yielder its footprint and so many percent of the
+first harvester's memory.
 """
 
-import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-# name: (prefetch, 2 MB host pages, switches)
+from analysis.command import parser_of, run
+from analysis.errors import ResultError
+from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, look, save_figure
+
+BASE, HOST_ONLY, ALL = "Base", "pre_ef_host", "+MPF"
+_HARVESTS = {"victims": True}
+_PRE_EVICTS = {**_HARVESTS, "pre_evict": True}
+_FETCHES = {**_PRE_EVICTS, "parallel_fetch": True}
+# The paper's bars. name: (prefetch of blocks, 2 MB host pages, switches)
 BARS = {
-    "Base": ("tree", False, {}),
-    "PE, host only": ("always_2mb", False, {"pre_evict": True}),
-    "H": ("always_2mb", False, {"victims": True}),
-    "H+PE": ("always_2mb", False, {"victims": True, "pre_evict": True}),
-    "H+PE+LP": ("always_2mb", True, {"victims": True, "pre_evict": True}),
-    "H+PE+LP+PLF": ("always_2mb", True, {"victims": True, "pre_evict": True, "parallel_fetch": True}),
+    BASE: ("tree", False, {}),
+    HOST_ONLY: ("always_2mb", False, {"pre_evict": True, "prefetch": "local"}),
+    "H": ("always_2mb", False, _HARVESTS),
+    "H+PE": ("always_2mb", False, _PRE_EVICTS),
+    "+LP": ("always_2mb", True, _PRE_EVICTS),
+    "+PLF": ("always_2mb", True, _FETCHES),
+    "+LPF": ("always_2mb", True, {**_FETCHES, "prefetch": "local"}),
+    ALL: ("always_2mb", True, {**_FETCHES, "prefetch": "multi_path"}),
+}
+ORDER = [bar for bar in BARS if bar != HOST_ONLY]
+AMOUNTS = (0, 2, 4, 8, 16, 32)  # MiB
+SPARE = (5, 10, 20, 40, 60)  # % of a harvester's memory
+SPARE_BARS = ("H", "H+PE", "+LP", "+PLF", "+LPF", ALL)
+CHUNK = 2 << 20
+# What is that much slower or faster is as fast.
+NOISE = 0.005
+# Why a bar brings nothing over the one before: the counter that says so.
+REASONS = {
+    "H": (("evictions_to_peers",), "evictions to peers"),
+    "H+PE": (("pre_evictions",), "evictions ahead of need"),
+    "+LP": (("htod_fault_bytes", "htod_prefetch_bytes"), "bytes came from the host"),
+    "+PLF": (("parallel_fetches",), "blocks were fetched over links of peers"),
+    "+LPF": (("chunk_prefetches_from_host", "chunk_prefetches_from_peers"), "blocks were prefetched"),
+    "+MPF": (("chunk_prefetches_to_peers",), "blocks were prefetched over links of peers"),
 }
 
 
-def run(uvmsim, scenario, folder, bar):
-    prefetch, large_pages, harvest = BARS[bar]
-    changed = dict(scenario, prefetch=prefetch, harvest=harvest)
-    changed["settings"] = dict(scenario.get("settings", {}), **{"host.large_pages": large_pages})
-    source = folder / "scenario.json"
-    source.write_text(json.dumps(changed))
-    done = subprocess.run([uvmsim, "scenario", str(source), "--json", "-"], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stderr.strip() or f"{uvmsim} failed")
-    return json.loads(done.stdout)["programs"]
+class Outcome:
+    """What the runs of a scenario printed."""
+
+    def __init__(self, results):
+        self.results = [result["programs"] for result in results]
+        self.programs = [program for programs in self.results for program in programs]
+
+    @property
+    def harvesters(self):
+        return [program for program in self.programs if not program["repeat"]]
+
+    @property
+    def yielders(self):
+        return [program for program in self.programs if program["repeat"]]
+
+    def seconds(self):
+        """Of all harvesters together: their mean."""
+        return sum(program["together_ns"] for program in self.harvesters) / len(self.harvesters) / 1e9
+
+    def counter(self, name):
+        return round(sum(program["together"]["counters"][name] for program in self.programs) / len(self.results))
+
+    def slowest_yielder(self):
+        """By how much, in percent; None without yielders that ran alone as well."""
+        losses = [program["slowdown_thousandths"] for program in self.yielders if program["slowdown_thousandths"]]
+        return max(losses) / 10 - 100 if losses else None
 
 
-def counters(program):
-    return program["together"]["counters"]
+class Scenario:
+    """A scenario file, its traces named so that it can be run from elsewhere."""
+
+    def __init__(self, path, reserve=None):
+        path = pathlib.Path(path)
+        try:
+            self.content = json.loads(path.read_text(encoding="utf-8"))
+            for program in self.content["programs"]:
+                program["trace"] = str((path.parent / program["trace"]).resolve())
+        except OSError as error:
+            raise ResultError(f"{path}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultError(f"{path}: not a scenario: {error}") from error
+        self.name = path.stem
+        self.content.pop("$schema", None)
+        if reserve is not None:
+            self.content["harvest"] = {**self.content.get("harvest", {}), "reserve_chunks": reserve}
+
+    def with_bar(self, bar, **more):
+        prefetch, large_pages, harvest = BARS[bar]
+        kept = {key: value for key, value in self.content.get("harvest", {}).items() if key.startswith(("reserve", "prefetch_", "target"))}
+        changed = dict(self.content, prefetch=prefetch, harvest={**kept, **harvest, **more})
+        changed["settings"] = dict(self.content.get("settings", {}), **{"host.large_pages": large_pages})
+        return changed
+
+    def with_spare(self, content, footprints, harvester_bytes, percent):
+        """Every yielder has its footprint and so much more."""
+        spare = harvester_bytes * percent // 100 // CHUNK
+        programs = []
+        for program in content["programs"]:
+            program = dict(program)
+            if program.get("repeat"):
+                program.pop("osf", None)
+                program["capacity_bytes"] = (-(-footprints[program["name"]] // CHUNK) + spare) * CHUNK
+            programs.append(program)
+        return dict(content, programs=programs)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scenario", type=pathlib.Path)
-    parser.add_argument("--uvmsim", default="build/release/bin/uvmsim")
-    arguments = parser.parse_args()
-    scenario = json.loads(arguments.scenario.read_text())
-    for program in scenario["programs"]:
-        program["trace"] = str((arguments.scenario.parent / program["trace"]).resolve())
-    scenario.pop("$schema", None)
-
-    print(f"{'':14} {'harvester':>10} {'ms':>9} {'base/it':>8} {'to peer':>8} {'to host':>8} {'fetched ahead':>14}"
-          f" {'yielders slower by':>19}")
-    base = {}
+def call(uvmsim, content, alone):
     with tempfile.TemporaryDirectory() as folder:
-        for bar in BARS:
-            programs = run(arguments.uvmsim, scenario, pathlib.Path(folder), bar)
-            yielders = [p["slowdown_thousandths"] / 10 - 100 for p in programs
-                        if p["repeat"] and p["slowdown_thousandths"]]
-            for program in programs:
-                if program["repeat"]:
-                    continue
-                name, time = program["name"], program["together_ns"] / 1e6
-                base.setdefault(name, time)
-                c = counters(program)
-                print(f"{bar:14} {name:>10} {time:9.1f} {base[name] / time:8.2f} {c['evictions_to_peers']:8}"
-                      f" {c['evictions'] - c['evictions_to_peers']:8} {c['parallel_fetches']:14}"
-                      f" {max(yielders, default=0):18.1f}%")
+        source = pathlib.Path(folder) / "scenario.json"
+        source.write_text(json.dumps(content), encoding="utf-8")
+        command = [uvmsim, "scenario", str(source), "--json", "-"] + ([] if alone else ["--no-alone"])
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise ResultError(f"{uvmsim}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
+    return json.loads(done.stdout)
+
+
+def later(content, run_number):
+    """Harvesters start so many milliseconds later, the second twice as many, and so on: they do not run in step."""
+    programs, harvesters = [], 0
+    for program in content["programs"]:
+        if not program.get("repeat"):
+            harvesters += 1
+            program = dict(program, start_ns=program.get("start_ns", 0) + run_number * harvesters * 1_000_000)
+        programs.append(program)
+    return dict(content, programs=programs)
+
+
+def outcomes(given, tasks, alone=()):
+    """Outcomes of {key: content}, several at a time; those of `alone` say how much slower than alone everybody is."""
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        futures = {
+            key: [pool.submit(call, given.uvmsim, later(content, i), key in alone and i == 0) for i in range(given.runs)]
+            for key, content in tasks.items()
+        }
+        return {key: Outcome([run.result() for run in runs]) for key, runs in futures.items()}
+
+
+def text_table(header, rows):
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        lines.append("  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+# Fig. 7
+
+
+def ablation_rows(name, runs):
+    rows = []
+    for bar in BARS:
+        one = runs[bar]
+        loss = one.slowest_yielder()
+        rows.append(
+            (
+                name,
+                bar,
+                f"{one.seconds() * 1e3:.1f}",
+                f"{runs[BASE].seconds() / one.seconds():.2f}",
+                f"{runs[HOST_ONLY].seconds() / one.seconds():.2f}",
+                f"{one.counter('evictions_to_peers')}",
+                f"{one.counter('evictions') - one.counter('evictions_to_peers')}",
+                f"{one.counter('parallel_fetches')}",
+                f"{one.counter('chunk_prefetches_from_host')}",
+                f"{one.counter('chunk_prefetches_from_peers')}",
+                f"{one.counter('chunk_prefetches_to_peers')}",
+                f"{one.counter('chunk_prefetches_dropped')}",
+                "-" if loss is None else f"{loss:.1f}",
+            )
+        )
+    return rows
+
+
+def remarks(name, runs):
+    """The paper's order of bars, and what it says where it does not hold."""
+    lines = [f"{name}: everything is {runs[HOST_ONLY].seconds() / runs[ALL].seconds():.2f} times as fast as {HOST_ONLY}"]
+    for before, bar in zip(ORDER, ORDER[1:]):
+        gain = runs[before].seconds() / runs[bar].seconds() - 1
+        if gain > NOISE:
+            continue
+        counters, what = REASONS[bar]
+        verdict = "as fast as" if gain > -NOISE else f"{-gain:.1%} slower than"
+        lines.append(f"{name}: {bar} is {verdict} {before}: {sum(map(runs[bar].counter, counters)):,} {what}")
+    return lines
+
+
+def ablation(given):
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
+    tasks = {(s.name, bar): s.with_bar(bar) for s in scenarios for bar in BARS}
+    done = outcomes(given, tasks, [(s.name, bar) for s in scenarios for bar in (BASE, ALL)])
+    results = {s.name: {bar: done[s.name, bar] for bar in BARS} for s in scenarios}
+    header = ("scenario", "bar", "ms", "over Base", f"over {HOST_ONLY}", "to peers", "to host", "fetched", "ahead: own link", "from peers",
+              "peers' links", "dropped", "yielder loses %")
+    print(text_table(header, [row for name, runs in results.items() for row in ablation_rows(name, runs)]))
+    print()
+    for name, runs in results.items():
+        print("\n".join(remarks(name, runs)))
+    if given.figure:
+        draw_ablation(results, given.figure)
+
+
+def draw_ablation(results, path):
+    pyplot = load_pyplot()
+    figure, axes = grid_of(pyplot, len(results), columns=2, width=3.2 if len(results) > 1 else 5)
+    for axis, (name, runs) in zip(axes, results.items()):
+        for number, bar in enumerate(BARS):
+            axis.bar(number, runs[HOST_ONLY].seconds() / runs[bar].seconds(), width=0.8, label=bar, **bar_look(number))
+        axis.axhline(1, color="black", linewidth=0.8)
+        axis.set_title(name)
+        axis.set_xticks([])
+        axis.set_ylabel(f"speed over {HOST_ONLY}")
+    arrange(figure, "HUVM: its parts switched on in turn", *legend_of(axes))
+    print_paths(save_figure(figure, path))
+
+
+# Fig. 8
+
+
+def prefetch_sweep(given):
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
+    tasks = {}
+    for s in scenarios:
+        for stride in (1, 2):
+            for amount in AMOUNTS:
+                more = {"prefetch_chunks": amount // 2, "prefetch_stride": stride} if amount else {"prefetch": "none"}
+                tasks[s.name, stride, amount] = s.with_bar(ALL, **more)
+    done = outcomes(given, tasks)
+    rows = []
+    for (name, stride, amount), one in done.items():
+        none = done[name, stride, 0]
+        rows.append((name, f"stride {stride}", f"{amount}", f"{one.seconds() * 1e3:.1f}", f"{none.seconds() / one.seconds():.2f}",
+                     f"{one.counter('fault_batches')}", f"{one.counter('chunk_prefetches_late')}", f"{one.counter('chunk_prefetches_dropped')}"))
+    print(text_table(("scenario", "blocks", "MiB", "ms", "over none", "batches", "waited for", "dropped"), rows))
+    if given.figure:
+        pyplot = load_pyplot()
+        figure, axes = grid_of(pyplot, 1, width=4)
+        for number, (name, stride) in enumerate(dict.fromkeys((key[0], key[1]) for key in done)):
+            speeds = [done[name, stride, 0].seconds() / done[name, stride, amount].seconds() for amount in AMOUNTS]
+            axes[0].plot(range(len(AMOUNTS)), speeds, label=f"{name}, stride {stride}", **look(number))
+        axes[0].set_xticks(range(len(AMOUNTS)), AMOUNTS)
+        axes[0].set_xlabel("prefetched after a batch at most (MiB)")
+        axes[0].set_ylabel("speed over no prefetch")
+        arrange(figure, "HUVM: amount of multi-path prefetch", *legend_of(axes))
+        print_paths(save_figure(figure, given.figure))
+
+
+# Fig. 9
+
+
+def spare_sweep(given):
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
+    plain = outcomes(given, {s.name: s.with_bar(HOST_ONLY) for s in scenarios})
+    tasks = {}
+    for s in scenarios:
+        results = plain[s.name]
+        footprints = {program["name"]: program["together"]["footprint_bytes"] for program in results.yielders}
+        memory = results.harvesters[0]["together"]["capacity_bytes"]
+        for percent in SPARE:
+            for bar in SPARE_BARS:
+                tasks[s.name, percent, bar] = s.with_spare(s.with_bar(bar), footprints, memory, percent)
+    done = outcomes(given, tasks)
+    header = ("scenario", "spare %", *SPARE_BARS, "to host", "fetched", "peers' links")
+    rows = []
+    for s in scenarios:
+        for percent in SPARE:
+            times = [plain[s.name].seconds() / done[s.name, percent, bar].seconds() for bar in SPARE_BARS]
+            everything = done[s.name, percent, ALL]
+            rows.append((s.name, f"{percent}", *(f"{time:.2f}" for time in times),
+                         f"{everything.counter('evictions') - everything.counter('evictions_to_peers')}",
+                         f"{done[s.name, percent, '+PLF'].counter('parallel_fetches')}",
+                         f"{everything.counter('chunk_prefetches_to_peers')}"))
+    print(text_table(header, rows))
+    print(f"\nspeed over {HOST_ONLY}; counters of {ALL}, 'fetched' of +PLF")
+    if given.figure:
+        pyplot = load_pyplot()
+        figure, axes = grid_of(pyplot, len(scenarios), columns=2, width=3.2 if len(scenarios) > 1 else 5)
+        for axis, s in zip(axes, scenarios):
+            for number, bar in enumerate(SPARE_BARS):
+                speeds = [plain[s.name].seconds() / done[s.name, percent, bar].seconds() for percent in SPARE]
+                axis.plot(range(len(SPARE)), speeds, label=bar, **look(number))
+            axis.set_xticks(range(len(SPARE)), SPARE)
+            axis.set_xlabel("spare memory of a yielder (% of a harvester's)")
+            axis.set_ylabel(f"speed over {HOST_ONLY}")
+            axis.set_title(s.name)
+        arrange(figure, "HUVM: spare memory", *legend_of(axes))
+        print_paths(save_figure(figure, given.figure))
+
+
+def print_paths(paths):
+    for path in paths:
+        print(f"figure: {path}")
+
+
+def main(arguments=None):
+    parser = parser_of("huvm", __doc__)
+    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO")
+    parser.add_argument("--sweep", choices=("prefetch", "spare"), help="Fig. 8 or 9 instead of 7")
+    parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
+    parser.add_argument("--uvmsim", default="build/release/bin/uvmsim", metavar="COMMAND")
+    parser.add_argument("--reserve", type=int, metavar="N", help="chunks that every GPU keeps, instead of the scenario's")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="mean of N runs, harvesters a millisecond further apart in each; default 1")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time; default as many as cores")
+    given = parser.parse_args(arguments)
+    if given.jobs < 1 or given.runs < 1:
+        parser.error("--jobs and --runs: at least 1")
+    work = {None: ablation, "prefetch": prefetch_sweep, "spare": spare_sweep}[given.sweep]
+    return run("huvm", lambda: work(given))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -215,6 +215,7 @@ int generate(const Arguments& arguments) {
       {"bytes", "SIZE", "all objects together, default 64MiB", size(program.bytes)},
       {"repeats", "N", "iterations of the whole pattern, default 1", number(program.repeats)},
       {"kernels", "N", "kernels per repeat, default 1", number(program.kernels)},
+      {"gpus", "N", "of pipeline, its stages, default 4", number(program.gpus)},
       {"write-percent", "N", "share of the pages that is written, default 0", number(program.write_percent)},
       {"seed", "N", "of random, zipf and pointer_chase, default 1", number(program.seed)},
       {"stride-bytes", "SIZE", "of strided and pointer_chase, default 64KiB", size(program.stride_bytes)},

@@ -61,6 +61,7 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
+class ChunkPrefetch;
 class Harvest;
 
 struct DriverContext {
@@ -80,8 +81,9 @@ struct DriverContext {
   AccessBits access_bits = {};
 
   Nanoseconds migrate_decision_cost{};
-  std::string evict_name = {};  // for messages
-  Harvest* harvest = nullptr;   // null: evicted memory goes to the host
+  std::string evict_name = {};              // for messages
+  Harvest* harvest = nullptr;               // null: evicted memory goes to the host
+  ChunkPrefetch* chunk_prefetch = nullptr;  // null: nothing comes after a fault batch
 
   const config::DriverCosts& costs() const { return system.costs; }
 };

@@ -163,17 +163,23 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
     unmap_gpu(b, other, duplicated);
     drop_copies(work, b, other, duplicated);
   }
-  block.evicted |= gone;
   block.read_duplicated -= gone;
-  mine.resident -= gone;
-  context_.gpus[gpu].resident_pages -= gone.count();
+  leave_evicted(work, b, gpu, gone);
+  map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
+  return copied;
+}
+
+// The pages, unmapped and copied to wherever they go, are the GPU's no more.
+void Residency::leave_evicted(Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {
+  context_.space.block(b).evicted |= gone;
+  context_.space.pages(b, gpu_processor(gpu)).resident -= gone;
+  GpuState& state = context_.gpus[gpu];
+  state.resident_pages -= gone.count();
+  state.oversubscribed = true;
   if (context_.accounts != nullptr) {
     tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
   }
-  context_.gpus[gpu].oversubscribed = true;
-  map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
   context_.prefetcher.on_evicted(b, gone, context_.access_bits.take(b, gone));
-  return copied;
 }
 
 void Residency::count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes) {
@@ -193,6 +199,7 @@ void Residency::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   std::uint64_t copied_bytes = 0;
   std::uint64_t first_block = RootChunk::kNoBlock;
   const Nanoseconds before = work.pushed;
+  if (context_.harvest != nullptr) context_.harvest->note_eviction(gpu);
   const bool to_spare = !root.split && context_.harvest != nullptr && evict_to_spare(work, gpu, BlockIndex(root.block));
   memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;

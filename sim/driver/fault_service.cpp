@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/harvest.h"
 #include "sim/driver/remote_mappings.h"
 
@@ -81,6 +82,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              context_.costs().fault_entry_ns * sorted_.size());
+  if (context_.chunk_prefetch != nullptr) context_.chunk_prefetch->stop(gpu);
   // A helper brings blocks from the other end of the batch over the links of peers, until the two meet.
   const bool parallel = context_.harvest != nullptr && context_.harvest->choice().parallel_fetch;
   Work helper(work.cpu);
@@ -91,7 +93,10 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
       if (far == block) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
-      residency_.fetch_to_spare(helper, far, gpu);
+      if (context_.space.block(far).evicted.empty()) continue;
+      if (!residency_.fetch_to_spare(helper, far, gpu, TransferCause::kFault)) continue;
+      ++context_.counters.parallel_fetches;
+      helper.cpu = helper.done();  // one at a time
     }
     PageMask reads;
     PageMask writes;
@@ -112,6 +117,10 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   if (!sorted_.empty()) {
     summary.lowest_address = sorted_.front().page() * kBasePageBytes;
     summary.lowest_is_write = sorted_.front().write();
+    if (context_.chunk_prefetch != nullptr) {
+      context_.chunk_prefetch->plan(gpu, PageIndex(sorted_.front().page()), PageIndex(sorted_.back().page()),
+                                    helper.cpu);
+    }
   }
   if (copies() != copies_before) {
     work.spend(context_.costs().after_copies_ns);
@@ -142,6 +151,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     return 0;
   }
   work.spend(context_.costs().block_ns);
+  if (context_.chunk_prefetch != nullptr) await_prefetch(work, gpu, b);
   for (const KnownFuture& known : context_.futures) {
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
@@ -168,6 +178,14 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
   return (wanted - to.throttled).count();
+}
+
+// The thread that prefetches a block holds its lock until it is there.
+void FaultService::await_prefetch(Work& work, unsigned gpu, BlockIndex b) {
+  const Nanoseconds arrival = context_.chunk_prefetch->arrival(gpu, b);
+  if (arrival <= work.cpu) return;
+  ++context_.counters.chunk_prefetches_late;
+  work.cpu = arrival;
 }
 
 // Asks the migrate policy which of the pages that are to come shall not, and checks its answer.

@@ -66,6 +66,7 @@ class FaultService final : private policy::PrefetchQueries {
 
   std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                               bool& throttled);
+  void await_prefetch(Work& work, unsigned gpu, BlockIndex block);
   Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
                       TransferCause cause);
   void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/driver/context.h"
@@ -34,12 +35,16 @@ class Harvest {
   unsigned where(BlockIndex block) const { return spares_[block.value].spare; }
 
   // The peer whose spare memory takes the GPU's block: of those with more free and safe chunks than the reserve and no
-  // pages of the block, the one with the fewest pending; none: the host takes it.
-  std::optional<unsigned> spare_for(unsigned gpu, BlockIndex block, Nanoseconds now);
+  // pages of the block, the one with the fewest pending, or the next in turn; none: the host takes it.
+  // `busy`: peers that shall not, a bit each.
+  std::optional<unsigned> spare_for(unsigned gpu, BlockIndex block, Nanoseconds now, std::uint32_t busy = 0);
   // A chunk there for the block: free, or the safe one that has waited longest.
   ChunkId take(unsigned spare, BlockIndex block, unsigned home, Nanoseconds now);
   // The copy into it ends then; the writer may begin. `safe`: the host has a copy already.
   void arrives(BlockIndex block, Nanoseconds arrived, bool safe = false);
+  // It came by prefetch; and whether it has, once.
+  void note_prefetched(BlockIndex block) { spares_[block.value].prefetched = true; }
+  bool take_prefetched(BlockIndex block) { return std::exchange(spares_[block.value].prefetched, false); }
 
   // The GPU needs memory for itself: the oldest safe chunk goes, else the oldest pending one as soon as it is written.
   // False: it lends none.
@@ -57,6 +62,10 @@ class Harvest {
   // The writer works off what it begins until `now`.
   void advance(Nanoseconds now);
 
+  // A GPU harvests from its first eviction until somebody uses its spare memory. True: more GPUs do than do not.
+  void note_eviction(unsigned gpu) { harvests_[gpu] = true; }
+  bool crowded() const;
+
   // When the thread that keeps the reserve of a GPU is free.
   Nanoseconds& keeper_free_at(unsigned gpu) { return keepers_[gpu]; }
 
@@ -65,6 +74,7 @@ class Harvest {
     static constexpr std::uint8_t kNone = 0xff;
     std::uint8_t spare = kNone, home = kNone;
     bool safe = false;
+    bool prefetched = false;
     Nanoseconds arrived{};
     bool is_used() const { return spare != kNone; }
   };
@@ -81,6 +91,8 @@ class Harvest {
   std::vector<std::deque<BlockIndex>> safe_, pending_;     // by lending GPU, oldest first; likewise
   std::vector<std::uint32_t> pending_count_, safe_count_;  // by lending GPU
   std::vector<Nanoseconds> keepers_;                       // by GPU
+  std::vector<bool> harvests_;                             // likewise
+  unsigned next_spare_ = 0;                                // in turn
   Nanoseconds writer_free_at_{};
 };
 

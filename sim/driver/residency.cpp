@@ -47,7 +47,11 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
     work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
   });
-  if (!from_peers.empty()) work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
+  // Nobody maps what lies in spare memory.
+  const bool in_spare = context_.harvest != nullptr && context_.harvest->holds(b);
+  if (!from_peers.empty() && !in_spare) {
+    work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
+  }
   if (migration.duplicate && host.writable.intersects(copied)) work.spend(costs.protect_block_ns);
   if (migration.duplicate && !from_peers.empty()) protect_on_peers(b, gpu, from_peers);
   // Pages that are here already may have copies on the host: a write ends their duplication.
@@ -130,12 +134,16 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     if (other == gpu || context_.topology.peer(other, gpu) == nullptr) continue;
     const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
     if (here.empty()) continue;
+    // A lent chunk comes back in one piece, whichever of its pages are demanded, and is free when it has been read.
+    GpuMemory& memory = context_.gpus[other].memory;
+    const ChunkId chunk = memory.whole(b);
+    const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
+    const bool whole = lent && !migration.demanded.empty();
     copy(work, b, {gpu_processor(other), gpu_processor(gpu)}, std::max(ready, chunk_ready(b, other, here)),
-         migration.demanded & here, migration.prefetched & here, migration.cause);
+         whole ? here : migration.demanded & here, whole ? PageMask{} : migration.prefetched & here, migration.cause);
     work.spend(context_.costs().after_push_ns);
-    // A lent chunk is free again when it has been read.
-    const ChunkId chunk = context_.gpus[other].memory.whole(b);
-    if (chunk.valid()) context_.gpus[other].memory.chunk(chunk).ready = runs_.back().end;
+    if (chunk.valid()) memory.chunk(chunk).ready = runs_.back().end;
+    if (lent && context_.harvest->take_prefetched(b)) ++context_.counters.chunk_prefetches_moved_on;
     pages -= here;
   }
 }

@@ -4,6 +4,7 @@
 // advances a Work time line. Policies are told of every change of residency.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "sim/driver/context.h"
@@ -58,8 +59,11 @@ class Residency final : private policy::EvictionQueries {
   Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
   // The host has them: they leave the spare memory, whose chunk is free when that copy is done.
   void drop_spare_copy(BlockIndex block, unsigned spare, Nanoseconds now);
-  // A block of this GPU that was evicted to the host comes to spare memory of a peer on its way back.
-  void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu);
+  // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
+  // GPU; the host's copy stays. Returns which peer, none of the `busy` ones (a bit each); nothing where none has room.
+  bool may_go_to_spare(BlockIndex block) const;
+  std::optional<unsigned> fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause,
+                                         std::uint32_t busy = 0);
 
   // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
   bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
@@ -84,7 +88,9 @@ class Residency final : private policy::EvictionQueries {
   void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
   void empty_root(Work& work, unsigned gpu, ChunkId victim);
   void empty_small(Work& work, unsigned gpu);
+  void leave_evicted(Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
   bool evict_to_spare(Work& work, unsigned gpu, BlockIndex block);
+  Nanoseconds arrive_in_spare(BlockIndex block, unsigned spare, const PageMask& pages);
   void keep_reserve(Work& work, BlockIndex served, unsigned gpu);
   ChunkId own_chunk(BlockIndex block, unsigned gpu) const;
   void serve_early_victims(Work& work, BlockIndex served, unsigned gpu);

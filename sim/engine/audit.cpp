@@ -129,6 +129,16 @@ void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>
   }
 }
 
+void audit_program(const AddressSpace& space, unsigned region, std::uint64_t host_resident_pages) {
+  std::uint64_t on_host = 0;
+  for (std::uint64_t i = 0; i < space.block_count(); ++i) {
+    const VaBlock& block = space.block(BlockIndex(i));
+    if (block.live && block.region == region) on_host += space.pages(BlockIndex(i), kHost).resident.count();
+  }
+  UVMSIM_AUDIT(on_host == host_resident_pages, "program {}: {} pages on the host, its driver believes {}", region,
+               on_host, host_resident_pages);
+}
+
 void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64_t ssd_bytes) {
   if (!memory.limited()) return;
   std::uint64_t used = 0;

@@ -26,6 +26,8 @@ struct Ledger {
 // Throws ModelError that names the block. Time: proportional to the blocks of the address space.
 void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>& gpus,
                   std::uint64_t host_resident_pages);
+// Of the program with that region alone: pages that the host holds sum up to what its driver believes.
+void audit_program(const AddressSpace& space, unsigned region, std::uint64_t host_resident_pages);
 
 // Host memory of limited size, and the SSD below:
 //   - what lies in memory, the host holds; what it holds lies in memory or on the SSD; freed blocks hold nothing

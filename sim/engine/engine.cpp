@@ -82,6 +82,7 @@ Program& Engine::program_of(const Event& event) const {
     case EventKind::kFetch:
     case EventKind::kReplay:
     case EventKind::kPlan:
+    case EventKind::kPrefetch:
       break;
   }
   return *owners_[event.subject];
@@ -90,11 +91,15 @@ Program& Engine::program_of(const Event& event) const {
 std::vector<RunResult> Engine::run() {
   const bool endless = std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->repeats(); });
   auto left = std::count_if(programs_.begin(), programs_.end(), [](const auto& p) { return !p->repeats(); });
+  const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch != HarvestPrefetch::kNone;
   for (const auto& program : programs_) program->start();
   while (!machine_.events.empty()) {
     const Event event = machine_.events.pop();
     Program& program = program_of(event);
     naming(program.name(), [&] { program.on_event(event); });
+    if (prefetches) {
+      for (const auto& each : programs_) naming(each->name(), [&] { each->look(); });
+    }
     if constexpr (kModelChecks) {
       if (event.kind == EventKind::kOperationEnd) audit_sometimes();
     }
@@ -119,9 +124,11 @@ void Engine::audit() {
   ++audits_;
   Counters counters;
   std::uint64_t host_resident_pages = 0;
-  for (const auto& program : programs_) {
-    add(counters, program->counters(), 1);
-    host_resident_pages += program->host_resident_pages();
+  for (unsigned number = 0; number < programs_.size(); ++number) {
+    const Program& program = *programs_[number];
+    add(counters, program.counters(), 1);
+    host_resident_pages += program.host_resident_pages();
+    audit_program(machine_.space, number, program.host_resident_pages());
   }
   audit_memory(machine_.space, machine_.gpus, host_resident_pages);
   audit_host(machine_.space, machine_.host, machine_.system.ssd.memory_bytes);

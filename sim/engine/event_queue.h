@@ -10,7 +10,7 @@
 
 namespace uvmsim::engine {
 
-enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay, kPlan };
+enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay, kPlan, kPrefetch };
 
 struct Event {
   Nanoseconds time{};

@@ -338,10 +338,14 @@ void Program::retire_tensor(trace::ObjectId id) {
 bool Program::issue_copy(const trace::Memcpy& copy) {
   if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0, 0})) return false;
   trace::Kernel kernel = kernel_of(copy, layout_, header_.quantum_bytes, options_.system, devices_.front());
+  const std::optional<PeerCopyOperation> peers = peer_copy(copy);
+  if (peers) kernel.duration_ns = machine_.topology.peer(peers->from, peers->to)->unloaded_time(peers->bytes).value;
   host_pays(options_.system.runtime.launch_ns);
   ideal_.host(static_cast<std::int64_t>(options_.system.runtime.launch_ns));
   ideal_.enqueue(copy.stream, kernel.duration_ns);
-  if (kernel.accesses.empty()) {
+  if (peers) {
+    submit(copy.stream, *peers);
+  } else if (kernel.accesses.empty()) {
     submit(copy.stream, CopyOperation{Nanoseconds(kernel.duration_ns)});
   } else {
     submit(copy.stream, KernelOperation{std::move(kernel), true});
@@ -351,6 +355,23 @@ bool Program::issue_copy(const trace::Memcpy& copy) {
   // The copy itself is issued; what remains is to wait for it.
   record_ = trace::Sync{trace::SyncKind::kStream, copy.stream, 0, 0};
   return wait_for({HostWait::Kind::kStream, copy.stream, 0, 0});
+}
+
+// Between plain memory of two GPUs that a link joins.
+std::optional<Program::PeerCopyOperation> Program::peer_copy(const trace::Memcpy& copy) const {
+  if (copy.src.object == trace::kNoObject || copy.dst.object == trace::kNoObject || copy.bytes == 0) {
+    return std::nullopt;
+  }
+  const auto gpu_of = [&](trace::ObjectId id) -> std::optional<unsigned> {
+    const layout::Placement& placement = layout_.find(id);
+    if (!placement.device || placement.gpu < 0 || static_cast<std::size_t>(placement.gpu) >= devices_.size()) {
+      return std::nullopt;
+    }
+    return devices_[static_cast<std::size_t>(placement.gpu)];
+  };
+  const auto from = gpu_of(copy.src.object), to = gpu_of(copy.dst.object);
+  if (!from || !to || *from == *to || machine_.topology.peer(*from, *to) == nullptr) return std::nullopt;
+  return PeerCopyOperation{*from, *to, copy.bytes};
 }
 
 // Touches until one faults; the host goes on when that fault is served.

@@ -96,6 +96,9 @@ void Program::connect() {
                       prefetch.label(), devices_.size());
   }
   const driver::GpuState& first = gpus_[devices_.front()];
+  if (machine_.harvest && first.memory.small_chunks()) {
+    throw_input_error("harvesting works with 2 MB chunks; evict policy '{}' evicts 64 KB", options_.evict.name);
+  }
   prefetcher_ = joint_part<policy::Prefetcher>(prefetch, first);
   if (prefetcher_ == nullptr) {
     prefetcher_ = prefetch.create_prefetcher(options_.prefetch.parameters, options_.seed, first.memory.chunk_count(),
@@ -115,12 +118,18 @@ void Program::connect() {
     for (const unsigned gpu : devices_) machine_.harvest->connect(gpu, *residency_);
   }
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
+  if (machine_.harvest && machine_.harvest->choice().prefetch != HarvestPrefetch::kNone) {
+    chunk_prefetch_ = std::make_unique<driver::ChunkPrefetch>(*context_, *residency_, *thrashing_);
+    context_->chunk_prefetch = chunk_prefetch_.get();
+    prefetch_at_.resize(gpus_.size(), kNever);
+  }
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
   access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);
   host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
   user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
   for (const unsigned gpu : devices_) {
     fault_loops_[gpu] = std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_);
+    if (chunk_prefetch_) fault_loops_[gpu]->stop_at_events();
   }
   if (options_.plan.name != kNoPlan) make_plans();
 }
@@ -202,6 +211,7 @@ void Program::on_event(const Event& event) {
       break;
     case EventKind::kFetch:
       fault_loops_[event.subject]->on_fetch();
+      if (chunk_prefetch_) schedule_prefetch(event.subject);
       break;
     case EventKind::kReplay:
       fault_loops_[event.subject]->on_replay();
@@ -209,9 +219,36 @@ void Program::on_event(const Event& event) {
     case EventKind::kPlan:
       plans_->thread(event.subject).on_done();
       break;
+    case EventKind::kPrefetch:
+      prefetch(event.subject);
+      break;
   }
   finish_runs();
   if (plans_) plan();
+}
+
+// EventKind::kPrefetch. One that was put forward still comes, and finds nothing to do.
+void Program::prefetch(unsigned gpu) {
+  if (prefetch_at_[gpu] != events_.now()) return;
+  prefetch_at_[gpu] = kNever;
+  for (const unsigned device : devices_) fault_loops_[device]->advance(events_.now());
+  if (context_->accounts != nullptr) {
+    context_->accounts->on(ActorEvent{Actor::kFaultService, static_cast<std::int32_t>(gpu), 0});
+  }
+  chunk_prefetch_->step(gpu, events_.now());
+  schedule_prefetch(gpu);
+}
+
+void Program::schedule_prefetch(unsigned gpu) {
+  const Nanoseconds next = chunk_prefetch_->next_step(gpu);
+  if (next >= prefetch_at_[gpu]) return;
+  prefetch_at_[gpu] = std::max(next, events_.now());
+  events_.schedule(prefetch_at_[gpu], EventKind::kPrefetch, gpu);
+}
+
+void Program::look() {
+  for (const unsigned gpu : devices_) fault_loops_[gpu]->look();
+  finish_runs();
 }
 
 bool Program::idle() const {

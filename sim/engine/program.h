@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sim/driver/access_counters.h"
+#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/host_faults.h"
 #include "sim/driver/user_calls.h"
 #include "sim/engine/accounts.h"
@@ -61,6 +62,8 @@ class Program {
   void start();
   // Events of the machine that are the program's.
   void on_event(const Event& event);
+  // After an event of any program, where blocks come ahead of need: kernels compute up to the next one.
+  void look();
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;
@@ -77,6 +80,10 @@ class Program {
   // Work of a stream, in order.
   struct CopyOperation {
     Nanoseconds duration{};
+  };
+  struct PeerCopyOperation {
+    unsigned from = 0, to = 0;  // GPUs of the machine that a link joins
+    std::uint64_t bytes = 0;
   };
   struct PrefetchOperation {
     std::vector<driver::BlockSpan> spans;
@@ -101,8 +108,8 @@ class Program {
     bool is_copy = false;      // the copy engine's accesses to managed memory, modelled as a kernel
     std::uint64_t launch = 0;  // its number, for planners
   };
-  using Work =
-      std::variant<KernelOperation, CopyOperation, PrefetchOperation, DiscardOperation, EventOperation, MarkOperation>;
+  using Work = std::variant<KernelOperation, CopyOperation, PeerCopyOperation, PrefetchOperation, DiscardOperation,
+                            EventOperation, MarkOperation>;
   struct Operation {
     Nanoseconds issued{};
     std::uint64_t record = 0;    // counted in the program that runs
@@ -156,6 +163,7 @@ class Program {
   bool free_released();
   void retire_tensor(trace::ObjectId id);
   bool issue_copy(const trace::Memcpy& copy);
+  std::optional<PeerCopyOperation> peer_copy(const trace::Memcpy& copy) const;
   bool issue_host_access(const trace::HostAccess& access);
   void tell_futures_of_frees();
 
@@ -180,6 +188,8 @@ class Program {
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
+  void prefetch(unsigned gpu);
+  void schedule_prefetch(unsigned gpu);
   std::uint64_t oldest_record_at_work() const;
 
   Machine& machine_;
@@ -204,6 +214,8 @@ class Program {
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;
+  std::unique_ptr<driver::ChunkPrefetch> chunk_prefetch_;  // null: nothing comes after a fault batch
+  std::vector<Nanoseconds> prefetch_at_;                   // by GPU: its event on the clock
   std::unique_ptr<driver::FaultService> fault_service_;
   std::unique_ptr<driver::AccessCounters> access_counters_;
   std::unique_ptr<driver::HostFaults> host_faults_;

@@ -41,6 +41,8 @@ void Program::start_operation(std::uint32_t index) {
       start_kernel(index, *kernel, now);
     } else if (const auto* copy = std::get_if<CopyOperation>(&operation.work)) {
       finish_at(now + copy->duration);
+    } else if (const auto* peers = std::get_if<PeerCopyOperation>(&operation.work)) {
+      finish_at(machine_.topology.peer(peers->from, peers->to)->copy(now, peers->bytes));
     } else if (const auto* prefetch = std::get_if<PrefetchOperation>(&operation.work)) {
       advance_kernels(now);
       accounts_.work_starts(

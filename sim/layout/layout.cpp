@@ -72,7 +72,8 @@ const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segm
   }
   if (placements_.contains(object.id)) throw_input_error("object {} is allocated twice", object.id);
   if (object.kind != trace::ObjectKind::kManaged) {
-    return insert(object.id, Placement{{}, 0, object.bytes, false, object.kind == trace::ObjectKind::kDevice, true});
+    const bool device = object.kind == trace::ObjectKind::kDevice;
+    return insert(object.id, Placement{{}, 0, object.bytes, false, device, true, object.device});
   }
   if (is_segment && !recorded_) {
     ++empty_segments_;

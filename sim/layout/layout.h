@@ -37,9 +37,10 @@ struct Placement {
   std::vector<BlockIndex> blocks;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  bool managed = true;  // false: plain device, pinned or host memory, outside the model
-  bool device = false;  // cudaMalloc
-  bool owns = true;     // freeing it is a call of the driver; false: it lies in the memory of something else
+  bool managed = true;   // false: plain device, pinned or host memory, outside the model
+  bool device = false;   // cudaMalloc
+  bool owns = true;      // freeing it is a call of the driver; false: it lies in the memory of something else
+  std::int32_t gpu = 0;  // with `device`: of the trace's devices, whose memory it is
 };
 
 class Layout {

@@ -118,13 +118,17 @@ void Topology::join_peers(const config::SystemConfig& system) {
   }
 }
 
-Nanoseconds Topology::Peer::copy(Nanoseconds now, std::uint64_t bytes) {
+Nanoseconds Topology::Peer::begin_of(std::uint64_t bytes) const {
   std::uint64_t more = rates.copy_ns;
   if (rates.copy_ramp_bytes != 0) {
     more += rates.copy_ramp_ns * std::min(bytes, rates.copy_ramp_bytes) / rates.copy_ramp_bytes;
   }
-  if (bytes == 0) return now + Nanoseconds(static_cast<std::int64_t>(more));
-  return engine.submit(now + Nanoseconds(static_cast<std::int64_t>(more)), bytes).end;
+  return Nanoseconds(static_cast<std::int64_t>(more));
+}
+
+Nanoseconds Topology::Peer::copy(Nanoseconds now, std::uint64_t bytes) {
+  if (bytes == 0) return now + begin_of(bytes);
+  return engine.submit(now + begin_of(bytes), bytes).end;
 }
 
 void Topology::forget_before(Nanoseconds time) {

@@ -46,6 +46,9 @@ class Topology {
     bool fast;  // NVLink
     // An explicit copy of so many bytes, submitted now; returns when it is done.
     Nanoseconds copy(Nanoseconds now, std::uint64_t bytes);
+    // The same on an idle machine.
+    Nanoseconds unloaded_time(std::uint64_t bytes) const { return begin_of(bytes) + engine.unloaded_time(bytes); }
+    Nanoseconds begin_of(std::uint64_t bytes) const;
   };
   Peer* peer(std::uint32_t from, std::uint32_t to) { return peers_[from * gpu_count() + to].get(); }
   const Peer* peer(std::uint32_t from, std::uint32_t to) const { return peers_[from * gpu_count() + to].get(); }

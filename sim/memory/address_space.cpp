@@ -50,6 +50,7 @@ BlockIndex AddressSpace::allocate(std::uint64_t offset_in_block, std::uint64_t b
     b = VaBlock{};
     b.live = true;
     b.hints = initial_;
+    b.region = static_cast<std::uint16_t>(region);
     b.range_first = BlockIndex(first);
     b.range_blocks = count;
     const std::uint64_t begin = i == 0 ? offset_in_block : 0;

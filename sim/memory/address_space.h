@@ -42,6 +42,7 @@ struct VaBlock {
   PageMask evicted;                            // left a GPU by eviction since they were last there
   PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
+  std::uint16_t region = 0;                    // of the program that allocated it
   BlockIndex range_first;                      // of the range: its first block
   std::uint64_t range_blocks = 0;              // as it was allocated
   Hints hints;

@@ -55,7 +55,13 @@ struct Counters {
   std::uint64_t peer_write_backs = 0;         // chunks in spare memory that were copied on to the host
   std::uint64_t spare_chunks_given_back = 0;  // chunks in spare memory that their GPU took for itself
   std::uint64_t parallel_fetches = 0;         // blocks that came to a peer first, over its link to the host
-  std::uint64_t policy_shortfalls = 0;        // the evictor had no victim where one existed
+  // Blocks beyond a fault batch, by path: over the own link, from spare memory, over a peer's link into its spare
+  // memory
+  std::uint64_t chunk_prefetches_from_host = 0, chunk_prefetches_from_peers = 0, chunk_prefetches_to_peers = 0;
+  std::uint64_t chunk_prefetches_moved_on = 0;  // of those to peers: the GPU wanted them in time
+  std::uint64_t chunk_prefetches_late = 0;      // a fault waited for one on its way
+  std::uint64_t chunk_prefetches_dropped = 0;   // a new batch came before they began
+  std::uint64_t policy_shortfalls = 0;          // the evictor had no victim where one existed
   // Remote access and thrashing
   std::uint64_t remote_maps = 0, remote_map_bytes = 0;
   std::uint64_t remote_access_bytes = 0;
@@ -130,6 +136,12 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(peer_write_backs);
   UVMSIM_COUNTER(spare_chunks_given_back);
   UVMSIM_COUNTER(parallel_fetches);
+  UVMSIM_COUNTER(chunk_prefetches_from_host);
+  UVMSIM_COUNTER(chunk_prefetches_from_peers);
+  UVMSIM_COUNTER(chunk_prefetches_to_peers);
+  UVMSIM_COUNTER(chunk_prefetches_moved_on);
+  UVMSIM_COUNTER(chunk_prefetches_late);
+  UVMSIM_COUNTER(chunk_prefetches_dropped);
   UVMSIM_COUNTER(policy_shortfalls);
   UVMSIM_COUNTER(remote_maps);
   UVMSIM_COUNTER(remote_map_bytes);

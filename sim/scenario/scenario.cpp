@@ -13,6 +13,7 @@
 #include "sim/config/printable.h"
 #include "sim/memory/processor.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/scenario/harvest_json.h"
 #include "sim/sweep/axes.h"
 
 namespace uvmsim::scenario {
@@ -143,58 +144,6 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
   }
   program.point = std::move(points.front());
   return program;
-}
-
-constexpr std::uint64_t kMostReserveChunks = 1'000'000;
-
-struct HarvestSwitch {
-  const char* name;
-  bool HarvestChoice::*member;
-  const char* doc;
-};
-constexpr std::array kHarvestSwitches = {
-    HarvestSwitch{"victims", &HarvestChoice::victims, "evicted blocks go to spare memory of peers first"},
-    HarvestSwitch{"pre_evict", &HarvestChoice::pre_evict, "a reserve is kept free ahead of need"},
-    HarvestSwitch{"parallel_fetch", &HarvestChoice::parallel_fetch, "faulted blocks also come over the links of peers"},
-};
-
-HarvestChoice read_harvest(const Json& object, const Place& place) {
-  if (!object.is_object()) refuse(place, object, "an object");
-  HarvestChoice choice;
-  std::vector<std::string> names{"reserve_chunks"};
-  for (const HarvestSwitch& known : kHarvestSwitches) names.emplace_back(known.name);
-  for (const auto& [key, value] : object.items()) {
-    const auto known = std::find_if(kHarvestSwitches.begin(), kHarvestSwitches.end(),
-                                    [&key = key](const HarvestSwitch& s) { return key == s.name; });
-    if (known != kHarvestSwitches.end()) {
-      if (!value.is_boolean()) refuse(place / key, value, "true or false");
-      choice.*(known->member) = value.get<bool>();
-    } else if (key == "reserve_chunks") {
-      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostReserveChunks) {
-        refuse(place / key, value, fmt::format("a whole number from 0 to {}", kMostReserveChunks));
-      }
-      choice.reserve_chunks = value.get<std::uint32_t>();
-    } else {
-      throw_input_error("{}: unknown key '{}'{}; allowed: {}", place.text(), key, policy::suggestion(key, names),
-                        fmt::join(names, ", "));
-    }
-  }
-  return choice;
-}
-
-Json harvest_schema() {
-  Json properties = Json::object();
-  for (const HarvestSwitch& known : kHarvestSwitches) {
-    properties[known.name] = {{"type", "boolean"}, {"description", known.doc}};
-  }
-  properties["reserve_chunks"] = {{"type", "integer"},
-                                  {"minimum", 0},
-                                  {"maximum", kMostReserveChunks},
-                                  {"description", "2 MB chunks that every GPU keeps; default 50"}};
-  return {{"type", "object"},
-          {"additionalProperties", false},
-          {"properties", properties},
-          {"description", "spare memory of GPUs for what their peers evict, as HUVM does; default: none of it"}};
 }
 
 Scenario read_checked(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include "sim/common/version.h"
 #include "sim/report/result_json.h"
+#include "sim/scenario/harvest_json.h"
 #include "sim/scenario/run_scenario.h"
 
 namespace uvmsim::scenario {
@@ -22,11 +23,7 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
   Json out = {{"schema", "uvmsim.scenario/1"},
               {"uvmsim_version", version()},
               {"description", scenario.description},
-              {"harvest",
-               {{"victims", scenario.harvest.victims},
-                {"pre_evict", scenario.harvest.pre_evict},
-                {"parallel_fetch", scenario.harvest.parallel_fetch},
-                {"reserve_chunks", scenario.harvest.reserve_chunks}}},
+              {"harvest", harvest_json(scenario.harvest)},
               {"programs", Json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ScenarioProgram& program = scenario.programs[i];

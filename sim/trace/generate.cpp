@@ -55,10 +55,17 @@ constexpr std::array kPatterns = {
     GeneratorPattern{"repeated_scan", "one kernel whose phases each read the whole object",
                      "N pages, `scans` phases: with C >= N it moves N pages; with C < N LRU moves N x scans; the "
                      "optimum moves N in the first phase, then the fraction (N - C) / (N - 1)."},
+    GeneratorPattern{"pipeline",
+                     "training over `gpus` stages, each on its GPU, one forward and one backward pass in turn; kernels "
+                     "counts the micro-batches; a pass reads weights and writes or reads activations, 1/8 of which a "
+                     "copy takes on to the neighbour",
+                     "Stage s of S keeps S - s micro-batches: u (1 + S - s) bytes, u = bytes / (S + S (S + 1) / 2) in "
+                     "whole pages. With all resident a repeat of K takes K + S - 1 times a forward and a backward "
+                     "pass, and what the copies take."},
 };
 constexpr std::array<ProgramFactory, kPatterns.size()> kFactories = {
-    make_sequential, make_cyclic_scan, make_zigzag,        make_strided,      make_stencil,
-    make_random,     make_zipf,        make_pointer_chase, make_tiled_matmul, make_repeated_scan};
+    make_sequential, make_cyclic_scan,   make_zigzag,       make_strided,       make_stencil, make_random,
+    make_zipf,       make_pointer_chase, make_tiled_matmul, make_repeated_scan, make_pipeline};
 
 void check_options(const GeneratorOptions& options) {
   const auto in_range = [](std::string_view name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
@@ -69,6 +76,7 @@ void check_options(const GeneratorOptions& options) {
   in_range("bytes", options.bytes, SyntheticProgram::kPageBytes, kMaxObjectBytes);
   in_range("repeats", options.repeats, 1, kMaxRepeats);
   in_range("kernels", options.kernels, 1, kMaxRepeats);
+  in_range("gpus", options.gpus, 1, 16);
   in_range("write-percent", options.write_percent, 0, 100);
   in_range("touches", options.touches, 1, 1000000);
   in_range("zipf-exponent in thousandths", options.zipf_exponent_thousandths, 0, 10000);
@@ -144,8 +152,10 @@ bool SyntheticProgram::next(Record& record) {
     switch (stage_) {
       case Stage::kAllocate:
         if (step_ < objects_.size()) {
-          const std::uint64_t bytes = objects_[step_];
-          reset_to<ObjectAlloc>(record) = {step_ + 1, ObjectKind::kManaged, bytes, next_va_, 0};
+          const auto [bytes, device] = objects_[step_];
+          const bool managed = device == kManaged;
+          reset_to<ObjectAlloc>(record) = {step_ + 1, managed ? ObjectKind::kManaged : ObjectKind::kDevice, bytes,
+                                           next_va_, managed ? 0 : device};
           next_va_ += (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
           ++step_;
           return true;
@@ -153,7 +163,7 @@ bool SyntheticProgram::next(Record& record) {
         advance(options_.host_data ? Stage::kPopulate : Stage::kBegin);
         break;
       case Stage::kPopulate:
-        if (step_ < objects_.size()) {
+        if (step_ < objects_.size() && objects_[step_].device == kManaged) {
           auto& access = reset_to<HostAccess>(record);
           access.object = step_ + 1;
           access.extents.push_back({0, object_pages(step_), AccessMode::kWrite});
@@ -171,8 +181,8 @@ bool SyntheticProgram::next(Record& record) {
         advance(Stage::kKernels);
         return true;
       case Stage::kKernels:
-        if (step_ < options_.kernels) {
-          make_kernel(record);
+        if (step_ < steps()) {
+          make_step(repeat_, step_, record);
           ++step_;
           return true;
         }
@@ -200,14 +210,14 @@ bool SyntheticProgram::next(Record& record) {
   }
 }
 
-void SyntheticProgram::make_kernel(Record& record) {
+void SyntheticProgram::make_step(std::uint64_t repeat, std::uint64_t index, Record& record) {
   auto& kernel = reset_to<Kernel>(record);
   kernel.name = options_.pattern;
   kernel.block.x = options_.block;
   kernel.host_gap_ns = options_.host_gap_ns;
   kernel.coverage = Coverage::kDeclared;
   kernel.grid.x = 0;
-  fill(repeat_, step_, kernel);
+  fill(repeat, index, kernel);
   const std::uint64_t bytes = touched_bytes(kernel);
   if (options_.grid != 0 && kernel.phases.empty()) {
     kernel.grid.x = options_.grid;

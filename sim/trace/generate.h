@@ -1,8 +1,9 @@
 // Synthetic programs whose behaviour has a known answer. Each is a pull source of records that never holds the trace.
 //
 // Every program allocates its objects (2 MB aligned, one after the other), writes them from the host unless told not
-// to, runs `repeats` iterations of `kernels` kernels each (a device synchronisation at the end of each iteration), and
-// frees its objects. Accesses count in pages of 4096 bytes. The same options give the same records everywhere.
+// to, runs `repeats` iterations of `kernels` kernels each (pipeline: twice as many of every stage, and what joins them;
+// a device synchronisation at the end of each iteration), and frees its objects. Accesses count in pages of 4096 bytes.
+// The same options give the same records everywhere.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct GeneratorOptions {
   std::uint64_t bytes = std::uint64_t{64} << 20;  // of all objects together; rounded down to what the pattern can use
   std::uint64_t repeats = 1;
   std::uint64_t kernels = 1;           // per repeat
+  std::uint32_t gpus = 4;              // pipeline: stages, one on each
   std::uint32_t write_percent = 0;     // share of the touched pages that is written; the rest is read
   std::uint64_t seed = 1;              // of random, zipf and pointer_chase
   std::uint64_t stride_bytes = 65536;  // strided, pointer_chase: distance of touched pages; multiple of 4096
@@ -59,25 +61,36 @@ class SyntheticProgram {
   explicit SyntheticProgram(const GeneratorOptions& options);
 
   // For the constructors of the patterns. Object i gets id i + 1.
-  void add_object(std::uint64_t bytes) { objects_.push_back(bytes); }
+  void add_object(std::uint64_t bytes) { objects_.push_back({bytes}); }
+  // Plain memory of a device; the host does not touch it.
+  void add_buffer(std::uint64_t bytes, std::uint64_t device) {
+    objects_.push_back({bytes, static_cast<std::int32_t>(device)});
+  }
   void set_repeats(std::uint64_t repeats) { repeats_ = repeats; }
 
   // Fills a kernel of default values but for its launch shape; `index` counts within the repeat. accesses() below
   // helps. A duration of 0 is replaced by the default.
   virtual void fill(std::uint64_t repeat, std::uint64_t index, Kernel& kernel) = 0;
+  // Records of a repeat; each is a kernel, if the pattern does not say otherwise.
+  virtual std::uint64_t steps() const { return options_.kernels; }
+  virtual void make_step(std::uint64_t repeat, std::uint64_t index, Record& record);
 
   // Pages [first, first + count) of object i, the leading write_percent of them written, appended to the kernel.
   void add_access(Kernel& kernel, std::size_t object, std::uint64_t first, std::uint64_t count) const;
-  std::uint64_t object_pages(std::size_t object) const { return objects_[object] / kPageBytes; }
+  std::uint64_t object_pages(std::size_t object) const { return objects_[object].bytes / kPageBytes; }
 
   const GeneratorOptions options_;
 
  private:
   enum class Stage : std::uint8_t { kAllocate, kPopulate, kBegin, kKernels, kSync, kEnd, kFree, kDone };
-  void make_kernel(Record& record);
+  static constexpr std::int32_t kManaged = -1;
+  struct Object {
+    std::uint64_t bytes;
+    std::int32_t device = kManaged;
+  };
 
   Header header_;
-  std::vector<std::uint64_t> objects_;  // bytes
+  std::vector<Object> objects_;
   std::uint64_t repeats_;
   Stage stage_ = Stage::kAllocate;
   std::uint64_t step_ = 0, repeat_ = 0;

@@ -23,4 +23,7 @@ std::unique_ptr<SyntheticProgram> make_pointer_chase(const GeneratorOptions& opt
 std::unique_ptr<SyntheticProgram> make_tiled_matmul(const GeneratorOptions& options);
 std::unique_ptr<SyntheticProgram> make_repeated_scan(const GeneratorOptions& options);
 
+// generate_pipeline.cpp
+std::unique_ptr<SyntheticProgram> make_pipeline(const GeneratorOptions& options);
+
 }  // namespace uvmsim::trace

@@ -85,6 +85,7 @@ TEST(NeverBeaten, RandomTensors) {
 TEST(NeverBeaten, GeneratedPatterns) {
   Closest closest;
   for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {
+    if (pattern.name == "pipeline") continue;  // of several GPUs
     SCOPED_TRACE(pattern.name);
     trace::GeneratorOptions generator;
     generator.pattern = pattern.name;

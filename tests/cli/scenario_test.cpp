@@ -96,6 +96,32 @@ TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
   EXPECT_EQ(small["together"]["iterations"].size(), small["alone"]["iterations"].size());
 }
 
+TEST_F(ScenarioTest, HarvestingIsTheSameEveryTime) {
+  folder.write("large.jsonl", two_iterations(1024));
+  const std::string scenario = R"({"system": "p3-8xlarge", "prefetch": "always_2mb",
+      "harvest": {"victims": true, "pre_evict": true, "parallel_fetch": true, "prefetch": "multi_path",
+                  "prefetch_chunks": 8, "prefetch_stride": 1, "target": "round_robin"},
+      "programs": [{"name": "a", "trace": "large.jsonl", "gpus": [0], "osf": 1.5},
+                   {"name": "b", "trace": "large.jsonl", "gpus": [1], "osf": 1.5},
+                   {"name": "c", "trace": "small.jsonl", "gpus": [2], "capacity_bytes": "360MiB", "repeat": true},
+                   {"name": "d", "trace": "small.jsonl", "gpus": [3], "capacity_bytes": "360MiB", "repeat": true}]})";
+  const CommandResult first = run_scenario(scenario, {"--json", "-"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(run_scenario(scenario, {"--json", "-"}).out, first.out);
+  const json out = json::parse(first.out);
+  EXPECT_EQ(out["harvest"], json::parse(R"({"victims": true, "pre_evict": true, "parallel_fetch": true,
+      "reserve_chunks": 50, "prefetch_chunks": 8, "prefetch_stride": 1, "prefetch": "multi_path",
+      "target": "round_robin"})"));
+  for (const std::size_t harvester : {0, 1}) {
+    const json& counters = out["programs"][harvester]["together"]["counters"];
+    for (const char* counter : {"evictions_to_peers", "pre_evictions", "peer_write_backs", "chunk_prefetches_from_host",
+                                "chunk_prefetches_from_peers", "chunk_prefetches_to_peers"}) {
+      EXPECT_GT(counters[counter].get<int>(), 0) << harvester << ' ' << counter;
+    }
+    EXPECT_GE(counters["chunk_prefetches_to_peers"], counters["chunk_prefetches_moved_on"]);
+  }
+}
+
 TEST_F(ScenarioTest, WithoutAloneNothingIsCompared) {
   const CommandResult result = run_scenario(with_programs(kBig), {"--no-alone", "--json", "out.json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -170,6 +196,17 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(kBig, R"("evict": "mine")"), {"unknown evict policy 'mine'"});
   expect_refused(with_programs(kBig, R"("plan": "deepum")"), {"unknown key 'plan'"});
   expect_refused(R"({"system": "nothing", "programs": [)" + kBig + "]}", {"nothing"});
+  const auto harvest = [&](const std::string& value) { return with_programs(kBig, R"("harvest": )" + value); };
+  expect_refused(with_programs(kBig, R"("evict": "sequential_local", "harvest": {"pre_evict": true})"),
+                 {"program 'big'", "harvesting works with 2 MB chunks", "'sequential_local' evicts 64 KB"});
+  expect_refused(harvest("true"), {"/harvest", "an object"});
+  expect_refused(harvest(R"({"victims": 1})"), {"/harvest/victims", "true or false"});
+  expect_refused(harvest(R"({"prefetch": true})"), {"/harvest/prefetch", R"("none", "local", "multi_path")"});
+  expect_refused(harvest(R"({"target": "any"})"), {"/harvest/target", R"("fewest_pending", "round_robin")"});
+  expect_refused(harvest(R"({"prefetch_chunks": 0})"), {"/harvest/prefetch_chunks", "1 to 1024"});
+  expect_refused(harvest(R"({"prefetch_stride": 1025})"), {"/harvest/prefetch_stride", "1 to 1024"});
+  expect_refused(harvest(R"({"reserve_chunks": -1})"), {"/harvest/reserve_chunks", "0 to 1000000"});
+  expect_refused(harvest(R"({"prefetch_chunk": 3})"), {"/harvest", "unknown key 'prefetch_chunk'", "prefetch_chunks"});
 }
 
 TEST_F(ScenarioTest, MistakesOfTheCommandLine) {

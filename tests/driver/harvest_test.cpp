@@ -2,47 +2,10 @@
 #include <gmock/gmock.h>
 
 #include "sim/common/random.h"
-#include "sim/driver/harvest.h"
-#include "sim/engine/audit.h"
-#include "tests/driver/driver_harness.h"
+#include "tests/driver/harvest_machine.h"
 
 namespace uvmsim::driver {
 namespace {
-
-config::SystemConfig nvlink(unsigned gpus = 2) {
-  config::SystemConfig system = tiny_system(gpus);
-  for (std::uint32_t a = 0; a < gpus; ++a) {
-    for (std::uint32_t b = a + 1; b < gpus; ++b) {
-      config::PeerLinkConfig link;
-      link.kind = "nvlink";
-      link.first_gpu = a;
-      link.second_gpu = b;
-      link.each_way = {.latency_ns = 2000, .run_ns = 1000, .bytes_per_us = 100000, .remote_read_bytes_per_us = 90000};
-      system.peer_links.push_back(link);
-    }
-  }
-  return system;
-}
-
-// GPUs of so many chunks; all but the reserve can be lent.
-struct Harvesting : Machine {
-  explicit Harvesting(std::uint32_t chunks, HarvestChoice choice = {.victims = true, .reserve_chunks = 0},
-                      unsigned count = 2)
-      : Machine(chunks, nvlink(count)), harvest(choice, topology, gpus) {
-    context.harvest = &harvest;
-    for (unsigned gpu = 0; gpu < count; ++gpu) harvest.connect(gpu, residency);
-  }
-  void check() { engine::audit_memory(space, gpus, context.host_resident_pages); }
-  unsigned on(BlockIndex block, ProcessorId processor) const { return space.pages(block, processor).resident.count(); }
-  // Long enough for the writer.
-  void wait() {
-    advance_to(now + Nanoseconds(100000000));
-    harvest.advance(now);
-  }
-  Harvest harvest;
-};
-
-BlockIndex block_of(BlockIndex first, unsigned i) { return BlockIndex(first.value + i); }
 
 TEST(Harvest, AVictimGoesOverNvlinkAndIsWrittenOnToTheHost) {
   Harvesting machine(2);
@@ -148,7 +111,7 @@ TEST(Harvest, WithoutASwitchOrALinkTheHostTakesTheVictim) {
 }
 
 TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
-  Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, 3);
+  Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
   const BlockIndex first = machine.allocate(3 * kBlockBytes);
   EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 1u) << "equal: the first";
   machine.harvest.take(1, first, 0, machine.now);
@@ -197,16 +160,23 @@ TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
   machine.check();
 }
 
-// Whatever happens, pages are neither lost nor doubled, and the books agree.
+// Whatever happens, pages are neither lost nor doubled, and the books agree; also where host memory is limited.
 TEST(Harvest, RandomHistoriesKeepTheBooks) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  std::uint64_t swapped = 0, prefetched = 0;
+  for (std::uint64_t seed = 0; seed < 90; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     HarvestChoice choice{.victims = true,
                          .pre_evict = seed % 2 == 0,
                          .parallel_fetch = seed % 3 == 0,
-                         .reserve_chunks = static_cast<std::uint32_t>(seed % 3)};
-    Harvesting machine(5, choice, 3);
+                         .reserve_chunks = static_cast<std::uint32_t>(seed % 3),
+                         .prefetch = seed % 5 < 2 ? HarvestPrefetch::kNone : HarvestPrefetch::kMultiPath,
+                         .prefetch_chunks = 4,
+                         .prefetch_stride = static_cast<std::uint32_t>(1 + seed % 2),
+                         .target = seed % 4 == 0 ? SpareTarget::kRoundRobin : SpareTarget::kFewestPending};
+    config::SystemConfig system = nvlink(3);
+    if (seed % 7 >= 4) limit_host(system, 6 * kBlockBytes);
+    Harvesting machine(5, choice, system);
     // Blocks 0 to 7 are GPU 0's program's, 8 to 15 GPU 1's.
     const BlockIndex first = machine.allocate(16 * kBlockBytes);
     for (int step = 0; step < 200; ++step) {
@@ -228,9 +198,27 @@ TEST(Harvest, RandomHistoriesKeepTheBooks) {
         default:
           machine.gpu_access(block, pages({page}), random.below(2) == 0, gpu);
       }
+      machine.prefetch_until(machine.now);
       ASSERT_NO_THROW(machine.check());
     }
+    swapped += machine.counters.host_reclaimed_pages;
+    prefetched += machine.counters.chunk_prefetches_to_peers + machine.counters.chunk_prefetches_from_peers;
   }
+  EXPECT_GT(swapped, 0u);
+  EXPECT_GT(prefetched, 0u);
+}
+
+TEST(Harvest, AWriteBackTakesLimitedHostMemory) {
+  config::SystemConfig system = nvlink();
+  limit_host(system, 2 * kBlockBytes);
+  Harvesting machine(3, {.victims = true, .reserve_chunks = 0}, system);
+  const BlockIndex first = machine.allocate(6 * kBlockBytes);
+  for (unsigned i = 0; i < 6; ++i) machine.gpu_fill(block_of(first, i), true);
+  machine.wait();
+  EXPECT_EQ(machine.counters.peer_write_backs, 3u);
+  EXPECT_EQ(machine.counters.host_reclaimed_pages, kPagesPerBlock) << "the host has room for two of the three";
+  EXPECT_EQ(machine.host.used_pages(), 2 * kPagesPerBlock);
+  machine.check();
 }
 
 }  // namespace

@@ -139,7 +139,11 @@ TEST(Generated, EveryPatternRunsInTwoChunks) {
     generator.touches = 300;
     generator.write_percent = 40;
     generator.repeats = 2;
-    const RunResult result = run(generator, options_with(2));
+    RunOptions options = options_with(2);
+    const std::size_t gpus = pattern.name == "pipeline" ? generator.gpus : 1;
+    options.system.gpus.resize(gpus, options.system.gpus.front());
+    options.system.host_links.resize(gpus, options.system.host_links.front());
+    const RunResult result = run(generator, options);
     EXPECT_EQ(result.capacity_bytes, 2 * kBlockBytes);
     EXPECT_GT(result.counters.faulting_pages, 0u);
     EXPECT_EQ(result.iterations.size(), 2u);

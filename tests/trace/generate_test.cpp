@@ -178,6 +178,48 @@ TEST(Generate, EveryPatternIsValidAndTheSameEachTime) {
   }
 }
 
+TEST(Generate, PipelineStagesPassOneForwardOneBackward) {
+  GeneratorOptions options = options_of("pipeline", 5 * 64, 4, 1);
+  options.gpus = 2;
+  std::vector<std::string> passes(2);
+  std::vector<std::uint64_t> kept(2), most(2);
+  std::set<std::uint64_t> recorded;
+  std::uint64_t copies = 0;
+  std::vector<ObjectAlloc> objects;
+  for (const Record& record : generate(options)) {
+    if (const auto* object = std::get_if<ObjectAlloc>(&record)) objects.push_back(*object);
+    if (const auto* copy = std::get_if<Memcpy>(&record)) {
+      ++copies;
+      EXPECT_EQ(copy->bytes, 8 * kPage);
+      EXPECT_NE(objects[copy->src.object - 1].device, objects[copy->dst.object - 1].device);
+    }
+    if (const auto* sync = std::get_if<Sync>(&record)) {
+      if (sync->kind == SyncKind::kEventRecord) recorded.insert(sync->event);
+      const bool waits = sync->kind == SyncKind::kEventWait;
+      EXPECT_TRUE(!waits || recorded.contains(sync->event)) << "nobody would record it";
+    }
+    const auto* kernel = std::get_if<Kernel>(&record);
+    if (kernel == nullptr) continue;
+    const auto stage = static_cast<std::size_t>(kernel->device);
+    const bool forward = kernel->name == "forward";
+    passes[stage] += forward ? 'F' : 'B';
+    kept[stage] += forward ? 1 : std::uint64_t{0} - 1;
+    most[stage] = std::max(most[stage], kept[stage]);
+    EXPECT_EQ(kernel->stream, stage);
+    EXPECT_EQ(pages_of(*kernel), 128u) << "weights and the activations of a micro-batch";
+  }
+  EXPECT_EQ(passes[0], "FFBFBFBB");
+  EXPECT_EQ(passes[1], "FBFBFBFB");
+  EXPECT_EQ(most, (std::vector<std::uint64_t>{2, 1}));
+  EXPECT_EQ(copies, 8u) << "every activation and gradient";
+  ASSERT_EQ(objects.size(), 6u);
+  std::vector<std::uint64_t> sizes;
+  for (const ObjectAlloc& object : objects) sizes.push_back(object.bytes / kPage);
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{64, 64, 128, 64, 8, 8}));
+  EXPECT_EQ(objects[4].kind, ObjectKind::kDevice);
+  EXPECT_EQ(objects[5].device, 1);
+}
+
 TEST(Generate, LaunchesAndTimes) {
   GeneratorOptions options = options_of("sequential", 1000, 1, 1);
   Kernel kernel = kernels(options)[0];
@@ -387,6 +429,9 @@ TEST(Generate, Errors) {
   EXPECT_THAT(about([](auto& o) { o.stride_bytes = 5000; }), HasSubstr("stride-bytes is 5000; allowed: multiples of"));
   EXPECT_THAT(about([](auto& o) { o.block = 1025; }), HasSubstr("block is 1025; allowed: 1 to 1024"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "strided", o.stride_bytes = 1 << 30; }), HasSubstr("allowed: up to"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "pipeline", o.gpus = 1; }), HasSubstr("gpus is 1"));
+  EXPECT_THAT(about([](auto& o) { o.gpus = 17; }), HasSubstr("gpus is 17; allowed: 1 to 16"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "pipeline", o.bytes = 5 * kPage; }), HasSubstr("at least 57344"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "stencil", o.kernels = 1000; }), HasSubstr("halo-bytes is 65536"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.tile = 20; }), HasSubstr("tile is 20"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.bytes = kPage; }), HasSubstr("three tiles"));

@@ -1,0 +1,144 @@
+#include "sim/driver/chunk_prefetch.h"
+
+#include <algorithm>
+
+#include "sim/driver/harvest.h"
+
+namespace uvmsim::driver {
+
+ChunkPrefetch::ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing)
+    : context_(context), residency_(residency), thrashing_(thrashing), helpers_(context.gpus.size()) {}
+
+void ChunkPrefetch::stop(unsigned gpu) {
+  Helper& helper = helpers_[gpu];
+  for (Thread* thread : {&helper.from_peers, &helper.from_host}) {
+    context_.counters.chunk_prefetches_dropped += thread->waiting.size();
+    thread->waiting.clear();
+  }
+}
+
+void ChunkPrefetch::plan(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds start) {
+  const HarvestChoice& choice = context_.harvest->choice();
+  const AddressSpace& space = context_.space;
+  Helper& helper = helpers_[gpu];
+  const bool up = !helper.began || first.value > helper.last.value;
+  helper.began = true;
+  helper.last = last;
+  const std::uint64_t base = (up ? last : first).value / kPagesPerBlock;
+  const unsigned region = space.block(BlockIndex(base)).region;
+  for (std::uint64_t k = choice.prefetch_chunks; k > 0; --k) {
+    const std::uint64_t away = k * choice.prefetch_stride;
+    if (up ? base + away >= space.block_count() : away > base) continue;
+    const BlockIndex b(up ? base + away : base - away);
+    const VaBlock& block = space.block(b);
+    if (!block.live || block.region != region || !space.pages(b, gpu_processor(gpu)).resident.empty()) continue;
+    if (context_.harvest->holds(b)) {
+      if (context_.harvest->where(b) != gpu) helper.from_peers.waiting.push_back(b);
+    } else if (!space.pages(b, kHost).resident.empty()) {
+      helper.from_host.waiting.push_back(b);
+    }
+  }
+  for (Thread* thread : {&helper.from_peers, &helper.from_host}) thread->free_at = std::max(thread->free_at, start);
+}
+
+void ChunkPrefetch::step(unsigned gpu, Nanoseconds now) {
+  Helper& helper = helpers_[gpu];
+  helper.now = now;
+  std::erase_if(helper.copies, [&](const Copy& copy) {
+    if (copy.done > now) return false;
+    const VaBlock& block = context_.space.block(copy.block);
+    const PageMask here = copy.pages & context_.space.pages(copy.block, gpu_processor(gpu)).resident;
+    Work paid(now);  // when it began
+    if (!here.empty() && block.live && !block.hints.any() && block.read_duplicated.empty()) {
+      residency_.map_local(paid, copy.block, gpu, here, here);
+    }
+    return true;
+  });
+  run(gpu, helper.from_peers, &ChunkPrefetch::begin_from_peer);
+  run(gpu, helper.from_host, &ChunkPrefetch::begin_from_host);
+}
+
+void ChunkPrefetch::run(unsigned gpu, Thread& thread, Outcome (ChunkPrefetch::*begin)(Work&, unsigned, BlockIndex)) {
+  const Nanoseconds now = helpers_[gpu].now;
+  while (!thread.waiting.empty() && thread.free_at <= now) {
+    Work work(now);
+    const Outcome outcome = (this->*begin)(work, gpu, thread.waiting.back());
+    if (outcome == Outcome::kPathBusy) return;
+    thread.waiting.pop_back();
+    if (outcome == Outcome::kBegan) thread.free_at = std::max(work.cpu, now + Nanoseconds(1));
+  }
+}
+
+Nanoseconds ChunkPrefetch::next_step(unsigned gpu) const {
+  const Helper& helper = helpers_[gpu];
+  Nanoseconds next(INT64_MAX);
+  for (const Copy& copy : helper.copies) next = std::min(next, copy.done);
+  for (const Thread* thread : {&helper.from_peers, &helper.from_host}) {
+    // One that is free already waits for a copy.
+    if (!thread->waiting.empty() && thread->free_at > helper.now) next = std::min(next, thread->free_at);
+  }
+  return next;
+}
+
+Nanoseconds ChunkPrefetch::arrival(unsigned gpu, BlockIndex b) const {
+  Nanoseconds done{};
+  for (const Copy& copy : helpers_[gpu].copies) {
+    if (copy.block == b && !copy.pages.empty()) done = std::max(done, copy.done);
+  }
+  return done;
+}
+
+bool ChunkPrefetch::path_busy(const Helper& helper, ProcessorId from, ProcessorId to) const {
+  return std::count_if(helper.copies.begin(), helper.copies.end(),
+                       [&](const Copy& copy) { return copy.from == from && copy.to == to; }) >= kMostCopies;
+}
+
+ChunkPrefetch::Outcome ChunkPrefetch::begin_from_peer(Work& work, unsigned gpu, BlockIndex b) {
+  const Harvest& harvest = *context_.harvest;
+  if (!harvest.holds(b) || harvest.where(b) == gpu) return Outcome::kNotNeeded;
+  return bring(work, gpu, b, gpu_processor(harvest.where(b)), context_.counters.chunk_prefetches_from_peers);
+}
+
+ChunkPrefetch::Outcome ChunkPrefetch::begin_from_host(Work& work, unsigned gpu, BlockIndex b) {
+  Harvest& harvest = *context_.harvest;
+  Helper& helper = helpers_[gpu];
+  if (harvest.holds(b) || context_.space.pages(b, kHost).resident.empty()) return Outcome::kNotNeeded;
+  if (harvest.choice().prefetch == HarvestPrefetch::kMultiPath && !harvest.crowded() && residency_.may_go_to_spare(b) &&
+      harvest.spare_for(gpu, b, work.cpu)) {
+    std::uint32_t busy = 0;
+    for (unsigned peer = 0; peer < context_.gpus.size(); ++peer) {
+      if (path_busy(helper, kHost, gpu_processor(peer))) busy |= std::uint32_t{1} << peer;
+    }
+    const auto spare = residency_.fetch_to_spare(work, b, gpu, TransferCause::kPrefetch, busy);
+    if (!spare) return Outcome::kPathBusy;
+    ++context_.counters.chunk_prefetches_to_peers;
+    harvest.note_prefetched(b);
+    helper.copies.push_back({work.done(), b, PageMask{}, kHost, gpu_processor(*spare)});
+    return Outcome::kBegan;
+  }
+  return bring(work, gpu, b, kHost, context_.counters.chunk_prefetches_from_host);
+}
+
+// To the GPU itself.
+ChunkPrefetch::Outcome ChunkPrefetch::bring(Work& work, unsigned gpu, BlockIndex b, ProcessorId from,
+                                            std::uint64_t& counter) {
+  Helper& helper = helpers_[gpu];
+  AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  const bool duplicated = from.is_host() && !block.read_duplicated.empty();
+  if (!block.live || block.hints.any() || duplicated || thrashing_.tracks(b)) return Outcome::kNotNeeded;
+  const PageMask held = space.pages(b, from).resident | space.pages(b, kHost).resident;
+  const PageMask pages = held - space.pages(b, self).resident - block.discarded;
+  if (pages.empty() || !residency_.has_room(b, gpu, pages)) return Outcome::kNotNeeded;
+  if (path_busy(helper, from, self)) return Outcome::kPathBusy;
+  ++counter;
+  context_.counters.prefetched_pages += pages.count();
+  work.spend(context_.costs().block_ns + context_.costs().map_block_ns + context_.costs().map_page_ns * pages.count());
+  residency_.to_gpu(work, b, gpu, {.demanded = {}, .prefetched = pages});
+  if (thrashing_.interested()) thrashing_.on_migration(b, pages, self, work.cpu);
+  helper.copies.push_back({work.done(), b, pages, from, self});
+  return Outcome::kBegan;
+}
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,128 @@
+// How pages get into spare memory of a peer, on to the host, and back out: Residency's part of Harvest.
+#include <algorithm>
+
+#include "sim/driver/harvest.h"
+#include "sim/driver/residency.h"
+
+namespace uvmsim::driver {
+
+// The last copy of `runs_` brought the pages into the chunk of a peer.
+Nanoseconds Residency::arrive_in_spare(BlockIndex b, unsigned spare, const PageMask& pages) {
+  GpuMemory& memory = context_.gpus[spare].memory;
+  const Nanoseconds arrived = runs_.back().end;
+  memory.chunk(memory.whole(b)).ready = arrived;
+  context_.space.pages(b, gpu_processor(spare)).resident |= pages;
+  context_.gpus[spare].resident_pages += pages.count();
+  return arrived;
+}
+
+// A whole block goes to a peer. False: there is no room.
+bool Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b) {
+  Harvest& harvest = *context_.harvest;
+  const VaBlock& block = context_.space.block(b);
+  const PageMask gone = context_.space.pages(b, gpu_processor(gpu)).resident;
+  const PageMask copied = gone - context_.space.pages(b, kHost).resident - block.discarded;
+  if (!harvest.choice().victims || block.hints.any() || !block.read_duplicated.empty() || copied.empty()) return false;
+  // What is left of the block in spare memory, the rest joins.
+  const bool joins = harvest.holds(b);
+  const std::optional<unsigned> spare = joins ? harvest.where(b) : harvest.spare_for(gpu, b, work.cpu);
+  if (!spare || *spare == gpu) return false;
+  const GpuMemory& memory = context_.gpus[*spare].memory;
+  const ChunkId chunk = joins ? memory.whole(b) : harvest.take(*spare, b, gpu, work.cpu);
+
+  if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
+  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
+  copy(work, b, {gpu_processor(gpu), gpu_processor(*spare)}, std::max(work.cpu, memory.chunk(chunk).ready), copied,
+       PageMask{}, TransferCause::kEvict);
+  const Nanoseconds arrived = arrive_in_spare(b, *spare, copied);
+  leave_evicted(work, b, gpu, gone);
+  ++context_.counters.evictions_to_peers;
+  harvest.arrives(b, arrived);
+  return true;
+}
+
+Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds start) {
+  VaBlock& block = context_.space.block(b);
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
+  Work writer(start);
+  back_on_host(writer, b, written);
+  if (written.empty()) return writer.done();
+  const Nanoseconds ready = std::max(writer.cpu, host_tier_.admit(writer.cpu, b, written));
+  copy(writer, b, {gpu_processor(spare), kHost}, ready, written, PageMask{}, TransferCause::kEvict);
+  host.resident |= written;
+  context_.host_resident_pages += written.count();
+  block.read_duplicated |= written;
+  ++context_.counters.peer_write_backs;
+  GpuMemory& memory = context_.gpus[spare].memory;
+  memory.chunk(memory.whole(b)).ready = runs_.back().end;
+  return writer.done();
+}
+
+void Residency::drop_spare_copy(BlockIndex b, unsigned spare, Nanoseconds now) {
+  ProcessorPages& theirs = context_.space.pages(b, gpu_processor(spare));
+  const PageMask here = theirs.resident;
+  Work work(now);
+  drop_copies(work, b, spare, here);
+  // The host has them, and whoever else they were duplicated for.
+  PageMask elsewhere;
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
+    elsewhere |= context_.space.pages(b, gpu_processor(gpu)).resident;
+  }
+  context_.space.block(b).read_duplicated -= here - elsewhere;
+}
+
+std::optional<unsigned> Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause,
+                                                  std::uint32_t busy) {
+  Harvest& harvest = *context_.harvest;
+  if (!may_go_to_spare(b)) return std::nullopt;
+  const std::optional<unsigned> spare = harvest.spare_for(gpu, b, helper.cpu, busy);
+  if (!spare) return std::nullopt;
+  VaBlock& block = context_.space.block(b);
+  const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
+  const ChunkId chunk = harvest.take(*spare, b, gpu, helper.cpu);
+  const Nanoseconds ready =
+      std::max({helper.cpu, context_.gpus[*spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
+  helper.spend(context_.costs().block_ns);
+  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings.
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  (host.mapped & pages).for_each_run([&](unsigned, unsigned count) {
+    helper.spend(context_.costs().unmap_host_run_ns + context_.costs().unmap_host_page_ns * count);
+  });
+  host.mapped -= pages;
+  host.writable -= pages;
+  const bool prefetch = cause == TransferCause::kPrefetch;
+  copy(helper, b, {kHost, gpu_processor(*spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
+       cause);
+  const Nanoseconds arrived = arrive_in_spare(b, *spare, pages);
+  block.read_duplicated |= pages;
+  harvest.arrives(b, arrived, true);
+  return spare;
+}
+
+bool Residency::may_go_to_spare(BlockIndex b) const {
+  const VaBlock& block = context_.space.block(b);
+  const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
+  const bool alone = !pages.empty() && pages == context_.space.resident_anywhere(b);
+  return alone && !block.hints.any() && block.full_size() && !context_.harvest->holds(b);
+}
+
+void Residency::keep_reserve(Work& work, BlockIndex served, unsigned gpu) {
+  Harvest& harvest = *context_.harvest;
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  Work keeper(std::max(harvest.keeper_free_at(gpu), work.cpu));
+  const BlockIndex alone[] = {served};
+  const std::span<const BlockIndex> others = spared_;
+  spared_ = others.empty() ? std::span<const BlockIndex>(alone) : others;
+  while (memory.free_chunks() + harvest.lent(gpu) < harvest.choice().reserve_chunks) {
+    const ChunkId victim = select_victim(keeper, gpu, content(served, 0, gpu), false);
+    if (!victim.valid()) break;
+    empty_root(keeper, gpu, victim);
+    memory.release(victim, GpuMemory::Reuse::kLast);
+    ++context_.counters.pre_evictions;
+  }
+  spared_ = others;
+  harvest.keeper_free_at(gpu) = keeper.cpu;
+}
+
+}  // namespace uvmsim::driver
