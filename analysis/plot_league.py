@@ -75,7 +75,7 @@ def factor_axis(axis, values):
     low, high = min([*values, 0.95]), max([*values, 1.05])
     axis.set_xscale("log")
     axis.set_xlim(low / 1.08, high * 1.08)
-    subs = (1, 2, 5) if high / low > 3 else (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3)
+    subs = (1,) if high / low > 100 else (1, 2, 5) if high / low > 3 else (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3)
     axis.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
