@@ -2,9 +2,9 @@
 // one event.
 //
 // A hierarchical timing wheel (Varghese and Lauck, SOSP 1987): a slot per nanosecond for the 4096 ns around the
-// present and the 4096 ns after them, then levels of 64 slots, each 64 times as wide as those below. A slot of a higher
-// level is spread over the lower ones when these come to cover its time. Every list is first in first out, and nothing
-// joins a lower slot before the higher one that covers it was spread; so equal times stay in the order of add().
+// present, then levels of 64 slots, each 64 times as wide as those below. A slot of a higher level is spread over the
+// lower ones when the present enters it. Every list is first in first out, and nothing joins a lower slot before the
+// higher one that covers it was spread; so equal times stay in the order of add().
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,9 @@ class Agenda {
   void reset(std::uint32_t subjects, Nanoseconds now) {
     nodes_.resize(subjects);
     near_bits_ = {};
-    near_words_ = {};
+    near_words_ = 0;
     far_bits_ = {};
     now_ = static_cast<std::uint64_t>(now.value);
-    ahead_ = (now_ / kNearSlots + 1) * kNearSlots;
   }
 
   // A time before the present is put off to the present: one kernel computes up to its next fault, which may lie ahead
@@ -46,8 +45,8 @@ class Agenda {
   // Takes back the subject's event; it must have one.
   void remove(std::uint32_t subject) {
     const std::uint64_t time = nodes_[subject].time;
-    const unsigned level = is_near(time) ? 0 : level_of(time);
-    const std::size_t slot = level == 0 ? near_slot_of(time) : far_slot_of(time, level);
+    const unsigned level = level_of(time);
+    const std::size_t slot = slot_of(time, level);
     std::uint32_t& tail = level == 0 ? near_[slot] : far_[level - 1][slot];
     const std::uint32_t before = nodes_[subject].previous, after = nodes_[subject].next;
     if (before == subject) return level == 0 ? clear_near(slot) : clear_far(level, slot);
@@ -59,14 +58,13 @@ class Agenda {
   // Takes the first event unless it is later than `until`.
   bool pop(Event& event, Nanoseconds until) {
     const auto limit = static_cast<std::uint64_t>(until.value);
-    while (near_words_[half_of(ahead_) ^ 1] == 0) {
-      if (!enter_next(limit)) return false;
+    while (near_words_ == 0) {
+      if (!spread(limit)) return false;
     }
-    const std::size_t half = half_of(ahead_) ^ 1;
-    const std::size_t word = half * kWords + lowest_bit(near_words_[half]);
+    const unsigned word = lowest_bit(near_words_);
     const std::uint64_t bits = near_bits_[word];
-    const std::size_t slot = word * 64 + lowest_bit(bits);
-    const std::uint64_t time = ahead_ - kNearSlots + slot % kNearSlots;
+    const unsigned slot = word * 64 + lowest_bit(bits);
+    const std::uint64_t time = (now_ & ~(kNearSlots - 1)) | slot;
     if (time > limit) return false;
     now_ = time;
     Node* const nodes = nodes_.data();
@@ -78,7 +76,7 @@ class Agenda {
     nodes[second].previous = last;
     const std::uint64_t left = bits ^ (std::uint64_t{first == last} << slot % 64);
     near_bits_[word] = left;
-    near_words_[half] ^= std::uint64_t{left == 0} << word % kWords;
+    near_words_ ^= std::uint64_t{left == 0} << word;
     event.time = Nanoseconds(static_cast<std::int64_t>(time));
     event.subject = first;
     return true;
@@ -86,8 +84,7 @@ class Agenda {
 
  private:
   static constexpr unsigned kNearBits = 12, kFarBits = 6;
-  static constexpr std::uint64_t kNearSlots = std::uint64_t{1} << kNearBits;  // of the present, and as many after it
-  static constexpr std::size_t kWords = kNearSlots / 64;
+  static constexpr std::uint64_t kNearSlots = std::uint64_t{1} << kNearBits;
   static constexpr std::uint64_t kFarSlots = std::uint64_t{1} << kFarBits;
   static constexpr unsigned kFarLevels = (64 - kNearBits + kFarBits - 1) / kFarBits;
 
@@ -99,34 +96,31 @@ class Agenda {
 
   // Of a number that is not 0 (std::countr_zero also answers for 0, at a price).
   static unsigned lowest_bit(std::uint64_t bits) { return static_cast<unsigned>(__builtin_ctzll(bits)); }
-  static std::size_t half_of(std::uint64_t time) { return static_cast<std::size_t>(time >> kNearBits & 1); }
   static unsigned shift_of(unsigned level) { return kNearBits + kFarBits * (level - 1); }
-  bool is_near(std::uint64_t time) const { return time - ahead_ + kNearSlots < 2 * kNearSlots; }
-  // Of a time that is not near.
   unsigned level_of(std::uint64_t time) const {
-    return (static_cast<unsigned>(std::bit_width(time ^ ahead_)) - kNearBits - 1) / kFarBits + 1;
+    const auto width = static_cast<unsigned>(std::bit_width(time ^ now_));
+    return width <= kNearBits ? 0 : (width - kNearBits - 1) / kFarBits + 1;
   }
-  static std::size_t near_slot_of(std::uint64_t time) { return static_cast<std::size_t>(time & (2 * kNearSlots - 1)); }
-  static std::size_t far_slot_of(std::uint64_t time, unsigned level) {
-    return static_cast<std::size_t>(time >> shift_of(level) & (kFarSlots - 1));
+  static std::size_t slot_of(std::uint64_t time, unsigned level) {
+    return static_cast<std::size_t>(level == 0 ? time & (kNearSlots - 1) : time >> shift_of(level) & (kFarSlots - 1));
   }
 
   void clear_near(std::size_t slot) {
     near_bits_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-    if (near_bits_[slot / 64] == 0) near_words_[slot / kNearSlots] &= ~(std::uint64_t{1} << slot / 64 % kWords);
+    if (near_bits_[slot / 64] == 0) near_words_ &= ~(std::uint64_t{1} << slot / 64);
   }
   void clear_far(unsigned level, std::size_t slot) { far_bits_[level - 1] &= ~(std::uint64_t{1} << slot); }
 
   void insert(std::uint32_t subject, std::uint64_t time) {
-    if (is_near(time)) {
-      const std::size_t slot = near_slot_of(time);
+    if ((time ^ now_) < kNearSlots) {
+      const auto slot = static_cast<unsigned>(time & (kNearSlots - 1));
       std::uint64_t& bits = near_bits_[slot / 64];
       append(near_[slot], subject, (bits >> slot % 64 & 1) == 0);
       bits |= std::uint64_t{1} << slot % 64;
-      near_words_[slot / kNearSlots] |= std::uint64_t{1} << slot / 64 % kWords;
+      near_words_ |= std::uint64_t{1} << slot / 64;
     } else {
       const unsigned level = level_of(time);
-      const std::size_t slot = far_slot_of(time, level);
+      const std::size_t slot = slot_of(time, level);
       append(far_[level - 1][slot], subject, (far_bits_[level - 1] >> slot & 1) == 0);
       far_bits_[level - 1] |= std::uint64_t{1} << slot;
     }
@@ -142,53 +136,33 @@ class Agenda {
     tail = subject;
   }
 
-  // The near slots around the present are empty: goes on to the next ones, or to where the first far slot that holds
-  // anything begins, unless that is after `limit`.
-  bool enter_next(std::uint64_t limit) {
-    if (near_words_[half_of(ahead_)] != 0) {
-      if (ahead_ > limit) return false;
-      now_ = ahead_;
-      ahead_ += kNearSlots;
-      unsigned level = 1;
-      while (level < kFarLevels && far_slot_of(ahead_, level) == 0) ++level;
-      for (; level != 0; --level) {
-        const std::size_t slot = far_slot_of(ahead_, level);
-        if ((far_bits_[level - 1] >> slot & 1) != 0) spread(level, slot);
-      }
-      return true;
-    }
+  // Enters the first slot that holds anything, unless it begins after `limit`; the near ones are empty.
+  bool spread(std::uint64_t limit) {
     unsigned level = 1;
     while (level <= kFarLevels && far_bits_[level - 1] == 0) ++level;
     if (level > kFarLevels) return false;
     const auto slot = std::size_t{lowest_bit(far_bits_[level - 1])};
     const unsigned shift = shift_of(level);
     const unsigned above = shift + kFarBits;
-    const std::uint64_t begin = (above < 64 ? ahead_ >> above << above : 0) | std::uint64_t{slot} << shift;
+    const std::uint64_t begin = (above < 64 ? now_ >> above << above : 0) | std::uint64_t{slot} << shift;
     if (begin > limit) return false;
-    now_ = ahead_ = begin;
-    spread(level, slot);
-    return true;
-  }
-
-  // Over the lower levels, which have come to cover it.
-  void spread(unsigned level, std::size_t slot) {
+    now_ = begin;
     clear_far(level, slot);
     const std::uint32_t last = far_[level - 1][slot];
     for (std::uint32_t subject = nodes_[last].next;;) {
       const std::uint32_t next = nodes_[subject].next;
       insert(subject, nodes_[subject].time);
-      if (subject == last) return;
+      if (subject == last) return true;
       subject = next;
     }
   }
 
   std::vector<Node> nodes_;
   std::uint64_t now_ = 0;
-  std::uint64_t ahead_ = kNearSlots;           // where the near slots after the present ones begin
-  std::array<std::uint64_t, 2> near_words_{};  // bit per word of near_bits_ that is not 0, by half
-  std::array<std::uint64_t, 2 * kWords> near_bits_{};
+  std::uint64_t near_words_ = 0;  // bit per word of near_bits_ that is not 0
+  std::array<std::uint64_t, kNearSlots / 64> near_bits_{};
   std::array<std::uint64_t, kFarLevels> far_bits_{};
-  std::array<std::uint32_t, 2 * kNearSlots> near_{};
+  std::array<std::uint32_t, kNearSlots> near_{};
   std::array<std::array<std::uint32_t, kFarSlots>, kFarLevels> far_{};
 };
 

@@ -165,7 +165,7 @@ class KernelRun {
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
-  std::uint32_t clear_steps(const Section& section, const Lane& lane, const Share* shares) const;
+  void note_clear_steps(const Section& section, Lane& lane, const Share* shares) const;
   Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
   Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 

@@ -85,11 +85,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   const Share* const shares = shares_.data() + lane_index * most_operands_;
   if (plain_slices_) {
     if (look_at_slice(section, lane, shares, rest)) return true;
-    if (section.steps != 1) {
-      if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
-      lane.clear_view = view_;
-      lane.clear[lane.storing] = clear_steps(section, lane, shares);
-    }
+    if (section.steps != 1) note_clear_steps(section, lane, shares);
     return false;
   }
   struct Looker {
@@ -112,7 +108,9 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   };
   rest.clear();
   for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares, Looker{*this, rest});
-  return !rest.empty();
+  if (!rest.empty()) return true;
+  if (section.steps != 1) note_clear_steps(section, lane, shares);
+  return false;
 }
 
 // The same for slices.
@@ -141,23 +139,17 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
   return missing;
 }
 
-// The steps up to which the lane's loads, or its stores, find every page mapped; its present ones do.
-std::uint32_t KernelRun::clear_steps(const Section& section, const Lane& lane, const Share* shares) const {
+// The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
+void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share* shares) const {
+  if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
+  lane.clear_view = view_;
   std::uint64_t clear = section.steps;
   for (const std::uint32_t i : section.watched(lane.storing)) {
-    const Operand& operand = section.operands[i];
-    const Share& share = shares[i];
-    if (lane.storing && !stores_in_every_step(section, operand)) {
-      if (first_missing(operand, share, share) != share.end) clear = std::min<std::uint64_t>(clear, section.steps - 1);
-      continue;
-    }
-    const PageRange ahead{slice_of_step(share, lane.step, section.steps).begin, share.end};
-    const std::uint64_t missed = first_missing(operand, share, ahead);
-    if (missed == share.end) continue;
-    // Step k ends at n * (k + 1) / steps, rounded up.
-    clear = std::min(clear, share.pages() == 1 ? 0 : (missed - share.begin) * section.steps / share.pages());
+    clear = std::min(clear, clear_steps(work_, section, section.operands[i], shares[i], lane.step, [&](PageRange pages) {
+                       return first_missing(section.operands[i], shares[i], pages);
+                     }));
   }
-  return static_cast<std::uint32_t>(clear);
+  lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
 }
 
 // Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
