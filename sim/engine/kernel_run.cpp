@@ -111,26 +111,39 @@ bool KernelRun::take_unit(Lane& lane) {
   return true;
 }
 
-void KernelRun::step(const Agenda::Event& event) {
-  present_ = event.time;
-  if (event.subject < sm_count_) return serve(event.subject, event.time);
-  const std::uint32_t index = event.subject - sm_count_;
+// The lane takes the next unit, if one is left.
+void KernelRun::start_unit(std::uint32_t index, Nanoseconds time) {
   Lane& lane = lanes_[index];
   if (!take_unit(lane)) {
     ++idle_lanes_;
-    end_ = std::max(end_, event.time);
+    end_ = std::max(end_, time);
     return;
   }
   plan_shares(index);
-  Nanoseconds now = event.time;
+  Nanoseconds now = time;
   if (!issue(index, now)) finish_part(index, now);
-  look_at_queue(lane.sm, event.time);
+  look_at_queue(sms_[lane.sm], lane.sm, time);
+}
+
+// Lets the first event happen; false if there is none until then.
+inline bool KernelRun::next_event(Nanoseconds until) {
+  Agenda::Event event;
+  if (!agenda_->pop(event, until)) return false;
+  present_ = event.time;
+  if (event.subject >= sm_count_) {
+    start_unit(event.subject - sm_count_, event.time);
+  } else if (sms_[event.subject].asleep) {
+    wake(event.subject, event.time);
+  } else {
+    serve(event.subject, event.time);
+  }
+  return true;
 }
 
 void KernelRun::advance(Nanoseconds until) {
   find_pages();
-  Agenda::Event event;
-  while (agenda_->pop(event, until)) step(event);
+  while (next_event(until)) {
+  }
 }
 
 std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
@@ -143,8 +156,8 @@ std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
   find_pages();
-  Agenda::Event event;
-  while (buffer_.empty() && agenda_->pop(event, until)) step(event);
+  while (buffer_.empty() && next_event(until)) {
+  }
 }
 
 void KernelRun::begin_section() {

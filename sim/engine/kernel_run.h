@@ -123,7 +123,8 @@ class KernelRun {
     viewed_unmaps_ = unmaps;
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  void step(const Agenda::Event& event);
+  bool next_event(Nanoseconds until);
+  void start_unit(std::uint32_t lane_index, Nanoseconds now);
   void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
   void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
   bool take_unit(Lane& lane);
@@ -157,12 +158,17 @@ class KernelRun {
     if (--lane.pending == 0) finish_part(index, now);
   }
   void finish_part(std::uint32_t index, Nanoseconds now);
-  void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
+  void look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  void sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready);
+  void wake(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
   bool may_raise(const SmQueue& sm, bool scattered) const;
   Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  bool is_clear(const Lane& lane) const {
+    return lane.step < lane.clear[lane.storing] && lane.clear_view == view_;
+  }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
   void note_clear_steps(const Section& section, Lane& lane, const Share* shares) const;

@@ -80,7 +80,7 @@ inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_inde
 // What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
 inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
   Lane& lane = lanes_[lane_index];
-  if (lane.step < lane.clear[lane.storing] && lane.clear_view == view_) return false;
+  if (is_clear(lane)) return false;
   const Section& section = work_.sections[lane.section];
   const Share* const shares = shares_.data() + lane_index * most_operands_;
   if (plain_slices_) {
@@ -225,21 +225,39 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
     if (next == kNever) next = raise_next_warp(sm, sm_index, now);
     if (next == kNever) next = take_waiting(sm, sm_index, now);
   } while (next <= unheard_until_);
-  sm.scheduled = next != kNever;
-  if (sm.scheduled) return sm_at(next, sm_index);
-  look_at_queue(sm_index, now);
+  if (next != kNever) return sm_at(next, sm_index);
+  sm.scheduled = false;
+  look_at_queue(sm, sm_index, now);
+}
+
+// What an SM that slept was waiting for is ready. Mostly that is known to pass.
+void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
+  SmQueue& sm = sms_[sm_index];
+  if (sm.taking || !sm.missed.empty()) return serve(sm_index, now);
+  while (sm.next_ready() <= now + load_time_) {
+    const Turn next = sm.next();
+    if (!is_clear(lanes_[next.lane])) return serve(sm_index, now);
+    sm.skip();
+    finish_part(next.lane, std::max(now, next.ready));
+  }
+  sm.scheduled = sm.asleep = false;
+  if (sm.next_ready() != kNever) sleep_until(sm, sm_index, sm.next_ready());
 }
 
 // The SM turns to what waits: now if anything is ready, else when it will be.
-void KernelRun::look_at_queue(std::uint32_t sm_index, Nanoseconds now) {
-  SmQueue& sm = sms_[sm_index];
+void KernelRun::look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
+  if (sm.blocked || (sm.scheduled && !sm.asleep)) return;
   const Nanoseconds ready = sm.next_ready();
-  if (ready == kNever || sm.blocked || (sm.scheduled && !sm.asleep)) return;
+  if (ready == kNever) return;
   if (sm.asleep) {
     if (ready >= sm.wakes) return;
     agenda_->remove(sm_index);
   }
   if (ready <= now) return serve(sm_index, now);
+  sleep_until(sm, sm_index, ready);
+}
+
+inline void KernelRun::sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready) {
   sm.scheduled = sm.asleep = true;
   sm.wakes = ready;
   sm_at(ready, sm_index);
