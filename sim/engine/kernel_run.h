@@ -166,9 +166,7 @@ class KernelRun {
   Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  bool is_clear(const Lane& lane) const {
-    return lane.step < lane.clear[lane.storing] && lane.clear_view == view_;
-  }
+  bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
   void note_clear_steps(const Section& section, Lane& lane, const Share* shares) const;

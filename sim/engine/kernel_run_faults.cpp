@@ -143,11 +143,11 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
 void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
   lane.clear_view = view_;
-  std::uint64_t clear = section.steps;
+  std::uint64_t clear = work_.explicit_touches ? 0 : section.steps;  // a list of touches has no operands
   for (const std::uint32_t i : section.watched(lane.storing)) {
-    clear = std::min(clear, clear_steps(work_, section, section.operands[i], shares[i], lane.step, [&](PageRange pages) {
-                       return first_missing(section.operands[i], shares[i], pages);
-                     }));
+    clear = std::min(
+        clear, clear_steps(work_, section, section.operands[i], shares[i], lane.step,
+                           [&](PageRange pages) { return first_missing(section.operands[i], shares[i], pages); }));
   }
   lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
 }
