@@ -17,7 +17,8 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
     block.last_fault_destination = destination;
     block.fault_migrations = 0;
   }
-  block.fault_migrations += faulted.count();
+  block.fault_migrations =
+      std::min(block.fault_migrations + faulted.count(), context.system.driver.prefetch_min_faults);
   const auto least = static_cast<unsigned>(context.system.driver.page_bytes / kBasePageBytes);
   PageMask pages = faulted.grown_to(least) & block.extent();
   // 590 and later: no tree prefetch away from a preferred location.

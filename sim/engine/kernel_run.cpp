@@ -12,6 +12,7 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
     : work_(std::move(work)),
       gpu_(gpu),
       system_(system),
+      gmmu_(system.gmmu),
       space_(space),
       pages_stride_(space.processor_count()),
       buffer_(buffer),
@@ -83,6 +84,7 @@ void KernelRun::start(Nanoseconds now) {
   end_ = now;
   fault_unit_.reset(now);
   unmap_epoch_ = space_.unmap_epoch(gpu_);
+  unmapped_ = false;
   for (Section& section : work_.sections) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
@@ -109,26 +111,39 @@ bool KernelRun::take_unit(Lane& lane) {
   return true;
 }
 
-void KernelRun::step(const Agenda::Event& event) {
-  present_ = event.time;
-  if (event.subject < sm_count_) return serve(event.subject, event.time);
-  const std::uint32_t index = event.subject - sm_count_;
+// The lane takes the next unit, if one is left.
+void KernelRun::start_unit(std::uint32_t index, Nanoseconds time) {
   Lane& lane = lanes_[index];
   if (!take_unit(lane)) {
     ++idle_lanes_;
-    end_ = std::max(end_, event.time);
+    end_ = std::max(end_, time);
     return;
   }
   plan_shares(index);
-  Nanoseconds now = event.time;
+  Nanoseconds now = time;
   if (!issue(index, now)) finish_part(index, now);
-  look_at_queue(lane.sm, event.time);
+  look_at_queue(sms_[lane.sm], lane.sm, time);
+}
+
+// Lets the first event happen; false if there is none until then.
+inline bool KernelRun::next_event(Nanoseconds until) {
+  Agenda::Event event;
+  if (!agenda_->pop(event, until)) return false;
+  present_ = event.time;
+  if (event.subject >= sm_count_) {
+    start_unit(event.subject - sm_count_, event.time);
+  } else if (sms_[event.subject].asleep) {
+    wake(event.subject, event.time);
+  } else {
+    serve(event.subject, event.time);
+  }
+  return true;
 }
 
 void KernelRun::advance(Nanoseconds until) {
   find_pages();
-  Agenda::Event event;
-  while (agenda_->pop(event, until)) step(event);
+  while (next_event(until)) {
+  }
 }
 
 std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
@@ -141,8 +156,8 @@ std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
   find_pages();
-  Agenda::Event event;
-  while (buffer_.empty() && agenda_->pop(event, until)) step(event);
+  while (buffer_.empty() && next_event(until)) {
+  }
 }
 
 void KernelRun::begin_section() {
@@ -187,10 +202,9 @@ inline bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanosecon
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) return true;
     lane.storing = true;
-    const Nanoseconds load = load_times_[section.loads];
-    now += load;
+    now += section.load_time;
     if (!section.early_stores && lane.step != last) {  // nothing before the last step
-      now += (turn_times_[section.stores][section.loads] + load) * (last - lane.step);
+      now += (section.turn_time + section.load_time) * (last - lane.step);
       lane.step = last;
     }
   }
@@ -201,15 +215,14 @@ inline bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanosecon
 inline bool KernelRun::issue_tile(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
-    const Nanoseconds load = load_times_[section.loads];
     if (!section.watched_inputs.empty()) {
       const std::uint32_t next = next_loading_step(section, lane.step, shares);
-      now += (turn_times_[section.stores][section.loads] + load) * (next - lane.step);
+      now += (section.turn_time + section.load_time) * (next - lane.step);
       lane.step = next;
       return next != last;
     }
     lane.storing = true;
-    now += load + work_.step * (last - lane.step);  // the march finds everything mapped
+    now += section.load_time + work_.step * (last - lane.step);  // the march finds everything mapped
     lane.step = last;
   }
   return lane.step == last && !section.watched_outputs.empty();
@@ -219,7 +232,7 @@ inline bool KernelRun::issue_other(const Section& section, Lane& lane, const Sha
   const bool explicit_list = work_.explicit_touches;
   if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
     lane.storing = true;
-    now += load_times_[section.loads];
+    now += section.load_time;
   }
   const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares);
   if (explicit_list) (lane.storing ? lane.stored : lane.loaded) = any;
@@ -246,12 +259,14 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
 
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
 void KernelRun::look_at_operands() {
+  ++view_;
   Section& section = work_.sections[next_section_];
   watch(section, [&](const Operand& operand) { return !operand_mapped(operand); });
 }
 
 void KernelRun::watch_again() {
   unmap_epoch_ = space_.unmap_epoch(gpu_);
+  unmapped_ = false;
   for (; watching_from_ < next_section_; ++watching_from_) {
     watch(work_.sections[watching_from_], [](const Operand&) { return true; });
   }
@@ -272,6 +287,11 @@ void KernelRun::plan_turns() {
       turn_times_[stored][loaded] = std::max(work_.step, ns(turn));
     }
   }
+  for (Section& section : work_.sections) {
+    section.load_time = load_times_[section.loads];
+    section.turn_time = turn_times_[section.stores][section.loads];
+  }
+  block_start_ = ns(costs.block_start_ns);
 }
 
 // All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
@@ -279,23 +299,21 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   const Section& section = work_.sections[lane.section];
   const bool tiles = work_.pattern == Pattern::kTiles;
+  const bool listed = work_.explicit_touches;  // says of each step what it does; others do the same in all
   do {
-    // A list of touches says of each step what it does, others do the same in all.
-    const bool loaded = work_.explicit_touches ? lane.loaded : section.loads;
     if (!lane.storing) {
       lane.storing = true;
-      now += load_times_[loaded];
+      now += listed ? load_times_[lane.loaded] : section.load_time;
       if (!tiles || lane.step + 1 == section.steps) continue;  // tiles store in the last step only
     }
-    const bool stored = work_.explicit_touches ? lane.stored : section.stores;
-    const Nanoseconds time = now + turn_times_[stored][loaded];
+    const Nanoseconds time = now + (listed ? turn_times_[lane.stored][lane.loaded] : section.turn_time);
     lane.storing = lane.stored = lane.loaded = false;
     if (++lane.step == section.steps) {
       end_ = std::max(end_, time);
       if (next_unit_ == work_.units) {
         ++idle_lanes_;
       } else {
-        lane_at(std::max(time, now + ns(system_.runtime.block_start_ns)), index);
+        lane_at(std::max(time, now + block_start_), index);
       }
       return;
     }

@@ -33,6 +33,9 @@ class KernelRun {
     std::uint32_t step = 0;
     std::uint32_t pending = 0;      // accesses of this part that missed, and one for those not taken yet
     std::uint32_t raise_epoch = 0;  // its SM's, when this part first raised a fault; 0: it did not
+    // Steps before these find their loads and stores mapped: seen at that view.
+    std::uint32_t clear[2] = {0, 0};
+    std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
     std::uint16_t raised = 0;  // pages out in that epoch
     bool storing = false;      // part of the step: loads, then stores
@@ -100,12 +103,28 @@ class KernelRun {
     }
     return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
   }
-  // Call before anything looks at pages: the address space may have grown.
+  // The same of positions of an operand.
+  std::uint64_t first_missing(const Operand& operand, const Share& share, const PageRange& pages) const {
+    for (std::uint64_t position = pages.begin; position < pages.end;) {
+      const PageRun run = operand.run(share, position, pages.end);
+      const unsigned end = unsigned{run.first} + run.count;
+      const unsigned missed = first_missing(run.block.value, operand.write, run.first, end);
+      if (missed != end) return position + (missed - run.first);
+      position += run.count;
+    }
+    return pages.end;
+  }
+  // Call before anything looks at pages: the address space may have grown, and pages may have been unmapped.
   void find_pages() {
     pages_ = space_.block_count() == 0 ? nullptr : &space_.pages(BlockIndex(0), gpu_processor(gpu_));
+    const std::uint64_t unmaps = space_.unmap_epoch(gpu_);
+    unmapped_ = unmap_epoch_ != unmaps;
+    if (viewed_unmaps_ != unmaps) ++view_;
+    viewed_unmaps_ = unmaps;
   }
   bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  void step(const Agenda::Event& event);
+  bool next_event(Nanoseconds until);
+  void start_unit(std::uint32_t lane_index, Nanoseconds now);
   void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
   void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
   bool take_unit(Lane& lane);
@@ -123,7 +142,7 @@ class KernelRun {
   void look_at_operands();
   // Something may have been unmapped: what was left out may have to be looked at again.
   void notice_unmaps() {
-    if (unmap_epoch_ != space_.unmap_epoch(gpu_)) watch_again();
+    if (unmapped_) watch_again();
   }
   void watch_again();
   bool operand_mapped(const Operand& operand) const;
@@ -139,20 +158,25 @@ class KernelRun {
     if (--lane.pending == 0) finish_part(index, now);
   }
   void finish_part(std::uint32_t index, Nanoseconds now);
-  void look_at_queue(std::uint32_t sm_index, Nanoseconds now);
+  void look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  void sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready);
+  void wake(std::uint32_t sm_index, Nanoseconds now);
   void serve(std::uint32_t sm_index, Nanoseconds now);
   bool may_raise(const SmQueue& sm, bool scattered) const;
   Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) const;
+  bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
+  bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
+  void note_clear_steps(const Section& section, Lane& lane, const Share* shares) const;
   Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
-  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, const Access& access, std::uint32_t warps, Nanoseconds now);
+  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   unsigned gpu_;
   const config::SystemConfig& system_;
+  const config::GmmuConfig gmmu_;  // a copy, at hand
   AddressSpace& space_;
   const ProcessorPages* pages_ = nullptr;  // of this GPU and the first block
   std::size_t pages_stride_;
@@ -171,9 +195,14 @@ class KernelRun {
   std::vector<NextSlice> slices_;    // of each operand
   std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
+  bool unmapped_ = false;  // something was, since then
+  // Counts up when a page that was found mapped may be so no more, or operands come under watch.
+  std::uint32_t view_ = 1;
+  std::uint64_t viewed_unmaps_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
+  Nanoseconds block_start_{};
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds load_times_[2];     // the same, by whether it loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded

@@ -9,52 +9,51 @@ namespace uvmsim::engine {
 
 // Whether the next page of the part that is being taken may raise a fault.
 bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
-  const config::GmmuConfig& gmmu = system_.gmmu;
   if (sm.epoch != 1) {
-    if (sm.new_lane != sm.taken.lane && sm.new_warps >= gmmu.new_warps_per_replay) return false;
+    if (sm.new_lane != sm.taken.lane && sm.new_warps >= gmmu_.new_warps_per_replay) return false;
     if (scattered) {
       const Lane& lane = lanes_[sm.taken.lane];
       const bool replayed = lane.raise_epoch != 0 && lane.raise_epoch != sm.epoch;
-      if (!replayed && lane.raised >= gmmu.fresh_pages_per_instruction) return false;
+      if (!replayed && lane.raised >= gmmu_.fresh_pages_per_instruction) return false;
     }
   }
-  const std::uint32_t raw = scattered ? 1 : gmmu.faults_per_warp_access;
-  return sm.raw + raw <= gmmu.faults_per_sm;
+  const std::uint32_t raw = scattered ? 1 : gmmu_.faults_per_warp_access;
+  return sm.raw + raw <= gmmu_.faults_per_sm;
 }
 
 // Puts the raw faults of `warps` warps of the access into the buffer. Returns when the fault unit took the first.
-inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, const Access& access, std::uint32_t warps,
+inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps,
                                     Nanoseconds now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
-  const std::uint32_t raw = warps * (access.scattered ? 1 : gmmu.faults_per_warp_access);
-  const Nanoseconds arrival = fault_unit_.take(present_, now, access.block, sm.last_page == access.index(), warps);
-  sm.last_page = access.index();
+  const std::uint32_t raw = access.scattered ? warps : warps * gmmu_.faults_per_warp_access;
+  const std::uint64_t page = access.index();
+  const Nanoseconds arrival = fault_unit_.take(present_, now, access.block, sm.last_page == page, warps);
+  sm.last_page = page;
+  sm.raw += raw;
   if (arrival <= unheard_until_) {
     unheard_ += raw;
   } else {
-    const gmmu::RawFault fault{arrival, PageIndex(access.index()), sm_index,
+    const gmmu::RawFault fault{arrival, PageIndex(page), sm_index,
                                access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
     counters_.overflowed_faults += buffer_.put(fault, raw);
   }
-  sm.raw += raw;
   return arrival;
 }
 
 // Tries again what missed before the replay, up to the first access that misses again (and is heard). Returns when the
 // SM can go on after that one; kNever when all is tried, which it is at `now`.
 inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
-  while (sm.next_retry < sm.missed.size()) {
-    const Access& access = sm.missed[sm.next_retry++];
+  Access* const missed = sm.missed.data();
+  const std::size_t count = sm.missed.size();
+  while (sm.next_retry < count) {
+    const Access access = missed[sm.next_retry++];
     if (!missing(access)) {
       pass(access.lane, now);
       continue;
     }
+    missed[sm.raised++] = access;
     const Nanoseconds raised = raise(sm, sm_index, access, access.raising, now);
     const std::uint64_t spacing =
-        access.scattered ? gmmu.sm_page_spacing_ns : gmmu.sm_retry_spacing_ns * access.raising;
-    if (sm.raised + 1 != sm.next_retry) sm.missed[sm.raised] = access;
-    ++sm.raised;
+        access.scattered ? gmmu_.sm_page_spacing_ns : gmmu_.sm_retry_spacing_ns * access.raising;
     const Nanoseconds next = std::max(raised, now + ns(spacing));
     if (next > unheard_until_) return next;
     now = next;
@@ -65,26 +64,30 @@ inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanosec
 
 // Raises the faults of another warp of an access whose faults are out already; kNever when there is none.
 inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
   if (sm.missed.empty() || sm.blocked) return kNever;
   Access& last = sm.missed.back();
-  if (last.scattered || last.raising == last.warps || sm.raw + gmmu.faults_per_warp_access > gmmu.faults_per_sm ||
-      (sm.epoch != 1 && sm.new_warps >= gmmu.new_warps_per_replay) || !missing(last)) {
+  if (last.scattered || last.raising == last.warps || sm.raw + gmmu_.faults_per_warp_access > gmmu_.faults_per_sm ||
+      (sm.epoch != 1 && sm.new_warps >= gmmu_.new_warps_per_replay) || !missing(last)) {
     return kNever;
   }
   const Nanoseconds raised = raise(sm, sm_index, last, 1, now);
   ++last.raising;
   ++sm.new_warps;
   sm.new_lane = last.lane;
-  return std::max(raised, now + ns(sm.epoch != 1 ? gmmu.sm_spacing_ns : gmmu.sm_first_spacing_ns));
+  return std::max(raised, now + ns(sm.epoch != 1 ? gmmu_.sm_spacing_ns : gmmu_.sm_first_spacing_ns));
 }
 
 // What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
-inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) const {
-  const Lane& lane = lanes_[lane_index];
+inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
+  Lane& lane = lanes_[lane_index];
+  if (is_clear(lane)) return false;
   const Section& section = work_.sections[lane.section];
   const Share* const shares = shares_.data() + lane_index * most_operands_;
-  if (plain_slices_) return look_at_slice(section, lane, shares, rest);
+  if (plain_slices_) {
+    if (look_at_slice(section, lane, shares, rest)) return true;
+    if (section.steps != 1) note_clear_steps(section, lane, shares);
+    return false;
+  }
   struct Looker {
     const KernelRun& run_;
     std::vector<Untaken>& rest;
@@ -105,7 +108,9 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   };
   rest.clear();
   for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares, Looker{*this, rest});
-  return !rest.empty();
+  if (!rest.empty()) return true;
+  if (section.steps != 1) note_clear_steps(section, lane, shares);
+  return false;
 }
 
 // The same for slices.
@@ -116,23 +121,35 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
   for (const std::uint32_t i : section.watched(lane.storing)) {
     const Operand& operand = section.operands[i];
     if (lane.storing && !last && !stores_in_every_step(section, operand)) continue;
-    const PageRange pages = slice_of_step(shares[i], lane.step, section.steps);
-    operand.for_each_run(shares[i], pages.begin, pages.end, [&](const PageRun& run) {
-      unsigned first = run.first;
-      const unsigned end = first + run.count;
-      if (!missing) {
-        first = first_missing(run.block.value, operand.write, first, end);
-        if (first == end) return;
-        missing = true;
-        rest.clear();
-      }
-      const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
-      rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(warps), operand.write,
-                      false});
+    const Share& share = shares[i];
+    const PageRange pages = slice_of_step(share, lane.step, section.steps);
+    std::uint64_t from = pages.begin;
+    if (!missing) {
+      from = first_missing(operand, share, pages);
+      if (from == pages.end) continue;
+      missing = true;
+      rest.clear();
+    }
+    const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
+    operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count,
+                      static_cast<std::uint16_t>(warps), operand.write, false});
     });
   }
   return missing;
+}
+
+// The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
+void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share* shares) const {
+  if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
+  lane.clear_view = view_;
+  std::uint64_t clear = work_.explicit_touches ? 0 : section.steps;  // a list of touches has no operands
+  for (const std::uint32_t i : section.watched(lane.storing)) {
+    clear = std::min(
+        clear, clear_steps(work_, section, section.operands[i], shares[i], lane.step,
+                           [&](PageRange pages) { return first_missing(section.operands[i], shares[i], pages); }));
+  }
+  lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
 }
 
 // Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
@@ -176,7 +193,6 @@ inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, 
 
 // The first of the pages misses. Returns when the SM can go on.
 Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
   if (sm.new_lane != sm.taken.lane) {
     sm.new_lane = sm.taken.lane;
     ++sm.new_warps;
@@ -191,9 +207,9 @@ Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untake
   if (--next.count == 0) ++sm.next_rest;
   const Access& access = sm.missed.back();
   const Nanoseconds raised = raise(sm, sm_index, access, 1, now);
-  const std::uint64_t spacing = access.scattered ? gmmu.sm_page_spacing_ns
-                                : sm.epoch != 1  ? gmmu.sm_spacing_ns
-                                                 : gmmu.sm_first_spacing_ns;
+  const std::uint64_t spacing = access.scattered ? gmmu_.sm_page_spacing_ns
+                                : sm.epoch != 1  ? gmmu_.sm_spacing_ns
+                                                 : gmmu_.sm_first_spacing_ns;
   return std::max(raised, now + ns(spacing));
 }
 
@@ -209,28 +225,45 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
     if (next == kNever) next = raise_next_warp(sm, sm_index, now);
     if (next == kNever) next = take_waiting(sm, sm_index, now);
   } while (next <= unheard_until_);
-  sm.scheduled = next != kNever;
-  if (sm.scheduled) return sm_at(next, sm_index);
-  look_at_queue(sm_index, now);
+  if (next != kNever) return sm_at(next, sm_index);
+  sm.scheduled = false;
+  look_at_queue(sm, sm_index, now);
+}
+
+// What an SM that slept was waiting for is ready. Mostly that is known to pass.
+void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
+  SmQueue& sm = sms_[sm_index];
+  if (sm.taking || !sm.missed.empty()) return serve(sm_index, now);
+  while (sm.next_ready() <= now + load_time_) {
+    const Turn next = sm.next();
+    if (!is_clear(lanes_[next.lane])) return serve(sm_index, now);
+    sm.skip();
+    finish_part(next.lane, std::max(now, next.ready));
+  }
+  sm.scheduled = sm.asleep = false;
+  if (sm.next_ready() != kNever) sleep_until(sm, sm_index, sm.next_ready());
 }
 
 // The SM turns to what waits: now if anything is ready, else when it will be.
-void KernelRun::look_at_queue(std::uint32_t sm_index, Nanoseconds now) {
-  SmQueue& sm = sms_[sm_index];
+void KernelRun::look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
+  if (sm.blocked || (sm.scheduled && !sm.asleep)) return;
   const Nanoseconds ready = sm.next_ready();
-  if (ready == kNever || sm.blocked || (sm.scheduled && !sm.asleep)) return;
+  if (ready == kNever) return;
   if (sm.asleep) {
     if (ready >= sm.wakes) return;
     agenda_->remove(sm_index);
   }
   if (ready <= now) return serve(sm_index, now);
+  sleep_until(sm, sm_index, ready);
+}
+
+inline void KernelRun::sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready) {
   sm.scheduled = sm.asleep = true;
   sm.wakes = ready;
   sm_at(ready, sm_index);
 }
 
 void KernelRun::replay(Nanoseconds now) {
-  const config::GmmuConfig& gmmu = system_.gmmu;
   for (std::size_t i = sm_order_.size() - 1; i > 0; --i) {
     std::swap(sm_order_[i], sm_order_[static_cast<std::size_t>(random_.below(i + 1))]);
   }
@@ -242,8 +275,8 @@ void KernelRun::replay(Nanoseconds now) {
     if (sm.scheduled) agenda_->remove(index);
     sm.scheduled = true;
     sm.asleep = false;
-    const std::uint64_t jitter = gmmu.replay_jitter_ns == 0 ? 0 : random_.below(gmmu.replay_jitter_ns);
-    sm_at(now + ns(jitter + gmmu.replay_sm_ns * turn++), index);
+    const std::uint64_t jitter = gmmu_.replay_jitter_ns == 0 ? 0 : random_.below(gmmu_.replay_jitter_ns);
+    sm_at(now + ns(jitter + gmmu_.replay_sm_ns * turn++), index);
   }
 }
 

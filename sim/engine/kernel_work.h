@@ -144,7 +144,8 @@ struct Section {
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
   bool loads = false, stores = false;
-  std::vector<Operand> operands;  // inputs before outputs, but for kThreads
+  Nanoseconds load_time{}, turn_time{};  // KernelRun: of a step's loads, and from their end to the end of the step
+  std::vector<Operand> operands;         // inputs before outputs, but for kThreads
   // Inputs and outputs, as indices, that KernelRun has to look at: it did not find them mapped as a whole.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
   bool early_stores = false;  // slices: some watched output is written in every step, not only in the last

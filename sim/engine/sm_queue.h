@@ -115,16 +115,18 @@ class SmQueue {
     fresh.ring_.swap(ring_);
     fresh.missed.clear();
     if (fresh.ring_.size() < lanes) fresh.ring_.resize(std::bit_ceil(lanes));
+    fresh.mask_ = static_cast<std::uint32_t>(fresh.ring_.size() - 1);
     *this = std::move(fresh);
   }
 
  private:
   // Positions count up for ever; a place of the ring is a position modulo its size, a power of two.
-  Turn& at(std::uint32_t position) { return ring_[position & (ring_.size() - 1)]; }
-  const Turn& at(std::uint32_t position) const { return ring_[position & (ring_.size() - 1)]; }
+  Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
+  const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
 
   std::vector<Turn> ring_;  // what waits, ascending in `ready`: at most one part of each lane
   std::uint32_t begin_ = 0, end_ = 0;
+  std::uint32_t mask_ = 0;
 };
 
 }  // namespace uvmsim::engine

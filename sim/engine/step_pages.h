@@ -122,6 +122,30 @@ void for_each_page(const KernelWork& work, const Section& section, std::uint64_t
   }
 }
 
+// Steps before this one and from `step` on touch only mapped pages of the operand, as far as that is easily told; those
+// of `step` itself are. first_missing(positions): the first of them that is not mapped, their end if all are.
+template <class F>
+std::uint64_t clear_steps(const KernelWork& work, const Section& section, const Operand& operand, const Share& share,
+                          std::uint32_t step, F&& first_missing) {
+  const std::uint64_t n = share.pages();
+  if (work.pattern == Pattern::kSlices) {
+    if (work.rows && n > 1) return first_missing(share) == share.end ? section.steps : 0;
+    if (operand.write && !stores_in_every_step(section, operand)) {
+      return first_missing(share) == share.end ? section.steps : section.steps - 1;
+    }
+    const std::uint64_t missed = first_missing({slice_of_step(share, step, section.steps).begin, share.end});
+    // Step k ends at n * (k + 1) / steps, rounded up.
+    return missed == share.end ? section.steps : (missed - share.begin) * section.steps / n;
+  }
+  if (work.pattern == Pattern::kTiles && !operand.write && step != 0) {
+    if (operand.role != TileRole::kMarch) return section.steps;  // is behind
+    const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;
+    const std::uint64_t missed = begin < share.end ? first_missing({begin, share.end}) : share.end;
+    return missed == share.end ? section.steps : (missed - share.begin) / kTileMarchPages + 1;
+  }
+  return 0;
+}
+
 // Whether for_each_page() calls its function at all.
 inline bool has_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
                       bool stores, const Share* shares) {

@@ -9,8 +9,6 @@
 namespace uvmsim::gmmu {
 namespace {
 
-constexpr std::uint32_t kMaxGroup = (1u << 24) - 1;  // more than the ring holds
-
 constexpr std::uint8_t bit_of(FaultAccess access) {
   return static_cast<std::uint8_t>(1u << static_cast<unsigned>(access));
 }
@@ -36,23 +34,6 @@ FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::
 PutResult FaultBuffer::put(const RawFault& fault) {
   if (!may_fault(fault.sm)) return PutResult::kSmLimit;
   return put(fault, 1) == 0 ? PutResult::kAccepted : PutResult::kOverflow;
-}
-
-std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
-  UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());
-  Outstanding& outstanding = outstanding_[fault.sm];
-  if (outstanding.replay != replay_) outstanding = {replay_, 0};
-  const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
-  const std::uint32_t taken = std::min(allowed, depth_ - size_);
-  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // whoever stops at its limit loses none
-  overflowed_ += lost;
-  if (taken == 0) return lost;
-  outstanding.faults += taken;
-  size_ += taken;
-  std::uint64_t index = put_++;
-  for (; index > cached_put_ && at(index - 1).arrival > fault.arrival; --index) at(index) = at(index - 1);
-  at(index) = {fault.arrival, fault.page, fault.sm, taken & kMaxGroup, fault.access};
-  return lost;
 }
 
 void FaultBuffer::replayed() { ++replay_; }

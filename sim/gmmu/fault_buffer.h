@@ -5,11 +5,13 @@
 // when it has consumed everything up to the copy (NVIDIA UVM 580: fetch_fault_buffer_entries).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "sim/common/check.h"
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 
@@ -79,6 +81,8 @@ class FaultBuffer {
   std::uint64_t overflowed() const { return overflowed_; }  // since construction
 
  private:
+  static constexpr std::uint32_t kMaxGroup = (1u << 24) - 1;  // more than the ring holds
+
   // Equal faults that came together: a warp raises several.
   struct Group {
     Nanoseconds arrival{};
@@ -116,5 +120,22 @@ class FaultBuffer {
   std::vector<Outstanding> outstanding_;
   std::vector<LastEntry> last_entries_;
 };
+
+inline std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
+  UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());
+  Outstanding& outstanding = outstanding_[fault.sm];
+  if (outstanding.replay != replay_) outstanding = {replay_, 0};
+  const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
+  const std::uint32_t taken = std::min(allowed, depth_ - size_);
+  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // whoever stops at its limit loses none
+  overflowed_ += lost;
+  if (taken == 0) return lost;
+  outstanding.faults += taken;
+  size_ += taken;
+  std::uint64_t index = put_++;
+  for (; index > cached_put_ && at(index - 1).arrival > fault.arrival; --index) at(index) = at(index - 1);
+  at(index) = {fault.arrival, fault.page, fault.sm, taken & kMaxGroup, fault.access};
+  return lost;
+}
 
 }  // namespace uvmsim::gmmu

@@ -20,7 +20,10 @@ namespace uvmsim::gmmu {
 class FaultUnit {
  public:
   explicit FaultUnit(const config::GmmuConfig& config)
-      : config_(&config), remembered_(std::min<std::uint64_t>(config.fault_walk_blocks, kMaxBlocks)) {
+      : repeat_(ns(config.fault_repeat_ns)),
+        page_(ns(config.fault_page_ns)),
+        block_(ns(config.fault_block_ns)),
+        remembered_(std::min<std::uint64_t>(config.fault_walk_blocks, kMaxBlocks)) {
     walked_.fill(kNoBlock);
   }
 
@@ -33,10 +36,10 @@ class FaultUnit {
   // the SM's last fault was on this page. Returns when the first of them is in the buffer. The unit works on all of
   // them from `present` on, so that an SM may hand in several at once.
   Nanoseconds take(Nanoseconds present, Nanoseconds now, std::uint64_t block, bool repeat, std::uint32_t warps) {
-    const Nanoseconds first = ns(repeat ? config_->fault_repeat_ns : walk(block));
+    const Nanoseconds first = repeat ? repeat_ : walk(block);
     free_ = std::max(free_, present) + first;
     const Nanoseconds arrival = std::max(free_, now + first);
-    free_ += ns(config_->fault_repeat_ns * (warps - 1));
+    free_ += repeat_ * (warps - 1);
     return arrival;
   }
 
@@ -46,17 +49,17 @@ class FaultUnit {
   static Nanoseconds ns(std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); }
 
   // The cost of a walk in the block, which becomes the one walked last.
-  std::uint64_t walk(std::uint64_t block) {
-    if (block == walked_[0] && remembered_ != 0) return config_->fault_page_ns;
+  Nanoseconds walk(std::uint64_t block) {
+    if (block == walked_[0] && remembered_ != 0) return page_;
     std::uint64_t later = block;
     for (std::size_t i = 0; i < remembered_; ++i) {
       std::swap(later, walked_[i]);
-      if (later == block) return config_->fault_page_ns;
+      if (later == block) return page_;
     }
-    return config_->fault_block_ns;
+    return block_;
   }
 
-  const config::GmmuConfig* config_;
+  Nanoseconds repeat_, page_, block_;  // the costs
   std::uint64_t remembered_;
   std::array<std::uint64_t, kMaxBlocks> walked_;  // latest first
   Nanoseconds free_{};

@@ -65,4 +65,51 @@ void StreamOrder::follow(const trace::Record& record) {
   }
 }
 
+void StreamOrder::Ranks::sort() {
+  for (auto& [stream, works] : works_) {
+    std::sort(works.begin(), works.end());
+    works.erase(std::unique(works.begin(), works.end()), works.end());
+  }
+}
+
+std::uint64_t StreamOrder::Ranks::of(std::uint32_t stream, std::uint64_t work) const {
+  const std::vector<std::uint64_t>& works = works_.at(stream);
+  return static_cast<std::uint64_t>(std::lower_bound(works.begin(), works.end(), work) - works.begin());
+}
+
+void StreamOrder::note_works(Ranks& ranks) const {
+  const auto note = [&](const Clock& clock) {
+    for (const auto& [stream, work] : clock) ranks.note(stream, work);
+  };
+  note(last_work_);
+  note(host_);
+  for (const auto& [stream, clock] : streams_) note(clock);
+  for (const auto& [event, clock] : events_) note(clock);
+}
+
+void StreamOrder::add_clock(StateDigest& digest, const Clock& clock, const Ranks& ranks) {
+  digest.add(clock.size());
+  for (const auto& [stream, work] : clock) {
+    digest.add(stream);
+    digest.add(std::uint64_t{work != 0});  // 0, or no entry: nothing is known to be over
+    digest.add(ranks.of(stream, work));
+  }
+}
+
+void StreamOrder::add_state(StateDigest& digest, const Ranks& ranks) const {
+  add_clock(digest, last_work_, ranks);
+  add_clock(digest, host_, ranks);
+  digest.add(streams_.size());
+  for (const auto& [stream, clock] : streams_) {
+    digest.add(stream);
+    add_clock(digest, clock, ranks);
+  }
+  for (const auto& [event, clock] : events_) {
+    StateDigest part = digest.part();
+    part.add(event);
+    add_clock(part, clock, ranks);
+    digest.add_unordered(part);
+  }
+}
+
 }  // namespace uvmsim::layout

@@ -2,10 +2,13 @@
 // waited for: each stream orders its own work, events order streams, synchronising calls order the host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::layout {
@@ -19,17 +22,31 @@ class StreamOrder {
 
   // Names the work that was issued to the stream last; 0 is none.
   std::uint64_t last_work(std::uint32_t stream) const;
-  std::size_t streams() const { return last_work_.size(); }  // that have had work
   // Whether that work comes before whatever is issued to `to` from now on.
   bool precedes(std::uint32_t stream, std::uint64_t work, std::uint32_t to) const;
   // Whether the host has waited for it.
   bool host_waited(std::uint32_t stream, std::uint64_t work) const { return at(host_, stream) >= work; }
+
+  // Work is only ever compared with work of the same stream: what there is of each, in order.
+  class Ranks {
+   public:
+    void note(std::uint32_t stream, std::uint64_t work) { works_[stream].push_back(work); }
+    void sort();
+    std::uint64_t of(std::uint32_t stream, std::uint64_t work) const;
+
+   private:
+    std::map<std::uint32_t, std::vector<std::uint64_t>> works_;
+  };
+  void note_works(Ranks& ranks) const;
+  // `ranks`, sorted, of these works and of those that its user will ask about.
+  void add_state(StateDigest& digest, const Ranks& ranks) const;
 
  private:
   using Clock = std::map<std::uint32_t, std::uint64_t>;  // by stream: its work up to here is over
 
   static std::uint64_t at(const Clock& clock, std::uint32_t stream);
   static void advance(Clock& clock, const Clock& other);
+  static void add_clock(StateDigest& digest, const Clock& clock, const Ranks& ranks);
   // What is over when all that is in the stream is.
   Clock end_of(std::uint32_t stream) const;
   void add_work(std::uint32_t stream) { last_work_[stream] = ++works_; }

@@ -118,7 +118,27 @@ void TensorMemory::follow(const trace::Record& record) {
 }
 
 void TensorMemory::add_state(StateDigest& digest) const {
-  if (!waiting_.empty() || order_.streams() > 1) digest.refuse();
+  if (!waiting_.empty()) digest.refuse();
+  std::vector<trace::ObjectId> ids;
+  ids.reserve(tensors_.size());
+  for (const auto& [id, tensor] : tensors_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  StreamOrder::Ranks ranks;
+  order_.note_works(ranks);
+  for (const auto& [id, tensor] : tensors_) {
+    for (const Use& use : tensor.other_streams) ranks.note(use.stream, use.work);
+  }
+  ranks.sort();
+  order_.add_state(digest, ranks);
+  for (const trace::ObjectId id : ids) {
+    const Tensor& tensor = tensors_.at(id);
+    digest.add(tensor.stream);
+    digest.add(tensor.other_streams.size());
+    for (const Use& use : tensor.other_streams) {
+      digest.add(use.stream);
+      digest.add(ranks.of(use.stream, use.work));
+    }
+  }
   for (const std::vector<BlockIndex>& blocks : segments_) {
     if (blocks.empty()) continue;
     digest.add(blocks.size());

@@ -50,7 +50,7 @@ class TensorMemory {
   void follow(const trace::Record& record);
   void host_waits_for_device() { order_.host_waits_for_device(); }
 
-  // Besides where the tensors lie, which Layout knows. Refuses where several streams use the memory.
+  // Besides where the tensors lie, which Layout knows. Refuses while memory waits for the work of other streams.
   void add_state(StateDigest& digest) const;
 
   // What the last allocate() took: bytes, and calls of the driver. Memory that appears in a reservation costs no call.

@@ -81,5 +81,32 @@ TEST(Recurrence, WorkOnItsWayIsNotCompared) {
   EXPECT_EQ(replay(p, options, nullptr).left_out, 0u);
 }
 
+// Three iterations; between the marks of each whatever `f` adds.
+template <class F>
+void add_iterations(Program& p, F&& f) {
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
+    p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
+    f();
+    p.sync();
+    p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});
+  }
+}
+
+void expect_recurs(const Program& p, RunOptions options) {
+  options.iterations = 20;
+  Watched watched;
+  const Replay whole = replay(p, options, &watched);
+  const Replay some = replay(p, options, nullptr);
+  EXPECT_GT(some.left_out, 10u);
+  EXPECT_EQ(text_of(some.result), text_of(whole.result));
+}
+
+TEST(Recurrence, MemoryThatStaysFaultsInEveryIteration) {
+  Program p;
+  const auto weights = p.alloc(8 * kMiB);
+  add_iterations(p, [&] { p.kernel("k", 100000, {}, {weights}); });
+  expect_recurs(p, options_with(2));
+}
+
 }  // namespace
 }  // namespace uvmsim::recurrence_test
