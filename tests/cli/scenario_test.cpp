@@ -112,7 +112,7 @@ TEST_F(ScenarioTest, HarvestingIsTheSameEveryTime) {
   EXPECT_EQ(out["harvest"], json::parse(R"({"victims": true, "pre_evict": true, "parallel_fetch": true,
       "reserve_chunks": 50, "prefetch_chunks": 8, "prefetch_stride": 1, "prefetch": "multi_path",
       "target": "round_robin"})"));
-  for (const std::size_t harvester : {0, 1}) {
+  for (const std::size_t harvester : {0u, 1u}) {
     const json& counters = out["programs"][harvester]["together"]["counters"];
     for (const char* counter : {"evictions_to_peers", "pre_evictions", "peer_write_backs", "chunk_prefetches_from_host",
                                 "chunk_prefetches_from_peers", "chunk_prefetches_to_peers"}) {
