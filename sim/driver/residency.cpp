@@ -57,8 +57,10 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
     host.mapped -= migration.pages();
+    // What is here alone already stays mapped by whoever maps it from afar.
+    const PageMask from_others = absent | (migration.pages() & block.read_duplicated);
     for (unsigned other = 0; other < space.gpu_count(); ++other) {
-      if (other != gpu) unmap_gpu(b, other, migration.pages());
+      if (other != gpu) unmap_gpu(b, other, from_others);
     }
   }
   host.writable -= migration.pages();
@@ -71,15 +73,16 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     work.spend(context_.costs().populate_page_ns * populated.count());
     work.await(ready);
   }
+  // The nearest copies first; one engine does not wait for the other.
+  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration);
   if (!copied.empty()) {
     if ((block.dma_mapped & self.bit()) == 0) {
       block.dma_mapped |= self.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
     }
     copy(work, b, {kHost, self}, ready, migration.demanded & copied, migration.prefetched & copied, migration.cause);
-    work.spend(context_.costs().after_push_ns);
   }
-  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration);
+  if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
   context_.counters.refaulted_pages += again.count();
   block.evicted -= absent;
 
@@ -141,7 +144,6 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const bool whole = lent && !migration.demanded.empty();
     copy(work, b, {gpu_processor(other), gpu_processor(gpu)}, std::max(ready, chunk_ready(b, other, here)),
          whole ? here : migration.demanded & here, whole ? PageMask{} : migration.prefetched & here, migration.cause);
-    work.spend(context_.costs().after_push_ns);
     if (chunk.valid()) memory.chunk(chunk).ready = runs_.back().end;
     if (lent && context_.harvest->take_prefetched(b)) ++context_.counters.chunk_prefetches_moved_on;
     pages -= here;

@@ -19,8 +19,16 @@ bool same_pages(const Observation& a, const Observation& b) {
                     });
 }
 
+// One by one in each direction: the engines of two directions run side by side.
 bool same_transactions(const Observation& a, const Observation& b) {
-  return std::equal(a.transfers.begin(), a.transfers.end(), b.transfers.begin(), b.transfers.end(),
+  const auto by_direction = [](const Observation& seen) {
+    std::vector<ObservedTransfer> transfers = seen.transfers;
+    std::stable_sort(transfers.begin(), transfers.end(),
+                     [](const ObservedTransfer& x, const ObservedTransfer& y) { return x.direction < y.direction; });
+    return transfers;
+  };
+  const std::vector<ObservedTransfer> first = by_direction(a), second = by_direction(b);
+  return std::equal(first.begin(), first.end(), second.begin(), second.end(),
                     [](const ObservedTransfer& x, const ObservedTransfer& y) {
                       return x.direction == y.direction && x.cause == y.cause && x.offset == y.offset &&
                              x.allocation == y.allocation && x.bytes == y.bytes;
@@ -28,7 +36,8 @@ bool same_transactions(const Observation& a, const Observation& b) {
 }
 
 void fill_counts(Comparison& result, const Observation& m, const Observation& s) {
-  constexpr auto in = TransferDirection::kHostToDevice, out = TransferDirection::kDeviceToHost;
+  constexpr auto in = TransferDirection::kHostToDevice, out = TransferDirection::kDeviceToHost,
+                 peer = TransferDirection::kDeviceToDevice;
   const auto bytes = [&](TransferDirection d, TransferCause c) { return Pair{m.bytes(d, c), s.bytes(d, c)}; };
   result.batches = {m.batches.size(), s.batches.size()};
   result.htod_bytes = {m.bytes(in), s.bytes(in)};
@@ -40,8 +49,10 @@ void fill_counts(Comparison& result, const Observation& m, const Observation& s)
   result.dtoh_prefetch_bytes = bytes(out, TransferCause::kPrefetch);
   result.dtoh_user_bytes = bytes(out, TransferCause::kUser);
   result.dtoh_evict_bytes = bytes(out, TransferCause::kEvict);
+  result.dtod_bytes = {m.bytes(peer), s.bytes(peer)};
   result.htod_transactions = {m.transactions(in), s.transactions(in)};
   result.dtoh_transactions = {m.transactions(out), s.transactions(out)};
+  result.dtod_transactions = {m.transactions(peer), s.transactions(peer)};
   result.transactions = {m.transactions(), s.transactions()};
   result.remote_maps = {m.remote_maps.size(), s.remote_maps.size()};
   result.cpu_faults = {m.cpu_faults, s.cpu_faults};
@@ -86,7 +97,8 @@ void judge(const Comparison& result, const Pair& time, const Tolerances& allowed
     case ExperimentClass::kOrdered:
       verdict.equal("pages", result.same_pages);
       verdict.equal("bytes", result.htod_bytes.measured == result.htod_bytes.simulated &&
-                                 result.dtoh_bytes.measured == result.dtoh_bytes.simulated);
+                                 result.dtoh_bytes.measured == result.dtoh_bytes.simulated &&
+                                 result.dtod_bytes.measured == result.dtod_bytes.simulated);
       verdict.equal("transactions", result.same_transactions);
       verdict.equal("remote maps", result.same_remote_maps);
       verdict.within("time", time, allowed.ordered_time);
@@ -94,6 +106,7 @@ void judge(const Comparison& result, const Pair& time, const Tolerances& allowed
     case ExperimentClass::kParallel:
       verdict.within("bytes in", result.htod_bytes, allowed.parallel_bytes);
       verdict.within("bytes out", result.dtoh_bytes, allowed.parallel_bytes);
+      verdict.within("bytes from peers", result.dtod_bytes, allowed.parallel_bytes);
       verdict.within("batches", result.batches, allowed.parallel_batches);
       verdict.within("transactions", result.transactions, allowed.parallel_transactions);
       verdict.within("time", time, allowed.parallel_time);
@@ -108,6 +121,7 @@ void judge(const Comparison& result, const Pair& time, const Tolerances& allowed
     case ExperimentClass::kPrefetch:
       verdict.equal("bytes in", result.htod_bytes);
       verdict.equal("bytes out", result.dtoh_bytes);
+      verdict.equal("bytes from peers", result.dtod_bytes);
       break;
   }
 }

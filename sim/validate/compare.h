@@ -28,6 +28,7 @@ double error_percent(std::uint64_t measured, std::uint64_t simulated);
 struct Pair {
   std::uint64_t measured = 0, simulated = 0;
   double error() const { return error_percent(measured, simulated); }
+  Pair operator+(const Pair& other) const { return {measured + other.measured, simulated + other.simulated}; }
 };
 
 // One check that is outside its tolerance.
@@ -46,7 +47,8 @@ struct Comparison {
   Pair batches;
   Pair htod_bytes, htod_fault_bytes, htod_prefetch_bytes, htod_user_bytes;
   Pair dtoh_bytes, dtoh_fault_bytes, dtoh_prefetch_bytes, dtoh_user_bytes, dtoh_evict_bytes;
-  Pair htod_transactions, dtoh_transactions, transactions;
+  Pair dtod_bytes;  // from other GPUs
+  Pair htod_transactions, dtoh_transactions, dtod_transactions, transactions;
   Pair remote_maps, cpu_faults, thrashing;
   Pair kernel_ns;  // as it was
   // What is judged. For `ordered` the one-off start-up of the first fault is taken off both sides: the part of the
@@ -55,7 +57,7 @@ struct Comparison {
   Pair time_ns;
   Pair quiet_ns;                   // the same from quiet_kernel_ns of both sides
   bool same_pages = false;         // batch by batch: lowest faulting page
-  bool same_transactions = false;  // one by one: direction, cause, offset, bytes
+  bool same_transactions = false;  // one by one in each direction: cause, offset, bytes
   bool same_remote_maps = false;
 
   std::vector<Failure> failures;        // empty = within

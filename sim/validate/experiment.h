@@ -56,6 +56,7 @@ enum class EventKind : std::uint8_t {
   kFaultBatch,    // CUPTI GPU_PAGE_FAULT: one per fault batch, offset of its lowest page
   kHostToDevice,  // flags: 1 user, 2 demand fault, 3 driver prefetch, 4 eviction
   kDeviceToHost,
+  kDeviceToDevice,  // from another GPU
   kCpuFault,
   kRemoteMap,
   kThrashing,
@@ -82,6 +83,7 @@ struct Experiment {
   std::vector<std::string> advice;        // "preferred_host", "accessed_by_gpu", ... in the order given
   std::vector<ByteRange> host_populated;  // written by the CPU first
   std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU
+  std::vector<ByteRange> peer_resident;   // or to another one, the system's GPU 1
   std::vector<PageTouch> touches;         // kOrdered, kParallel
   std::uint32_t threads_per_block = 1;    // kParallel
   std::uint32_t grid_blocks = 0;          // from the name (..._g132); 0 = not stated

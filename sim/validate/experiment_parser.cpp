@@ -49,10 +49,11 @@ std::string name_of(JsonFields& fields, std::string_view key) {
 }
 
 std::optional<EventKind> event_kind(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, EventKind>, 6> kinds{{
+  static constexpr std::array<std::pair<std::string_view, EventKind>, 7> kinds{{
       {"gpu_fault", EventKind::kFaultBatch},
       {"htod", EventKind::kHostToDevice},
       {"dtoh", EventKind::kDeviceToHost},
+      {"dtod", EventKind::kDeviceToDevice},
       {"cpu_fault", EventKind::kCpuFault},
       {"remote_map", EventKind::kRemoteMap},
       {"thrashing", EventKind::kThrashing},
@@ -94,8 +95,9 @@ std::vector<PageTouch> parse_touches(const JsonValue& list, std::uint64_t bytes)
 }
 
 std::vector<std::string> parse_advice(const std::string& text) {
-  static constexpr std::array<std::string_view, 5> allowed{"preferred_host", "preferred_gpu", "accessed_by_gpu",
-                                                           "accessed_by_host", "read_mostly"};
+  static constexpr std::array<std::string_view, 7> allowed{"preferred_host",  "preferred_gpu",    "preferred_peer",
+                                                           "accessed_by_gpu", "accessed_by_peer", "accessed_by_host",
+                                                           "read_mostly"};
   std::vector<std::string> advice;
   if (text == "none" || text.empty()) return advice;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -183,7 +185,8 @@ void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment
                                             event.allocation == kUnlisted ? 0 : -limit, limit);
   event.value = trace::json_integer(fields[next + 1], "the value of an event");
   event.flags = static_cast<std::uint32_t>(trace::json_integer(fields[next + 2], "the flags of an event", UINT32_MAX));
-  const bool transfer = event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToHost;
+  const bool transfer = event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToHost ||
+                        event.kind == EventKind::kDeviceToDevice;
   if (transfer && event.value > kMaxBytes) {
     throw_input_error("an event '{}' moves {} bytes; allowed: 0 to {}", kind, event.value, kMaxBytes);
   }
@@ -298,6 +301,9 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
   experiment.advice = parse_advice(fields.text("advise"));
   experiment.host_populated = parse_ranges(fields, "host_populated", allocation.bytes);
   experiment.gpu_resident = parse_ranges(fields, "gpu_resident", allocation.bytes);
+  if (fields.find("peer_resident") != nullptr) {
+    experiment.peer_resident = parse_ranges(fields, "peer_resident", allocation.bytes);
+  }
   experiment.touches = parse_touches(fields.require("touches"), allocation.bytes);
   experiment.grid_blocks = grid_in_name(experiment.name);
   const std::int64_t native = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
@@ -319,8 +325,8 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
   }
   if (mode != Mode::kPrefetch && experiment.kernels.empty()) throw_input_error("'events' has no kernel");
   note_unknown_keys(line,
-                    {"name", "mode", "bytes", "va_offset_in_2m", "advise", "host_populated", "gpu_resident", "touches",
-                     "events", "native_ns"},
+                    {"name", "mode", "bytes", "va_offset_in_2m", "advise", "host_populated", "gpu_resident",
+                     "peer_resident", "touches", "events", "native_ns"},
                     unknown);
 }
 

@@ -56,7 +56,9 @@ struct AdviceRecord {
 constexpr AdviceRecord kAdvice[] = {
     {"preferred_host", trace::Advice::kSetPreferredLocation, trace::Device::kHost},
     {"preferred_gpu", trace::Advice::kSetPreferredLocation, trace::Device::kGpu0},
+    {"preferred_peer", trace::Advice::kSetPreferredLocation, kPeer},
     {"accessed_by_gpu", trace::Advice::kSetAccessedBy, trace::Device::kGpu0},
+    {"accessed_by_peer", trace::Advice::kSetAccessedBy, kPeer},
     {"accessed_by_host", trace::Advice::kSetAccessedBy, trace::Device::kHost},
     {"read_mostly", trace::Advice::kSetReadMostly, trace::Device::kGpu0},
 };
@@ -133,7 +135,10 @@ void ProgramBuilder::add_prefetch(std::size_t allocation, ByteRange range, trace
 void ProgramBuilder::add_sync() { program_.records.emplace_back(trace::Sync{}); }
 
 Program make_program(const Experiment& experiment, const config::SystemConfig& system) {
-  if (system.gpus.empty()) throw_input_error("system '{}' has no GPU", system.name);
+  const std::size_t gpus = experiment.peer_resident.empty() ? 1 : 2;
+  if (system.gpus.size() < gpus) {
+    throw_input_error("it needs {} GPUs; system '{}' has {}", gpus, system.name, system.gpus.size());
+  }
   ProgramBuilder builder(experiment, system);
   if (experiment.mode == Mode::kLibrary) {
     builder.add_library_call();

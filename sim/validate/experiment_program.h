@@ -13,6 +13,8 @@
 
 namespace uvmsim::validate {
 
+inline constexpr trace::Device kPeer{1};  // of Experiment::peer_resident
+
 struct Program {
   trace::Header header;
   std::vector<trace::Record> records;

@@ -36,6 +36,7 @@ void ProgramBuilder::add_known_access() {
   add_advice();
   for (const ByteRange& range : experiment_.host_populated) add_host_access(0, range, trace::AccessMode::kWrite);
   for (const ByteRange& range : experiment_.gpu_resident) add_prefetch(0, range, trace::Device::kGpu0);
+  for (const ByteRange& range : experiment_.peer_resident) add_prefetch(0, range, kPeer);
   begin_measurement();
   switch (experiment_.mode) {
     case Mode::kOrdered:
@@ -165,7 +166,7 @@ void ProgramBuilder::add_cpu_exchange() {
 void ProgramBuilder::add_measured_prefetches() {
   bool to_gpu = false, to_host = false;
   for (const MeasuredEvent& event : experiment_.events) {
-    to_gpu |= event.kind == EventKind::kHostToDevice;
+    to_gpu |= event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToDevice;
     to_host |= event.kind == EventKind::kDeviceToHost;
   }
   if (to_gpu || !to_host) add_prefetch(0, whole(0), trace::Device::kGpu0);

@@ -29,6 +29,11 @@ TransferCause cause_of(std::uint32_t flags) {
   }
 }
 
+TransferDirection direction_of(EventKind transfer) {
+  if (transfer == EventKind::kHostToDevice) return TransferDirection::kHostToDevice;
+  return transfer == EventKind::kDeviceToHost ? TransferDirection::kDeviceToHost : TransferDirection::kDeviceToDevice;
+}
+
 // From the model's addresses, which its layout hands out, to offsets in the experiment's allocations. The same objects
 // under the same layout get the same blocks here as in the engine.
 class AddressMap {
@@ -162,13 +167,11 @@ Observation observe_measured(const Experiment& experiment) {
         seen.batches.push_back({event.start_ns, event.end_ns, event.offset, event.allocation});
         break;
       case EventKind::kHostToDevice:
-      case EventKind::kDeviceToHost: {
-        const bool in = event.kind == EventKind::kHostToDevice;
-        seen.transfers.push_back({in ? TransferDirection::kHostToDevice : TransferDirection::kDeviceToHost,
-                                  cause_of(event.flags), event.start_ns, event.end_ns, event.allocation, event.offset,
-                                  event.value});
+      case EventKind::kDeviceToHost:
+      case EventKind::kDeviceToDevice:
+        seen.transfers.push_back({direction_of(event.kind), cause_of(event.flags), event.start_ns, event.end_ns,
+                                  event.allocation, event.offset, event.value});
         break;
-      }
       case EventKind::kCpuFault:
         ++seen.cpu_faults;
         break;

@@ -17,7 +17,7 @@ std::vector<std::int64_t> leads_of(const Observation& seen) {
                    [](const ObservedBatch& a, const ObservedBatch& b) { return a.end_ns < b.end_ns; });
   std::vector<std::int64_t> arrivals;
   for (const ObservedTransfer& transfer : seen.transfers) {
-    if (transfer.direction == TransferDirection::kHostToDevice) arrivals.push_back(transfer.start_ns);
+    if (transfer.direction != TransferDirection::kDeviceToHost) arrivals.push_back(transfer.start_ns);
   }
   std::vector<std::int64_t> leads;
   std::size_t next = 0;

@@ -84,7 +84,10 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
       members, [](const Comparison& c) { return c.batches.error(); }, summary.median_batches_error,
       summary.worst_batches_error);
   spread(
-      members, [](const Comparison& c) { return std::max(c.htod_bytes.error(), c.dtoh_bytes.error()); },
+      members,
+      [](const Comparison& c) {
+        return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error()});
+      },
       summary.median_bytes_error, summary.worst_bytes_error);
   judge_medians(summary, allowed);
   return summary;

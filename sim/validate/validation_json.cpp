@@ -43,6 +43,7 @@ Json comparison_json(const Comparison& c) {
   out["transactions"] = pair_json(c.transactions);
   out["htod_transactions"] = pair_json(c.htod_transactions);
   out["dtoh_transactions"] = pair_json(c.dtoh_transactions);
+  out["dtod_transactions"] = pair_json(c.dtod_transactions);
   out["htod_bytes"] = pair_json(c.htod_bytes);
   out["htod_fault_bytes"] = pair_json(c.htod_fault_bytes);
   out["htod_prefetch_bytes"] = pair_json(c.htod_prefetch_bytes);
@@ -52,6 +53,7 @@ Json comparison_json(const Comparison& c) {
   out["dtoh_prefetch_bytes"] = pair_json(c.dtoh_prefetch_bytes);
   out["dtoh_user_bytes"] = pair_json(c.dtoh_user_bytes);
   out["dtoh_evict_bytes"] = pair_json(c.dtoh_evict_bytes);
+  out["dtod_bytes"] = pair_json(c.dtod_bytes);
   out["remote_maps"] = pair_json(c.remote_maps);
   out["cpu_faults"] = pair_json(c.cpu_faults);
   out["thrashing_pages"] = pair_json(c.thrashing);

@@ -44,7 +44,7 @@ Row row_of(const Comparison& c) {
           class_name(c.experiment_class),
           pair_text(c.batches, 1),
           pair_text(c.transactions, 1),
-          pair_text(c.htod_bytes, 1024),
+          pair_text(c.htod_bytes + c.dtod_bytes, 1024),
           pair_text(c.dtoh_bytes, 1024),
           time_counts ? time_text(c.time_ns) : "-",
           time_counts ? time_text(c.quiet_ns) : "-",

@@ -129,6 +129,43 @@ TEST(Peers, AccessedByMapsAPeersPagesAndFollowsThem) {
   audit(machine);
 }
 
+// Measured (peer_advise3, peer_in_place): a second pass of a prefetch over pages that are there takes nobody's
+// mappings.
+TEST(Peers, AMappingOutlivesAPrefetchOfWhatIsThereAlready) {
+  Machine machine(4, nvlink_pair());
+  const BlockIndex block = machine.allocate();
+  machine.advise(block, trace::Advice::kSetPreferredLocation, gpu_processor(1));
+  machine.advise(block, trace::Advice::kSetAccessedBy, gpu_processor(0));
+  for (int call = 0; call < 2; ++call) {
+    machine.prefetch({block}, gpu_processor(1));
+    EXPECT_EQ(machine.space.pages(block, gpu_processor(1)).resident.count(), 512u);
+    EXPECT_EQ(machine.space.pages(block, gpu_processor(0)).mapped.count(), 512u);
+  }
+  EXPECT_THAT(machine.events.transfers, IsEmpty());
+  audit(machine);
+}
+
+// Measured (peer_checker64k, peer_vadd).
+TEST(Peers, APeersPagesStartBeforeTheHostsAndBothMoveSideBySide) {
+  Machine machine(4, nvlink_pair());
+  const BlockIndex block = machine.allocate();
+  machine.gpu_fill(block, true);
+  machine.cpu_write(block, 0);
+  ASSERT_EQ(machine.space.pages(block, kHost).resident.count(), 16u);
+  machine.events.clear();
+  machine.prefetch({block}, gpu_processor(1));
+  ASSERT_THAT(machine.events.transfers, SizeIs(2));
+  const TransferEvent& from_peer = machine.events.transfers[0];
+  const TransferEvent& from_host = machine.events.transfers[1];
+  EXPECT_EQ(from_peer.direction, TransferDirection::kDeviceToDevice);
+  EXPECT_EQ(from_peer.bytes, 496 * 4 * kKibi);
+  EXPECT_EQ(from_host.direction, TransferDirection::kHostToDevice);
+  EXPECT_EQ(from_host.bytes, 16 * 4 * kKibi);
+  EXPECT_LT(from_peer.start, from_host.start);
+  EXPECT_LT(from_host.start, from_peer.end);
+  audit(machine);
+}
+
 TEST(Peers, ReadDuplicationCopiesOverTheLinkAndAWriteEndsIt) {
   Machine machine(4, nvlink_pair());
   const BlockIndex block = machine.allocate();

@@ -1,5 +1,7 @@
-// Memory of one H200 that a kernel of another one faults on: configs/measurements/nvlink_h200_x2.txt, tests 0 to 5.
-// What CUPTI recorded there: one fault record per batch, one transfer per contiguous run with one cause.
+// Memory of one H200 that a kernel of another one faults on: configs/measurements/nvlink_h200_x2.txt, tests 0, 1, 2 and
+// 4. Tests 3 and 5 had many threads, and which pages they touched is not known; validation_test.cpp replays programs of
+// many threads whose accesses are. What CUPTI recorded: one fault record per batch, one transfer per contiguous run
+// with one cause.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/trace/shape.h"
 
@@ -82,6 +83,22 @@ TEST(ExperimentProgram, KeepsTheMeasuredPlaceWithinTheBlock) {
   EXPECT_EQ(program.addresses.at(0) % kBlockBytes, 3072u);
   EXPECT_EQ(program.header.quantum_bytes, 1024u) << "pages must begin on a quantum";
   EXPECT_EQ(all<trace::Kernel>(program).at(0).touches.at(0).quantum, 4u);
+}
+
+TEST(ExperimentProgram, AnotherGpusMemoryNeedsTwoGpus) {
+  Experiment experiment = known(Mode::kOrdered, 4u << 20);
+  experiment.advice = {"preferred_peer", "accessed_by_gpu"};
+  experiment.peer_resident = {{0, 65536}};
+  experiment.touches = {{1, trace::AccessMode::kRead}};
+  EXPECT_THAT([&] { make(experiment); },
+              ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("it needs 2 GPUs; system 'test' has 1")));
+  config::SystemConfig two = one_gpu();
+  two.gpus.push_back(two.gpus[0]);
+  const Program program = make_program(experiment, two);
+  EXPECT_EQ(all<trace::Prefetch>(program).at(0).destination, 1);
+  EXPECT_EQ(all<trace::Advise>(program).at(0).device, 1);
+  EXPECT_EQ(all<trace::Advise>(program).at(1).device, 0);
+  EXPECT_EQ(all<trace::Kernel>(program).at(0).device, 0);
 }
 
 TEST(ExperimentProgram, ParallelTouchesGetAThreadEach) {

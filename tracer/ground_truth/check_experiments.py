@@ -14,7 +14,7 @@ PAGE, BLOCK = 4096, 2 << 20
 def failures(experiment):
     events = experiment["events"]
     size = (experiment["bytes"] + BLOCK - 1) // BLOCK * BLOCK
-    moved = {"htod": 0, "dtoh": 0}
+    moved = {"htod": 0, "dtoh": 0, "dtod": 0}
     for kind, start, end, offset, value, flags in events:
         if kind in moved:
             moved[kind] += value
@@ -22,12 +22,14 @@ def failures(experiment):
                 yield f"{kind} of {value} bytes at {offset}: no whole pages"
         if kind == "gpu_fault" and flags not in (1, 2, 3, 4):
             yield f"gpu_fault with access type {flags}"
-        if kind in ("htod", "dtoh", "gpu_fault") and end < start:
+        if (kind in moved or kind == "gpu_fault") and end < start:
             yield f"{kind} ends before it starts"
     kernels = [event for event in events if event[0] == "kernel"]
     if experiment["mode"] != "prefetch" and not kernels:
         yield "no kernel"
-    whole_host = sum(length for _, length in experiment["host_populated"]) == experiment["bytes"]
+    elsewhere = experiment["host_populated"] + experiment.get("peer_resident", [])
+    all_elsewhere = sum(length for _, length in elsewhere) == experiment["bytes"] and experiment["advise"] == "none"
+    arrived = moved["htod"] + moved["dtod"]
     if experiment["mode"] == "ordered":
         touched = {page * PAGE for page, _ in experiment["touches"]}
         stray = [e[3] for e in events if e[0] == "gpu_fault" and e[3] not in touched]
@@ -38,10 +40,10 @@ def failures(experiment):
             yield f"{len(lone)} batches with more than one fault, where one thread makes one touch at a time"
         if not experiment["host_populated"] and moved["htod"]:
             yield f"{moved['htod']} bytes moved to the GPU, of memory that nobody had written"
-    if experiment["mode"] in ("stream_rd", "prefetch") and whole_host and moved["htod"] < experiment["bytes"]:
-        yield f"{moved['htod']} bytes moved to the GPU of {experiment['bytes']}"
-    if moved["htod"] > size * max(1, len(kernels)):
-        yield f"{moved['htod']} bytes moved to the GPU of {size}"
+    if experiment["mode"] in ("stream_rd", "prefetch") and all_elsewhere and arrived < experiment["bytes"]:
+        yield f"{arrived} bytes moved to the GPU of {experiment['bytes']}"
+    if arrived > size * max(1, len(kernels)):
+        yield f"{arrived} bytes moved to the GPU of {size}"
     if kernels and experiment.get("native_ns", 0) == 0:
         yield "native_ns was not measured"
     if kernels and experiment.get("native_ns", 0) > kernels[0][2] - kernels[0][1]:
@@ -57,7 +59,7 @@ def main(path):
             row = modes.setdefault(experiment["mode"], [0, 0, 0, 0, 0])
             row[0] += 1
             row[1] += sum(event[0] == "gpu_fault" for event in events)
-            row[2] += sum(event[0] in ("htod", "dtoh") for event in events)
+            row[2] += sum(event[0] in ("htod", "dtoh", "dtod") for event in events)
             row[3] += sum(event[0] == "cpu_fault" for event in events)
             row[4] += sum(event[2] - event[1] for event in events if event[0] == "kernel")
             for failure in failures(experiment):

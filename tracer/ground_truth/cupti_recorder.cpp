@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace uvmtrace::ground_truth {
 
@@ -80,7 +81,7 @@ std::size_t records_so_far() {
 
 }  // namespace
 
-std::string start_recording(std::uint32_t device) {
+std::string start_recording(std::uint32_t device, int peer) {
   if (const CUptiResult result = cuptiActivityRegisterCallbacks(give_buffer, take_buffer); result != CUPTI_SUCCESS) {
     return describe("cuptiActivityRegisterCallbacks", result);
   }
@@ -92,15 +93,21 @@ std::string start_recording(std::uint32_t device) {
       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING,
       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP,
   };
-  CUpti_ActivityUnifiedMemoryCounterConfig configuration[std::size(kKinds)] = {};
-  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
-    configuration[i].scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE;
-    configuration[i].kind = kKinds[i];
-    configuration[i].deviceId = device;
-    configuration[i].enable = 1;
+  std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> configuration;
+  const auto count = [&](CUpti_ActivityUnifiedMemoryCounterKind kind, std::uint32_t of) {
+    CUpti_ActivityUnifiedMemoryCounterConfig& entry = configuration.emplace_back();
+    entry.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE;
+    entry.kind = kind;
+    entry.deviceId = of;
+    entry.enable = 1;
+  };
+  for (const CUpti_ActivityUnifiedMemoryCounterKind kind : kKinds) count(kind, device);
+  if (peer >= 0) {
+    count(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD, device);
+    count(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD, static_cast<std::uint32_t>(peer));
   }
-  if (const CUptiResult result =
-          cuptiActivityConfigureUnifiedMemoryCounter(configuration, static_cast<std::uint32_t>(std::size(kKinds)));
+  if (const CUptiResult result = cuptiActivityConfigureUnifiedMemoryCounter(
+          configuration.data(), static_cast<std::uint32_t>(configuration.size()));
       result != CUPTI_SUCCESS) {
     return describe("cuptiActivityConfigureUnifiedMemoryCounter", result);
   }

@@ -8,9 +8,9 @@
 
 namespace uvmtrace::ground_truth {
 
-// Call start() when a CUDA context exists and before managed memory is allocated. Returns why it does not work in one
-// line, or an empty text.
-std::string start_recording(std::uint32_t device);
+// Call it when CUDA contexts exist and before managed memory is allocated. `peer`: another GPU whose copies to and from
+// `device` count, or none below 0. Returns why it does not work in one line, or an empty text.
+std::string start_recording(std::uint32_t device, int peer);
 
 // Now, on the clock of the records.
 std::uint64_t recording_clock_ns();

@@ -57,6 +57,18 @@ DeviceInfo open_device(int device) {
   return info;
 }
 
+void open_peer(int device, int peer) {
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, device, peer), "cudaDeviceCanAccessPeer");
+  if (possible == 0) {
+    throw DeviceError("GPU " + std::to_string(device) + " cannot reach GPU " + std::to_string(peer) + " directly");
+  }
+  check(cudaDeviceEnablePeerAccess(peer, 0), "cudaDeviceEnablePeerAccess");
+  open_device(peer);
+  check(cudaDeviceEnablePeerAccess(device, 0), "cudaDeviceEnablePeerAccess");
+  check(cudaSetDevice(device), "cudaSetDevice");
+}
+
 ManagedMemory::ManagedMemory(std::uint64_t bytes, ManagedBudget& budget) : budget_(budget), bytes_(bytes) {
   const FreeMemory room = free_memory();
   const std::string refusal = budget.refusal(bytes, room.device_bytes, room.host_bytes);

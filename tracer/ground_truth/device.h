@@ -35,6 +35,10 @@ struct DeviceInfo {
 };
 DeviceInfo open_device(int device);
 
+inline constexpr int kNoPeer = -1;
+// Creates a context on `peer` too and lets both reach each other; `device` stays selected. Throws where they cannot.
+void open_peer(int device, int peer);
+
 // cudaMallocManaged within the budget, asked before every allocation; freed at the end of the scope.
 class ManagedMemory {
  public:

@@ -36,9 +36,10 @@ struct Experiment {
   std::string name;
   Mode mode = Mode::kOrdered;
   std::uint64_t bytes = 0;
-  std::string advise = "none";            // preferred_host, preferred_gpu, accessed_by_gpu, read_mostly, joined by +
+  std::string advise = "none";            // preferred_host, accessed_by_gpu, ... as sim/validate/README.md, joined by +
   std::vector<ByteRange> host_populated;  // written by the CPU first, ascending
   std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU, ascending
+  std::vector<ByteRange> peer_resident;   // or to the other GPU, ascending
   std::vector<Touch> touches;
   std::uint32_t threads = 1;  // per block, kParallel
   std::uint32_t grid = 0;     // blocks, of the modes with loops
@@ -56,5 +57,7 @@ struct ListOptions {
 
 // The default set, about a hundred experiments. The same options give the same list.
 std::vector<Experiment> default_experiments(const ListOptions& options);
+// Those with two GPUs: one runs the kernels, the other has the memory at first. About forty.
+std::vector<Experiment> peer_experiments(const ListOptions& options);
 
 }  // namespace uvmtrace::ground_truth

@@ -50,12 +50,26 @@ class List {
     streams();
     cpu();
     prefetches();
-    if (options_.quick) keep_some();
-    return std::move(experiments_);
+    return take();
+  }
+
+  std::vector<Experiment> make_of_peers() {
+    peer_one_thread();
+    peer_advised();
+    peer_many_threads();
+    for (const std::uint64_t mib : {2u, 16u, 64u}) {
+      add("peer_prefetch_" + text(mib) + "m", Mode::kPrefetch, mib * kMiB, Data::kPeer);
+    }
+    return take();
   }
 
  private:
-  enum class Data : std::uint8_t { kHost, kNowhere };
+  enum class Data : std::uint8_t { kHost, kPeer, kNowhere };
+
+  std::vector<Experiment> take() {
+    if (options_.quick) keep_some();
+    return std::move(experiments_);
+  }
 
   Experiment& add(std::string name, Mode mode, std::uint64_t bytes, Data data) {
     Experiment& experiment = experiments_.emplace_back();
@@ -63,6 +77,7 @@ class List {
     experiment.mode = mode;
     experiment.bytes = bytes;
     if (data == Data::kHost) experiment.host_populated = {{0, bytes}};
+    if (data == Data::kPeer) experiment.peer_resident = {{0, bytes}};
     return experiment;
   }
 
@@ -83,13 +98,25 @@ class List {
     touch_every(16, false, add("seq_from100_s16_r_host", Mode::kOrdered, 16 * kMiB, Data::kHost), 100);
   }
 
+  void touch_each_64k_in_random_order(std::uint64_t seed, Experiment& out) const {
+    Random random(options_.seed + seed);
+    for (const std::uint64_t slot : permutation(out.bytes / (64 * kKiB), random)) {
+      out.touches.push_back({slot * kPagesPer64KiB + random.below(kPagesPer64KiB), false});
+    }
+  }
+
+  // `count` different pages.
+  void touch_random_pages(std::uint64_t seed, std::uint64_t count, Experiment& out) const {
+    Random random(options_.seed + seed);
+    std::vector<std::uint64_t> pages = permutation(out.bytes / kPageBytes, random);
+    pages.resize(count);
+    for (const std::uint64_t page : pages) out.touches.push_back({page, false});
+  }
+
   void random_lists() {
     for (std::uint64_t i = 0; i < 4; ++i) {
-      Random random(options_.seed + i);
-      Experiment& sparse = add("perm64k_in2m_seed" + text(options_.seed + i), Mode::kOrdered, 2 * kMiB, Data::kHost);
-      for (const std::uint64_t slot : permutation(sparse.bytes / (64 * kKiB), random)) {
-        sparse.touches.push_back({slot * kPagesPer64KiB + random.below(kPagesPer64KiB), false});
-      }
+      touch_each_64k_in_random_order(
+          i, add("perm64k_in2m_seed" + text(options_.seed + i), Mode::kOrdered, 2 * kMiB, Data::kHost));
     }
     for (std::uint64_t i = 10; i < 13; ++i) {
       Random random(options_.seed + i);
@@ -164,13 +191,10 @@ class List {
   void parallel() {
     for (const std::uint64_t seed : {80u, 81u}) {
       for (const std::uint32_t threads : {1u, 32u, 256u}) {
-        Random random(options_.seed + seed);
         Experiment& experiment = add("par_rand4k_b" + text(threads) + "_seed" + text(options_.seed + seed),
                                      Mode::kParallel, 16 * kMiB, Data::kHost);
         experiment.threads = threads;
-        std::vector<std::uint64_t> pages = permutation(experiment.bytes / kPageBytes, random);
-        pages.resize(2048);
-        for (const std::uint64_t page : pages) experiment.touches.push_back({page, false});
+        touch_random_pages(seed, 2048, experiment);
       }
     }
     for (const std::uint32_t threads : {32u, 256u}) {
@@ -228,6 +252,79 @@ class List {
     }
   }
 
+  void peer_one_thread() {
+    for (const std::uint64_t stride : {1u, 3u, 16u, 33u, 64u, 200u}) {
+      touch_every(stride, false, add("peer_seq_s" + text(stride) + "_r", Mode::kOrdered, 16 * kMiB, Data::kPeer));
+    }
+    for (const std::uint64_t stride : {1u, 16u, 64u}) {
+      touch_every(stride, true, add("peer_seq_s" + text(stride) + "_w", Mode::kOrdered, 16 * kMiB, Data::kPeer));
+    }
+    for (const std::uint64_t kib : {4u, 64u, 100u, 1200u, 2052u}) {
+      touch_every(1, false, add("peer_size" + text(kib) + "k_seq1_r", Mode::kOrdered, kib * kKiB, Data::kPeer));
+    }
+    touch_each_64k_in_random_order(
+        0, add("peer_perm64k_in2m_seed" + text(options_.seed), Mode::kOrdered, 2 * kMiB, Data::kPeer));
+    touch_random_pages(
+        20, 1024, add("peer_rand4k_seed" + text(options_.seed + 20) + "_r", Mode::kOrdered, 16 * kMiB, Data::kPeer));
+    Experiment& halves = add("peer_first_half_each_block", Mode::kOrdered, 8 * kMiB, Data::kHost);
+    for (std::uint64_t at = 0; at < halves.bytes; at += kBlockBytes) halves.peer_resident.push_back({at, kMiB});
+    touch_every(16, false, halves);
+    Experiment& checker = add("peer_checker64k_r", Mode::kOrdered, 4 * kMiB, Data::kHost);
+    for (std::uint64_t at = 0; at < checker.bytes; at += 128 * kKiB) checker.peer_resident.push_back({at, 64 * kKiB});
+    touch_every(16, false, checker);
+  }
+
+  void peer_advised() {
+    constexpr std::array<const char*, 4> kAdvice = {"preferred_peer", "read_mostly", "preferred_peer+accessed_by_gpu",
+                                                    "preferred_gpu"};
+    for (std::size_t i = 0; i < kAdvice.size(); ++i) {
+      for (const bool write : {false, true}) {
+        Experiment& experiment =
+            add("peer_advise" + text(i + 1) + (write ? "_s16_w" : "_s16_r"), Mode::kOrdered, 4 * kMiB, Data::kPeer);
+        experiment.advise = kAdvice[i];
+        touch_every(16, write, experiment);
+      }
+    }
+  }
+
+  void peer_many_threads() {
+    for (const std::uint32_t threads : {32u, 256u}) {
+      Experiment& random = add("peer_par_rand4k_b" + text(threads) + "_seed" + text(options_.seed + 80),
+                               Mode::kParallel, 16 * kMiB, Data::kPeer);
+      random.threads = threads;
+      touch_random_pages(80, 2048, random);
+      for (const bool write : {false, true}) {
+        Experiment& dense = add(std::string("peer_par_seq4k_") + (write ? "w_b" : "r_b") + text(threads),
+                                Mode::kParallel, 16 * kMiB, Data::kPeer);
+        dense.threads = threads;
+        touch_every(1, write, dense);
+      }
+      Experiment& sparse = add("peer_par_s16_64m_b" + text(threads), Mode::kParallel, 64 * kMiB, Data::kPeer);
+      sparse.threads = threads;
+      touch_every(16, false, sparse);
+    }
+    for (const std::uint64_t mib : {8u, 64u}) {
+      for (const std::uint32_t grid : {8u, options_.sm_count}) {
+        const std::string rest = text(mib) + "m_g" + text(grid);
+        add("peer_stream_rd_" + rest, Mode::kStreamRead, mib * kMiB, Data::kPeer).grid = grid;
+        add("peer_stream_wr_" + rest, Mode::kStreamWrite, mib * kMiB, Data::kPeer).grid = grid;
+      }
+    }
+    // Reads and writes in place, over the link.
+    for (const bool write : {false, true}) {
+      Experiment& remote =
+          add(std::string("peer_in_place_") + (write ? "wr" : "rd") + "_256m_g" + text(8 * options_.sm_count),
+              write ? Mode::kStreamWrite : Mode::kStreamRead, 256 * kMiB, Data::kPeer);
+      remote.grid = 8 * options_.sm_count;
+      remote.advise = "preferred_peer+accessed_by_gpu";
+    }
+    // One operand on the host, the other on the peer, the sum nowhere.
+    Experiment& sum = add("peer_vadd_24m_g" + text(options_.sm_count), Mode::kVectorAdd, 24 * kMiB, Data::kNowhere);
+    sum.grid = options_.sm_count;
+    sum.host_populated = {{0, sum.bytes / 3}};
+    sum.peer_resident = {{sum.bytes / 3, sum.bytes / 3}};
+  }
+
   void keep_some() {
     std::vector<Experiment> kept;
     for (std::size_t i = 0; i < experiments_.size(); ++i) {
@@ -266,5 +363,7 @@ std::string mode_text(const Experiment& experiment) {
 }
 
 std::vector<Experiment> default_experiments(const ListOptions& options) { return List(options).make(); }
+
+std::vector<Experiment> peer_experiments(const ListOptions& options) { return List(options).make_of_peers(); }
 
 }  // namespace uvmtrace::ground_truth

@@ -20,6 +20,7 @@ constexpr int kAttempts = 3;  // of an experiment whose records were dropped
 
 constexpr const char* kUsage =
     R"(usage: uvm_experiments [options] --output FILE.jsonl     experiments with known accesses
+       uvm_experiments [options] --peer N --output FILE    the same, of memory that GPU N has at first
        uvm_experiments [options] --costs FILE.txt          what calls and copies cost
        uvm_experiments [options] --list                    the experiments, without a GPU
 
@@ -31,6 +32,7 @@ Makes small programs fault on managed memory and writes what CUPTI saw, one expe
   --seed N        of the random lists (default 1)
   --quick         a tenth of the experiments, none above 16 MB
   --device N      GPU (default 0)
+  --peer N        another GPU that it reaches over NVLink
   --share PERCENT of the free memory that may become managed memory (default 25, at most 50)
 
 Managed memory never exceeds that share of what the GPU has free, nor half of what the host has free.
@@ -41,6 +43,7 @@ struct Options {
   std::string output, costs, only;
   bool list = false, quick = false;
   std::uint32_t repeats = 1, share = kDefaultSharePercent, device = 0;
+  int peer = kNoPeer;
   std::uint64_t seed = 1;
 };
 
@@ -76,7 +79,8 @@ Options parse(int count, char** arguments) {
       continue;
     }
     const bool known = word == "--output" || word == "-o" || word == "--costs" || word == "--only" ||
-                       word == "--repeats" || word == "--seed" || word == "--device" || word == "--share";
+                       word == "--repeats" || word == "--seed" || word == "--device" || word == "--peer" ||
+                       word == "--share";
     if (!known) fail_usage("unknown argument '" + word + "'; --help shows what there is");
     if (++i == count) fail_usage(word + " needs a value");
     const char* value = arguments[i];
@@ -86,6 +90,7 @@ Options parse(int count, char** arguments) {
     if (word == "--repeats") options.repeats = static_cast<std::uint32_t>(number(word, value, 1, 1000));
     if (word == "--seed") options.seed = number(word, value, 0, 1000000000);
     if (word == "--device") options.device = static_cast<std::uint32_t>(number(word, value, 0, 255));
+    if (word == "--peer") options.peer = static_cast<int>(number(word, value, 0, 255));
     if (word == "--share") options.share = static_cast<std::uint32_t>(number(word, value, 1, kLargestSharePercent));
   }
   if (!options.list && options.output.empty() && options.costs.empty()) {
@@ -94,6 +99,7 @@ Options parse(int count, char** arguments) {
   if (!options.output.empty() && !options.costs.empty()) {
     fail_usage("--output and --costs exclude each other: recording would be part of the costs");
   }
+  if (options.peer == static_cast<int>(options.device)) fail_usage("--peer is the GPU that runs the kernels itself");
   return options;
 }
 
@@ -159,8 +165,8 @@ void make_one(Runner& runner, const Experiment& experiment, std::uint32_t repeat
 
 int make_experiments(const Options& options, const std::vector<Experiment>& experiments, ManagedBudget& budget) {
   OutputFile output(options.output);
-  Runner runner(static_cast<int>(options.device), budget);
-  const std::string problem = start_recording(options.device);
+  Runner runner(static_cast<int>(options.device), options.peer, budget);
+  const std::string problem = start_recording(options.device, options.peer);
   if (!problem.empty()) throw DeviceError(problem);
   Counts counts;
   for (std::uint32_t repeat = 1; repeat <= options.repeats; ++repeat) {
@@ -180,12 +186,13 @@ int run(const Options& options) {
   DeviceInfo device;
   if (!options.list) {
     device = open_device(static_cast<int>(options.device));
+    if (options.peer != kNoPeer) open_peer(static_cast<int>(options.device), options.peer);
     list.sm_count = device.sm_count;
     std::fprintf(stderr, "uvm_experiments: %s, %u SMs, CUDA %d (driver supports %d)\n", device.name.c_str(),
                  device.sm_count, device.runtime, device.driver);
   }
   std::vector<Experiment> experiments;
-  for (Experiment& experiment : default_experiments(list)) {
+  for (Experiment& experiment : options.peer == kNoPeer ? default_experiments(list) : peer_experiments(list)) {
     if (experiment.name.find(options.only) != std::string::npos) experiments.push_back(std::move(experiment));
   }
   if (experiments.empty() && options.costs.empty()) fail_usage("--only matches no experiment; --list names them");

@@ -15,6 +15,8 @@ const char* kind_name(CounterKind kind) {
       return "htod";
     case CounterKind::kDeviceToHost:
       return "dtoh";
+    case CounterKind::kDeviceToDevice:
+      return "dtod";
     case CounterKind::kCpuFault:
       return "cpu_fault";
     case CounterKind::kGpuFault:
@@ -68,13 +70,14 @@ std::string touches_text(const Experiment& experiment) {
   return out + ']';
 }
 
-// A loop over memory that the CPU wrote moves all of it; less means that records are missing.
+// A loop over memory that is on the host or the other GPU moves all of it; less means that records are missing.
 std::uint64_t least_bytes_to_gpu(const Experiment& experiment) {
   const bool everything = experiment.mode == Mode::kStreamRead || experiment.mode == Mode::kVectorAdd ||
                           experiment.mode == Mode::kPrefetch || experiment.mode == Mode::kPrefetchAndBack;
   if (!everything || experiment.advise != "none") return 0;
   std::uint64_t bytes = 0;
   for (const ByteRange& range : experiment.host_populated) bytes += range.bytes;
+  for (const ByteRange& range : experiment.peer_resident) bytes += range.bytes;
   return bytes;
 }
 
@@ -90,7 +93,8 @@ std::string defect(const Experiment& experiment, const Measurement& measurement)
   std::uint64_t kernels = 0, moved = 0;
   for (const KernelRecord& kernel : recording.kernels) kernels += kernel.start_ns >= measurement.begin_ns ? 1 : 0;
   for (const CounterRecord& record : recording.counters) {
-    if (record.kind == CounterKind::kHostToDevice && belongs(experiment, measurement, record)) moved += record.value;
+    const bool to_gpu = record.kind == CounterKind::kHostToDevice || record.kind == CounterKind::kDeviceToDevice;
+    if (to_gpu && belongs(experiment, measurement, record)) moved += record.value;
   }
   const std::uint64_t expected = has_kernel(experiment) ? std::max(experiment.rounds, 1u) : 0;
   if (kernels != expected) {
@@ -143,8 +147,9 @@ std::string to_line(const Experiment& experiment, const Measurement& measurement
                     "\",\"mode\":\"" + mode_text(experiment) + "\",\"bytes\":" + std::to_string(experiment.bytes) +
                     ",\"va_offset_in_2m\":" + std::to_string(measurement.base % kBlockBytes) + ",\"advise\":\"" +
                     experiment.advise + "\",\"host_populated\":" + ranges_text(experiment.host_populated) +
-                    ",\"gpu_resident\":" + ranges_text(experiment.gpu_resident) +
-                    ",\"touches\":" + touches_text(experiment);
+                    ",\"gpu_resident\":" + ranges_text(experiment.gpu_resident);
+  if (!experiment.peer_resident.empty()) out += ",\"peer_resident\":" + ranges_text(experiment.peer_resident);
+  out += ",\"touches\":" + touches_text(experiment);
   if (measurement.native_ns > 0) out += ",\"native_ns\":" + std::to_string(measurement.native_ns);
   out += ",\"events\":[";
   for (std::size_t i = 0; i < lines.size(); ++i) {

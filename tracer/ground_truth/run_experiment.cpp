@@ -21,7 +21,7 @@ T* device_memory(std::uint64_t bytes) {
 
 void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
-void give_advice(const std::string& text, const char* data, std::uint64_t bytes, int device) {
+void give_advice(const std::string& text, const char* data, std::uint64_t bytes, int device, int peer) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('+', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
@@ -29,6 +29,8 @@ void give_advice(const std::string& text, const char* data, std::uint64_t bytes,
       advise(data, bytes, cudaMemAdviseSetPreferredLocation, -1);
     } else if (word == "preferred_gpu") {
       advise(data, bytes, cudaMemAdviseSetPreferredLocation, device);
+    } else if (word == "preferred_peer") {
+      advise(data, bytes, cudaMemAdviseSetPreferredLocation, peer);
     } else if (word == "accessed_by_gpu") {
       advise(data, bytes, cudaMemAdviseSetAccessedBy, device);
     } else if (word == "read_mostly") {
@@ -50,7 +52,7 @@ void write_pages(volatile char* data, std::uint64_t bytes) {
 
 }  // namespace
 
-Runner::Runner(int device, ManagedBudget& budget) : device_(device), budget_(budget) {
+Runner::Runner(int device, int peer, ManagedBudget& budget) : device_(device), peer_(peer), budget_(budget) {
   touches_ = device_memory<PackedTouch>(kMostTouches * sizeof(PackedTouch));
   sink_ = device_memory<std::uint32_t>(sizeof(std::uint32_t));
   load_kernels();
@@ -77,9 +79,10 @@ void Runner::load_kernels() {
 }
 
 void Runner::prepare(const Experiment& experiment, char* data) {
-  give_advice(experiment.advise, data, experiment.bytes, device_);
+  give_advice(experiment.advise, data, experiment.bytes, device_, peer_);
   for (const ByteRange& range : experiment.host_populated) std::memset(data + range.offset, 0, range.bytes);
   for (const ByteRange& range : experiment.gpu_resident) prefetch(data + range.offset, range.bytes, device_);
+  for (const ByteRange& range : experiment.peer_resident) prefetch(data + range.offset, range.bytes, peer_);
   const bool by_kernel = experiment.mode == Mode::kOrdered || experiment.mode == Mode::kParallel;
   if (by_kernel) {
     if (experiment.touches.size() > kMostTouches) throw DeviceError("too many touches");

@@ -9,8 +9,8 @@ namespace uvmtrace::ground_truth {
 class Runner {
  public:
   // Allocates what the kernels need beside managed memory, and loads all kernels, so that none is loaded while
-  // measured.
-  Runner(int device, ManagedBudget& budget);
+  // measured. `peer`: the GPU of Experiment::peer_resident, or kNoPeer.
+  Runner(int device, int peer, ManagedBudget& budget);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -25,7 +25,7 @@ class Runner {
   std::uint64_t native_ns(const Experiment& experiment, char* data);
   void load_kernels();
 
-  int device_;
+  int device_, peer_;
   ManagedBudget& budget_;
   std::uint32_t* touches_ = nullptr;
   std::uint32_t* sink_ = nullptr;

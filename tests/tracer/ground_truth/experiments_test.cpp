@@ -64,6 +64,21 @@ TEST(ExperimentList, OtherSeedsGiveOtherTouchesUnderOtherNames) {
   EXPECT_EQ(different, 20u);  // 7 permutations, 7 random lists, 6 parallel ones
 }
 
+TEST(ExperimentList, PeersHaveMemoryElsewhereAndNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const Experiment& experiment : default_experiments({})) {
+    names.insert(experiment.name);
+    EXPECT_TRUE(experiment.peer_resident.empty()) << experiment.name;
+  }
+  const std::vector<Experiment> list = peer_experiments({});
+  EXPECT_GE(list.size(), 40u);
+  for (const Experiment& experiment : list) {
+    EXPECT_TRUE(names.insert(experiment.name).second) << experiment.name;
+    EXPECT_FALSE(experiment.peer_resident.empty()) << experiment.name;
+    EXPECT_LE(experiment.bytes, kGiB / 4) << experiment.name;
+  }
+}
+
 TEST(ExperimentList, QuickIsSmall) {
   ListOptions quick;
   quick.quick = true;
@@ -76,7 +91,8 @@ TEST(ExperimentList, QuickIsSmall) {
 // Every experiment's line is one that `uvmsim validate` reads, and says what was done.
 TEST(Lines, AreTheFormatOfValidate) {
   std::string file;
-  const std::vector<Experiment> list = default_experiments({});
+  std::vector<Experiment> list = default_experiments({});
+  for (Experiment& experiment : peer_experiments({})) list.push_back(std::move(experiment));
   for (const Experiment& experiment : list) file += to_line(experiment, plausible(experiment), 1);
   const uvmsim::validate::ExperimentFile read = uvmsim::validate::parse_experiments(file, "list");
   EXPECT_THAT(read.warnings, ::testing::IsEmpty());
@@ -87,6 +103,7 @@ TEST(Lines, AreTheFormatOfValidate) {
     EXPECT_EQ(seen.allocations.at(0).bytes, list[i].bytes);
     EXPECT_EQ(seen.host_populated.size(), list[i].host_populated.size());
     EXPECT_EQ(seen.gpu_resident.size(), list[i].gpu_resident.size());
+    EXPECT_EQ(seen.peer_resident.size(), list[i].peer_resident.size());
     EXPECT_EQ(seen.advice.empty(), list[i].advise == "none");
     EXPECT_EQ(seen.grid_blocks, list[i].grid) << seen.name;
     if (list[i].mode == Mode::kOrdered || list[i].mode == Mode::kParallel) {
