@@ -87,6 +87,8 @@ struct Experiment {
   std::vector<PageTouch> touches;         // kOrdered, kParallel
   std::uint32_t threads_per_block = 1;    // kParallel
   std::uint32_t grid_blocks = 0;          // from the name (..._g132); 0 = not stated
+  std::uint32_t loop_threads = 256;       // per block, of the grid-stride loops
+  std::uint32_t access_bytes = 16;        // of a thread, in each step of theirs
   // Library calls
   bool inputs_on_host = false;
   std::string note;

@@ -306,6 +306,12 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
   }
   experiment.touches = parse_touches(fields.require("touches"), allocation.bytes);
   experiment.grid_blocks = grid_in_name(experiment.name);
+  experiment.loop_threads = static_cast<std::uint32_t>(fields.integer("loop_threads", experiment.loop_threads, 1024));
+  experiment.access_bytes = static_cast<std::uint32_t>(fields.integer("access_bytes", experiment.access_bytes, 16));
+  if (experiment.loop_threads == 0 || experiment.access_bytes == 0) {
+    throw_input_error("'loop_threads' is {} and 'access_bytes' {}; allowed: 1 to 1024, 1 to 16",
+                      experiment.loop_threads, experiment.access_bytes);
+  }
   const std::int64_t native = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
   experiment.allocations.push_back(std::move(allocation));
   for (const JsonValue& item : trace::json_array(fields.require("events"), "events")) {
@@ -326,7 +332,7 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
   if (mode != Mode::kPrefetch && experiment.kernels.empty()) throw_input_error("'events' has no kernel");
   note_unknown_keys(line,
                     {"name", "mode", "bytes", "va_offset_in_2m", "advise", "host_populated", "gpu_resident",
-                     "peer_resident", "touches", "events", "native_ns"},
+                     "peer_resident", "loop_threads", "access_bytes", "touches", "events", "native_ns"},
                     unknown);
 }
 

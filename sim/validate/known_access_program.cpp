@@ -104,9 +104,9 @@ void ProgramBuilder::add_stream_kernel(std::uint32_t grid_blocks, bool reads, bo
   trace::Kernel kernel;
   kernel.name = experiment_.name;
   kernel.grid.x = grid_blocks;
-  kernel.block.x = kStreamThreads;
+  kernel.block.x = experiment_.loop_threads;
   kernel.distribution = trace::Distribution::kGridStride;
-  kernel.bytes_per_thread_access = kFloat4Bytes;
+  kernel.bytes_per_thread_access = experiment_.access_bytes;
   kernel.duration_ns = stream_ns(bytes, grid_blocks, reads, system_.gpus[0]);
   if (experiment_.kernels[0].native_ns > 0) kernel.duration_ns = experiment_.kernels[0].native_ns;
   const auto mode = static_cast<trace::AccessMode>((reads ? 1 : 0) | (writes ? 2 : 0));

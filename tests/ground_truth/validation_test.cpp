@@ -102,6 +102,21 @@ TEST(GroundTruth, MemoryOfAnotherGpu) {
   }
 }
 
+// Loops of 4 to 16 bytes per thread in blocks of 128 to 1024, measured when the model was done. It moves the right
+// bytes; how far time and batches are off is in README.md, and must not grow.
+TEST(GroundTruth, LoopsOfManyShapes) {
+  const Validation validation = validate_shipped("loops_h200.jsonl.zst");
+  EXPECT_EQ(validation.comparisons.size(), 122u);
+  for (const Comparison& comparison : validation.comparisons) {
+    EXPECT_LE(comparison.htod_bytes.error(), 3) << comparison.name;
+    EXPECT_LE(comparison.dtoh_bytes.error(), 3) << comparison.name;
+  }
+  for (const ClassSummary& summary : validation.classes) {
+    EXPECT_LE(summary.median_time_error, 17);
+    EXPECT_LE(summary.median_batches_error, 23);
+  }
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

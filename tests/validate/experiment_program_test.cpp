@@ -126,6 +126,15 @@ TEST(ExperimentProgram, StreamsCoverTheAllocation) {
   EXPECT_EQ(all<trace::Kernel>(make(experiment)).at(0).duration_ns, 12345);
 }
 
+TEST(ExperimentProgram, StreamsMayHaveOtherThreadsAndAccesses) {
+  Experiment experiment = known(Mode::kStreamWrite, 8u << 20);
+  experiment.loop_threads = 128;
+  experiment.access_bytes = 4;
+  const trace::Kernel kernel = all<trace::Kernel>(make(experiment)).at(0);
+  EXPECT_EQ(kernel.block.x, 128u);
+  EXPECT_EQ(kernel.bytes_per_thread_access, 4u);
+}
+
 TEST(ExperimentProgram, VectorAddHasThreeOperands) {
   const trace::Kernel kernel = all<trace::Kernel>(make(known(Mode::kVectorAdd, 6u << 20))).at(0);
   ASSERT_EQ(kernel.accesses.size(), 3u);

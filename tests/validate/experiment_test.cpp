@@ -150,6 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"kernel_backwards", with(kOrdered, "100,900", "900,100"), "allowed: 0 to 3600000000000 ns"},
         BadInput{"event_length", with(kOrdered, R"(["htod",220,)", R"(["htod",)"), "list of 6 items"},
         BadInput{"event_bytes", with(kOrdered, "0,4096,2]", "0,18446744073709551615,2]"), "moves"},
+        BadInput{"no_loop_threads", with(kOrdered, R"("touches")", R"("loop_threads":0,"touches")"), "loop_threads"},
+        BadInput{"wide_access", with(kOrdered, R"("touches")", R"("access_bytes":17,"touches")"), "access_bytes"},
         BadInput{"no_grid", with(kOrdered, R"("ordered")", R"("stream_rd")"), "_g<blocks>"},
         BadInput{"no_thirds", with(with(kOrdered, R"("ordered")", R"("vadd")"), "two", "vadd_g8"), "three equal parts"},
         BadInput{"key_twice", with(kOrdered, R"("bytes":8192)", R"("bytes":8192,"bytes":4096)"), "given twice"},

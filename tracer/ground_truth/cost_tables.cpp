@@ -56,7 +56,7 @@ void measure_calls(std::uint64_t bytes, ManagedBudget& budget, CallTimes& times)
   times.managed.push_back(microseconds([&] { check(cudaMallocManaged(&managed, bytes), "cudaMallocManaged"); }));
   budget.allocated(bytes);
   times.first_touch.push_back(microseconds([&] {
-    check(launch_stream_write(managed, bytes, grid_for(bytes)), "a kernel");
+    check(launch_stream_write(managed, bytes, {grid_for(bytes)}), "a kernel");
     synchronize();
   }));
   times.free_touched.push_back(microseconds([&] { check(cudaFree(managed), "cudaFree"); }));

@@ -13,7 +13,7 @@ inline constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20;  // the dri
 enum class Mode : std::uint8_t {
   kOrdered,          // one GPU thread makes `touches` one after the other
   kParallel,         // one thread per touch, `threads` per block
-  kStreamRead,       // grid-stride loops of 16-byte accesses, 256 threads per block, over the whole allocation
+  kStreamRead,       // grid-stride loops over the whole allocation
   kStreamWrite,      // the same
   kVectorAdd,        // c = a + b over three equal parts
   kCpuRead,          // the GPU writes everything (as kStreamWrite), then the CPU reads page after page
@@ -41,9 +41,11 @@ struct Experiment {
   std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU, ascending
   std::vector<ByteRange> peer_resident;   // or to the other GPU, ascending
   std::vector<Touch> touches;
-  std::uint32_t threads = 1;  // per block, kParallel
-  std::uint32_t grid = 0;     // blocks, of the modes with loops
-  std::uint32_t rounds = 1;   // kPingPong
+  std::uint32_t threads = 1;         // per block, kParallel
+  std::uint32_t grid = 0;            // blocks, of the modes with loops
+  std::uint32_t loop_threads = 256;  // per block, of the modes with loops; kStreamRead and kStreamWrite may have others
+  std::uint32_t access_bytes = 16;   // of a thread: 4, 8 or 16; likewise
+  std::uint32_t rounds = 1;          // kPingPong
 };
 
 // The `mode` of the file format (sim/validate/README.md): "ordered", "parallel32", "stream_rd", "cpu", "prefetch", ...

@@ -210,6 +210,17 @@ class List {
     }
   }
 
+  void add_loop(const std::string& what, std::uint64_t mib, std::uint32_t grid, std::uint32_t threads,
+                std::uint32_t access_bytes) {
+    const bool read = what == "stream_rd", unpopulated = what == "stream_wr_unpop";
+    const std::string shape = "_g" + text(grid) + "_t" + text(threads) + "x" + text(access_bytes);
+    Experiment& loop = add(what + "_" + text(mib) + "m" + shape, read ? Mode::kStreamRead : Mode::kStreamWrite,
+                           mib * kMiB, unpopulated ? Data::kNowhere : Data::kHost);
+    loop.grid = grid;
+    loop.loop_threads = threads;
+    loop.access_bytes = access_bytes;
+  }
+
   void streams() {
     // Few blocks, one per SM, eight per SM (those of the shipped file have 8, 132, 1056).
     const std::array<std::uint32_t, 3> grids = {8, options_.sm_count, 8 * options_.sm_count};
@@ -221,6 +232,18 @@ class List {
         }
         add("stream_wr_unpop_" + text(mib) + "m_g" + text(grid), Mode::kStreamWrite, mib * kMiB, Data::kNowhere).grid =
             grid;
+      }
+    }
+    // Writes of memory that the host has: what moves says which pages each batch held, which first touches do not.
+    for (const std::uint32_t per_sm : {1u, 2u, 4u, 8u})
+      add_loop("stream_wr_host", 64, per_sm * options_.sm_count, 256, 16);
+    // One access per thread: 4, 8 and 16 bytes, as the kernels of libraries have them.
+    for (const std::uint32_t access_bytes : {4u, 8u, 16u}) {
+      for (const std::uint32_t threads : {128u, 256u, 1024u}) {
+        const auto grid = static_cast<std::uint32_t>(32 * kMiB / (threads * access_bytes));
+        for (const char* what : {"stream_wr_host", "stream_wr_unpop", "stream_rd"}) {
+          add_loop(what, 32, grid, threads, access_bytes);
+        }
       }
     }
     for (const std::uint64_t mib : {24u, 96u}) {

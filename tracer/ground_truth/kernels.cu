@@ -34,21 +34,45 @@ __global__ void touch_at_once(char* data, const PackedTouch* touches, std::uint3
   }
 }
 
-__global__ void stream_read(const float4* data, std::uint64_t count, std::uint32_t* sink) {
+__device__ float sum_of(float value) { return value; }
+__device__ float sum_of(float2 value) { return value.x + value.y; }
+__device__ float sum_of(float4 value) { return value.x + value.y + value.z + value.w; }
+
+template <class Value>
+__global__ void stream_read(const Value* data, std::uint64_t count, std::uint32_t* sink) {
   float sum = 0;
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
-    const float4 value = data[i];
-    sum += value.x + value.y + value.z + value.w;
+    sum += sum_of(data[i]);
   }
   if (sum != 0) *sink = 1;
 }
 
-__global__ void stream_write(float4* data, std::uint64_t count) {
+template <class Value>
+__global__ void stream_write(Value* data, std::uint64_t count) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
-    data[i] = make_float4(0, 0, 0, 0);
+    data[i] = Value{};
   }
+}
+
+// Calls `launch` with a null pointer to a value of so many bytes.
+template <class Launch>
+cudaError_t with_value(std::uint32_t access_bytes, Launch launch) {
+  switch (access_bytes) {
+    case sizeof(float):
+      launch(static_cast<float*>(nullptr));
+      break;
+    case sizeof(float2):
+      launch(static_cast<float2*>(nullptr));
+      break;
+    case sizeof(float4):
+      launch(static_cast<float4*>(nullptr));
+      break;
+    default:
+      return cudaErrorInvalidValue;
+  }
+  return cudaGetLastError();
 }
 
 __global__ void vector_add(const float4* a, const float4* b, float4* c, std::uint64_t count) {
@@ -74,14 +98,17 @@ cudaError_t launch_parallel(char* data, const PackedTouch* touches, std::uint32_
   return cudaGetLastError();
 }
 
-cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, std::uint32_t grid, std::uint32_t* sink) {
-  stream_read<<<grid, kThreads>>>(static_cast<const float4*>(data), bytes / sizeof(float4), sink);
-  return cudaGetLastError();
+cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, const Loop& loop, std::uint32_t* sink) {
+  return with_value(loop.access_bytes, [&](auto* none) {
+    stream_read<<<loop.grid, loop.threads>>>(static_cast<const decltype(none)>(const_cast<void*>(data)),
+                                             bytes / sizeof(*none), sink);
+  });
 }
 
-cudaError_t launch_stream_write(void* data, std::uint64_t bytes, std::uint32_t grid) {
-  stream_write<<<grid, kThreads>>>(static_cast<float4*>(data), bytes / sizeof(float4));
-  return cudaGetLastError();
+cudaError_t launch_stream_write(void* data, std::uint64_t bytes, const Loop& loop) {
+  return with_value(loop.access_bytes, [&](auto* none) {
+    stream_write<<<loop.grid, loop.threads>>>(static_cast<decltype(none)>(data), bytes / sizeof(*none));
+  });
 }
 
 cudaError_t launch_vector_add(void* data, std::uint64_t bytes, std::uint32_t grid) {

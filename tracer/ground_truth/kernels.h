@@ -17,9 +17,14 @@ cudaError_t launch_ordered(char* data, const PackedTouch* touches, std::uint32_t
 cudaError_t launch_parallel(char* data, const PackedTouch* touches, std::uint32_t count, std::uint32_t threads,
                             std::uint32_t* sink);
 
-// Grid-stride loops of 16-byte accesses, 256 threads per block. Writes zeros.
-cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, std::uint32_t grid, std::uint32_t* sink);
-cudaError_t launch_stream_write(void* data, std::uint64_t bytes, std::uint32_t grid);
+// A grid-stride loop: `access_bytes` of a thread at once are 4, 8 or 16.
+struct Loop {
+  std::uint32_t grid = 1, threads = 256, access_bytes = 16;
+};
+
+// Write zeros. launch_vector_add: 16-byte accesses, 256 threads per block.
+cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, const Loop& loop, std::uint32_t* sink);
+cudaError_t launch_stream_write(void* data, std::uint64_t bytes, const Loop& loop);
 cudaError_t launch_vector_add(void* data, std::uint64_t bytes, std::uint32_t grid);
 
 // Does nothing.

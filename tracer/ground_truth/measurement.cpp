@@ -149,6 +149,11 @@ std::string to_line(const Experiment& experiment, const Measurement& measurement
                     experiment.advise + "\",\"host_populated\":" + ranges_text(experiment.host_populated) +
                     ",\"gpu_resident\":" + ranges_text(experiment.gpu_resident);
   if (!experiment.peer_resident.empty()) out += ",\"peer_resident\":" + ranges_text(experiment.peer_resident);
+  const Experiment usual;
+  if (experiment.loop_threads != usual.loop_threads || experiment.access_bytes != usual.access_bytes) {
+    out += ",\"loop_threads\":" + std::to_string(experiment.loop_threads) +
+           ",\"access_bytes\":" + std::to_string(experiment.access_bytes);
+  }
   out += ",\"touches\":" + touches_text(experiment);
   if (measurement.native_ns > 0) out += ",\"native_ns\":" + std::to_string(measurement.native_ns);
   out += ",\"events\":[";

@@ -71,8 +71,10 @@ void Runner::load_kernels() {
   check(cudaMemset(touches_, 0, sizeof(PackedTouch)), "cudaMemset");
   check(launch_ordered(scratch, touches_, 1, sink_), "a kernel");
   check(launch_parallel(scratch, touches_, 1, 1, sink_), "a kernel");
-  check(launch_stream_read(scratch, kBytes, 1, sink_), "a kernel");
-  check(launch_stream_write(scratch, kBytes, 1), "a kernel");
+  for (const std::uint32_t access_bytes : {4u, 8u, 16u}) {
+    check(launch_stream_read(scratch, kBytes, {1, 256, access_bytes}, sink_), "a kernel");
+    check(launch_stream_write(scratch, kBytes, {1, 256, access_bytes}), "a kernel");
+  }
   check(launch_vector_add(scratch, kBytes, 1), "a kernel");
   synchronize();
   check(cudaFree(scratch), "cudaFree");
@@ -98,6 +100,7 @@ void Runner::prepare(const Experiment& experiment, char* data) {
 
 void Runner::launch(const Experiment& experiment, char* data) {
   const auto count = static_cast<std::uint32_t>(experiment.touches.size());
+  const Loop loop{experiment.grid, experiment.loop_threads, experiment.access_bytes};
   switch (experiment.mode) {
     case Mode::kOrdered:
       check(launch_ordered(data, touches_, count, sink_), "a kernel");
@@ -106,13 +109,13 @@ void Runner::launch(const Experiment& experiment, char* data) {
       check(launch_parallel(data, touches_, count, experiment.threads, sink_), "a kernel");
       break;
     case Mode::kStreamRead:
-      check(launch_stream_read(data, experiment.bytes, experiment.grid, sink_), "a kernel");
+      check(launch_stream_read(data, experiment.bytes, loop, sink_), "a kernel");
       break;
     case Mode::kStreamWrite:
     case Mode::kCpuRead:
     case Mode::kCpuTouch:
     case Mode::kPingPong:
-      check(launch_stream_write(data, experiment.bytes, experiment.grid), "a kernel");
+      check(launch_stream_write(data, experiment.bytes, loop), "a kernel");
       break;
     case Mode::kVectorAdd:
       check(launch_vector_add(data, experiment.bytes, experiment.grid), "a kernel");

@@ -106,6 +106,8 @@ TEST(Lines, AreTheFormatOfValidate) {
     EXPECT_EQ(seen.peer_resident.size(), list[i].peer_resident.size());
     EXPECT_EQ(seen.advice.empty(), list[i].advise == "none");
     EXPECT_EQ(seen.grid_blocks, list[i].grid) << seen.name;
+    EXPECT_EQ(seen.loop_threads, list[i].loop_threads) << seen.name;
+    EXPECT_EQ(seen.access_bytes, list[i].access_bytes) << seen.name;
     if (list[i].mode == Mode::kOrdered || list[i].mode == Mode::kParallel) {
       ASSERT_EQ(seen.touches.size(), list[i].touches.size());
     }
