@@ -91,6 +91,7 @@ struct Experiment {
   std::uint32_t access_bytes = 16;        // of a thread, in each step of theirs
   // Library calls
   bool inputs_on_host = false;
+  bool outputs_on_host = false;  // written by the CPU first; else never touched before
   std::string note;
 
   ExperimentClass experiment_class() const;

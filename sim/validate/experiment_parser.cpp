@@ -273,6 +273,12 @@ void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experi
   experiment.inputs_on_host = inputs == "host";
   // The same call is measured with its inputs on either side.
   experiment.name += "/" + inputs;
+  const std::string outputs = fields.find("outputs_on") == nullptr ? "nowhere" : name_of(fields, "outputs_on");
+  if (outputs != "host" && outputs != "nowhere") {
+    throw_input_error("'outputs_on' is '{}'; allowed: host, nowhere", outputs);
+  }
+  experiment.outputs_on_host = outputs == "host";
+  if (experiment.outputs_on_host) experiment.name += "/outputs_host";
   experiment.note = fields.text("note");
   for (const JsonValue& item : trace::json_array(fields.require("tensors"), "tensors")) {
     experiment.allocations.push_back(parse_tensor(item, unknown));
@@ -287,7 +293,7 @@ void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experi
   }
   if (experiment.kernels.empty()) throw_input_error("'events' has no kernel");
   add_unlisted_outputs(experiment);
-  note_unknown_keys(line, {"name", "inputs_on", "note", "tensors", "events", "format"}, unknown);
+  note_unknown_keys(line, {"name", "inputs_on", "outputs_on", "note", "tensors", "events", "format"}, unknown);
 }
 
 void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& experiment,

@@ -56,6 +56,8 @@ void ProgramBuilder::add_library_call() {
       // Inputs were made on the GPU; those "on the host" were prefetched there: of the shared 2 MB block of small
       // tensors only their own pages move (measured: layernorm_12m, conv3x3_64c_128px).
       add_prefetch(i, whole(i), experiment_.inputs_on_host ? trace::Device::kHost : trace::Device::kGpu0);
+    } else if (experiment_.outputs_on_host) {
+      add_host_access(i, whole(i), trace::AccessMode::kWrite);
     } else if (tensor.bytes < kBlockBytes && !has_fault(experiment_, i)) {
       // A small output on which nothing faulted lies in a shared block that earlier calls of the process had
       // populated (measured: sum_lastdim_48m with its input on the GPU has no fault at all).

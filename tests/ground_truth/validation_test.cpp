@@ -117,6 +117,20 @@ TEST(GroundTruth, LoopsOfManyShapes) {
   }
 }
 
+// The same of 45 calls of PyTorch, each with its outputs nowhere and on the host.
+TEST(GroundTruth, CallsWithTheirOutputsOnEitherSide) {
+  const Validation validation = validate_shipped("library_calls_h200.jsonl.zst");
+  EXPECT_EQ(validation.comparisons.size(), 90u);
+  for (const Comparison& comparison : validation.comparisons) {
+    EXPECT_LE(comparison.htod_bytes.error(), 3) << comparison.name;
+    EXPECT_LE(comparison.dtoh_bytes.error(), 3) << comparison.name;
+  }
+  for (const ClassSummary& summary : validation.classes) {
+    EXPECT_LE(summary.median_time_error, 21);
+    EXPECT_LE(summary.median_batches_error, 31);
+  }
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -170,6 +170,17 @@ Experiment library_call(bool host) {
   return experiment;
 }
 
+TEST(ExperimentProgram, OutputsOnTheHostAreWrittenThereFirst) {
+  Experiment experiment = library_call(false);
+  experiment.outputs_on_host = true;
+  experiment.allocations = {{"x", false, {1024, 1024}, 4u << 20, 0}, {"out", true, {1024, 1024}, 4u << 20, 0}};
+  const std::vector<trace::HostAccess> accesses = all<trace::HostAccess>(make(experiment));
+  ASSERT_EQ(accesses.size(), 1u);
+  EXPECT_EQ(accesses[0].object, 2u);
+  ASSERT_EQ(accesses[0].extents.size(), 1u);
+  EXPECT_EQ(accesses[0].extents[0].mode, trace::AccessMode::kWrite);
+}
+
 TEST(ExperimentProgram, SmallTensorsShareABlockWhereTheyDoNotOverlap) {
   Experiment experiment = library_call(true);
   experiment.allocations = {{"w", false, {768}, 3072, 0},

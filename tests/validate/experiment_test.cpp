@@ -40,6 +40,14 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
+TEST(Experiment, OutputsMayBeOnTheHost) {
+  const std::string text = with(kLibrary, R"("note")", R"("outputs_on":"host","note")");
+  EXPECT_FALSE(parse_experiments(kLibrary, "mine.jsonl").experiments.at(0).outputs_on_host);
+  const Experiment experiment = parse_experiments(text, "mine.jsonl").experiments.at(0);
+  EXPECT_TRUE(experiment.outputs_on_host);
+  EXPECT_EQ(experiment.name, "add/host/outputs_host");
+}
+
 TEST(Experiment, ReadsKnownAccesses) {
   const ExperimentFile file = parse_experiments(kOrdered, "mine.jsonl");
   ASSERT_EQ(file.experiments.size(), 1u);
@@ -156,6 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"no_thirds", with(with(kOrdered, R"("ordered")", R"("vadd")"), "two", "vadd_g8"), "three equal parts"},
         BadInput{"key_twice", with(kOrdered, R"("bytes":8192)", R"("bytes":8192,"bytes":4096)"), "given twice"},
         BadInput{"inputs", with(kLibrary, R"("host")", R"("moon")"), "allowed: host, gpu"},
+        BadInput{"outputs", with(kLibrary, R"("note")", R"("outputs_on":"gpu","note")"), "allowed: host, nowhere"},
         BadInput{"role", with(kLibrary, R"("input")", R"("both")"), "allowed: input, output"},
         BadInput{"tensor_index", with(kLibrary, "3,400,0,", "3,400,2,"), "allowed: -1 to 1"},
         BadInput{"grid", with(kLibrary, "[8,1,1]", "[8,0,1]"), "1 or more"},

@@ -44,7 +44,14 @@ std::string describe(const char* what, CUptiResult result) {
 void add(const CUpti_Activity* record, Recording& recording) {
   if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     const auto* kernel = reinterpret_cast<const KernelActivity*>(record);
-    recording.kernels.push_back({kernel->start, kernel->end});
+    const auto shared = static_cast<std::uint32_t>(kernel->staticSharedMemory + kernel->dynamicSharedMemory);
+    recording.kernels.push_back({kernel->start,
+                                 kernel->end,
+                                 kernel->name == nullptr ? "" : kernel->name,
+                                 {kernel->gridX, kernel->gridY, kernel->gridZ},
+                                 {kernel->blockX, kernel->blockY, kernel->blockZ},
+                                 kernel->registersPerThread,
+                                 shared});
   } else if (record->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) {
     const auto* counter = reinterpret_cast<const CounterActivity*>(record);
     recording.counters.push_back({static_cast<CounterKind>(counter->counterKind), counter->start, counter->end,

@@ -1,6 +1,7 @@
 // What CUPTI reported around one experiment, and its line in the file that `uvmsim validate` reads. No CUDA here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct CounterRecord {
 
 struct KernelRecord {
   std::uint64_t start_ns = 0, end_ns = 0;
+  std::string name{};  // as the compiler made it
+  std::array<std::int32_t, 3> grid{}, block{};
+  std::uint32_t registers = 0, shared_bytes = 0;  // per thread, per block
 };
 
 // Everything that arrived between two looks.

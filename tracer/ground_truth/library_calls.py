@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Ground truth from single PyTorch calls on managed memory, for `uvmsim validate` (sim/validate/README.md).
+
+    library_calls.py RECORDER.so OUTPUT.jsonl [--only TEXT] [--outputs host|nowhere|both] [--all]
+
+RECORDER.so is built beside uvm_experiments. Inputs are on the GPU. Outputs and workspaces are on the host at first, so
+that the transfers show which pages each fault batch held, or nowhere, as a program's first touches find them. Calls
+that make other allocations each time, or whose records CUPTI dropped, are left out and named; so are those of several
+kernels or with workspaces (but with --all), as `validate` takes every kernel to touch every tensor whole.
+"""
+import argparse
+import ctypes
+import json
+import os
+import sys
+
+BLOCK = 2 << 20
+PLACES = {"nowhere": 0, "host": 1, "gpu": 2}
+KINDS = {1: "htod", 2: "dtoh", 3: "cpu_fault", 4: "gpu_fault", 5: "thrashing", 7: "remote_map"}
+
+
+class Recorder:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        for name in ("uvm_start", "uvm_take"):
+            getattr(self.library, name).restype = ctypes.c_char_p
+        for name in ("uvm_prepared_address", "uvm_prepared_bytes"):
+            getattr(self.library, name).restype = ctypes.c_ulonglong
+        problem = self.library.uvm_start(0).decode()
+        if problem:
+            sys.exit(f"library_calls: {problem}")
+
+    def take(self):
+        return json.loads(self.library.uvm_take())
+
+    def prepared(self, count):
+        return [(self.library.uvm_prepared_address(i), self.library.uvm_prepared_bytes(i)) for i in range(count)]
+
+
+def calls(torch):
+    """Name, inputs, the call."""
+    f = torch.nn.functional
+
+    def tensor(*shape):
+        return torch.randn(*shape, device="cuda")
+
+    mib = 1 << 18  # floats
+    for size in (4, 16, 64):
+        yield f"relu_{size}m", [tensor(size * mib)], torch.relu
+    yield "gelu_16m", [tensor(16 * mib)], f.gelu
+    yield "add_32m", [tensor(16 * mib), tensor(16 * mib)], torch.add
+    yield "add_broadcast_16m", [tensor(4096, 1024), tensor(1024)], torch.add
+    yield "transpose_copy_16m", [tensor(2048, 2048)], lambda x: x.t().contiguous()
+    yield "permute_copy_24m", [tensor(32, 12, 256, 64)], lambda x: x.permute(0, 2, 1, 3).contiguous()
+    yield "slice_copy_8m", [tensor(2048, 2048)], lambda x: x[:, :1024].contiguous()
+    yield "cat_16m", [tensor(1024, 2048), tensor(1024, 2048)], lambda a, b: torch.cat([a, b], 1)
+    yield "masked_fill_16m", [tensor(2048, 2048)], lambda x: torch.where(x > 0, x, 0.5)
+    yield "dropout_16m", [tensor(16 * mib)], lambda x: torch.native_dropout(x, 0.1, True)
+    yield "layernorm_16m", [tensor(4096, 1024)], lambda x: torch.native_layer_norm(x, [1024], None, None, 1e-5)
+    yield "softmax_16m", [tensor(8192, 512)], lambda x: torch.softmax(x, -1)
+    yield "log_softmax_32m", [tensor(256, 32768)], lambda x: torch.log_softmax(x, -1)
+    yield "sum_dim0_32m", [tensor(8192, 1024)], lambda x: x.sum(0)
+    yield "maxpool_64m", [tensor(16, 64, 128, 128)], lambda x: f.max_pool2d(x, 2, return_indices=True)
+    yield "maxpool3x3_64m", [tensor(16, 64, 128, 128)], lambda x: f.max_pool2d(x, 3, 2, 1, return_indices=True)
+    yield "avgpool_64m", [tensor(16, 64, 128, 128)], lambda x: f.avg_pool2d(x, 2)
+    yield "upsample_32m", [tensor(8, 64, 64, 64)], lambda x: f.interpolate(x, scale_factor=2)
+    for rows, inner, columns in ((4096, 768, 3072), (4096, 3072, 768), (6304, 768, 3072), (2048, 2048, 2048),
+                                 (512, 4096, 4096), (8192, 512, 512)):
+        yield f"matmul_{rows}x{inner}x{columns}", [tensor(rows, inner), tensor(inner, columns)], torch.mm
+        yield f"matmul_nt_{rows}x{inner}x{columns}", [tensor(rows, inner), tensor(columns, inner)], lambda a, b: a @ b.t()
+    yield "matmul_tn_768x4096x3072", [tensor(4096, 768), tensor(4096, 3072)], lambda a, b: a.t() @ b
+    yield "bmm_96x512x64x512", [tensor(96, 512, 64), tensor(96, 64, 512)], torch.bmm
+    yield "bmm_96x512x512x64", [tensor(96, 512, 512), tensor(96, 512, 64)], torch.bmm
+    for batch, channels, size in ((8, 64, 128), (16, 128, 56), (16, 256, 28), (32, 512, 14)):
+        x = tensor(batch, channels, size, size)
+        name = f"{batch}x{channels}x{size}x{size}"
+        norm = [x, torch.ones(channels, device="cuda"), torch.zeros(channels, device="cuda")]
+        yield f"batchnorm_{name}", norm, lambda x, w, b: torch.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-5)
+        yield f"conv3x3_{name}", [x, tensor(channels, channels, 3, 3)], lambda x, w: f.conv2d(x, w, padding=1)
+        yield f"conv1x1_{name}", [x, tensor(channels, channels, 1, 1)], f.conv2d
+        yield f"conv3x3s2_{name}", [x, tensor(channels, channels, 3, 3)], lambda x, w: f.conv2d(x, w, padding=1, stride=2)
+        for mask, what in (((True, False, False), "dgrad3x3"), ((False, True, False), "wgrad3x3")):
+            yield (f"{what}_{name}", [x, x, tensor(channels, channels, 3, 3)],
+                   lambda g, x, w, mask=mask: torch.ops.aten.convolution_backward(
+                       g, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, list(mask)))
+
+
+def flat(result, torch):
+    items = result if isinstance(result, (tuple, list)) else [result]
+    return [item for item in items if isinstance(item, torch.Tensor)]
+
+
+def described(name, role, tensor):
+    return {"name": name, "role": role, "shape": list(tensor.shape), "dtype": str(tensor.dtype).split(".")[-1],
+            "bytes": tensor.numel() * tensor.element_size(), "va_offset_in_2m": tensor.data_ptr() % BLOCK}
+
+
+def make(recorder, torch, name, inputs, call, place):
+    """The call with its allocations made at `place`: its record, or why there is none."""
+    library = recorder.library
+    count = library.uvm_prepare(PLACES[place], 0)
+    if count < 0:
+        return None, "managed memory was refused"
+    blocks = recorder.prepared(count)
+    recorder.take()
+    outputs = flat(call(*inputs), torch)
+    torch.cuda.synchronize()
+    record = recorder.take()
+    fine = library.uvm_as_prepared() == 1
+    ranges, tensors = [], []
+    for i, tensor in enumerate(inputs):
+        ranges.append((tensor.data_ptr(), tensor.numel() * tensor.element_size()))
+        tensors.append(described(f"in{i}", "input", tensor))
+    taken = set()
+    for i, tensor in enumerate(outputs):
+        if tensor.numel() == 0:
+            continue
+        ranges.append((tensor.data_ptr(), tensor.numel() * tensor.element_size()))
+        tensors.append(described(f"out{i}", "output", tensor))
+        taken.add(tensor.data_ptr())
+    for i, (address, size) in enumerate(blocks):
+        if address in taken or size == 0:
+            continue
+        ranges.append((address, size))
+        tensors.append({"name": f"workspace{i}", "role": "output", "shape": [size], "dtype": "uint8", "bytes": size,
+                        "va_offset_in_2m": address % BLOCK})
+    del outputs
+    library.uvm_release_all()
+    if record["dropped"]:
+        return None, f"CUPTI dropped {record['dropped']} records"
+    if not fine:
+        return None, "it made other allocations than before"
+    return (record, ranges, tensors), ""
+
+
+def as_line(name, place, record, ranges, tensors, native):
+    origin = min([kernel["start_ns"] for kernel in record["kernels"]] + [c[1] for c in record["counters"]])
+    events = []
+    for kernel, native_ns in zip(record["kernels"], native):
+        kernel = dict(kernel, start_ns=kernel["start_ns"] - origin, end_ns=kernel["end_ns"] - origin, native_ns=native_ns)
+        events.append((kernel["start_ns"], kernel))
+    for kind, start, end, address, value, flags in record["counters"]:
+        if kind not in KINDS:
+            continue
+        tensor, offset = -1, address
+        for i, (base, size) in enumerate(ranges):
+            if base <= address < base + size:
+                tensor, offset = i, address - base
+        end = end - origin if end >= start else 0
+        events.append((start - origin, [KINDS[kind], start - origin, end, tensor, offset, value, flags]))
+    events.sort(key=lambda event: event[0])
+    return {"name": name, "inputs_on": "gpu", "outputs_on": place, "note": "", "tensors": tensors,
+            "events": [event for _, event in events]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recorder")
+    parser.add_argument("output")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--outputs", choices=("host", "nowhere", "both"), default="both")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    recorder = Recorder(os.path.abspath(options.recorder))
+    import torch  # after the recorder has begun, before anything is allocated
+
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
+    torch.cuda.memory.change_current_allocator(allocator)
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    places = ("nowhere", "host") if options.outputs == "both" else (options.outputs,)
+    made = 0
+    with open(options.output + ".part", "w", encoding="utf-8") as out:
+        for name, inputs, call in calls(torch):
+            if options.only not in name:
+                continue
+            call(*inputs)  # libraries choose and load their kernels
+            torch.cuda.synchronize()
+            recorder.library.uvm_learn()
+            call(*inputs)
+            torch.cuda.synchronize()
+            found, reason = make(recorder, torch, name, inputs, call, "gpu")
+            native = [kernel["end_ns"] - kernel["start_ns"] for kernel in found[0]["kernels"]] if found else []
+            for place in places if found else ():
+                found, reason = make(recorder, torch, name, inputs, call, place)
+                if found and len(found[0]["kernels"]) != len(native):
+                    found, reason = None, "it made other kernels than before"
+                whole = found and len(native) == 1 and not any(t["name"].startswith("workspace") for t in found[2])
+                if found and not whole and not options.all:
+                    found, reason = None, "several kernels, or a workspace"
+                if not found:
+                    break
+                out.write(json.dumps(as_line(name, place, *found, native), separators=(",", ":")) + "\n")
+                made += 1
+            if not found:
+                print(f"library_calls: {name} left out: {reason}", file=sys.stderr)
+    os.rename(options.output + ".part", options.output)
+    print(f"{made} calls in {options.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+// What library_calls.py needs of CUDA, as a library with C names: PyTorch allocates through it (a pluggable allocator),
+// and CUPTI's records of a call come back as JSON. One thread calls all of it but the allocator's two.
+//
+// A call is made several times with the same allocations. learn(): the next one shows them. prepare(place): they are
+// made beforehand, where `place` says, and handed out in their order; what the call frees stays until release_all().
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tracer/ground_truth/cupti_recorder.h"
+#include "tracer/ground_truth/device.h"
+
+namespace uvmtrace::ground_truth {
+namespace {
+
+enum class Place : int { kNowhere = 0, kHost = 1, kGpu = 2 };
+
+struct Block {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct State {
+  std::mutex mutex;
+  ManagedBudget budget;
+  bool learning = false;
+  std::vector<std::size_t> sizes;  // of the call, in order
+  std::vector<Block> prepared;
+  std::size_t handed_out = 0;
+  bool surprised = false;  // the call wanted something else than the one before
+  std::string text;        // the last answer
+};
+State& state() {
+  static State instance;
+  return instance;
+}
+
+void* managed(std::size_t bytes) {
+  State& shared = state();
+  const FreeMemory room = free_memory();
+  if (!shared.budget.refusal(bytes, room.device_bytes, room.host_bytes).empty()) return nullptr;
+  void* memory = nullptr;
+  if (cudaMallocManaged(&memory, bytes) != cudaSuccess) return nullptr;
+  shared.budget.allocated(bytes);
+  return memory;
+}
+
+bool is_prepared(const void* memory) {
+  for (const Block& block : state().prepared) {
+    if (block.memory == memory) return true;
+  }
+  return false;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+template <class... Numbers>
+std::string list(const Numbers&... numbers) {
+  std::string out;
+  ((out += (out.empty() ? "[" : ",") + std::to_string(numbers)), ...);
+  return out + "]";
+}
+
+std::string to_json(const Recording& recording) {
+  std::string out = "{\"dropped\":" + std::to_string(recording.dropped) + ",\"kernels\":[";
+  for (const KernelRecord& kernel : recording.kernels) {
+    if (out.back() != '[') out += ',';
+    out += "{\"kernel\":" + quoted(kernel.name) + ",\"start_ns\":" + std::to_string(kernel.start_ns) +
+           ",\"end_ns\":" + std::to_string(kernel.end_ns) +
+           ",\"grid\":" + list(kernel.grid[0], kernel.grid[1], kernel.grid[2]) +
+           ",\"block\":" + list(kernel.block[0], kernel.block[1], kernel.block[2]) +
+           ",\"registers\":" + std::to_string(kernel.registers) +
+           ",\"shared_bytes\":" + std::to_string(kernel.shared_bytes) + "}";
+  }
+  out += "],\"counters\":[";
+  for (const CounterRecord& record : recording.counters) {
+    if (out.back() != '[') out += ',';
+    out += list(static_cast<std::uint32_t>(record.kind), record.start_ns, record.end_ns, record.address, record.value,
+                record.flags);
+  }
+  return out + "]}";
+}
+
+}  // namespace
+}  // namespace uvmtrace::ground_truth
+
+using namespace uvmtrace::ground_truth;
+
+extern "C" {
+
+void* uvm_allocate(std::size_t bytes, int /*device*/, void* /*stream*/) {
+  if (bytes == 0) return nullptr;
+  State& shared = state();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.learning) shared.sizes.push_back(bytes);
+  if (shared.handed_out < shared.prepared.size()) {
+    const Block& next = shared.prepared[shared.handed_out++];
+    if (next.bytes == bytes) return next.memory;
+    shared.surprised = true;
+  }
+  return managed(bytes);
+}
+
+void uvm_release(void* memory, std::size_t bytes, int /*device*/, void* /*stream*/) {
+  State& shared = state();
+  const std::lock_guard lock(shared.mutex);
+  if (memory == nullptr || is_prepared(memory)) return;
+  cudaFree(memory);
+  shared.budget.freed(bytes);
+}
+
+// Creates the context of `device` and begins to record. An empty text, or what went wrong.
+const char* uvm_start(int device) {
+  State& shared = state();
+  try {
+    open_device(device);
+    shared.text = start_recording(static_cast<std::uint32_t>(device), kNoPeer);
+  } catch (const std::exception& error) {
+    shared.text = error.what();
+  }
+  return shared.text.c_str();
+}
+
+void uvm_learn() {
+  State& shared = state();
+  shared.learning = true;
+  shared.sizes.clear();
+}
+
+// Returns how many allocations the next call will find, or -1.
+int uvm_prepare(int place, int device) {
+  State& shared = state();
+  shared.learning = false;
+  shared.surprised = false;
+  shared.handed_out = 0;
+  for (const std::size_t bytes : shared.sizes) {
+    void* memory = managed(bytes);
+    if (memory == nullptr) return -1;
+    shared.prepared.push_back({memory, bytes});
+    if (static_cast<Place>(place) == Place::kHost) std::memset(memory, 0, bytes);
+    if (static_cast<Place>(place) == Place::kGpu) prefetch(static_cast<const char*>(memory), bytes, device);
+  }
+  return cudaDeviceSynchronize() == cudaSuccess ? static_cast<int>(shared.prepared.size()) : -1;
+}
+
+// The i-th of them: address and size.
+unsigned long long uvm_prepared_address(int i) {
+  return reinterpret_cast<unsigned long long>(state().prepared.at(static_cast<std::size_t>(i)).memory);
+}
+unsigned long long uvm_prepared_bytes(int i) { return state().prepared.at(static_cast<std::size_t>(i)).bytes; }
+
+// Whether the call took just these, all of them.
+int uvm_as_prepared() { return !state().surprised && state().handed_out == state().prepared.size() ? 1 : 0; }
+
+void uvm_release_all() {
+  State& shared = state();
+  for (const Block& block : shared.prepared) {
+    cudaFree(block.memory);
+    shared.budget.freed(block.bytes);
+  }
+  shared.prepared.clear();
+  shared.handed_out = 0;
+}
+
+// What CUPTI recorded since the last call, as JSON; valid until the next one.
+const char* uvm_take() {
+  State& shared = state();
+  shared.text = to_json(take_recording());
+  return shared.text.c_str();
+}
+
+}  // extern "C"
