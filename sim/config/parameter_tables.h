@@ -105,6 +105,8 @@ inline constexpr Field<GmmuConfig> kGmmu[] = {
      &GmmuConfig::new_warps_per_replay,
      {1, 65536},
      "warps of an SM whose first faults one replay lets through"},
+    {"oldest_block_first", &GmmuConfig::oldest_block_first, kSwitch,
+     "of an SM's accesses that are ready those of its oldest thread block come first, else those ready first"},
     {"fault_walk_blocks", &GmmuConfig::fault_walk_blocks, {1, 16}, "VA blocks that the fault unit walked lately"},
     {"fault_block_ns", &GmmuConfig::fault_block_ns, kCost, "the GPU's fault unit: a raw fault in any other VA block"},
     {"fault_page_ns", &GmmuConfig::fault_page_ns, kCost, "a raw fault on another page of a VA block walked lately"},
@@ -315,6 +317,8 @@ inline constexpr Field<RuntimeCosts> kRuntime[] = {
     {"load_after_store_ns", &RuntimeCosts::load_after_store_ns, kCost, "before a load that follows a store"},
     {"block_start_ns", &RuntimeCosts::block_start_ns, kCost, "a finished thread block's place is taken by the next"},
     {"block_launch_ns", &RuntimeCosts::block_launch_ns, kCost, "between the first thread blocks of a kernel"},
+    {"block_dispatch_ns", &RuntimeCosts::block_dispatch_ns, kCost,
+     "between two thread blocks that an SM takes up later, so that consecutive ones go to different SMs"},
 };
 
 }  // namespace uvmsim::config

@@ -49,6 +49,7 @@ struct GmmuConfig {
   std::uint32_t faults_per_warp_access = 2;       // raw faults of one warp's contiguous access to one page
   std::uint32_t fresh_pages_per_instruction = 7;  // pages a scattered access may have out before its first replay
   std::uint32_t new_warps_per_replay = 1;         // warps of an SM whose first faults one replay lets through
+  bool oldest_block_first = false;                // of an SM's accesses that are ready, else the one ready first
   std::uint64_t fault_walk_blocks = 1;            // VA blocks that the GPU's fault unit walked lately, at most 16
   std::uint64_t fault_block_ns = 28;              // the fault unit: a raw fault in any other VA block
   std::uint64_t fault_page_ns = 28;               // the same on another page of one of them than before
@@ -211,6 +212,7 @@ struct RuntimeCosts {
   std::uint64_t load_after_store_ns = 1410;  // before a load that follows a store
   std::uint64_t block_start_ns = 1000;       // a finished thread block's place is taken by the next
   std::uint64_t block_launch_ns = 4;         // between the first thread blocks of a kernel
+  std::uint64_t block_dispatch_ns = 0;       // between two thread blocks that an SM takes up later
   std::uint64_t allocate_ns = 6800;          // cudaMallocManaged
   std::uint64_t allocate_ns_per_gib = 8500;
   std::uint64_t free_ns = 6300;  // cudaFree of managed memory, untouched

@@ -292,6 +292,7 @@ void KernelRun::plan_turns() {
     section.turn_time = turn_times_[section.stores][section.loads];
   }
   block_start_ = ns(costs.block_start_ns);
+  block_dispatch_ = ns(costs.block_dispatch_ns);
 }
 
 // All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
@@ -313,7 +314,10 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
       if (next_unit_ == work_.units) {
         ++idle_lanes_;
       } else {
-        lane_at(std::max(time, now + block_start_), index);
+        SmQueue& sm = sms_[lane.sm];
+        const Nanoseconds start = std::max({time, now + block_start_, sm.next_block});
+        sm.next_block = start + block_dispatch_;
+        lane_at(start, index);
       }
       return;
     }

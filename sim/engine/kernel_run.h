@@ -203,6 +203,7 @@ class KernelRun {
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
   Nanoseconds block_start_{};
+  Nanoseconds block_dispatch_{};
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds load_times_[2];     // the same, by whether it loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded

@@ -66,6 +66,7 @@ class SmQueue {
   std::uint32_t new_lane = kNoLane;
   std::uint32_t epoch = 1;  // 1 + the replays that found something to do
   Nanoseconds wakes{};
+  Nanoseconds next_block{};  // when it can take up another thread block
 
   void add(const Turn& turn) {
     std::uint32_t place = end_++;
@@ -79,6 +80,18 @@ class SmQueue {
   }
   // The part at the head of the queue, if none is being taken; it must be there.
   const Turn& next() const { return at(begin_); }
+  // Of the parts that are ready by `limit`, that of the oldest unit becomes the head; `unit_of` tells a lane's unit.
+  template <class UnitOf>
+  void put_oldest_first(Nanoseconds limit, UnitOf unit_of) {
+    if (begin_ == end_) return;
+    std::uint32_t oldest = begin_;
+    for (std::uint32_t place = begin_ + 1; place != end_ && at(place).ready <= limit; ++place) {
+      if (unit_of(at(place).lane) < unit_of(at(oldest).lane)) oldest = place;
+    }
+    const Turn turn = at(oldest);
+    for (std::uint32_t place = oldest; place != begin_; --place) at(place) = at(place - 1);
+    at(begin_) = turn;
+  }
   // It passes as a whole.
   void skip() { ++begin_; }
   // Begins with it; `rest` says what of it is left.

@@ -117,6 +117,23 @@ TEST(GroundTruth, LoopsOfManyShapes) {
   }
 }
 
+// An SM that takes up blocks one by one, the oldest first, comes closer (sim/engine/README.md).
+TEST(GroundTruth, LoopsOfManyShapesWithBlocksTakenUpOneByOne) {
+  config::SystemConfig system = config::load_system("h200-sxm-pcie5");
+  const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/loops_h200.jsonl.zst";
+  const std::vector<ExperimentFile> files = {read_experiments(path)};
+  const ClassSummary before = validate(files, system).classes.at(0);
+  system.runtime.block_dispatch_ns = 150;
+  const ClassSummary dispatched = validate(files, system).classes.at(0);
+  system.gmmu.oldest_block_first = true;
+  const ClassSummary both = validate(files, system).classes.at(0);
+  fmt::print("within: {}, {}, {}; median batches {:.1f}, {:.1f}, {:.1f} %\n", before.within, dispatched.within,
+             both.within, before.median_batches_error, dispatched.median_batches_error, both.median_batches_error);
+  EXPECT_GT(dispatched.within, before.within + 10);
+  EXPECT_GT(both.within, dispatched.within);
+  EXPECT_LT(both.median_batches_error, before.median_batches_error - 5);
+}
+
 // The same of 45 calls of PyTorch, each with its outputs nowhere and on the host.
 TEST(GroundTruth, CallsWithTheirOutputsOnEitherSide) {
   const Validation validation = validate_shipped("library_calls_h200.jsonl.zst");
