@@ -1,5 +1,5 @@
-// Lists of phases that kernels share.
-#include "sim/trace/phase_pool.h"
+// Lists that kernels share.
+#include "sim/trace/list_pool.h"
 
 #include <gtest/gtest.h>
 
