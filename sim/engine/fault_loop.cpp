@@ -152,6 +152,8 @@ void FaultLoop::on_replay() {
 void FaultLoop::add_state(StateDigest& digest) const {
   if (state_ != State::kIdle || !runs_.empty()) digest.refuse();
   buffer_.add_state(digest);
+  digest.add(std::uint64_t{served_before_});
+  if (!served_before_) return;
   // All sleeps are alike from the one on after which the thread needs longest.
   const config::DriverCosts& costs = context_.costs();
   constexpr std::int64_t kNoSleepIsLonger = std::int64_t{1} << 50;
@@ -160,7 +162,6 @@ void FaultLoop::add_state(StateDigest& digest) const {
     longest *= 2;
   }
   digest.add_past(last_end_, Nanoseconds(longest));
-  digest.add(std::uint64_t{served_before_});
 }
 
 }  // namespace uvmsim::engine

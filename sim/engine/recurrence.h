@@ -1,5 +1,6 @@
 // Iterations that recur: a repetition that begins as an earlier one did runs as the ones since then, so it need not be
-// replayed to know what it counts and how long it takes.
+// replayed to know what it counts and how long it takes. Nor need those behind it, the last one included: the program
+// goes on as if they had run.
 //
 // Under one set of policies the state of the model at the begin of an iteration mostly recurs after a few iterations,
 // every one to three of them. What is left out is exact: results are those of a full replay, to the last bit.
