@@ -221,7 +221,6 @@ void Residency::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   } else {
     memory.unbind_whole(BlockIndex(root.block));
   }
-  root.zeroed = false;
   root.ready = copied_bytes == 0 ? work.cpu : std::max(work.pushed, before);
   count_eviction(work, gpu, virtual_address(BlockIndex(first_block), 0), copied_bytes);
 }

@@ -37,20 +37,25 @@ bool FaultLoop::await_fault() {
   return !buffer_.empty();
 }
 
+// A thread that slept longer needs longer, up to a limit.
+Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
+  const config::DriverCosts& costs = context_.costs();
+  const Nanoseconds least = ns(costs.wakeup_ns);
+  if (sleep <= ns(costs.sleep_after_ns) || costs.sleep_after_ns == 0) return least;
+  const std::uint64_t doublings =
+      log2_1024(static_cast<std::uint64_t>(sleep.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
+  return std::min(least + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
+}
+
 void FaultLoop::wake(bool faults_waiting) {
   if (state_ != State::kIdle || !await_fault()) return;
   const config::DriverCosts& costs = context_.costs();
   const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
-  const Nanoseconds gap = arrival - last_end_;
-  Nanoseconds delay = ns(costs.wakeup_ns);
+  Nanoseconds delay = wakeup_after(arrival - last_end_);
   if (!served_before_) {
     delay = ns(costs.first_fault_ns);
   } else if (faults_waiting) {
-    delay += ns(costs.late_interrupt_ns);
-  } else if (gap > ns(costs.sleep_after_ns) && costs.sleep_after_ns != 0) {
-    const std::uint64_t doublings =
-        log2_1024(static_cast<std::uint64_t>(gap.value) * 16 / costs.sleep_after_ns) - 4 * 1024;
-    delay = std::min(delay + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
+    delay = ns(costs.wakeup_ns + costs.late_interrupt_ns);
   }
   begin_service();
   fetch_at(arrival + delay);
@@ -147,8 +152,16 @@ void FaultLoop::on_replay() {
 void FaultLoop::add_state(StateDigest& digest) const {
   if (state_ != State::kIdle || !runs_.empty()) digest.refuse();
   buffer_.add_state(digest);
-  digest.add_past(last_end_);
   digest.add(std::uint64_t{served_before_});
+  if (!served_before_) return;
+  // All sleeps are alike from the one on after which the thread needs longest.
+  const config::DriverCosts& costs = context_.costs();
+  constexpr std::int64_t kNoSleepIsLonger = std::int64_t{1} << 50;
+  auto longest = static_cast<std::int64_t>(costs.sleep_after_ns) + 1;
+  while (longest < kNoSleepIsLonger && wakeup_after(Nanoseconds(longest)) < ns(costs.first_fault_ns)) {
+    longest *= 2;
+  }
+  digest.add_past(last_end_, Nanoseconds(longest));
 }
 
 }  // namespace uvmsim::engine

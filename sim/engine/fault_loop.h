@@ -41,6 +41,7 @@ class FaultLoop {
   enum class State : std::uint8_t { kIdle, kFetching, kServicing };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
+  Nanoseconds wakeup_after(Nanoseconds sleep) const;
   void wake(bool faults_waiting);
   void begin_service();
   void fetch_at(Nanoseconds time);

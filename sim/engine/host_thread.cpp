@@ -32,6 +32,7 @@ void Program::host_step() {
   }
   for (unsigned i = 0; i < kRecordsPerEvent; ++i) {
     if (!have_record_) {
+      if (feed_.at_repetition()) before_repetition();
       if (!feed_.next(record_)) {
         source_done_ = true;
         return;
@@ -40,7 +41,9 @@ void Program::host_step() {
       gap_paid_ = false;
       ++record_number_;
       recorded_number_ = feed_.number();
-      if (feed_.begins_repetition()) begin_repetition();
+      if (feed_.begins_repetition()) {
+        for (const unsigned gpu : devices_) gpus_[gpu].mmu.drop_fraction();
+      }
       if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
     }
     if (!gap_paid_) {

@@ -168,9 +168,10 @@ class Program {
   void tell_futures_of_frees();
 
   // repetition.cpp
-  void begin_repetition();
+  void before_repetition();
   std::optional<StateDigest::Value> digest_of_state();
-  void leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times);
+  const MarkOperation* pending_end() const;
+  void leave_out(const Recurrence::Earlier& earlier, std::uint64_t times);
 
   // streams.cpp
   void schedule_stream(std::uint32_t stream);
@@ -186,6 +187,7 @@ class Program {
   void note_touches(const KernelWork& work, unsigned gpu);
   void note_access_bits(const KernelWork& work, unsigned gpu);
   void note_remote_accesses(const KernelWork& work, unsigned gpu);
+  IterationResult result_of(const MarkOperation& end, Nanoseconds now) const;
   void mark(const MarkOperation& mark, Nanoseconds now);
   void plan();
   void prefetch(unsigned gpu);

@@ -27,7 +27,8 @@ class RecordFeed {
   bool is_segment() const { return segments_.is_segment(); }
   bool begins_repetition() const { return given_.begins_repetition; }
 
-  // IterationRepeater's.
+  // IterationRepeater's; not where segments had to be told by records beyond that point.
+  bool at_repetition() const { return ahead_.empty() && repeater_.at_repetition(); }
   std::uint64_t repetitions_left() const { return repeater_.repetitions_left(); }
   void leave_out(std::uint64_t repetitions) { repeater_.leave_out(repetitions); }
   trace::IterationRepeater::Settled settled() const { return repeater_.settled(); }

@@ -1,5 +1,6 @@
 // Iterations that recur: a repetition that begins as an earlier one did runs as the ones since then, so it need not be
-// replayed to know what it counts and how long it takes.
+// replayed to know what it counts and how long it takes. Nor need those behind it, the last one included: the program
+// goes on as if they had run.
 //
 // Under one set of policies the state of the model at the begin of an iteration mostly recurs after a few iterations,
 // every one to three of them. What is left out is exact: results are those of a full replay, to the last bit.
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
@@ -23,6 +25,12 @@ struct Moment {
   std::size_t iterations = 0;  // that are over
   std::uint64_t released_pages = 0;
   Counters counters;
+  // The first end of an iteration that came later: how much, and what was counted meanwhile.
+  struct End {
+    Nanoseconds after{};
+    Counters counted;
+  };
+  std::optional<End> end;
 };
 
 class Recurrence {
@@ -41,6 +49,12 @@ class Recurrence {
   void remember(Moment moment) {
     if (moments_.size() == kLongestPeriod) moments_.pop_front();
     moments_.push_back(std::move(moment));
+  }
+  // An iteration ends.
+  void note_end(Nanoseconds now, const Counters& counters) {
+    if (moments_.empty() || moments_.back().end) return;
+    Moment& last = moments_.back();
+    last.end = {now - last.host_time, difference(counters, last.counters)};
   }
   // Moments after this one do not follow those before it.
   void forget() { moments_.clear(); }

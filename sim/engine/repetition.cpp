@@ -1,12 +1,13 @@
 // What a program does where a repetition of an iteration begins: see recurrence.h.
+#include "sim/common/check.h"
 #include "sim/engine/program.h"
 
 namespace uvmsim::engine {
 
-void Program::begin_repetition() {
-  for (const unsigned gpu : devices_) gpus_[gpu].mmu.drop_fraction();
-  if (machine_.programs != 1) return;  // of several, the states hardly ever recur together
-  if (observer_.events != nullptr || feed_.repetitions_left() == 0) return;  // who wants events gets all of them
+void Program::before_repetition() {
+  if (machine_.programs != 1) return;       // of several, the states hardly ever recur together
+  if (observer_.events != nullptr) return;  // who wants events gets all of them
+  if (feed_.repetitions_left() == 0) return;
   const auto state = digest_of_state();
   if (!state) {
     recurrence_.forget();
@@ -15,10 +16,22 @@ void Program::begin_repetition() {
   const Recurrence::Earlier earlier = recurrence_.find(*state);
   if (earlier.moment != nullptr) {
     const std::uint64_t times = feed_.repetitions_left() / earlier.repetitions;
-    if (times != 0) return leave_out(*earlier.moment, earlier.repetitions, times);
+    if (times != 0) return leave_out(earlier, times);
   }
   recurrence_.remember({*state, host_time_, ideal_.end(), record_number_, result_.iterations.size(),
-                        machine_.ledger.released_pages, result_.counters});
+                        machine_.ledger.released_pages, result_.counters, std::nullopt});
+}
+
+// The end of the iteration before, where streams are still on their way there. What has come before that point, it will
+// count; what happened in the iteration has no influence on what comes.
+const Program::MarkOperation* Program::pending_end() const {
+  for (const Stream& stream : streams_) {
+    for (const Operation& operation : stream.queue) {
+      const auto* mark = std::get_if<MarkOperation>(&operation.work);
+      if (mark != nullptr && mark->kind == trace::RangeKind::kIterationEnd) return mark;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<StateDigest::Value> Program::digest_of_state() {
@@ -26,7 +39,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
     return std::nullopt;  // what planners know, and where spare chunks lie, is not compared
   StateDigest digest(host_time_);
   const auto since_ideal = [&](Nanoseconds time) { return static_cast<std::uint64_t>((ideal_.end() - time).value); };
-  std::size_t scheduled = 0;
+  std::size_t scheduled = 0, ends = 0;
   for (const Stream& stream : streams_) {
     if (stream.running || stream.blocked) return std::nullopt;
     digest.add_future(stream.free_at);
@@ -34,6 +47,8 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
     for (const Operation& operation : stream.queue) {  // marks may be on their way, work may not
       const auto* mark = std::get_if<MarkOperation>(&operation.work);
       if (mark == nullptr) return std::nullopt;
+      if (mark->kind == trace::RangeKind::kIterationBegin) return std::nullopt;
+      if (mark->kind == trace::RangeKind::kIterationEnd && ++ends > 1) return std::nullopt;
       digest.add(static_cast<std::uint64_t>(mark->kind));
       digest.add_past(operation.issued);
       digest.add(since_ideal(mark->ideal));
@@ -41,12 +56,6 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
     scheduled += stream.scheduled ? 1 : 0;
   }
   if (events_.size() != scheduled) return std::nullopt;
-  if (scheduled != 0) {  // perhaps the end of an iteration: what it has come to so far
-    digest.add_past(iteration_begin_);
-    digest.add(since_ideal(ideal_iteration_begin_));
-    const Counters counted = difference(result_.counters, iteration_start_);
-    for_each_counter(counted, [&](const char*, std::uint64_t value) { digest.add(value); });
-  }
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
   for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are issued and done
@@ -82,28 +91,39 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
 
 // As if the repetitions since `earlier` had run `times` times more. The clock stays; what it shows from now on is early
 // by left_out_.time.
-void Program::leave_out(const Moment& earlier, std::uint64_t repetitions, std::uint64_t times) {
+void Program::leave_out(const Recurrence::Earlier& found, std::uint64_t times) {
+  const Moment& earlier = *found.moment;
+  const std::uint64_t period = found.repetitions;
+  std::vector<IterationResult>& results = result_.iterations;
+  std::size_t first = earlier.iterations;  // of the results to repeat
+  std::uint64_t to_come = period * times;
+  if (const MarkOperation* end = pending_end(); end != nullptr) {
+    // That end is from now on the one of the last repetition left out. The iteration it belonged to ends as the one
+    // before `earlier` did.
+    UVMSIM_CHECK(earlier.end.has_value(), "iteration {} never ended", first);
+    results.push_back(result_of(*end, host_time_ + earlier.end->after));
+    add(results.back().counters, earlier.end->counted, 1);
+    ++first;
+    --to_come;
+  }
   const Nanoseconds duration = host_time_ - earlier.host_time;
-  const std::size_t first = earlier.iterations, last = result_.iterations.size();
-  for (std::uint64_t time = 1; time <= times; ++time) {
-    for (std::size_t i = first; i < last; ++i) {
-      IterationResult iteration = result_.iterations[i];
-      const Nanoseconds later = duration * static_cast<std::int64_t>(time);
-      iteration.index += time * repetitions;
-      iteration.begin += later;
-      iteration.end += later;
-      result_.iterations.push_back(std::move(iteration));
-    }
+  for (std::uint64_t i = 0; i < to_come; ++i) {
+    const std::uint64_t later = i / period + 1;
+    IterationResult iteration = results[first + i % period];
+    iteration.index += later * period;
+    iteration.begin += duration * static_cast<std::int64_t>(later);
+    iteration.end += duration * static_cast<std::int64_t>(later);
+    results.push_back(std::move(iteration));
   }
   const Counters counted = difference(result_.counters, earlier.counters);
   add(result_.counters, counted, times);
   add(iteration_start_, counted, times);
   machine_.ledger.released_pages += (machine_.ledger.released_pages - earlier.released_pages) * times;
   record_number_ += (record_number_ - earlier.records) * times;
-  left_out_.iterations += repetitions * times;
+  left_out_.iterations += period * times;
   left_out_.time += duration * static_cast<std::int64_t>(times);
   left_out_.ideal_time += (ideal_.end() - earlier.ideal_time) * static_cast<std::int64_t>(times);
-  feed_.leave_out(repetitions * times);
+  feed_.leave_out(period * times);
   recurrence_.forget();
 }
 

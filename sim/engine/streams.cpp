@@ -275,6 +275,17 @@ void Program::note_remote_accesses(const KernelWork& work, unsigned gpu) {
   });
 }
 
+// Of the iteration in progress, which ends now.
+IterationResult Program::result_of(const MarkOperation& end, Nanoseconds now) const {
+  IterationResult iteration;
+  iteration.index = end.index + left_out_.iterations;
+  iteration.begin = iteration_begin_ - start_ + left_out_.time;
+  iteration.end = now - start_ + left_out_.time;
+  iteration.ideal = end.ideal - ideal_iteration_begin_;
+  iteration.counters = difference(result_.counters, iteration_start_);
+  return iteration;
+}
+
 void Program::mark(const MarkOperation& mark, Nanoseconds now) {
   switch (mark.kind) {
     case trace::RangeKind::kPush:
@@ -295,17 +306,12 @@ void Program::mark(const MarkOperation& mark, Nanoseconds now) {
       accounts_.iteration(mark.index, true, now);
       break;
     case trace::RangeKind::kIterationEnd: {
-      IterationResult iteration;
-      iteration.index = mark.index + left_out_.iterations;
-      iteration.begin = iteration_begin_ - start_ + left_out_.time;
-      iteration.end = now - start_ + left_out_.time;
-      iteration.ideal = mark.ideal - ideal_iteration_begin_;
-      iteration.counters = difference(result_.counters, iteration_start_);
       if (observer_.events != nullptr) {
         observer_.events->on(RangeEvent{fmt::format("iteration {}", mark.index), iteration_begin_, now});
       }
       accounts_.iteration(mark.index, false, now);
-      result_.iterations.push_back(std::move(iteration));
+      result_.iterations.push_back(result_of(mark, now));
+      recurrence_.note_end(now, result_.counters);
       break;
     }
   }

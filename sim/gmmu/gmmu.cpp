@@ -274,7 +274,6 @@ void Gmmu::add_state(StateDigest& digest) const {
   add_path(actual_);
   digest.add(std::uint64_t{baseline_active_});
   if (baseline_active_) add_path(baseline_);
-  digest.add(stall_fraction_ps_);
 }
 
 }  // namespace uvmsim::gmmu

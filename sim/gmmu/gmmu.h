@@ -48,6 +48,7 @@ class Gmmu {
 
   // Forgets what has not added up to a nanosecond: a repeated iteration begins as the one before did.
   void drop_fraction() { stall_fraction_ps_ = 0; }
+  // Of what the next repetition begins with: without the fraction that it drops.
   void add_state(StateDigest& digest) const;
 
   std::uint32_t sm_count() const { return sm_count_; }

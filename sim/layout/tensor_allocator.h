@@ -64,6 +64,7 @@ class TensorAllocator {
   void finish(std::uint64_t id) {
     if (waiting_.erase(id) != 0) free(id);
   }
+  bool is_waiting(std::uint64_t id) const { return waiting_.contains(id); }
 
   // By the last allocate() or empty_cache(): given back first, then taken.
   const std::vector<Range>& released() const { return released_; }

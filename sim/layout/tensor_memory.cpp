@@ -49,7 +49,7 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
     for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
     taken_bytes_ += range.bytes;
   }
-  tensors_.emplace(id, Tensor{placed.id, stream, {}});
+  tensors_.emplace(id, Tensor{placed.id, placed.segment, placed.offset, stream, {}});
   ++tensors_of_stream_[stream];
   return {segments_[placed.segment], placed.offset, placed.new_segment};
 }
@@ -66,15 +66,15 @@ void TensorMemory::free(trace::ObjectId id) {
   }
   if (pending.empty()) return allocator_->free(tensor.block);
   allocator_->free_later(tensor.block);
-  waiting_.emplace_back(tensor.block, std::move(pending));
+  waiting_.push_back({tensor.block, tensor.segment, tensor.offset, std::move(pending)});
 }
 
 // The GPU's progress is not known here: work counts as over when the host has waited for it.
 void TensorMemory::finish_waiting() {
-  std::erase_if(waiting_, [this](const auto& waiting) {
-    const bool over = std::all_of(waiting.second.begin(), waiting.second.end(),
+  std::erase_if(waiting_, [this](const Waiting& waiting) {
+    const bool over = std::all_of(waiting.uses.begin(), waiting.uses.end(),
                                   [this](const Use& use) { return order_.host_waited(use.stream, use.work); });
-    if (over) allocator_->finish(waiting.first);
+    if (over) allocator_->finish(waiting.block);
     return over;
   });
 }
@@ -118,7 +118,6 @@ void TensorMemory::follow(const trace::Record& record) {
 }
 
 void TensorMemory::add_state(StateDigest& digest) const {
-  if (!waiting_.empty()) digest.refuse();
   std::vector<trace::ObjectId> ids;
   ids.reserve(tensors_.size());
   for (const auto& [id, tensor] : tensors_) ids.push_back(id);
@@ -128,16 +127,30 @@ void TensorMemory::add_state(StateDigest& digest) const {
   for (const auto& [id, tensor] : tensors_) {
     for (const Use& use : tensor.other_streams) ranks.note(use.stream, use.work);
   }
+  for (const Waiting& waiting : waiting_) {
+    for (const Use& use : waiting.uses) ranks.note(use.stream, use.work);
+  }
   ranks.sort();
   order_.add_state(digest, ranks);
-  for (const trace::ObjectId id : ids) {
-    const Tensor& tensor = tensors_.at(id);
-    digest.add(tensor.stream);
-    digest.add(tensor.other_streams.size());
-    for (const Use& use : tensor.other_streams) {
+  const auto add_uses = [&](const std::vector<Use>& uses) {
+    digest.add(uses.size());
+    for (const Use& use : uses) {
       digest.add(use.stream);
       digest.add(ranks.of(use.stream, use.work));
     }
+  };
+  for (const trace::ObjectId id : ids) {
+    const Tensor& tensor = tensors_.at(id);
+    digest.add(tensor.stream);
+    add_uses(tensor.other_streams);
+  }
+  for (const Waiting& waiting : waiting_) {  // in the order in which they are looked at; at the limit in that of ids
+    if (!allocator_->is_waiting(waiting.block)) continue;  // did not have to wait to the end
+    digest.add(segments_[waiting.segment][waiting.offset / kBlockBytes].value);
+    digest.add(waiting.offset);
+    digest.add(static_cast<std::uint64_t>(
+        std::count_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.block < waiting.block; })));
+    add_uses(waiting.uses);
   }
   for (const std::vector<BlockIndex>& blocks : segments_) {
     if (blocks.empty()) continue;

@@ -50,7 +50,7 @@ class TensorMemory {
   void follow(const trace::Record& record);
   void host_waits_for_device() { order_.host_waits_for_device(); }
 
-  // Besides where the tensors lie, which Layout knows. Refuses while memory waits for the work of other streams.
+  // Besides where the tensors lie, which Layout knows.
   void add_state(StateDigest& digest) const;
 
   // What the last allocate() took: bytes, and calls of the driver. Memory that appears in a reservation costs no call.
@@ -66,8 +66,14 @@ class TensorMemory {
   };
   struct Tensor {
     std::uint64_t block = 0;  // id of the allocator
+    std::uint64_t segment = 0, offset = 0;
     std::uint32_t stream = 0;
     std::vector<Use> other_streams;
+  };
+  // Was freed, and is free when these uses are over.
+  struct Waiting {
+    std::uint64_t block = 0, segment = 0, offset = 0;
+    std::vector<Use> uses;
   };
 
   void touch(trace::ObjectId id, std::uint32_t stream);
@@ -82,7 +88,7 @@ class TensorMemory {
   std::deque<std::vector<BlockIndex>> segments_;  // by number
   std::unordered_map<trace::ObjectId, Tensor> tensors_;
   std::map<std::uint32_t, std::uint64_t> tensors_of_stream_;
-  std::vector<std::pair<std::uint64_t, std::vector<Use>>> waiting_;  // blocks that are freed when these are over
+  std::vector<Waiting> waiting_;
   std::uint64_t taken_bytes_ = 0, taken_calls_ = 0;
 };
 

@@ -28,7 +28,6 @@ void GpuMemory::release(ChunkId c, Reuse reuse) {
   if (root.split) std::erase(partly_used_, c.value);
   root.state = ChunkState::kFree;
   root.split = false;
-  root.zeroed = false;
   free_.insert(reuse == Reuse::kNext ? free_.end() : free_.begin(), c.value);
 }
 
@@ -127,8 +126,7 @@ void GpuMemory::add_state(StateDigest& digest, const std::vector<std::uint64_t>&
     const RootChunk& root = chunks_[i];
     StateDigest chunk = digest.part();
     chunk.add(names[i]);
-    chunk.add(static_cast<std::uint64_t>(root.state) << 2 | std::uint64_t{root.split} << 1 |
-              std::uint64_t{root.zeroed});
+    chunk.add(static_cast<std::uint64_t>(root.state) << 1 | std::uint64_t{root.split});
     chunk.add(root.used_slots);
     chunk.add_future(root.ready);
     for (unsigned slot = 0; slot < kBigPagesPerBlock; ++slot) {

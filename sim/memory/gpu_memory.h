@@ -26,7 +26,6 @@ struct RootChunk {
   std::uint64_t block = kNoBlock;  // owner of a whole chunk
   ChunkState state = ChunkState::kFree;
   bool split = false;
-  bool zeroed = true;              // fresh from the physical allocator, no memset needed
   std::uint32_t used_slots = 0;    // of a split chunk, bit per 64 KB
   std::uint32_t pinned_slots = 0;  // with small chunks: those of used_slots that an operation holds
   Nanoseconds ready{};             // when the copy that emptied it is done

@@ -10,7 +10,7 @@ namespace uvmsim::pagestream {
 
 namespace {
 
-bool writes(const std::vector<trace::Extent>& extents) {
+bool writes(std::span<const trace::Extent> extents) {
   return std::any_of(extents.begin(), extents.end(),
                      [](const trace::Extent& extent) { return extent.mode != trace::AccessMode::kRead; });
 }
@@ -45,7 +45,7 @@ std::uint64_t PageStream::page_at(const layout::Placement& placement, std::uint6
 }
 
 std::vector<std::uint64_t> PageStream::pages_of(const layout::Placement& placement,
-                                                const std::vector<trace::Extent>& extents) const {
+                                                std::span<const trace::Extent> extents) const {
   std::vector<std::uint64_t> pages;
   for (const trace::Extent& extent : extents) {
     const std::uint64_t begin = extent.first * quantum_bytes_;
@@ -84,7 +84,8 @@ void PageStream::add(const trace::Record& record, const std::function<void(std::
     const std::uint64_t first = set->offset / quantum_bytes_;
     const std::uint64_t count = (set->offset + set->bytes + quantum_bytes_ - 1) / quantum_bytes_ - first;
     require_inside(first, count, quantum_bytes_, placement, set->object);
-    for (const std::uint64_t page : pages_of(placement, {{first, count, trace::AccessMode::kWrite}})) touch(page);
+    const trace::Extent all{first, count, trace::AccessMode::kWrite};
+    for (const std::uint64_t page : pages_of(placement, {&all, 1})) touch(page);
   }
 }
 
@@ -103,21 +104,21 @@ void PageStream::add_kernel(const trace::Kernel& kernel, const std::function<voi
   if (kernel.phases.empty()) {
     std::vector<Part> parts;
     for (std::uint32_t slot = 0; slot < kernel.accesses.size(); ++slot) {
-      parts.push_back({slot, &kernel.accesses[slot].extents});
+      parts.push_back({slot, kernel.accesses[slot].extents});
     }
     add_parts(kernel, std::move(parts), touch);
     return;
   }
   for (const trace::Phase& phase : kernel.phases) {
     std::vector<Part> parts;
-    for (const trace::PhaseAccess& access : phase.accesses) parts.push_back({access.slot, &access.extents});
+    for (const trace::PhaseAccess& access : phase.accesses) parts.push_back({access.slot, access.extents});
     add_parts(kernel, std::move(parts), touch);
   }
 }
 
 void PageStream::add_parts(const trace::Kernel& kernel, std::vector<Part> parts,
                            const std::function<void(std::uint64_t)>& touch) {
-  std::stable_partition(parts.begin(), parts.end(), [](const Part& part) { return !writes(*part.extents); });
+  std::stable_partition(parts.begin(), parts.end(), [](const Part& part) { return !writes(part.extents); });
   std::vector<std::vector<std::uint64_t>> operands;
   std::size_t longest = 0;
   for (const Part& part : parts) {
@@ -125,10 +126,10 @@ void PageStream::add_parts(const trace::Kernel& kernel, std::vector<Part> parts,
     const trace::ObjectId id = kernel.accesses[part.slot].object;
     const layout::Placement& placement = layout_.find(id);
     if (!placement.managed) continue;
-    for (const trace::Extent& extent : *part.extents) {
+    for (const trace::Extent& extent : part.extents) {
       require_inside(extent.first, extent.count, quantum_bytes_, placement, id);
     }
-    operands.push_back(pages_of(placement, *part.extents));
+    operands.push_back(pages_of(placement, part.extents));
     longest = std::max(longest, operands.back().size());
   }
   // In step i of the longest operand's pages, page j of n comes when j / n <= i / longest.

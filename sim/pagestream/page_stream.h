@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,12 +36,11 @@ class PageStream {
  private:
   struct Part {
     std::uint32_t slot;
-    const std::vector<trace::Extent>* extents;
+    std::span<const trace::Extent> extents;
   };
   void name_blocks(const layout::Placement& placement);
   std::uint64_t page_at(const layout::Placement& placement, std::uint64_t byte) const;
-  std::vector<std::uint64_t> pages_of(const layout::Placement& placement,
-                                      const std::vector<trace::Extent>& extents) const;
+  std::vector<std::uint64_t> pages_of(const layout::Placement& placement, std::span<const trace::Extent> extents) const;
   void add_kernel(const trace::Kernel& kernel, const std::function<void(std::uint64_t)>& touch);
   void add_parts(const trace::Kernel& kernel, std::vector<Part> parts, const std::function<void(std::uint64_t)>& touch);
 

@@ -20,11 +20,15 @@ std::uint64_t memory_of_list(const std::vector<Item>& list) {
   return list.capacity() * sizeof(Item);
 }
 
-// What phases that several kernels share take counts once: `seen` are the lists that were counted.
+// What lists that several kernels share take counts once: `seen` are the lists that were counted.
+std::uint64_t memory_of_list(const trace::ExtentList& list, std::unordered_set<const void*>& seen) {
+  return seen.insert(list.identity()).second ? memory_of_list<trace::Extent>(list) : 0;
+}
+
 std::uint64_t heap_of(const trace::Kernel& kernel, std::unordered_set<const void*>& seen) {
   std::uint64_t bytes = kernel.name.size() + memory_of_list(kernel.accesses) + memory_of_list(kernel.touches) +
                         memory_of_list(kernel.order) + memory_of_list(kernel.counts);
-  for (const auto& access : kernel.accesses) bytes += memory_of_list(access.extents);
+  for (const auto& access : kernel.accesses) bytes += memory_of_list(access.extents, seen);
   if (!seen.insert(kernel.phases.identity()).second) return bytes;
   for (const trace::Phase& phase : kernel.phases) {
     bytes += sizeof phase + memory_of_list(phase.accesses);
@@ -37,7 +41,7 @@ std::uint64_t memory_of(const trace::Record& record, std::unordered_set<const vo
   std::uint64_t bytes = sizeof record;
   if (const auto* kernel = std::get_if<trace::Kernel>(&record)) bytes += heap_of(*kernel, seen);
   if (const auto* access = std::get_if<trace::HostAccess>(&record)) {
-    bytes += memory_of_list(access->extents) + memory_of_list(access->touches);
+    bytes += memory_of_list(access->extents, seen) + memory_of_list(access->touches);
   }
   return bytes;
 }
@@ -50,13 +54,13 @@ void free_list(std::vector<Item>& list) {
 // Leaves of the record what a footprint depends on. Who measures it holds back records of whole iterations.
 void free_lists(trace::Record& record) {
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
-    for (trace::ObjectAccess& access : kernel->accesses) free_list(access.extents);
+    for (trace::ObjectAccess& access : kernel->accesses) access.extents.clear();
     free_list(kernel->touches);
     free_list(kernel->order);
     free_list(kernel->counts);
     kernel->phases.clear();
   } else if (auto* access = std::get_if<trace::HostAccess>(&record)) {
-    free_list(access->extents);
+    access->extents.clear();
     free_list(access->touches);
   }
 }

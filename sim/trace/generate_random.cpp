@@ -66,7 +66,7 @@ class Draws final : public SyntheticProgram {
     std::sort(sorted_.begin(), sorted_.end());
     ObjectAccess& access = kernel.accesses.emplace_back();
     access.object = 1;
-    auto& extents = access.extents;
+    auto& extents = access.extents.edit();
     for (std::size_t i = 0; i < sorted_.size();) {
       const std::uint64_t page = sorted_[i] >> 2;
       std::uint64_t modes = 0;
@@ -125,7 +125,7 @@ class PointerChase final : public SyntheticProgram {
     for (const Touch& touch : kernel.touches) {
       access.extents.push_back({touch.quantum, 1, AccessMode::kRead});
     }
-    std::sort(access.extents.begin(), access.extents.end(),
+    std::sort(access.extents.edit().begin(), access.extents.edit().end(),
               [](const Extent& a, const Extent& b) { return a.first < b.first; });
     kernel.grid = {1, 1, 1};
     kernel.block = {1, 1, 1};

@@ -87,7 +87,7 @@ class Strided final : public SyntheticProgram {
     const std::uint64_t written = count * options_.write_percent / 100;
     ObjectAccess& access = kernel.accesses.emplace_back();
     access.object = 1;
-    access.extents.reserve(count);
+    access.extents.edit().reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
       access.extents.push_back({start + i * stride, 1, i < written ? AccessMode::kWrite : AccessMode::kRead});
     }

@@ -108,7 +108,7 @@ class OracleImporter::State {
     access.object = kObject;
     for (const std::uint64_t page : touched) {
       if (!access.extents.empty()) {
-        Extent& last = access.extents.back();
+        Extent& last = access.extents.edit().back();
         if (page < last.first + last.count) continue;
         if (page == last.first + last.count) {
           ++last.count;

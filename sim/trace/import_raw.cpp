@@ -283,7 +283,7 @@ class RawImporter::State {
         accesses.push_back({object.id, {}});
       }
       append_extent(from / header.quantum_bytes, (to + header.quantum_bytes - 1) / header.quantum_bytes, mode,
-                    accesses.back().extents);
+                    accesses.back().extents.edit());
       const std::uint64_t first_page = (start + from) / page_bytes_;
       summary.pages_outside += first_page > covered_to ? first_page - covered_to : 0;
       covered_to = (start + to + page_bytes_ - 1) / page_bytes_;

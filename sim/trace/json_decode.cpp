@@ -119,7 +119,7 @@ void read_accesses(const JsonValue& value, Kernel& kernel) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto& parts = json_array(items[i], "an access [object, extents]", 2);
     kernel.accesses[i].object = json_integer(parts[0], "object of an access");
-    parse_extents(parts[1], kernel.accesses[i].extents);
+    parse_extents(parts[1], kernel.accesses[i].extents.edit());
   }
 }
 
@@ -235,7 +235,7 @@ void read(JsonFields& fields, Sync& sync) {
 void read(JsonFields& fields, HostAccess& access) {
   access.object = fields.required_integer("object");
   if (const JsonValue* extents = fields.find("extents")) {
-    parse_extents(*extents, access.extents);
+    parse_extents(*extents, access.extents.edit());
   }
   if (const JsonValue* touches = fields.find("touches")) {
     for (const JsonValue& item : json_array(*touches, "'touches'")) {

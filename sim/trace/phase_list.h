@@ -1,13 +1,10 @@
-// The phases of a kernel: a list that copies share until one of them edits it. Kernels of a recording repeat, and their
-// phases take most of its memory; a PhasePool finds the list that another kernel has already.
+// What a kernel touches, and in which of its phases: lists that copies share.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <memory>
-#include <utility>
 #include <vector>
+
+#include "sim/trace/shared_list.h"
 
 namespace uvmsim::trace {
 
@@ -20,6 +17,7 @@ struct Extent {
   AccessMode mode = AccessMode::kRead;
   bool operator==(const Extent&) const = default;
 };
+using ExtentList = SharedList<Extent>;
 
 // A slice of the linear block index [first_block, first_block + block_count) and what those blocks touch.
 // Slots index Kernel::accesses; extents are subsets of it (so a page may appear in many phases).
@@ -34,40 +32,6 @@ struct Phase {
   std::vector<PhaseAccess> accesses;
   bool operator==(const Phase&) const = default;
 };
-
-class PhaseList {
- public:
-  PhaseList() = default;
-  PhaseList(std::vector<Phase> phases) : list_(make(std::move(phases))) {}
-  PhaseList(std::initializer_list<Phase> phases) : PhaseList(std::vector<Phase>(phases)) {}
-
-  bool empty() const { return size() == 0; }
-  std::size_t size() const { return list_ == nullptr ? 0 : list_->size(); }
-  const Phase* begin() const { return list_ == nullptr ? nullptr : list_->data(); }
-  const Phase* end() const { return begin() + size(); }
-  const Phase& operator[](std::size_t i) const { return (*list_)[i]; }
-  const Phase& back() const { return list_->back(); }
-
-  void clear() { list_.reset(); }
-  // The list to change; no other kernel's from now on. Valid until this PhaseList is copied, changed or destroyed.
-  std::vector<Phase>& edit() {
-    if (list_ == nullptr) {
-      list_ = std::make_shared<std::vector<Phase>>();
-    } else if (list_.use_count() != 1) {
-      list_ = std::make_shared<std::vector<Phase>>(*list_);
-    }
-    return *list_;
-  }
-  // Tells lists apart by where they are kept; nullptr for an empty one.
-  const void* identity() const { return list_.get(); }
-
- private:
-  friend class PhasePool;
-  static std::shared_ptr<std::vector<Phase>> make(std::vector<Phase>&& phases) {
-    return phases.empty() ? nullptr : std::make_shared<std::vector<Phase>>(std::move(phases));
-  }
-
-  std::shared_ptr<std::vector<Phase>> list_;
-};
+using PhaseList = SharedList<Phase>;
 
 }  // namespace uvmsim::trace

@@ -6,9 +6,9 @@
 #include "sim/common/error.h"
 #include "sim/trace/kernel_codec.h"
 #include "sim/trace/limits.h"
+#include "sim/trace/list_pool.h"
 #include "sim/trace/names.h"
 #include "sim/trace/packed.h"
-#include "sim/trace/phase_pool.h"
 #include "sim/trace/protobuf_codec.h"
 #include "sim/trace/reuse.h"
 #include "sim/trace/uvmtrace.pb.h"
@@ -109,7 +109,8 @@ struct ProtobufDecoder::State {
   Kernel spare_kernel;
   std::vector<Phase> phases;  // of the kernel being read
   PhasePool phase_pool;
-  std::vector<std::vector<Extent>> spare_lists;
+  std::vector<Extent> extents;  // of the list being read
+  ExtentPool extent_pool;
   std::size_t bytes_in_arena = 0;  // of messages, as encoded
 
   const std::string& string(std::uint32_t number) const {
@@ -137,20 +138,6 @@ struct ProtobufDecoder::State {
   }
   void get(const proto::TensorFree& in, TensorFree& tensor) const { tensor.id = in.id(); }
 
-  // Keeps the storage of lists that a kernel with fewer accesses does not need.
-  void resize(std::vector<ObjectAccess>& accesses, std::size_t size) {
-    while (accesses.size() > size) {
-      spare_lists.push_back(std::move(accesses.back().extents));
-      accesses.pop_back();
-    }
-    while (accesses.size() < size) {
-      accesses.emplace_back();
-      if (!spare_lists.empty()) {
-        accesses.back().extents = std::move(spare_lists.back());
-        spare_lists.pop_back();
-      }
-    }
-  }
   void get_touches(const proto::Kernel& in, Kernel& kernel) {
     const int slots = in.touch_slots_size();
     if (slots != 0 && slots != in.touches_size()) {
@@ -186,14 +173,15 @@ struct ProtobufDecoder::State {
     if (in.access_objects_size() != in.extent_counts_size()) {
       throw_input_error("{} accesses with {} lists of extents", in.access_objects_size(), in.extent_counts_size());
     }
-    resize(kernel.accesses, static_cast<std::size_t>(in.access_objects_size()));
-    ExtentUnpacker extents(in.extents());
+    kernel.accesses.resize(static_cast<std::size_t>(in.access_objects_size()));
+    ExtentUnpacker lists(in.extents());
     for (int i = 0; i < in.access_objects_size(); ++i) {
       ObjectAccess& access = kernel.accesses[static_cast<std::size_t>(i)];
       access.object = in.access_objects(i);
-      extents.take(in.extent_counts(i), access.extents);
+      lists.take(in.extent_counts(i), extents);
+      access.extents = extent_pool.find(extents);
     }
-    extents.finish();
+    lists.finish();
     get_touches(in, kernel);
     get_phases(in, kernel, phases);
     kernel.phases = phase_pool.find(phases);
@@ -243,10 +231,11 @@ struct ProtobufDecoder::State {
     sync.event = in.event();
     sync.host_gap_ns = time(in.host_gap_ns());
   }
-  void get(const proto::HostAccess& in, HostAccess& access) const {
+  void get(const proto::HostAccess& in, HostAccess& access) {
     access.object = in.object();
-    ExtentUnpacker extents(in.extents());
-    extents.take(extents.left(), access.extents);
+    ExtentUnpacker lists(in.extents());
+    lists.take(lists.left(), extents);
+    access.extents = extents;
     access.touches.reserve(static_cast<std::size_t>(in.touches_size()));
     std::uint64_t previous = 0;
     for (const std::uint64_t number : in.touches()) {

@@ -70,7 +70,7 @@ struct TensorFree {
 // What a kernel touches of one object: ascending, non-overlapping extents.
 struct ObjectAccess {
   ObjectId object = kNoObject;
-  std::vector<Extent> extents;
+  ExtentList extents;
 };
 
 // One touch of an explicit order: accesses[slot], quantum within that object.
@@ -191,7 +191,7 @@ struct Sync {
 // The CPU touches managed memory, ascending, one 4 KB page at a time (or `touches` in order when given).
 struct HostAccess {
   ObjectId object = kNoObject;
-  std::vector<Extent> extents;
+  ExtentList extents;
   std::vector<std::pair<std::uint64_t, AccessMode>> touches;  // quantum, mode
   std::int64_t host_gap_ns = 0;
 };

@@ -47,6 +47,7 @@ bool IterationRepeater::next(Record& record) {
   if (give(ready_, record)) return true;
   if (repeated_ && next_of_pass(record)) return true;
   if (!give(rest_, record)) return false;
+  if (ends_without_last_pass_) rename(record);
   shift_mark(record, repetitions_);
   return true;
 }
@@ -208,12 +209,41 @@ void IterationRepeater::choose() {
     throw_input_error("{} iterations need more ids than there are above {}", wanted_, largest_id_);
   }
   next_id_ = largest_id_ + 1;
-  begin_pass();
+  pass_begins_ = true;
+  find_next_of_pass();
 }
 
-void IterationRepeater::begin_pass() {
-  at_ = 0;
-  pass_begins_ = true;
+// Whether the present pass goes without the record.
+bool IterationRepeater::is_omitted(const Record& record) const {
+  if (const auto* opened = std::get_if<ObjectAlloc>(&record)) {
+    return pass_ != 0 && plan_.opened_once.contains(opened->id);
+  }
+  if (pass_ == repetitions_) return false;
+  if (const auto* object = std::get_if<ObjectFree>(&record)) return plan_.freed_at_the_end.contains(object->id);
+  if (const auto* tensor = std::get_if<TensorFree>(&record)) return plan_.freed_at_the_end.contains(tensor->id);
+  return false;
+}
+
+// From `at_` on, in this pass or at the begin of the next one.
+void IterationRepeater::find_next_of_pass() {
+  const std::vector<Record>& records = repeated_->content.records;
+  while (pass_ <= repetitions_) {
+    while (at_ < records.size() && is_omitted(records[at_])) ++at_;
+    if (at_ < records.size()) return;
+    at_ = 0;
+    ++pass_;
+    pass_begins_ = true;
+  }
+}
+
+void IterationRepeater::leave_out(std::uint64_t repetitions) {
+  ends_without_last_pass_ = pass_ + repetitions > repetitions_;
+  repetitions_ -= repetitions;
+  at_ = 0;  // the next pass may be the last one now
+  find_next_of_pass();
+}
+
+void IterationRepeater::name_pass() {
   std::unordered_map<ObjectId, ObjectId> names;
   for (const auto& [old, fresh] : plan_.kept) {
     if (pass_ != 0) names[old] = names_.at(fresh);
@@ -223,34 +253,28 @@ void IterationRepeater::begin_pass() {
   names_ = std::move(names);
 }
 
+void IterationRepeater::rename(Record& record) const {
+  for_each_id(record, [&](ObjectId& id) {
+    if (const auto found = names_.find(id); found != names_.end()) id = found->second;
+  });
+}
+
 bool IterationRepeater::next_of_pass(Record& record) {
-  std::vector<Record>& records = repeated_->content.records;
-  while (pass_ <= repetitions_) {
-    for (; at_ < records.size(); ++at_) {
-      Record& next = records[at_];
-      const auto* opened = std::get_if<ObjectAlloc>(&next);
-      if (opened != nullptr && pass_ != 0 && plan_.opened_once.contains(opened->id)) continue;
-      if (pass_ != repetitions_) {
-        const auto* object = std::get_if<ObjectFree>(&next);
-        const auto* tensor = std::get_if<TensorFree>(&next);
-        if (object != nullptr && plan_.freed_at_the_end.contains(object->id)) continue;
-        if (tensor != nullptr && plan_.freed_at_the_end.contains(tensor->id)) continue;
-        record = next;
-      } else {
-        record = std::move(next);
-      }
-      number_ = repeated_->first_record + at_++;
-      begins_repetition_ = pass_begins_ && pass_ != 0;
-      pass_begins_ = false;
-      for_each_id(record, [&](ObjectId& id) {
-        if (const auto found = names_.find(id); found != names_.end()) id = found->second;
-      });
-      shift_mark(record, pass_);
-      return true;
-    }
-    if (++pass_ <= repetitions_) begin_pass();
+  if (pass_ > repetitions_) return false;
+  if (pass_begins_) name_pass();
+  Record& next = repeated_->content.records[at_];
+  if (pass_ == repetitions_) {
+    record = std::move(next);
+  } else {
+    record = next;
   }
-  return false;
+  number_ = repeated_->first_record + at_++;
+  begins_repetition_ = pass_begins_ && pass_ != 0;
+  pass_begins_ = false;
+  rename(record);
+  shift_mark(record, pass_);
+  find_next_of_pass();
+  return true;
 }
 
 }  // namespace uvmsim::trace

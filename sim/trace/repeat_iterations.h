@@ -46,10 +46,14 @@ class IterationRepeater {
   // Whether that record is the first of a repetition that begins as the others do: not the first pass, which opens
   // memory that stays.
   bool begins_repetition() const { return begins_repetition_; }
-  // Repetitions that come behind the present one and before the last pass, and can be left out of what follows. Marks
-  // of later iterations then count without them.
-  std::uint64_t repetitions_left() const { return repeated_ && pass_ < repetitions_ ? repetitions_ - 1 - pass_ : 0; }
-  void leave_out(std::uint64_t repetitions) { repetitions_ -= repetitions; }
+  // Whether the next record will be such a one. Then: how many passes from there on can be left out, and leaving out
+  // the next so many of them. What follows uses the memory that the last pass given out keeps, and its marks count
+  // without those left out. The last pass stays where it also ends the program.
+  bool at_repetition() const {
+    return repeated_ && ready_.empty() && pass_begins_ && pass_ != 0 && pass_ <= repetitions_;
+  }
+  std::uint64_t repetitions_left() const { return repetitions_ - pass_ + (plan_.freed_at_the_end.empty() ? 1 : 0); }
+  void leave_out(std::uint64_t repetitions);
 
   // After the end: which iterations, counted from 0 in the order in which they ran, are passes of the repeated one that
   // leave memory as they found it. Without repetitions the last one; none if there are none.
@@ -77,7 +81,10 @@ class IterationRepeater {
   void end_of_source();
   void choose();
   void keep_without_left_out();
-  void begin_pass();
+  bool is_omitted(const Record& record) const;
+  void find_next_of_pass();
+  void name_pass();
+  void rename(Record& record) const;
   bool next_of_pass(Record& record);
 
   const Source& source_;
@@ -102,8 +109,9 @@ class IterationRepeater {
   IterationPlan plan_;
   std::uint64_t repetitions_ = 0, pass_ = 0;
   std::size_t at_ = 0;  // within the pass
+  bool ends_without_last_pass_ = false;
   ObjectId next_id_ = 0;
-  std::unordered_map<ObjectId, ObjectId> names_;  // of this pass
+  std::unordered_map<ObjectId, ObjectId> names_;  // of the pass that gave the last record
   std::deque<Numbered> rest_;                     // behind the passes
 };
 

@@ -88,7 +88,7 @@ void ProgramBuilder::add_touch_kernel() {
   for (const auto& [quantum, mode] : modes) {
     const auto access_mode = static_cast<trace::AccessMode>(mode);
     if (!access.extents.empty()) {
-      trace::Extent& last = access.extents.back();
+      trace::Extent& last = access.extents.edit().back();
       if (last.first + last.count == quantum && last.mode == access_mode) {
         ++last.count;
         continue;

@@ -128,7 +128,7 @@ void ProgramBuilder::add_gather(trace::Kernel& kernel) const {
   }
   std::sort(quanta.begin(), quanta.end());
   quanta.erase(std::unique(quanta.begin(), quanta.end()), quanta.end());
-  std::vector<trace::Extent>& extents = kernel.accesses[*table].extents;
+  std::vector<trace::Extent>& extents = kernel.accesses[*table].extents.edit();
   extents.clear();
   for (const std::uint64_t first : quanta) {
     if (!extents.empty() && extents.back().first + extents.back().count == first) {

@@ -14,7 +14,7 @@ Program updating_kernel(trace::Distribution distribution, bool host_first) {
   p.sync();
   trace::Kernel& kernel = p.kernel("k", 100000, {data});
   kernel.distribution = distribution;
-  kernel.accesses.front().extents.front().mode = trace::AccessMode::kReadWrite;
+  kernel.accesses.front().extents.edit().front().mode = trace::AccessMode::kReadWrite;
   p.sync();
   return p;
 }

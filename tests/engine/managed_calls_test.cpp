@@ -297,7 +297,7 @@ TEST(ManagedCalls, ErrorsNameTheRecordAndWhatIsWrong) {
               HasSubstr("record 2: advice for device 5"));
   EXPECT_THAT(error_of([](Program& p, auto id) { p.host(id, 500, 13, AccessMode::kRead); }),
               HasSubstr("record 2: CPU touch of object 1 past its end"));
-  EXPECT_THAT(error_of([](Program& p, auto id) { p.kernel("k", 1, {id}).accesses[0].extents[0].count = 600; }),
+  EXPECT_THAT(error_of([](Program& p, auto id) { p.kernel("k", 1, {id}).accesses[0].extents.edit()[0].count = 600; }),
               HasSubstr("record 2: touch of object 1 past its end"));
   EXPECT_THAT(error_of([](Program& p, auto id) { p.kernel("k", 1, {id}).device = 1; }),
               HasSubstr("kernel 'k' runs on device 1; system 'plain' has 1"));

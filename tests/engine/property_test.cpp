@@ -33,7 +33,7 @@ Program random_program(std::uint64_t seed, bool free_and_hint) {
       case 1: {
         trace::Kernel& kernel = program.kernel("k", 20000, {id}, {live[random.below(live.size())]},
                                                static_cast<std::uint32_t>(random.below(3)));
-        kernel.accesses[0].extents[0] = {first, count, mode};
+        kernel.accesses[0].extents.edit()[0] = {first, count, mode};
         if (kernel.accesses[1].object == id) kernel.accesses.pop_back();
         break;
       }

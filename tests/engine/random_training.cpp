@@ -53,6 +53,11 @@ Program random_training(std::uint64_t seed) {
     if (!synchronised) p.kernel("on the way", 50000, {parameters[0]});
     p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});
   }
+  if (random.below(2) == 0) {
+    p.kernel("after", 30000, {kept}, {parameters[0]});
+    p.sync();
+    p.free(kept);
+  }
   return p;
 }
 

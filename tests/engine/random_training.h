@@ -8,7 +8,7 @@
 namespace uvmsim {
 
 // Parameters, and three iterations: they allocate, copy, launch and free at random, and leave one object to the next
-// one.
+// one, or to what follows.
 Program random_training(std::uint64_t seed);
 
 std::string text_of(const Counters& counters);

@@ -134,6 +134,42 @@ TEST(RepeatIterations, AsRecorded) {
   EXPECT_EQ(two.settled.count, 1u);
 }
 
+// As repeated(); of the passes after the first, `left_out` are not given out.
+Program repeated_without(const Records& records, std::uint64_t n, std::uint64_t left_out) {
+  const IterationRepeater::Source source = source_of(records);
+  IterationRepeater repeater(source, n);
+  Validator validator("program", Header{});
+  Program out;
+  for (Record record; true;) {
+    if (left_out != 0 && repeater.at_repetition()) {
+      EXPECT_GE(repeater.repetitions_left(), left_out);
+      repeater.leave_out(left_out);
+      left_out = 0;
+    }
+    if (!repeater.next(record)) break;
+    validator.check(record);
+    out.records.push_back(record);
+  }
+  validator.finish();
+  out.settled = repeater.settled();
+  return out;
+}
+
+TEST(RepeatIterations, PassesAreLeftOut) {
+  const Program last_stays = repeated_without(training(), 5, 2);
+  EXPECT_THAT(begun(last_stays.records), ::testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(touched(last_stays.records, "forward", 1), ::testing::ElementsAre(2, 6, 4));
+  EXPECT_THAT(frees(last_stays.records), ::testing::ElementsAre(2, 3, 6, 7, 4, 5, 1));
+  EXPECT_EQ(last_stays.settled.count, 2u);
+  // What follows uses what the only pass kept.
+  const Program none_stays = repeated_without(training(), 5, 3);
+  EXPECT_THAT(begun(none_stays.records), ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(touched(none_stays.records, "forward", 1), ::testing::ElementsAre(2, 6));
+  EXPECT_THAT(touched(none_stays.records, "save", 1), ::testing::ElementsAre(7));
+  EXPECT_THAT(frees(none_stays.records), ::testing::ElementsAre(2, 3, 6, 7, 1));
+  EXPECT_EQ(none_stays.settled.count, 1u);
+}
+
 TEST(RepeatIterations, EachPassFreesWhatTheOneBeforeKept) {
   const Program five = repeated(training(), 5);
   // The recorded ids: 1 to 5. Three repetitions take 6 to 11, and the recorded second iteration comes last.

@@ -24,7 +24,9 @@ template <class Item>
 bool equal(const std::vector<Item>& a, const std::vector<Item>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Item& x, const Item& y) { return equal(x, y); });
 }
-bool equal(const ObjectAccess& a, const ObjectAccess& b) { return a.object == b.object && equal(a.extents, b.extents); }
+bool equal(const ObjectAccess& a, const ObjectAccess& b) {
+  return a.object == b.object && equal<Extent>(a.extents, b.extents);
+}
 bool equal(const PhaseAccess& a, const PhaseAccess& b) { return a.slot == b.slot && equal(a.extents, b.extents); }
 bool equal(const Phase& a, const Phase& b) {
   return std::tie(a.first_block, a.block_count) == std::tie(b.first_block, b.block_count) &&
@@ -80,7 +82,7 @@ struct Same {
     return std::tie(a.kind, a.stream, a.event, a.host_gap_ns) == std::tie(b.kind, b.stream, b.event, b.host_gap_ns);
   }
   bool operator()(const HostAccess& a, const HostAccess& b) const {
-    return a.object == b.object && equal(a.extents, b.extents) && a.touches == b.touches &&
+    return a.object == b.object && equal<Extent>(a.extents, b.extents) && a.touches == b.touches &&
            a.host_gap_ns == b.host_gap_ns;
   }
   bool operator()(const Range& a, const Range& b) const {

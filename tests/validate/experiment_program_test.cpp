@@ -120,7 +120,7 @@ TEST(ExperimentProgram, StreamsCoverTheAllocation) {
   EXPECT_EQ(kernel.grid.x, 8u);
   EXPECT_EQ(kernel.block.x, 256u);
   EXPECT_EQ(kernel.bytes_per_thread_access, 16u);
-  EXPECT_EQ(kernel.accesses.at(0).extents.at(0).count, 2048u);
+  EXPECT_EQ(kernel.accesses.at(0).extents[0].count, 2048u);
   EXPECT_EQ(kernel.accesses[0].extents[0].mode, trace::AccessMode::kRead);
   experiment.kernels[0].native_ns = 12345;
   EXPECT_EQ(all<trace::Kernel>(make(experiment)).at(0).duration_ns, 12345);
@@ -138,8 +138,8 @@ TEST(ExperimentProgram, StreamsMayHaveOtherThreadsAndAccesses) {
 TEST(ExperimentProgram, VectorAddHasThreeOperands) {
   const trace::Kernel kernel = all<trace::Kernel>(make(known(Mode::kVectorAdd, 6u << 20))).at(0);
   ASSERT_EQ(kernel.accesses.size(), 3u);
-  EXPECT_EQ(kernel.accesses[1].extents.at(0).first, 512u);
-  EXPECT_EQ(kernel.accesses[2].extents.at(0).mode, trace::AccessMode::kWrite);
+  EXPECT_EQ(kernel.accesses[1].extents[0].first, 512u);
+  EXPECT_EQ(kernel.accesses[2].extents[0].mode, trace::AccessMode::kWrite);
 }
 
 TEST(ExperimentProgram, CpuFaultsInOrderAreALoopOthersAreReplayed) {
@@ -154,7 +154,7 @@ TEST(ExperimentProgram, CpuFaultsInOrderAreALoopOthersAreReplayed) {
   EXPECT_EQ(all<trace::Kernel>(program).size(), 2u);
   const auto accesses = all<trace::HostAccess>(program);
   ASSERT_EQ(accesses.size(), 2u);
-  EXPECT_EQ(accesses[0].extents.at(0).count, 512u);
+  EXPECT_EQ(accesses[0].extents[0].count, 512u);
   EXPECT_EQ(accesses[0].extents[0].mode, trace::AccessMode::kRead);
   ASSERT_EQ(accesses[1].touches.size(), 2u);
   EXPECT_EQ(accesses[1].touches[0].first, 40u);
@@ -198,7 +198,7 @@ TEST(ExperimentProgram, SmallTensorsShareABlockWhereTheyDoNotOverlap) {
   const trace::Kernel kernel = all<trace::Kernel>(program).at(0);
   EXPECT_EQ(kernel.registers_per_thread, 40u);
   EXPECT_EQ(kernel.accesses.size(), 5u);
-  EXPECT_EQ(kernel.accesses[4].extents.at(0).mode, trace::AccessMode::kWrite);
+  EXPECT_EQ(kernel.accesses[4].extents[0].mode, trace::AccessMode::kWrite);
 }
 
 TEST(ExperimentProgram, ASmallOutputWithoutAFaultWasThereAlready) {

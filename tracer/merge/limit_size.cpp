@@ -118,7 +118,7 @@ bool limit_size(trace::Kernel& kernel, std::size_t max_bytes, std::size_t max_ph
   }
   for (std::uint64_t gap = 2; size_of(kernel).access_bytes > max_bytes && gap != 0; gap *= 2) {
     for (trace::ObjectAccess& access : kernel.accesses) {
-      close_gaps(access.extents, gap);
+      close_gaps(access.extents.edit(), gap);
     }
     changed = true;
   }

@@ -62,11 +62,11 @@ TEST_F(AccessesTest, TensorsBeforeObjects) {
   EXPECT_EQ(kernel.shared_bytes_per_block, 1024u);
   ASSERT_EQ(kernel.accesses.size(), 3u);
   EXPECT_EQ(kernel.accesses[0].object, 1u);
-  EXPECT_EQ(kernel.accesses[0].extents, (Extents{{0, 2, kR}, {4, 4, kR}}));
+  EXPECT_EQ(Extents(kernel.accesses[0].extents), (Extents{{0, 2, kR}, {4, 4, kR}}));
   EXPECT_EQ(kernel.accesses[1].object, 2u);
-  EXPECT_EQ(kernel.accesses[1].extents, (Extents{{0, 2, kR}}));
+  EXPECT_EQ(Extents(kernel.accesses[1].extents), (Extents{{0, 2, kR}}));
   EXPECT_EQ(kernel.accesses[2].object, 3u);
-  EXPECT_EQ(kernel.accesses[2].extents, (Extents{{0, 1, kW}, {1, 2, kRw}}));
+  EXPECT_EQ(Extents(kernel.accesses[2].extents), (Extents{{0, 1, kW}, {1, 2, kRw}}));
   const auto tensors = merged.all<trace::TensorAlloc>();
   EXPECT_EQ(tensors[0].object, 1u);
   EXPECT_EQ(tensors[0].offset, 1024u);
@@ -82,8 +82,8 @@ TEST_F(AccessesTest, TailsBeyondTheRequestedBytes) {
   spec.accesses = {{0, 2048, kR}};
   const auto kernel = launch(spec);
   ASSERT_EQ(kernel.accesses.size(), 2u);
-  EXPECT_EQ(kernel.accesses[0].extents, (Extents{{3, 1, kR}}));
-  EXPECT_EQ(kernel.accesses[1].extents, (Extents{{0, 3, kR}}));
+  EXPECT_EQ(Extents(kernel.accesses[0].extents), (Extents{{3, 1, kR}}));
+  EXPECT_EQ(Extents(kernel.accesses[1].extents), (Extents{{0, 3, kR}}));
 }
 
 TEST_F(AccessesTest, FreedTensorsAreTouchableUntilTheAllocatorHasThem) {
@@ -115,7 +115,7 @@ TEST_F(AccessesTest, MemoryOfModulesComesFromTheAccessPass) {
   EXPECT_EQ(objects[1].bytes, 3000u);
   EXPECT_EQ(objects[1].va, 0u);
   EXPECT_EQ(kernel.accesses[1].object, 2u);
-  EXPECT_EQ(kernel.accesses[1].extents, (Extents{{0, 2, kR}}));
+  EXPECT_EQ(Extents(kernel.accesses[1].extents), (Extents{{0, 2, kR}}));
   EXPECT_EQ(merged.summary.unmatched_memory, 0u);
 }
 

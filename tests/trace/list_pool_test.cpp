@@ -1,5 +1,5 @@
-// Lists of phases that kernels share.
-#include "sim/trace/phase_pool.h"
+// Lists that kernels share.
+#include "sim/trace/list_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -95,6 +95,7 @@ TEST(PhasePool, KernelsOfAFileShare) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     EXPECT_EQ(kernels[i].phases[0].first_block, i % 2);
     EXPECT_EQ(kernels[i].phases.identity(), kernels[i % 2].phases.identity()) << i;
+    EXPECT_EQ(kernels[i].accesses[0].extents.identity(), kernels[0].accesses[0].extents.identity()) << i;
   }
 }
 
