@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,22 @@ using LentLaunch = Lent<KernelLaunch>;
 using LentPlanQueries = Lent<PlanQueries>;
 using LentFaultedPages = Lent<FaultedPages>;
 using LentAccesses = Lent<RemoteAccesses>;
+using LentMove = Lent<Move>;
+using LentRouteQueries = Lent<RouteQueries>;
+
+// A place: None is the host, else the number of a GPU.
+ProcessorId processor_of(std::optional<unsigned> gpu) {
+  if (!gpu) return kHost;
+  return *gpu < kMaxGpus ? gpu_processor(*gpu) : kNoProcessor;
+}
+std::optional<unsigned> gpu_of(ProcessorId processor) {
+  return processor.is_host() ? std::nullopt : std::optional(processor.gpu());
+}
+
+const char* cause_name(MoveCause cause) {
+  constexpr const char* kNames[] = {"fault", "prefetch", "access_counter", "user", "evict"};
+  return kNames[static_cast<unsigned>(cause)];
+}
 
 // A method of a policy; nothing is called where the class does not define it.
 class Method {
@@ -547,8 +564,8 @@ void add_what_policies_see(py::module_& module) {
   py::class_<LentMove>(module, "Move", "pages of a block that are about to move; sim/policy/router.h")
       .def_property_readonly("block", [](const LentMove& lent) { return lent.get().block.value; })
       .def_property_readonly(
-          "source", [](const LentMove& lent) { return to_python(lent.get().from); }, "GPU, or None: the host")
-      .def_property_readonly("destination", [](const LentMove& lent) { return to_python(lent.get().to); })
+          "source", [](const LentMove& lent) { return gpu_of(lent.get().from); }, "GPU, or None: the host")
+      .def_property_readonly("destination", [](const LentMove& lent) { return gpu_of(lent.get().to); })
       .def_property_readonly("bytes", [](const LentMove& lent) { return lent.get().bytes; })
       .def_property_readonly("cause", [](const LentMove& lent) { return cause_name(lent.get().cause); })
       .def_property_readonly("may_stay", [](const LentMove& lent) { return lent.get().may_stay; })

@@ -116,6 +116,24 @@ TEST(Nonsense, APlannerThatNeverRests) {
   EXPECT_EQ(texts["programs"].substr(0, 2), "ok");  // the simulator ends all the same
 }
 
+TEST(Nonsense, ARouteToNowhere) {
+  auto texts = verdicts_on("nonsense_router");
+  EXPECT_THAT(texts["random moves"],
+              AllOf(HasSubstr("move 1 on a server of"), HasSubstr("through GPU 99, which does not exist")));
+  EXPECT_THAT(texts["parameters"], HasSubstr("with the given parameters: move 1"));
+  EXPECT_THAT(texts["programs"], HasSubstr("route policy 'nonsense_router' sends block"));
+}
+TEST(Nonsense, ARouterWithAMemory) {
+  const PolicyEntry& entry = policy::default_registry().find(policy::Slot::kRoute, "nonsense_router");
+  for (const Verdict& verdict : check_policy(entry, {.given = {{"far", "false"}}})) {
+    EXPECT_EQ(verdict.passed, verdict.check != std::string("determinism") && verdict.check != std::string("parameters"))
+        << verdict.check << ": " << verdict.text;
+    if (verdict.check == std::string("determinism")) {
+      EXPECT_THAT(verdict.text, HasSubstr("took another way when the same moves were made again"));
+    }
+  }
+}
+
 TEST(Isolated, TellsHowItEnded) {
   EXPECT_EQ(run_isolated([] { return std::string("fine"); }, 5).text, "fine");
   EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, 5).passed);
