@@ -153,7 +153,8 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   if (!copied.empty()) {
     const bool may_stay = whole && may_leave_to_spare(b);
     if (may_stay && context_.harvest->holds(b)) {
-      if (context_.harvest->where(b) != gpu) way = {policy::Route::Way::kSpare, context_.harvest->where(b)};
+      const unsigned spare = context_.harvest->where(b);
+      if (spare != gpu && context_.topology.peer(gpu, spare) != nullptr) way = {policy::Route::Way::kSpare, spare};
     } else {
       way = routing_.ask(work, gpu,
                          {.block = b,

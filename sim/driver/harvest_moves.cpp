@@ -44,6 +44,8 @@ Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds star
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
+  // Pages that bounced may be mapped there all the same: whoever writes them then faults.
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap_gpu(b, gpu, written);
   back_on_host(writer, b, written);
   if (written.empty()) return writer.done();
   const Nanoseconds ready = std::max(writer.cpu, host_tier_.admit(writer.cpu, b, written));
@@ -99,13 +101,14 @@ void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigne
   const Nanoseconds ready =
       std::max({helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);
-  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings.
+  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings, and GPUs lose theirs.
   ProcessorPages& host = context_.space.pages(b, kHost);
   (host.mapped & pages).for_each_run([&](unsigned, unsigned count) {
     helper.spend(context_.costs().unmap_host_run_ns + context_.costs().unmap_host_page_ns * count);
   });
   host.mapped -= pages;
   host.writable -= pages;
+  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) unmap_gpu(b, other, pages);
   const bool prefetch = cause == TransferCause::kPrefetch;
   copy(helper, b, {kHost, gpu_processor(spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
        cause);

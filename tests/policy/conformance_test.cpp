@@ -126,8 +126,12 @@ TEST(Nonsense, ARouteToNowhere) {
 TEST(Nonsense, ARouterWithAMemory) {
   const PolicyEntry& entry = policy::default_registry().find(policy::Slot::kRoute, "nonsense_router");
   for (const Verdict& verdict : check_policy(entry, {.given = {{"far", "false"}}})) {
-    EXPECT_EQ(verdict.passed, verdict.check != std::string("determinism") && verdict.check != std::string("parameters"))
-        << verdict.check << ": " << verdict.text;
+    if (verdict.check == std::string("random moves")) {
+      EXPECT_TRUE(verdict.passed) << verdict.text;
+    }
+    if (verdict.check == std::string("programs")) {
+      EXPECT_THAT(verdict.text, HasSubstr("another result when it ran again"));
+    }
     if (verdict.check == std::string("determinism")) {
       EXPECT_THAT(verdict.text, HasSubstr("took another way when the same moves were made again"));
     }
