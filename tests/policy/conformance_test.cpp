@@ -124,7 +124,11 @@ TEST(Nonsense, ARouteToNowhere) {
   EXPECT_THAT(texts["programs"], HasSubstr("route policy 'nonsense_router' sends block"));
 }
 TEST(Nonsense, ARouterWithAMemory) {
-  const PolicyEntry& entry = policy::default_registry().find(policy::Slot::kRoute, "nonsense_router");
+  policy::Registry staged;
+  policy::load_plugin(staged, plugin("nonsense_router"));
+  PolicyEntry entry = *staged.list().front();
+  entry.info.name = "router_with_a_memory";
+  policy::default_registry().add(entry);
   for (const Verdict& verdict : check_policy(entry, {.given = {{"far", "false"}}})) {
     if (verdict.check == std::string("random moves")) {
       EXPECT_TRUE(verdict.passed) << verdict.text;
