@@ -3,10 +3,11 @@
     python3 -m analysis.huvm configs/scenarios/huvm_*.json [-o FIGURE]
     python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep prefetch [-o FIGURE]
     python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep spare [-o FIGURE]
+    python3 -m analysis.huvm configs/scenarios/huvm_1_3.json --sweep route [-o FIGURE]
 
 Runs the scenarios, once per bar of the paper's Fig. 7, per amount of its Fig. 8, or per bar and spare memory of its Fig. 9. Programs
 that are repeated are the yielders, the others harvest. `--sweep spare` gives every yielder its footprint and so many percent of the
-first harvester's memory.
+first harvester's memory, `--sweep route` runs everything under each route policy.
 """
 
 import concurrent.futures
@@ -25,17 +26,20 @@ BASE, HOST_ONLY, ALL = "Base", "pre_ef_host", "+MPF"
 _HARVESTS = {"victims": True}
 _PRE_EVICTS = {**_HARVESTS, "pre_evict": True}
 _FETCHES = {**_PRE_EVICTS, "parallel_fetch": True}
-# The paper's bars. name: (prefetch of blocks, 2 MB host pages, switches)
+_EVERYTHING = {**_FETCHES, "prefetch": True}
+# The paper's bars. name: (prefetch of blocks, 2 MB host pages, switches, route policy)
 BARS = {
-    BASE: ("tree", False, {}),
-    HOST_ONLY: ("always_2mb", False, {"pre_evict": True, "prefetch": "local"}),
-    "H": ("always_2mb", False, _HARVESTS),
-    "H+PE": ("always_2mb", False, _PRE_EVICTS),
-    "+LP": ("always_2mb", True, _PRE_EVICTS),
-    "+PLF": ("always_2mb", True, _FETCHES),
-    "+LPF": ("always_2mb", True, {**_FETCHES, "prefetch": "local"}),
-    ALL: ("always_2mb", True, {**_FETCHES, "prefetch": "multi_path"}),
+    BASE: ("tree", False, {}, "direct"),
+    HOST_ONLY: ("always_2mb", False, {"pre_evict": True, "prefetch": True}, "direct"),
+    "H": ("always_2mb", False, _HARVESTS, "min_pending"),
+    "H+PE": ("always_2mb", False, _PRE_EVICTS, "min_pending"),
+    "+LP": ("always_2mb", True, _PRE_EVICTS, "min_pending"),
+    "+PLF": ("always_2mb", True, _FETCHES, "min_pending"),
+    "+LPF": ("always_2mb", True, _EVERYTHING, "min_pending"),
+    ALL: ("always_2mb", True, _EVERYTHING, "multipath"),
 }
+IN_TURN = {"min_pending": "round_robin", "multipath": "multipath:target=round_robin"}
+ROUTES = ("direct", "host_bounce", "round_robin", "min_pending", "multipath", "multipath:demand=true")
 ORDER = [bar for bar in BARS if bar != HOST_ONLY]
 AMOUNTS = (0, 2, 4, 8, 16, 32)  # MiB
 SPARE = (5, 10, 20, 40, 60)  # % of a harvester's memory
@@ -101,9 +105,11 @@ class Scenario:
             self.content["harvest"] = {**self.content.get("harvest", {}), "reserve_chunks": reserve}
 
     def with_bar(self, bar, **more):
-        prefetch, large_pages, harvest = BARS[bar]
-        kept = {key: value for key, value in self.content.get("harvest", {}).items() if key.startswith(("reserve", "prefetch_", "target"))}
-        changed = dict(self.content, prefetch=prefetch, harvest={**kept, **harvest, **more})
+        prefetch, large_pages, harvest, route = BARS[bar]
+        kept = {key: value for key, value in self.content.get("harvest", {}).items() if key.startswith(("reserve", "prefetch_"))}
+        if "round_robin" in str(self.content.get("route", "")):
+            route = IN_TURN.get(route, route)
+        changed = dict(self.content, prefetch=prefetch, route=route, harvest={**kept, **harvest, **more})
         changed["settings"] = dict(self.content.get("settings", {}), **{"host.large_pages": large_pages})
         return changed
 
@@ -242,7 +248,7 @@ def prefetch_sweep(given):
     for s in scenarios:
         for stride in (1, 2):
             for amount in AMOUNTS:
-                more = {"prefetch_chunks": amount // 2, "prefetch_stride": stride} if amount else {"prefetch": "none"}
+                more = {"prefetch_chunks": amount // 2, "prefetch_stride": stride} if amount else {"prefetch": False}
                 tasks[s.name, stride, amount] = s.with_bar(ALL, **more)
     done = outcomes(given, tasks)
     rows = []
@@ -306,6 +312,39 @@ def spare_sweep(given):
         print_paths(save_figure(figure, given.figure))
 
 
+# Route policies
+
+
+def route_sweep(given):
+    scenarios = [Scenario(path, given.reserve) for path in given.scenarios]
+    tasks = {(s.name, route): dict(s.with_bar(ALL), route=route) for s in scenarios for route in ROUTES}
+    done = outcomes(given, tasks, tasks)
+    header = ("scenario", "route", "ms", "over direct", "to peers", "to host", "ahead: own link", "from peers", "peers' links", "HtoD GiB",
+              "between GPUs GiB", "yielder loses %")
+    rows = []
+    for (name, route), one in done.items():
+        direct = done[name, ROUTES[0]]
+        loss = one.slowest_yielder()
+        down = sum(one.counter(f"htod_{cause}_bytes") for cause in ("fault", "prefetch", "user", "counter"))
+        across = sum(one.counter(f"dtod_{cause}_bytes") for cause in ("fault", "prefetch", "user", "evict"))
+        rows.append((name, route, f"{one.seconds() * 1e3:.1f}", f"{direct.seconds() / one.seconds():.2f}", f"{one.counter('evictions_to_peers')}",
+                     f"{one.counter('evictions') - one.counter('evictions_to_peers')}", f"{one.counter('chunk_prefetches_from_host')}",
+                     f"{one.counter('chunk_prefetches_from_peers')}", f"{one.counter('chunk_prefetches_to_peers')}", f"{down / 2**30:.2f}",
+                     f"{across / 2**30:.2f}", "-" if loss is None else f"{loss:.1f}"))
+    print(text_table(header, rows))
+    if given.figure:
+        pyplot = load_pyplot()
+        figure, axes = grid_of(pyplot, len(scenarios), columns=2, width=3.2 if len(scenarios) > 1 else 5)
+        for axis, s in zip(axes, scenarios):
+            for number, route in enumerate(ROUTES):
+                axis.bar(number, done[s.name, ROUTES[0]].seconds() / done[s.name, route].seconds(), width=0.8, label=route, **bar_look(number))
+            axis.set_title(s.name)
+            axis.set_xticks([])
+            axis.set_ylabel("speed over direct")
+        arrange(figure, "HUVM: route policies", *legend_of(axes))
+        print_paths(save_figure(figure, given.figure))
+
+
 def print_paths(paths):
     for path in paths:
         print(f"figure: {path}")
@@ -314,7 +353,7 @@ def print_paths(paths):
 def main(arguments=None):
     parser = parser_of("huvm", __doc__)
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIO")
-    parser.add_argument("--sweep", choices=("prefetch", "spare"), help="Fig. 8 or 9 instead of 7")
+    parser.add_argument("--sweep", choices=("prefetch", "spare", "route"), help="Fig. 8 or 9 instead of 7, or all route policies")
     parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
     parser.add_argument("--uvmsim", default="build/release/bin/uvmsim", metavar="COMMAND")
     parser.add_argument("--reserve", type=int, metavar="N", help="chunks that every GPU keeps, instead of the scenario's")
@@ -323,7 +362,7 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     if given.jobs < 1 or given.runs < 1:
         parser.error("--jobs and --runs: at least 1")
-    work = {None: ablation, "prefetch": prefetch_sweep, "spare": spare_sweep}[given.sweep]
+    work = {None: ablation, "prefetch": prefetch_sweep, "spare": spare_sweep, "route": route_sweep}[given.sweep]
     return run("huvm", lambda: work(given))
 
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,22 @@ using LentLaunch = Lent<KernelLaunch>;
 using LentPlanQueries = Lent<PlanQueries>;
 using LentFaultedPages = Lent<FaultedPages>;
 using LentAccesses = Lent<RemoteAccesses>;
+using LentMove = Lent<Move>;
+using LentRouteQueries = Lent<RouteQueries>;
+
+// A place: None is the host, else the number of a GPU.
+ProcessorId processor_of(std::optional<unsigned> gpu) {
+  if (!gpu) return kHost;
+  return *gpu < kMaxGpus ? gpu_processor(*gpu) : kNoProcessor;
+}
+std::optional<unsigned> gpu_of(ProcessorId processor) {
+  return processor.is_host() ? std::nullopt : std::optional(processor.gpu());
+}
+
+const char* cause_name(MoveCause cause) {
+  constexpr const char* kNames[] = {"fault", "prefetch", "access_counter", "user", "evict"};
+  return kNames[static_cast<unsigned>(cause)];
+}
 
 // A method of a policy; nothing is called where the class does not define it.
 class Method {
@@ -290,6 +307,51 @@ class PythonMigrator final : public Adapter<Migrator> {
   py::object pages_, accesses_;
 };
 
+class PythonRouter final : public Adapter<Router> {
+ public:
+  PythonRouter(const py::object& policy, const std::string& label)
+      : Adapter(policy, label),
+        route_(policy, "route"),
+        kernels_(policy, "on_kernels"),
+        move_(py::cast(LentMove())),
+        queries_(py::cast(LentRouteQueries())) {}
+
+  Route route(const Move& move, const RouteQueries& queries) override {
+    const LentMove::During during(move_.cast<LentMove&>(), move);
+    const LentRouteQueries::During asking(queries_.cast<LentRouteQueries&>(), queries);
+    return route_of(route_(move_, queries_), says("route"));
+  }
+  void on_kernels(unsigned gpu, unsigned running) override {
+    if (kernels_) kernels_(gpu, running);
+  }
+
+ private:
+  // None, "host", "later", ("gpu", number), ("spare", number)
+  static Route route_of(const py::object& answer, const std::string& what) {
+    if (answer.is_none()) return {};
+    if (py::isinstance<py::str>(answer)) {
+      const auto way = answer.cast<std::string>();
+      if (way == "host") return {Route::Way::kHost, 0};
+      if (way == "later") return {Route::Way::kLater, 0};
+    }
+    if (py::isinstance<py::tuple>(answer)) {
+      const auto parts = py::reinterpret_borrow<py::tuple>(answer);
+      if (parts.size() == 2 && py::isinstance<py::str>(parts[0]) && PyLong_Check(parts[1].ptr())) {
+        const auto way = parts[0].cast<std::string>();
+        const auto gpu = parts[1].cast<unsigned>();
+        if (way == "gpu") return {Route::Way::kGpu, gpu};
+        if (way == "spare") return {Route::Way::kSpare, gpu};
+      }
+    }
+    throw py::type_error(
+        fmt::format("{} returned {}; allowed: None, 'host', 'later', ('gpu', number), ('spare', number)", what,
+                    py::repr(answer).cast<std::string>()));
+  }
+
+  Method route_, kernels_;
+  py::object move_, queries_;
+};
+
 // What the constructor of a policy in Python is given.
 struct Context {
   py::dict parameters;
@@ -353,6 +415,11 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
     entry.slot = Slot::kMigrate;
     entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future*) {
       return std::make_unique<PythonMigrator>(make(context), label);
+    };
+  } else if (slot == slot_name(Slot::kRoute)) {
+    entry.slot = Slot::kRoute;
+    entry.make_router = [make, label = entry.label()](const PolicyContext& context, const Future*) {
+      return std::make_unique<PythonRouter>(make(context), label);
     };
   } else {
     entry.slot = Slot::kEvict;
@@ -494,6 +561,42 @@ void add_what_policies_see(py::module_& module) {
           py::arg("block"))
       .def_property_readonly("free_chunks", [](const LentPlanQueries& lent) { return lent.get().free_chunks(); })
       .def_property_readonly("now_ns", [](const LentPlanQueries& lent) { return lent.get().now().value; });
+  py::class_<LentMove>(module, "Move", "pages of a block that are about to move; sim/policy/router.h")
+      .def_property_readonly("block", [](const LentMove& lent) { return lent.get().block.value; })
+      .def_property_readonly(
+          "source", [](const LentMove& lent) { return gpu_of(lent.get().from); }, "GPU, or None: the host")
+      .def_property_readonly("destination", [](const LentMove& lent) { return gpu_of(lent.get().to); })
+      .def_property_readonly("bytes", [](const LentMove& lent) { return lent.get().bytes; })
+      .def_property_readonly("cause", [](const LentMove& lent) { return cause_name(lent.get().cause); })
+      .def_property_readonly("may_stay", [](const LentMove& lent) { return lent.get().may_stay; })
+      .def_property_readonly("may_wait", [](const LentMove& lent) { return lent.get().may_wait; })
+      .def_property_readonly("now_ns", [](const LentMove& lent) { return lent.get().now.value; });
+  py::class_<LentRouteQueries>(module, "RouteQueries", "what a router may ask; None is the host, else a GPU's number")
+      .def_property_readonly("gpu_count", [](const LentRouteQueries& lent) { return lent.get().gpu_count(); })
+      .def(
+          "joined",
+          [](const LentRouteQueries& lent, std::optional<unsigned> source, std::optional<unsigned> destination) {
+            return lent.get().joined(processor_of(source), processor_of(destination));
+          },
+          py::arg("source"), py::arg("destination"))
+      .def(
+          "busy_until_ns",
+          [](const LentRouteQueries& lent, std::optional<unsigned> source, std::optional<unsigned> destination) {
+            return lent.get().busy_until(processor_of(source), processor_of(destination)).value;
+          },
+          py::arg("source"), py::arg("destination"))
+      .def(
+          "unloaded_time_ns",
+          [](const LentRouteQueries& lent, std::optional<unsigned> source, std::optional<unsigned> destination,
+             std::uint64_t bytes) {
+            return lent.get().unloaded_time(processor_of(source), processor_of(destination), bytes).value;
+          },
+          py::arg("source"), py::arg("destination"), py::arg("bytes"))
+      .def("free_chunks", [](const LentRouteQueries& lent, unsigned gpu) { return lent.get().free_chunks(gpu); })
+      .def("has_room", [](const LentRouteQueries& lent, unsigned gpu) { return lent.get().has_room(gpu); })
+      .def("path_full", [](const LentRouteQueries& lent, unsigned gpu) { return lent.get().path_full(gpu); })
+      .def("pending_chunks", [](const LentRouteQueries& lent, unsigned gpu) { return lent.get().pending_chunks(gpu); })
+      .def("harvests", [](const LentRouteQueries& lent, unsigned gpu) { return lent.get().harvests(gpu); });
 }
 
 }  // namespace

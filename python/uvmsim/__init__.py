@@ -6,7 +6,7 @@
     result["total_ns"], result.frame()
 
 A Result is the dict that `uvmsim run --json` writes. What the user got wrong raises uvmsim.Error, with the same line as
-the command prints. Policies: the classes Prefetcher, Evictor, Planner and Migrator.
+the command prints. Policies: the classes Prefetcher, Evictor, Planner, Migrator and Router.
 """
 
 import io
@@ -33,10 +33,10 @@ Error, ModelError = _uvmsim.Error, _uvmsim.ModelError
 integer, real, boolean, choice = _uvmsim.integer, _uvmsim.real, _uvmsim.boolean, _uvmsim.choice
 policies, load_plugin = _uvmsim.policies, _uvmsim.load_plugin
 
-from uvmsim.policy import Evictor, Migrator, Planner, Prefetcher, register  # noqa: E402
+from uvmsim.policy import Evictor, Migrator, Planner, Prefetcher, Router, register  # noqa: E402
 
 __all__ = [
-    "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Trace", "boolean", "choice", "integer", "load_plugin",
+    "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Router", "Trace", "boolean", "choice", "integer", "load_plugin",
     "policies", "real", "register", "run",
 ]  # fmt: skip
 

@@ -79,8 +79,15 @@ class Migrator(Policy):
     slot = "migrate"
 
 
-SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator"
-NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest"}
+class Router(Policy):
+    """Over which links memory moves between several GPUs and the host: route(move, queries) answers None (directly),
+    "host", ("gpu", number), ("spare", number) or "later"; on_kernels(gpu, running)."""
+
+    slot = "route"
+
+
+SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator, uvmsim.Router"
+NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest", "route": "route"}
 
 
 def register(policy):

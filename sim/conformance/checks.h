@@ -41,6 +41,10 @@ std::string check_migrator_parameters(const policy::PolicyEntry& entry, const Ch
 std::string check_random_faults(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_migrator_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
 
+std::string check_router_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_random_moves(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_router_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
 

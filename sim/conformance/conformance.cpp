@@ -35,6 +35,11 @@ constexpr Check kMigratorChecks[] = {{"parameters", check_migrator_parameters},
                                      {"determinism", check_migrator_determinism},
                                      {"programs", check_programs}};
 
+constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
+                                   {"random moves", check_random_moves},
+                                   {"determinism", check_router_determinism},
+                                   {"programs", check_programs}};
+
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {
     case policy::Slot::kPrefetch:
@@ -45,6 +50,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kPlannerChecks;
     case policy::Slot::kMigrate:
       return kMigratorChecks;
+    case policy::Slot::kRoute:
+      return kRouterChecks;
   }
   return {};
 }

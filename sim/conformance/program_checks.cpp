@@ -27,6 +27,22 @@ config::SystemConfig small_system() {
   return system;
 }
 
+// Three of these; the first and the second are joined, and the second and the third.
+config::SystemConfig three_gpus() {
+  config::SystemConfig system = small_system();
+  system.gpus.assign(3, system.gpus.front());
+  system.host_links.assign(3, system.host_links.front());
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    config::PeerLinkConfig link;
+    link.kind = "nvlink";
+    link.first_gpu = gpu;
+    link.second_gpu = gpu + 1;
+    link.each_way = {.latency_ns = 1000, .run_ns = 500, .bytes_per_us = 50000, .remote_read_bytes_per_us = 40000};
+    system.peer_links.push_back(link);
+  }
+  return system;
+}
+
 // A host that is soon full, and an SSD below it.
 void add_tier(config::SystemConfig& system) {
   system.host.memory_bytes = 2 * kBlockBytes;
@@ -35,7 +51,7 @@ void add_tier(config::SystemConfig& system) {
 
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed) : random_(seed) {
+  explicit RandomProgram(std::uint64_t seed, unsigned gpus = 1) : random_(seed), gpus_(gpus) {
     while (pages_.size() < 4) {
       allocate();
     }
@@ -91,6 +107,11 @@ class RandomProgram {
     kernel.block.x = 128;
     kernel.duration_ns = static_cast<std::int64_t>(1000 + below(100000));
     kernel.stream = static_cast<std::uint32_t>(below(2));
+    if (gpus_ > 1) {  // one at a time: two that write the same pages may take them from each other for ever
+      records_.emplace_back(trace::Sync{});
+      kernel.device = static_cast<std::int32_t>(below(gpus_));
+      kernel.stream = static_cast<std::uint32_t>(kernel.device);
+    }
     kernel.distribution = below(3) == 0 ? trace::Distribution::kGridStride : trace::Distribution::kBlockLinear;
     const trace::ObjectId first = object(), second = object();
     kernel.accesses.push_back({first, {part_of(first, trace::AccessMode::kRead)}});
@@ -123,6 +144,7 @@ class RandomProgram {
         allocate();
         break;
       case 4:
+        if (gpus_ > 1) break;  // hints are for one GPU
         records_.emplace_back(
             trace::Advise{id, 0, pages_[id - 1] * kBasePageBytes,
                           below(2) == 0 ? trace::Advice::kSetReadMostly : trace::Advice::kSetPreferredLocation,
@@ -134,6 +156,7 @@ class RandomProgram {
   }
 
   Random random_;
+  unsigned gpus_;
   std::vector<trace::Record> records_;
   std::vector<std::uint64_t> pages_;  // by object
   std::vector<trace::ObjectId> live_;
@@ -151,15 +174,25 @@ std::vector<std::uint64_t> numbers_of(const RunResult& result) {
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint64_t kPrograms = 24;
   std::uint64_t evictions = 0, prefetched = 0;
+  const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
   for (std::uint64_t number = 0; number < kPrograms; ++number) {
-    const RandomProgram program(options.seed * 1000 + number);
+    const RandomProgram program(options.seed * 1000 + number, routes ? 3 : 1);
     policy::GivenParameters given = options.given;
     if (entry.info.granularity == policy::Granularity::kEither && number % 2 == 1) {
       std::erase_if(given, [](const auto& pair) { return pair.first == "granularity"; });
       given.emplace_back("granularity", "64k");
     }
     RunOptions run;
-    run.system = small_system();
+    run.system = routes ? three_gpus() : small_system();
+    if (routes && number % 2 == 0 && entry.info.granularity == policy::Granularity::kRootChunk) {
+      run.harvest = {.victims = true,
+                     .pre_evict = number % 4 == 0,
+                     .parallel_fetch = true,
+                     .reserve_chunks = 1,
+                     .prefetch = number % 5 > 2,  // on smaller GPUs it pushes out what faults wait for
+                     .prefetch_chunks = 2,
+                     .prefetch_stride = 1};
+    }
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
     if (number % 3 == 2) add_tier(run.system);
     run.seed = options.seed;

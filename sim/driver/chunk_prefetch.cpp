@@ -96,32 +96,33 @@ bool ChunkPrefetch::path_busy(const Helper& helper, ProcessorId from, ProcessorI
 ChunkPrefetch::Outcome ChunkPrefetch::begin_from_peer(Work& work, unsigned gpu, BlockIndex b) {
   const Harvest& harvest = *context_.harvest;
   if (!harvest.holds(b) || harvest.where(b) == gpu) return Outcome::kNotNeeded;
-  return bring(work, gpu, b, gpu_processor(harvest.where(b)), context_.counters.chunk_prefetches_from_peers);
+  return bring(work, gpu, b, gpu_processor(harvest.where(b)), context_.counters.chunk_prefetches_from_peers, nullptr);
 }
 
 ChunkPrefetch::Outcome ChunkPrefetch::begin_from_host(Work& work, unsigned gpu, BlockIndex b) {
   Harvest& harvest = *context_.harvest;
   Helper& helper = helpers_[gpu];
   if (harvest.holds(b) || context_.space.pages(b, kHost).resident.empty()) return Outcome::kNotNeeded;
-  if (harvest.choice().prefetch == HarvestPrefetch::kMultiPath && !harvest.crowded() && residency_.may_go_to_spare(b) &&
-      harvest.spare_for(gpu, b, work.cpu)) {
-    std::uint32_t busy = 0;
-    for (unsigned peer = 0; peer < context_.gpus.size(); ++peer) {
-      if (path_busy(helper, kHost, gpu_processor(peer))) busy |= std::uint32_t{1} << peer;
-    }
-    const auto spare = residency_.fetch_to_spare(work, b, gpu, TransferCause::kPrefetch, busy);
-    if (!spare) return Outcome::kPathBusy;
+  std::uint32_t full = 0;
+  for (unsigned peer = 0; peer < context_.gpus.size(); ++peer) {
+    if (path_busy(helper, kHost, gpu_processor(peer))) full |= std::uint32_t{1} << peer;
+  }
+  const policy::Route way = residency_.way_ahead(work, b, gpu, TransferCause::kPrefetch, full);
+  if (way.way == policy::Route::Way::kLater) return Outcome::kPathBusy;
+  if (way.way == policy::Route::Way::kSpare) {
+    if ((full >> way.gpu & 1) != 0) return Outcome::kPathBusy;
+    residency_.fetch_to_spare(work, b, gpu, way.gpu, TransferCause::kPrefetch);
     ++context_.counters.chunk_prefetches_to_peers;
     harvest.note_prefetched(b);
-    helper.copies.push_back({work.done(), b, PageMask{}, kHost, gpu_processor(*spare)});
+    helper.copies.push_back({work.done(), b, PageMask{}, kHost, gpu_processor(way.gpu)});
     return Outcome::kBegan;
   }
-  return bring(work, gpu, b, kHost, context_.counters.chunk_prefetches_from_host);
+  return bring(work, gpu, b, kHost, context_.counters.chunk_prefetches_from_host, &way);
 }
 
 // To the GPU itself.
 ChunkPrefetch::Outcome ChunkPrefetch::bring(Work& work, unsigned gpu, BlockIndex b, ProcessorId from,
-                                            std::uint64_t& counter) {
+                                            std::uint64_t& counter, const policy::Route* way) {
   Helper& helper = helpers_[gpu];
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
@@ -135,7 +136,7 @@ ChunkPrefetch::Outcome ChunkPrefetch::bring(Work& work, unsigned gpu, BlockIndex
   ++counter;
   context_.counters.prefetched_pages += pages.count();
   work.spend(context_.costs().block_ns + context_.costs().map_block_ns + context_.costs().map_page_ns * pages.count());
-  residency_.to_gpu(work, b, gpu, {.demanded = {}, .prefetched = pages});
+  residency_.to_gpu(work, b, gpu, {.demanded = {}, .prefetched = pages, .way = way});
   if (thrashing_.interested()) thrashing_.on_migration(b, pages, self, work.cpu);
   helper.copies.push_back({work.done(), b, pages, from, self});
   return Outcome::kBegan;

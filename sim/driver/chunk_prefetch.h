@@ -2,9 +2,8 @@
 //
 // After a batch the helper looks at so many blocks, a stride apart: above the batch's last address if the batch lies
 // above the one before, else below its first. Those in spare memory come over NVLink by a thread of their own. Those on
-// the host come over the GPU's own link ("local"), or over the links of peers into their spare memory ("multi-path",
-// while no more GPUs harvest than lend; without room there, over the own link after all). A new batch drops what has
-// not begun. Reference: the released driver, as told in its source.
+// the host come over the GPU's own link, or over those of peers into their spare memory, as the route policy says. A
+// new batch drops what has not begun. Reference: the released driver, as told in its source.
 //
 // At most two copies are on their way over one path: links do not idle, and a batch waits for two blocks at most. Pages
 // are resident when their copy begins, for the books, and mapped when it is done; a fault on them waits for it.
@@ -62,7 +61,8 @@ class ChunkPrefetch {
   void run(unsigned gpu, Thread& thread, Outcome (ChunkPrefetch::*begin)(Work&, unsigned, BlockIndex));
   Outcome begin_from_peer(Work& work, unsigned gpu, BlockIndex block);
   Outcome begin_from_host(Work& work, unsigned gpu, BlockIndex block);
-  Outcome bring(Work& work, unsigned gpu, BlockIndex block, ProcessorId from, std::uint64_t& counter);
+  Outcome bring(Work& work, unsigned gpu, BlockIndex block, ProcessorId from, std::uint64_t& counter,
+                const policy::Route* way);
 
   DriverContext& context_;
   Residency& residency_;

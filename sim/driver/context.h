@@ -16,6 +16,7 @@
 #include "sim/policy/future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
+#include "sim/policy/router.h"
 #include "sim/report/counters.h"
 #include "sim/report/event_sink.h"
 
@@ -31,6 +32,9 @@ struct GpuState {
   PlanHooks* plan = nullptr;                        // null: nobody plans ahead
   std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
   bool oversubscribed = false;                      // something was evicted
+  std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
+  bool router_hears_kernels = false;                // information class D3 or higher
+  std::uint32_t running_kernels = 0;                // copies and memsets with them
 };
 
 // Which pages of the GPUs kernels have used since they came, as far as somebody has looked: by block, for all GPUs.
@@ -81,9 +85,10 @@ struct DriverContext {
   AccessBits access_bits = {};
 
   Nanoseconds migrate_decision_cost{};
-  std::string evict_name = {};              // for messages
-  Harvest* harvest = nullptr;               // null: evicted memory goes to the host
-  ChunkPrefetch* chunk_prefetch = nullptr;  // null: nothing comes after a fault batch
+  Nanoseconds route_decision_cost{};
+  std::string evict_name = {}, route_name = {};  // for messages
+  Harvest* harvest = nullptr;                    // null: evicted memory goes to the host
+  ChunkPrefetch* chunk_prefetch = nullptr;       // null: nothing comes after a fault batch
 
   const config::DriverCosts& costs() const { return system.costs; }
 };

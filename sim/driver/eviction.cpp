@@ -141,18 +141,39 @@ ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex 
   return take(gpu, victim);
 }
 
-// The pages leave the GPU; those that nobody else holds are copied to the host. Returns which.
-PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+// The pages leave the GPU; those that nobody else holds are copied to the host, or into spare memory of a peer where
+// the `whole` block goes. Returns which.
+PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
   VaBlock& block = context_.space.block(b);
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask gone = mine.resident & pages;
   const PageMask copied = gone - host.resident - block.discarded;
+  policy::Route way;
+  if (!copied.empty()) {
+    const bool may_stay = whole && may_leave_to_spare(b);
+    if (may_stay && context_.harvest->holds(b)) {
+      const unsigned spare = context_.harvest->where(b);
+      if (spare != gpu && context_.topology.peer(gpu, spare) != nullptr) way = {policy::Route::Way::kSpare, spare};
+    } else {
+      way = routing_.ask(work, gpu,
+                         {.block = b,
+                          .from = gpu_processor(gpu),
+                          .to = kHost,
+                          .bytes = copied.count() * kBasePageBytes,
+                          .cause = policy::MoveCause::kEvict,
+                          .may_stay = may_stay});
+    }
+    if (way.way == policy::Route::Way::kSpare) {
+      evict_to_spare(work, gpu, b, way.gpu, gone, copied);
+      return PageMask::all();  // counted as one piece
+    }
+  }
   for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
   if (!copied.empty()) {
     back_on_host(work, b, copied);
     const Nanoseconds ready = host_tier_.admit(work.cpu, b, copied);
-    copy(work, b, {gpu_processor(gpu), kHost}, ready, copied, PageMask{}, TransferCause::kEvict);
+    carry(work, b, {gpu_processor(gpu), kHost}, way, ready, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;
     context_.host_resident_pages += copied.count();
   }
@@ -200,15 +221,10 @@ void Residency::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   std::uint64_t first_block = RootChunk::kNoBlock;
   const Nanoseconds before = work.pushed;
   if (context_.harvest != nullptr) context_.harvest->note_eviction(gpu);
-  const bool to_spare = !root.split && context_.harvest != nullptr && evict_to_spare(work, gpu, BlockIndex(root.block));
   memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;
-    if (to_spare) {
-      copied_bytes += kBlockBytes;
-      return;
-    }
     if (plan != nullptr) plan->on_released(b);
-    copied_bytes += push_out(work, b, gpu, part).count() * kBasePageBytes;
+    copied_bytes += push_out(work, b, gpu, part, !root.split).count() * kBasePageBytes;
   });
   if (root.split) {
     const std::uint32_t used = root.used_slots;
@@ -239,7 +255,7 @@ void Residency::empty_small(Work& work, unsigned gpu) {
       pages |= unit_pages(unit);
     }
     work.spend(context_.costs().evict_chunk_ns);
-    const PageMask copied = push_out(work, block, gpu, pages);
+    const PageMask copied = push_out(work, block, gpu, pages, false);
     const Nanoseconds ready = copied.empty() ? work.cpu : work.pushed;
     for (std::size_t i = first; i < next; ++i) {
       const SlotId slot = GpuMemory::slot_of(leaving_[i]);

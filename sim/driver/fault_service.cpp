@@ -95,7 +95,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       if (far == block) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
       if (context_.space.block(far).evicted.empty()) continue;
-      if (!residency_.fetch_to_spare(helper, far, gpu, TransferCause::kFault)) continue;
+      if (!residency_.fetch_nearer(helper, far, gpu)) continue;
       ++context_.counters.parallel_fetches;
       helper.cpu = helper.done();  // one at a time
     }

@@ -24,23 +24,9 @@ bool Harvest::can_lend(unsigned gpu) const {
   return !memory.small_chunks() && memory.free_chunks() + safe_count_[gpu] > choice_.reserve_chunks;
 }
 
-std::optional<unsigned> Harvest::spare_for(unsigned gpu, BlockIndex block, Nanoseconds now, std::uint32_t busy) {
-  advance(now);
-  const bool in_turn = choice_.target == SpareTarget::kRoundRobin;
-  std::optional<unsigned> best;
-  for (unsigned i = 0; i < gpus_.size(); ++i) {
-    const unsigned other = (i + (in_turn ? next_spare_ : 0)) % static_cast<unsigned>(gpus_.size());
-    if (other == gpu || (busy >> other & 1) != 0) continue;
-    if (topology_.peer(gpu, other) == nullptr || topology_.peer(other, gpu) == nullptr) continue;
-    if (!can_lend(other) || gpus_[other].memory.whole(block).valid()) continue;
-    if (in_turn) return other;
-    if (!best || pending_count_[other] < pending_count_[*best]) best = other;
-  }
-  return best;
-}
-
-bool Harvest::crowded() const {
-  return 2 * static_cast<std::size_t>(std::count(harvests_.begin(), harvests_.end(), true)) > gpus_.size();
+bool Harvest::has_room(unsigned gpu, unsigned spare, BlockIndex block) const {
+  if (spare == gpu || topology_.peer(gpu, spare) == nullptr || topology_.peer(spare, gpu) == nullptr) return false;
+  return can_lend(spare) && !gpus_[spare].memory.whole(block).valid();
 }
 
 ChunkId Harvest::take(unsigned spare, BlockIndex block, unsigned home, Nanoseconds now) {
@@ -59,7 +45,6 @@ ChunkId Harvest::take(unsigned spare, BlockIndex block, unsigned home, Nanosecon
   lent = {static_cast<std::uint8_t>(spare), static_cast<std::uint8_t>(home), false, false, {}};
   ++pending_count_[spare];
   harvests_[spare] = false;
-  next_spare_ = spare + 1;
   return chunk;
 }
 

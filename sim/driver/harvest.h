@@ -34,10 +34,9 @@ class Harvest {
   bool holds(BlockIndex block) const { return block.value < spares_.size() && spares_[block.value].is_used(); }
   unsigned where(BlockIndex block) const { return spares_[block.value].spare; }
 
-  // The peer whose spare memory takes the GPU's block: of those with more free and safe chunks than the reserve and no
-  // pages of the block, the one with the fewest pending, or the next in turn; none: the host takes it.
-  // `busy`: peers that shall not, a bit each.
-  std::optional<unsigned> spare_for(unsigned gpu, BlockIndex block, Nanoseconds now, std::uint32_t busy = 0);
+  // Whether spare memory of a GPU can take a block of the one that harvests: it is a peer, has more free and safe
+  // chunks than the reserve, and no memory for the block. Whose takes it, the route policy says.
+  bool has_room(unsigned gpu, unsigned spare, BlockIndex block) const;
   // A chunk there for the block: free, or the safe one that has waited longest.
   ChunkId take(unsigned spare, BlockIndex block, unsigned home, Nanoseconds now);
   // The copy into it ends then; the writer may begin. `safe`: the host has a copy already.
@@ -58,13 +57,14 @@ class Harvest {
   // Chunks that the GPU can have without evicting: lent ones.
   std::uint32_t lent(unsigned gpu) const { return pending_count_[gpu] + safe_count_[gpu]; }
   std::uint32_t safe(unsigned gpu) const { return safe_count_[gpu]; }
+  std::uint32_t pending(unsigned gpu) const { return pending_count_[gpu]; }
 
   // The writer works off what it begins until `now`.
   void advance(Nanoseconds now);
 
-  // A GPU harvests from its first eviction until somebody uses its spare memory. True: more GPUs do than do not.
+  // A GPU harvests from its first eviction until somebody uses its spare memory.
   void note_eviction(unsigned gpu) { harvests_[gpu] = true; }
-  bool crowded() const;
+  bool harvests(unsigned gpu) const { return harvests_[gpu]; }
 
   // When the thread that keeps the reserve of a GPU is free.
   Nanoseconds& keeper_free_at(unsigned gpu) { return keepers_[gpu]; }
@@ -92,7 +92,6 @@ class Harvest {
   std::vector<std::uint32_t> pending_count_, safe_count_;  // by lending GPU
   std::vector<Nanoseconds> keepers_;                       // by GPU
   std::vector<bool> harvests_;                             // likewise
-  unsigned next_spare_ = 0;                                // in turn
   Nanoseconds writer_free_at_{};
 };
 

@@ -5,25 +5,17 @@
 
 namespace uvmsim {
 
-// Blocks beyond a fault batch come ahead of need: not at all, over the GPU's own link to the host ("LPF"), or also over
-// the links of peers into their spare memory ("MPF").
-enum class HarvestPrefetch : std::uint8_t { kNone, kLocal, kMultiPath };
-
-// Which peer of several takes a block: the one with the fewest blocks that wait for the writer (as released), or one
-// after the other.
-enum class SpareTarget : std::uint8_t { kFewestPending, kRoundRobin };
-
+// Whose spare memory takes a block, and over whose link it comes, the route policy says.
 struct HarvestChoice {
-  bool victims = false;               // evicted blocks go to spare memory of peers first ("H")
+  bool victims = false;               // evicted blocks may go to spare memory of peers ("H")
   bool pre_evict = false;             // a reserve is kept free ahead of need ("PE")
-  bool parallel_fetch = false;        // faulted blocks also come over the links of peers ("PLF")
+  bool parallel_fetch = false;        // faulted blocks may also come over the links of peers ("PLF")
   std::uint32_t reserve_chunks = 50;  // of 2 MB: kept free by pre-eviction, and never lent
-  HarvestPrefetch prefetch = HarvestPrefetch::kNone;
+  bool prefetch = false;  // blocks beyond a fault batch come ahead of need ("LPF"; over several paths "MPF")
   std::uint32_t prefetch_chunks = 16;  // blocks looked at after a batch
   std::uint32_t prefetch_stride = 2;   // from one to the next, in blocks
-  SpareTarget target = SpareTarget::kFewestPending;
 
-  bool any() const { return victims || pre_evict || parallel_fetch || prefetch != HarvestPrefetch::kNone; }
+  bool any() const { return victims || pre_evict || parallel_fetch || prefetch; }
 };
 
 }  // namespace uvmsim

@@ -16,29 +16,27 @@ Nanoseconds Residency::arrive_in_spare(BlockIndex b, unsigned spare, const PageM
   return arrived;
 }
 
-// A whole block goes to a peer. False: there is no room.
-bool Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b) {
-  Harvest& harvest = *context_.harvest;
+// A victim that a peer may take.
+bool Residency::may_leave_to_spare(BlockIndex b) const {
   const VaBlock& block = context_.space.block(b);
-  const PageMask gone = context_.space.pages(b, gpu_processor(gpu)).resident;
-  const PageMask copied = gone - context_.space.pages(b, kHost).resident - block.discarded;
-  if (!harvest.choice().victims || block.hints.any() || !block.read_duplicated.empty() || copied.empty()) return false;
-  // What is left of the block in spare memory, the rest joins.
-  const bool joins = harvest.holds(b);
-  const std::optional<unsigned> spare = joins ? harvest.where(b) : harvest.spare_for(gpu, b, work.cpu);
-  if (!spare || *spare == gpu) return false;
-  const GpuMemory& memory = context_.gpus[*spare].memory;
-  const ChunkId chunk = joins ? memory.whole(b) : harvest.take(*spare, b, gpu, work.cpu);
+  return context_.harvest != nullptr && context_.harvest->choice().victims && !block.hints.any() &&
+         block.read_duplicated.empty();
+}
 
-  if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
+// A whole block goes to a peer, `copied` of the pages there that are gone. What is left of it in spare memory already,
+// the rest joins.
+void Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b, unsigned spare, const PageMask& gone,
+                               const PageMask& copied) {
+  Harvest& harvest = *context_.harvest;
+  const GpuMemory& memory = context_.gpus[spare].memory;
+  const ChunkId chunk = harvest.holds(b) ? memory.whole(b) : harvest.take(spare, b, gpu, work.cpu);
   for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
-  copy(work, b, {gpu_processor(gpu), gpu_processor(*spare)}, std::max(work.cpu, memory.chunk(chunk).ready), copied,
+  copy(work, b, {gpu_processor(gpu), gpu_processor(spare)}, std::max(work.cpu, memory.chunk(chunk).ready), copied,
        PageMask{}, TransferCause::kEvict);
-  const Nanoseconds arrived = arrive_in_spare(b, *spare, copied);
+  const Nanoseconds arrived = arrive_in_spare(b, spare, copied);
   leave_evicted(work, b, gpu, gone);
   ++context_.counters.evictions_to_peers;
   harvest.arrives(b, arrived);
-  return true;
 }
 
 Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds start) {
@@ -46,6 +44,8 @@ Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds star
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
+  // Pages that bounced may be mapped there all the same: whoever writes them then faults.
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap_gpu(b, gpu, written);
   back_on_host(writer, b, written);
   if (written.empty()) return writer.done();
   const Nanoseconds ready = std::max(writer.cpu, host_tier_.admit(writer.cpu, b, written));
@@ -72,32 +72,49 @@ void Residency::drop_spare_copy(BlockIndex b, unsigned spare, Nanoseconds now) {
   context_.space.block(b).read_duplicated -= here - elsewhere;
 }
 
-std::optional<unsigned> Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause,
-                                                  std::uint32_t busy) {
+policy::Route Residency::way_ahead(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause, std::uint32_t full) {
+  const PageMask pages = context_.space.pages(b, kHost).resident - context_.space.block(b).discarded;
+  return routing_.ask(helper, gpu,
+                      {.block = b,
+                       .from = kHost,
+                       .to = gpu_processor(gpu),
+                       .bytes = pages.count() * kBasePageBytes,
+                       .cause = move_cause(cause),
+                       .may_stay = may_go_to_spare(b),
+                       .may_wait = cause == TransferCause::kPrefetch},
+                      full);
+}
+
+bool Residency::fetch_nearer(Work& helper, BlockIndex b, unsigned gpu) {
+  if (!may_go_to_spare(b)) return false;
+  const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
+  if (way.way != policy::Route::Way::kSpare) return false;
+  fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
+  return true;
+}
+
+void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigned spare, TransferCause cause) {
   Harvest& harvest = *context_.harvest;
-  if (!may_go_to_spare(b)) return std::nullopt;
-  const std::optional<unsigned> spare = harvest.spare_for(gpu, b, helper.cpu, busy);
-  if (!spare) return std::nullopt;
   VaBlock& block = context_.space.block(b);
   const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
-  const ChunkId chunk = harvest.take(*spare, b, gpu, helper.cpu);
+  const ChunkId chunk = harvest.take(spare, b, gpu, helper.cpu);
   const Nanoseconds ready =
-      std::max({helper.cpu, context_.gpus[*spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
+      std::max({helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);
-  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings.
+  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings, and GPUs lose theirs.
   ProcessorPages& host = context_.space.pages(b, kHost);
   (host.mapped & pages).for_each_run([&](unsigned, unsigned count) {
     helper.spend(context_.costs().unmap_host_run_ns + context_.costs().unmap_host_page_ns * count);
   });
   host.mapped -= pages;
   host.writable -= pages;
+  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) unmap_gpu(b, other, pages);
   const bool prefetch = cause == TransferCause::kPrefetch;
-  copy(helper, b, {kHost, gpu_processor(*spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
+  copy(helper, b, {kHost, gpu_processor(spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
        cause);
-  const Nanoseconds arrived = arrive_in_spare(b, *spare, pages);
+  const Nanoseconds arrived = arrive_in_spare(b, spare, pages);
   block.read_duplicated |= pages;
   harvest.arrives(b, arrived, true);
-  return spare;
 }
 
 bool Residency::may_go_to_spare(BlockIndex b) const {

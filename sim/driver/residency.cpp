@@ -15,15 +15,8 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ProcessorPages& mine = space.pages(b, self);
   ProcessorPages& host = space.pages(b, kHost);
 
-  // Pages on GPUs that no link joins with this one come through the host.
-  for (unsigned other = 0; other < space.gpu_count(); ++other) {
-    if (other == gpu || context_.topology.peer(other, gpu) != nullptr) continue;
-    const PageMask there = space.pages(b, gpu_processor(other)).resident & migration.pages();
-    if (!there.empty()) {
-      to_host(work, b,
-              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
-    }
-  }
+  const PageMask on_host_before = routing_.asks(gpu) ? host.resident : PageMask{};
+  const Ways ways = ways_from_gpus(work, b, gpu, migration);
 
   if (Harvest* harvest = context_.harvest; harvest != nullptr && harvest->holds(b) && harvest->where(b) == gpu) {
     harvest->adopt(b);
@@ -34,8 +27,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask absent = migration.pages() - mine.resident;
   PageMask from_peers;  // whoever is joined is closer than the host
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
-    if (other == gpu || context_.topology.peer(other, gpu) == nullptr) continue;
-    from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
+    if (other != gpu && ways.by_links(other)) from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
   }
   from_peers -= block.discarded;
   const PageMask copied = (absent & host.resident) - from_peers - block.discarded;
@@ -66,7 +58,8 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   host.writable -= migration.pages();
   unmap_gpu(b, gpu, absent);  // remote mappings
 
-  const Nanoseconds ready = std::max(chunk_ready(b, gpu, absent), host_tier_.fetch(work.cpu, b, copied));
+  const Nanoseconds ready =
+      std::max({chunk_ready(b, gpu, absent), host_tier_.fetch(work.cpu, b, copied), ways.on_host});
   const PageMask again = block.evicted & (copied | from_peers);
   if (!populated.empty()) {
     context_.counters.populated_pages += populated.count();
@@ -74,14 +67,8 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     work.await(ready);
   }
   // The nearest copies first; one engine does not wait for the other.
-  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration);
-  if (!copied.empty()) {
-    if ((block.dma_mapped & self.bit()) == 0) {
-      block.dma_mapped |= self.bit();
-      work.spend(context_.costs().dma_map_chunk_ns);
-    }
-    copy(work, b, {kHost, self}, ready, migration.demanded & copied, migration.prefetched & copied, migration.cause);
-  }
+  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
+  if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
   if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
   context_.counters.refaulted_pages += again.count();
   block.evicted -= absent;
@@ -130,11 +117,85 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
   }
 }
 
+// How pages that other GPUs hold come to this one; those that are to come through the host are there afterwards.
+Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
+  AddressSpace& space = context_.space;
+  const ProcessorId self = gpu_processor(gpu);
+  const bool asks = routing_.asks(gpu);
+  Ways ways;
+  // What moves: where a link joins the two, of several copies the first.
+  PageMask left = migration.pages() - space.pages(b, self).resident - space.block(b).discarded;
+  for (unsigned other = 0; other < space.gpu_count(); ++other) {
+    if (other == gpu) continue;
+    const bool joined = context_.topology.peer(other, gpu) != nullptr;
+    if (!joined) ways.by_host |= std::uint32_t{1} << other;
+    if (joined && !asks) continue;
+    PageMask there = space.pages(b, gpu_processor(other)).resident & (joined ? left : migration.pages());
+    if (there.empty()) continue;
+    policy::Route way{policy::Route::Way::kHost, 0};
+    if (const PageMask moved = there & left; asks && !moved.empty()) {
+      way = routing_.ask(
+          work, gpu,
+          {.block = b,
+           .from = gpu_processor(other),
+           .to = self,
+           .bytes = moved.count() * kBasePageBytes,
+           .cause = migration.demanded.intersects(moved) ? move_cause(migration.cause) : policy::MoveCause::kPrefetch});
+      left -= moved;
+    }
+    if (way.way == policy::Route::Way::kHost) {
+      ways.by_host |= std::uint32_t{1} << other;
+      const bool copied = joined && !(there - space.pages(b, kHost).resident).empty();
+      to_host(work, b,
+              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
+      if (copied)
+        ways.on_host = std::max(ways.on_host, context_.topology.engine(gpu_processor(other), kHost).busy_until());
+    } else if (way.way == policy::Route::Way::kGpu) {
+      ways.by_host &= ~(std::uint32_t{1} << other);
+      ways.around |= std::uint32_t{1} << other;
+      ways.hops[other] = static_cast<std::uint8_t>(way.gpu);
+    }
+  }
+  return ways;
+}
+
+// `asked`: of the pages, those that did not come to the host on the way.
+void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, const PageMask& pages,
+                               const PageMask& asked, const Migration& migration) {
+  const ProcessorId self = gpu_processor(gpu);
+  VaBlock& block = context_.space.block(b);
+  policy::Route way;
+  const PageMask free = pages & asked;
+  if (migration.way != nullptr) {
+    way = *migration.way;
+  } else if (!free.empty()) {
+    way = routing_.ask(
+        work, gpu,
+        {.block = b,
+         .from = kHost,
+         .to = self,
+         .bytes = free.count() * kBasePageBytes,
+         .cause = migration.demanded.intersects(free) ? move_cause(migration.cause) : policy::MoveCause::kPrefetch});
+  }
+  const auto bring = [&](const PageMask& part, const policy::Route& on) {
+    if (part.empty()) return;
+    const ProcessorId reader = on.way == policy::Route::Way::kGpu ? gpu_processor(on.gpu) : self;
+    if ((block.dma_mapped & reader.bit()) == 0) {
+      block.dma_mapped |= reader.bit();
+      work.spend(context_.costs().dma_map_chunk_ns);
+    }
+    carry(work, b, {kHost, self}, on, ready, migration.demanded & part, migration.prefetched & part, migration.cause);
+  };
+  const PageMask around = way.way == policy::Route::Way::kGpu ? free : PageMask{};
+  bring(pages - around, {});
+  bring(around, way);
+}
+
 // A push per GPU that holds some of the pages.
 void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, PageMask pages,
-                                const Migration& migration) {
+                                const Migration& migration, const Ways& ways) {
   for (unsigned other = 0; other < context_.space.gpu_count() && !pages.empty(); ++other) {
-    if (other == gpu || context_.topology.peer(other, gpu) == nullptr) continue;
+    if (other == gpu || !ways.by_links(other)) continue;
     const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
     if (here.empty()) continue;
     // A lent chunk comes back in one piece, whichever of its pages are demanded, and is free when it has been read.
@@ -142,9 +203,11 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const ChunkId chunk = memory.whole(b);
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
     const bool whole = lent && !migration.demanded.empty();
-    copy(work, b, {gpu_processor(other), gpu_processor(gpu)}, std::max(ready, chunk_ready(b, other, here)),
-         whole ? here : migration.demanded & here, whole ? PageMask{} : migration.prefetched & here, migration.cause);
-    if (chunk.valid()) memory.chunk(chunk).ready = runs_.back().end;
+    const Nanoseconds read =
+        carry(work, b, {gpu_processor(other), gpu_processor(gpu)}, ways.of(other),
+              std::max(ready, chunk_ready(b, other, here)), whole ? here : migration.demanded & here,
+              whole ? PageMask{} : migration.prefetched & here, migration.cause);
+    if (chunk.valid()) memory.chunk(chunk).ready = read;
     if (lent && context_.harvest->take_prefetched(b)) ++context_.counters.chunk_prefetches_moved_on;
     pages -= here;
   }
@@ -167,8 +230,18 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
     if (!migration.duplicate) unmap_gpu(b, gpu, absent | (theirs.resident & migration.pages()));
     zeroed -= theirs.resident;
     if (!copied.empty()) {
-      copy(work, b, {gpu_processor(gpu), kHost}, ready, migration.demanded & copied, migration.prefetched & copied,
-           migration.cause);
+      policy::Route way;
+      if (!migration.staged && routing_.asks(gpu)) {
+        way = routing_.ask(work, gpu,
+                           {.block = b,
+                            .from = gpu_processor(gpu),
+                            .to = kHost,
+                            .bytes = copied.count() * kBasePageBytes,
+                            .cause = migration.demanded.intersects(copied) ? move_cause(migration.cause)
+                                                                           : policy::MoveCause::kPrefetch});
+      }
+      carry(work, b, {gpu_processor(gpu), kHost}, way, ready, migration.demanded & copied,
+            migration.prefetched & copied, migration.cause);
     }
     if (migration.duplicate) {
       block.read_duplicated |= absent & theirs.resident;
@@ -298,6 +371,20 @@ void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
   // The driver tries 2 MB first: one allocation backs the whole block (>= 530).
   block.host_backed = context_.system.host.large_pages ? block.extent() : block.host_backed | pages;
   work.spend(context_.costs().host_allocate_chunk_ns);
+}
+
+// A copy on its way, hop by hop. Returns when the source has been read; runs_ holds the last hop.
+Nanoseconds Residency::carry(Work& work, BlockIndex b, const Path& path, const policy::Route& way, Nanoseconds start,
+                             const PageMask& demanded, const PageMask& prefetched, TransferCause cause) {
+  if (way.way != policy::Route::Way::kGpu) {
+    copy(work, b, path, start, demanded, prefetched, cause);
+    return runs_.back().end;
+  }
+  const ProcessorId hop = gpu_processor(way.gpu);
+  copy(work, b, {path.from, hop}, start, demanded, prefetched, cause);
+  const Nanoseconds read = runs_.back().end;
+  copy(work, b, {hop, path.to}, read, demanded, prefetched, cause);
+  return read;
 }
 
 // One push of a copy: a run per maximal stretch of contiguous pages with one cause.

@@ -4,11 +4,12 @@
 // advances a Work time line. Policies are told of every change of residency.
 #pragma once
 
-#include <optional>
+#include <array>
 #include <span>
 
 #include "sim/driver/context.h"
 #include "sim/driver/host_tier.h"
+#include "sim/driver/routing.h"
 
 namespace uvmsim::driver {
 
@@ -19,13 +20,14 @@ struct Migration {
   TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
   bool duplicate = false;                       // read duplication: sources keep their copies
   bool staged = false;                          // to the host on the way to a GPU: nobody maps the pages there
+  const policy::Route* way = nullptr;           // of pages that the host holds; null: it is asked for
 
   PageMask pages() const { return demanded | prefetched; }
 };
 
 class Residency final : private policy::EvictionQueries {
  public:
-  explicit Residency(DriverContext& context) : context_(context), host_tier_(context) {}
+  explicit Residency(DriverContext& context) : context_(context), host_tier_(context), routing_(context) {}
 
   // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros.
   // Mapping is the caller's step (map_local).
@@ -60,10 +62,13 @@ class Residency final : private policy::EvictionQueries {
   // The host has them: they leave the spare memory, whose chunk is free when that copy is done.
   void drop_spare_copy(BlockIndex block, unsigned spare, Nanoseconds now);
   // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
-  // GPU; the host's copy stays. Returns which peer, none of the `busy` ones (a bit each); nothing where none has room.
+  // GPU; the host's copy stays.
   bool may_go_to_spare(BlockIndex block) const;
-  std::optional<unsigned> fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause,
-                                         std::uint32_t busy = 0);
+  // The way of a block on the host that nobody needs yet. `full` as Routing::ask.
+  policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
+  void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
+  // Both, for a block of a fault batch. False: it stays on the host.
+  bool fetch_nearer(Work& helper, BlockIndex block, unsigned gpu);
 
   // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
   bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
@@ -84,12 +89,14 @@ class Residency final : private policy::EvictionQueries {
   policy::ContentIndex content(BlockIndex block, unsigned unit, unsigned gpu) const;
   ChunkId take(unsigned gpu, ChunkId victim);
   ChunkId select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early);
-  PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole);
   void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
   void empty_root(Work& work, unsigned gpu, ChunkId victim);
   void empty_small(Work& work, unsigned gpu);
   void leave_evicted(Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
-  bool evict_to_spare(Work& work, unsigned gpu, BlockIndex block);
+  bool may_leave_to_spare(BlockIndex block) const;
+  void evict_to_spare(Work& work, unsigned gpu, BlockIndex block, unsigned spare, const PageMask& gone,
+                      const PageMask& copied);
   Nanoseconds arrive_in_spare(BlockIndex block, unsigned spare, const PageMask& pages);
   void keep_reserve(Work& work, BlockIndex served, unsigned gpu);
   ChunkId own_chunk(BlockIndex block, unsigned gpu) const;
@@ -109,12 +116,29 @@ class Residency final : private policy::EvictionQueries {
 
   void back_on_host(Work& work, BlockIndex block, const PageMask& pages);
   struct Path {
-    ProcessorId from, to;  // one of them the host, or two GPUs that are peers
+    ProcessorId from, to;  // one of them the host, or two GPUs
   };
   void copy(Work& work, BlockIndex block, const Path& path, Nanoseconds start, const PageMask& demanded,
             const PageMask& prefetched, TransferCause cause);
+  Nanoseconds carry(Work& work, BlockIndex block, const Path& path, const policy::Route& way, Nanoseconds start,
+                    const PageMask& demanded, const PageMask& prefetched, TransferCause cause);
+  // Of pages on other GPUs, by GPU: how they come to the destination.
+  struct Ways {
+    std::uint32_t by_host = 0;  // a bit per GPU: through the host
+    std::uint32_t around = 0;   // through the GPU of `hops`
+    std::array<std::uint8_t, kMaxGpus> hops = {};
+    Nanoseconds on_host{};  // when what a policy sent through the host is there
+    bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
+    policy::Route of(unsigned gpu) const {
+      if ((around >> gpu & 1) == 0) return {};
+      return {policy::Route::Way::kGpu, hops[gpu]};
+    }
+  };
+  Ways ways_from_gpus(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
+  void copy_from_host(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, const PageMask& pages,
+                      const PageMask& staged, const Migration& migration);
   void copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
-                       const Migration& migration);
+                       const Migration& migration, const Ways& ways);
   void protect_on_peers(BlockIndex block, unsigned gpu, const PageMask& pages);
   void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void count_transfer(TransferDirection direction, TransferCause cause, std::uint64_t bytes);
@@ -122,6 +146,7 @@ class Residency final : private policy::EvictionQueries {
 
   DriverContext& context_;
   HostTier host_tier_;
+  Routing routing_;
   // Of the eviction in progress, for the queries.
   unsigned gpu_ = 0;
   Nanoseconds now_{};

@@ -91,7 +91,7 @@ Program& Engine::program_of(const Event& event) const {
 std::vector<RunResult> Engine::run() {
   const bool endless = std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->repeats(); });
   auto left = std::count_if(programs_.begin(), programs_.end(), [](const auto& p) { return !p->repeats(); });
-  const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch != HarvestPrefetch::kNone;
+  const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch;
   for (const auto& program : programs_) program->start();
   while (!machine_.events.empty()) {
     const Event event = machine_.events.pop();

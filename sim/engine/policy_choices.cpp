@@ -16,9 +16,11 @@ PolicyChoice PolicyChoices::*choice_of(policy::Slot slot) {
     case policy::Slot::kPlan:
       return &PolicyChoices::plan;
     case policy::Slot::kMigrate:
+      return &PolicyChoices::migrate;
+    case policy::Slot::kRoute:
       break;
   }
-  return &PolicyChoices::migrate;
+  return &PolicyChoices::route;
 }
 
 const PolicyChoice& driver_choice(policy::Slot slot) {
@@ -30,7 +32,8 @@ const char* slot_option_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
       "prefetch policy, default tree (the driver's)", "eviction policy, default lrm (the driver's)",
       "planner that prefetches and evicts ahead of the kernels, default none",
-      "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)"};
+      "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)",
+      "over which links memory moves between several GPUs and the host; default direct (the driver's)"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 
@@ -38,7 +41,7 @@ const char* slot_axis_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
       "prefetch policies: \"tree:threshold=51\", or {\"name\": ..., \"parameters\": {key: list}}",
       "eviction policies, likewise", "planners, likewise; default none",
-      "migrate policies, likewise; default first_touch"};
+      "migrate policies, likewise; default first_touch", "route policies, likewise; default direct"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 

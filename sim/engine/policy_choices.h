@@ -16,6 +16,9 @@ inline constexpr const char* kNoPlan = "none";
 // The migrate policy that is none: what faults comes to the GPU.
 inline constexpr const char* kFirstTouch = "first_touch";
 
+// The route policy that is none: memory takes the link that joins its ends.
+inline constexpr const char* kDirectRoute = "direct";
+
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
@@ -28,11 +31,12 @@ struct PolicyChoices {
   PolicyChoice evict{"lrm", {}};
   PolicyChoice plan{kNoPlan, {}};
   PolicyChoice migrate{kFirstTouch, {}};
+  PolicyChoice route{kDirectRoute, {}};
 };
 
 // All slots, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
-                                                policy::Slot::kMigrate};
+                                                policy::Slot::kMigrate, policy::Slot::kRoute};
 // The member for a slot; the driver's own policy there.
 PolicyChoice PolicyChoices::*choice_of(policy::Slot slot);
 const PolicyChoice& driver_choice(policy::Slot slot);

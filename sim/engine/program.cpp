@@ -28,6 +28,7 @@ std::shared_ptr<Part> joint_part(const policy::PolicyEntry& entry, const driver:
     if (slot == policy::Slot::kMigrate && gpu.migrator != nullptr) {
       return std::dynamic_pointer_cast<Part>(gpu.migrator);
     }
+    if (slot == policy::Slot::kRoute && gpu.router != nullptr) return std::dynamic_pointer_cast<Part>(gpu.router);
   }
   return std::dynamic_pointer_cast<Part>(prefetcher);
 }
@@ -85,6 +86,15 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
     }
     migrator_hears_kernels_ = migrate.info.information >= policy::InformationClass::kD3;
   }
+  if (options_.route.name != kDirectRoute) {
+    const policy::PolicyEntry& route = policy::default_registry().find(policy::Slot::kRoute, options_.route.name);
+    state.router = joint_part<policy::Router>(route, state);
+    if (state.router == nullptr) {
+      state.router =
+          route.create_router(options_.route.parameters, options_.seed + gpu, chunks, know_future(route, kBlockBytes));
+    }
+    state.router_hears_kernels = route.info.information >= policy::InformationClass::kD3;
+  }
   return state;
 }
 
@@ -109,7 +119,9 @@ void Program::connect() {
       registry.find(policy::Slot::kEvict, options_.evict.name).info.decision_cost, result_.counters, observer_.events,
       accounts_.sink()});
   context_->migrate_decision_cost = registry.find(policy::Slot::kMigrate, options_.migrate.name).info.decision_cost;
+  context_->route_decision_cost = registry.find(policy::Slot::kRoute, options_.route.name).info.decision_cost;
   context_->evict_name = options_.evict.name;
+  context_->route_name = options_.route.name;
   context_->futures = known_futures_;
   context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
   context_->harvest = machine_.harvest.get();
@@ -118,7 +130,7 @@ void Program::connect() {
     for (const unsigned gpu : devices_) machine_.harvest->connect(gpu, *residency_);
   }
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
-  if (machine_.harvest && machine_.harvest->choice().prefetch != HarvestPrefetch::kNone) {
+  if (machine_.harvest && machine_.harvest->choice().prefetch) {
     chunk_prefetch_ = std::make_unique<driver::ChunkPrefetch>(*context_, *residency_, *thrashing_);
     context_->chunk_prefetch = chunk_prefetch_.get();
     prefetch_at_.resize(gpus_.size(), kNever);

@@ -178,6 +178,7 @@ class Program {
   void ends_at(Nanoseconds end, std::uint32_t stream);
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
+  void tell_routers(unsigned gpu, std::uint32_t running);
   void advance_kernels(Nanoseconds now);
   void finish_runs();
   void tell_end(std::uint32_t stream, Nanoseconds now);

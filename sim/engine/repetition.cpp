@@ -82,6 +82,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
       state.migrator->add_state(digest);
       digest.add(std::uint64_t{state.oversubscribed});
     }
+    if (state.router != nullptr) state.router->add_state(digest);
     state.mmu.add_state(digest);
     machine_.remote_lanes[gpu].add_state(digest);
     fault_loops_[gpu]->add_state(digest);

@@ -98,6 +98,7 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   for (const driver::KnownFuture& known : known_futures_) known.future->enter(stream.queue.front().record);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel();
+  tell_routers(gpu, gpus_[gpu].running_kernels + 1);
   note_access_bits(run.work(), gpu);
   if (run.all_mapped()) {
     Nanoseconds end =
@@ -119,6 +120,14 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   run.start(now);
   loop.attach(run);
   loop.look();
+}
+
+// Kernels run on the GPU, or do so no more. All routers of the server hear of it that want to.
+void Program::tell_routers(unsigned gpu, std::uint32_t running) {
+  gpus_[gpu].running_kernels = running;
+  for (driver::GpuState& state : gpus_) {
+    if (state.router_hears_kernels) state.router->on_kernels(gpu, running);
+  }
 }
 
 // Kernels whose lanes are all done get their end on the agenda.
@@ -147,6 +156,8 @@ void Program::end_operation(std::uint32_t index) {
     accounts_.stream_acts(index);
     free_at = access_counters_->service(static_cast<unsigned>(kernel->kernel.device), now);
     if (plans_) plans_->kernel_ends(kernel->kernel, kernel->launch);
+    const auto gpu = static_cast<unsigned>(kernel->kernel.device);
+    tell_routers(gpu, gpus_[gpu].running_kernels - 1);
   }
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work); kernel && !kernel->is_copy) {
     Counters& counters = result_.counters;

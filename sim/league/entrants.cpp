@@ -41,8 +41,8 @@ Point with_own_plugins(Point point) {
   return point;
 }
 
-// The entrants of one contest.
-std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combinations) {
+// The entrants of one contest on so many GPUs. One alone has no ways to choose between.
+std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combinations, std::size_t gpus) {
   std::set<std::string> plugins;
   for (const std::string& path : driver.plugins) plugins.insert(policy::find_plugin(path));
   const bool all = std::all_of(combinations.begin(), combinations.end(), is_driver);
@@ -51,6 +51,7 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
   for (const PolicyEntry* entry : policy::default_registry().list()) {
     if (entry->origin == kBuiltIn ? !all : !plugins.contains(entry->origin)) continue;
     if (entry->slot != entry->slots.front()) continue;
+    if (gpus == 1 && entry->slot == Slot::kRoute && entry->origin == kBuiltIn) continue;
     field.push_back(driver);
     for (const Slot slot : entry->slots) field.back().*choice_of(slot) = {entry->info.name, {}};
   }
@@ -98,8 +99,9 @@ std::vector<Point> league_points(const std::vector<Point>& points, sweep::Resolv
   }
   std::vector<Point> all;
   for (const Point& driver : contests) {
-    resolver.resolve(driver);
-    for (Point& point : field_of(driver, combinations[key(driver)])) all.push_back(with_own_plugins(std::move(point)));
+    const std::size_t gpus = resolver.resolve(driver).record.options.system.gpus.size();
+    for (Point& point : field_of(driver, combinations[key(driver)], gpus))
+      all.push_back(with_own_plugins(std::move(point)));
   }
   return all;
 }

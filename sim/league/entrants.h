@@ -21,9 +21,10 @@ std::string entrant_name(const sweep::Point& point);
 bool is_from_plugin(const sweep::Point& point);
 
 // For every program and limit of `points`, contest after contest and with lower bounds: the driver's policies; the
-// combinations that `points` name, or, where they name no other policies than the driver's, every built-in; and every
-// policy of the plug-ins. A policy that no combination names stands beside the driver's in the other slots. The same
-// entrant may be there twice. Loads the plug-ins. Throws InputError as Resolver does.
+// combinations that `points` name, or, where they name no other policies than the driver's, every built-in (those of
+// `route` where there are several GPUs); and every policy of the plug-ins. A policy that no combination names stands
+// beside the driver's in the other slots. The same entrant may be there twice. Loads the plug-ins. Throws InputError as
+// Resolver does.
 std::vector<sweep::Point> league_points(const std::vector<sweep::Point>& points, sweep::Resolver& resolver);
 
 }  // namespace uvmsim::league

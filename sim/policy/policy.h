@@ -1,9 +1,10 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
-// A policy is one C++ class that derives from one slot, Prefetcher or Evictor below or Planner (planner.h), declares
-// itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are synchronous; they take no simulated time
-// unless PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that
-// are not resident, checks every victim, and reports nonsense as an error that names the policy.
+// A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
+// (migrator.h) or Router (router.h), declares itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are
+// synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core owns safety: it clips
+// prefetches to the block and to pages that are not resident, checks every victim, and reports nonsense as an error
+// that names the policy.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 // What is to come is no call: a Future (future.h) that only constructors of class D4 get.

@@ -32,7 +32,7 @@ void check_future(const PolicyEntry& entry, const void* future) {
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate"};
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route"};
   return kNames[static_cast<unsigned>(slot)];
 }
 
@@ -91,6 +91,13 @@ std::shared_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& gi
   const Parameters values = resolve(given);
   check_future(*this, future);
   return make_migrator({values, random_for(*this, seed), chunk_count}, future);
+}
+
+std::shared_ptr<Router> PolicyEntry::create_router(const GivenParameters& given, std::uint64_t seed,
+                                                   std::uint32_t chunk_count, const Future* future) const {
+  const Parameters values = resolve(given);
+  check_future(*this, future);
+  return make_router({values, random_for(*this, seed), chunk_count}, future);
 }
 
 void Registry::add(PolicyEntry entry) {

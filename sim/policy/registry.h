@@ -33,10 +33,11 @@
 #include "sim/policy/planner.h"
 #include "sim/policy/plugin_abi.h"
 #include "sim/policy/policy.h"
+#include "sim/policy/router.h"
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", "plan" or "migrate".
+// "prefetch", "evict", "plan", "migrate" or "route".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -54,6 +55,7 @@ struct PolicyEntry {
   std::function<std::shared_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
   std::function<std::shared_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
   std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
+  std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
   bool wants_future = false;
 
   // "prefetch policy 'tree'", for messages.
@@ -67,7 +69,7 @@ struct PolicyEntry {
   // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
   // of `chunk_bytes`. Throw InputError for the parameters, and where a policy wants the future and there is none. The
   // future outlives the policy; its contents have the size of an evictor's chunks, 64 KB for a prefetcher, 2 MB for a
-  // migrate policy. (What is joint is made once and cast to its other slots.)
+  // migrate or route policy. (What is joint is made once and cast to its other slots.)
   std::shared_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
                                                 std::uint32_t chunk_count, const Future* future = nullptr) const;
   std::shared_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
@@ -77,6 +79,8 @@ struct PolicyEntry {
                                           const KernelFuture* future = nullptr) const;
   std::shared_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                             const Future* future = nullptr) const;
+  std::shared_ptr<Router> create_router(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                        const Future* future = nullptr) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -143,12 +147,13 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
   constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
-  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator,
-                "a policy derives from Prefetcher, Evictor, Planner or Migrator");
+  constexpr bool is_router = std::is_base_of_v<Router, Policy>;
+  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router,
+                "a policy derives from Prefetcher, Evictor, Planner, Migrator or Router");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
-  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator == 0,
+  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router == 0,
                 "a planner of class D4 fills no other slot: it is told another future");
   PolicyEntry entry;
   entry.wants_future = wants_future;
@@ -176,6 +181,10 @@ void add_policy(Registry& registry, const char* name) {
   if constexpr (is_migrator) {
     entry.slots.push_back(Slot::kMigrate);
     entry.make_migrator = make_policy<Policy, Future>;
+  }
+  if constexpr (is_router) {
+    entry.slots.push_back(Slot::kRoute);
+    entry.make_router = make_policy<Policy, Future>;
   }
   for (const Slot slot : entry.slots) {
     entry.slot = slot;

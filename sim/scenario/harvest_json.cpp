@@ -26,9 +26,12 @@ struct HarvestSwitch {
   const char* doc;
 };
 constexpr std::array kHarvestSwitches = {
-    HarvestSwitch{"victims", &HarvestChoice::victims, "evicted blocks go to spare memory of peers first"},
+    HarvestSwitch{"victims", &HarvestChoice::victims, "evicted blocks may go to spare memory of peers"},
     HarvestSwitch{"pre_evict", &HarvestChoice::pre_evict, "a reserve is kept free ahead of need"},
-    HarvestSwitch{"parallel_fetch", &HarvestChoice::parallel_fetch, "faulted blocks also come over the links of peers"},
+    HarvestSwitch{"parallel_fetch", &HarvestChoice::parallel_fetch,
+                  "faulted blocks may also come over the links of peers"},
+    HarvestSwitch{"prefetch", &HarvestChoice::prefetch,
+                  "blocks beyond a fault batch come ahead of need; over whose links, `route` says"},
 };
 
 struct HarvestNumber {
@@ -46,50 +49,12 @@ constexpr std::array kHarvestNumbers = {
                   "from one of them to the next, in blocks; default 2"},
 };
 
-template <class Value>
-struct HarvestName {
-  const char* name;
-  Value value;
-};
-constexpr std::array kHarvestPrefetches = {
-    HarvestName<HarvestPrefetch>{"none", HarvestPrefetch::kNone},
-    HarvestName<HarvestPrefetch>{"local", HarvestPrefetch::kLocal},
-    HarvestName<HarvestPrefetch>{"multi_path", HarvestPrefetch::kMultiPath},
-};
-constexpr std::array kSpareTargets = {
-    HarvestName<SpareTarget>{"fewest_pending", SpareTarget::kFewestPending},
-    HarvestName<SpareTarget>{"round_robin", SpareTarget::kRoundRobin},
-};
-constexpr const char* kHarvestPrefetchDoc =
-    "blocks beyond a fault batch, ahead of need: over the GPU's own link, or also over those of peers; default none";
-constexpr const char* kSpareTargetDoc = "which peer takes a block; default fewest_pending";
-
-template <class Value, std::size_t kCount>
-std::vector<std::string> names_of(const std::array<HarvestName<Value>, kCount>& table) {
-  std::vector<std::string> names;
-  for (const auto& known : table) names.emplace_back(known.name);
-  return names;
-}
-
-template <class Value, std::size_t kCount>
-Value read_name(const Json& value, const Place& place, const std::array<HarvestName<Value>, kCount>& table) {
-  for (const auto& known : table) {
-    if (value == known.name) return known.value;
-  }
-  refuse_value(place, value, fmt::format("\"{}\"", fmt::join(names_of(table), "\", \"")));
-}
-
-template <class Value, std::size_t kCount>
-const char* name_of(Value value, const std::array<HarvestName<Value>, kCount>& table) {
-  return std::find_if(table.begin(), table.end(), [&](const auto& known) { return known.value == value; })->name;
-}
-
 }  // namespace
 
 HarvestChoice read_harvest(const Json& object, const Place& place) {
   if (!object.is_object()) refuse_value(place, object, "an object");
   HarvestChoice choice;
-  std::vector<std::string> names{"prefetch", "target"};
+  std::vector<std::string> names;
   for (const HarvestSwitch& known : kHarvestSwitches) names.emplace_back(known.name);
   for (const HarvestNumber& known : kHarvestNumbers) names.emplace_back(known.name);
   for (const auto& [key, value] : object.items()) {
@@ -105,10 +70,6 @@ HarvestChoice read_harvest(const Json& object, const Place& place) {
         refuse_value(place / key, value, fmt::format("a whole number from {} to {}", number->least, number->most));
       }
       choice.*(number->member) = value.get<std::uint32_t>();
-    } else if (key == "prefetch") {
-      choice.prefetch = read_name(value, place / key, kHarvestPrefetches);
-    } else if (key == "target") {
-      choice.target = read_name(value, place / key, kSpareTargets);
     } else {
       throw_input_error("{}: unknown key '{}'{}; allowed: {}", place.text(), key, policy::suggestion(key, names),
                         fmt::join(names, ", "));
@@ -121,8 +82,6 @@ Json harvest_json(const HarvestChoice& choice) {
   Json out = Json::object();
   for (const HarvestSwitch& known : kHarvestSwitches) out[known.name] = choice.*(known.member);
   for (const HarvestNumber& known : kHarvestNumbers) out[known.name] = choice.*(known.member);
-  out["prefetch"] = name_of(choice.prefetch, kHarvestPrefetches);
-  out["target"] = name_of(choice.target, kSpareTargets);
   return out;
 }
 
@@ -135,8 +94,6 @@ Json harvest_schema() {
     properties[known.name] = {
         {"type", "integer"}, {"minimum", known.least}, {"maximum", known.most}, {"description", known.doc}};
   }
-  properties["prefetch"] = {{"enum", names_of(kHarvestPrefetches)}, {"description", kHarvestPrefetchDoc}};
-  properties["target"] = {{"enum", names_of(kSpareTargets)}, {"description", kSpareTargetDoc}};
   return {{"type", "object"},
           {"additionalProperties", false},
           {"properties", properties},

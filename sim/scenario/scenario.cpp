@@ -37,6 +37,8 @@ constexpr std::array kServerKeys = {
     Key{"prefetch", "prefetch", "prefetch policy of all GPUs, default tree (the driver's)"},
     Key{"evict", "evict", "eviction policy of all GPUs, default lrm (the driver's)"},
     Key{"migrate", "migrate", "migrate policy of all GPUs, default first_touch (the driver's)"},
+    Key{"route", "route",
+        "route policy of all GPUs, default direct (the driver's); with victims or parallel_fetch min_pending"},
     Key{"plugins", "plugins", "shared libraries with policies, relative to this file"},
     Key{"seed", "seeds", "seed of policies that draw random numbers, default 1"},
     Key{"host_gaps", "host_gaps", "whether to replay the recorded host time between calls; default true"},
@@ -163,6 +165,10 @@ Scenario read_checked(const std::string& path) {
   }
   Axes shared;
   read_values(json, top, kServerKeys, shared);
+  // Who harvests wants somebody to say whose memory.
+  if (!json.contains("route") && (scenario.harvest.victims || scenario.harvest.parallel_fetch)) {
+    shared.policies[policy::Slot::kRoute] = {{"min_pending", {}}};
+  }
   const Place place = top / "programs";
   const Json& programs = json["programs"];
   if (!programs.is_array() || programs.empty()) refuse(place, programs, "a list of objects");

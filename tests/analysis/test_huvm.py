@@ -19,15 +19,17 @@ if content["system"] == "broken":
 harvest = content["harvest"]
 ms = 100 if content["prefetch"] == "tree" else 60
 ms -= 20 * harvest.get("victims", False) + 10 * harvest.get("pre_evict", False)
-ahead = harvest.get("prefetch", "none")
 amount = harvest.get("prefetch_chunks", 16)
-ms -= {"none": 0, "local": 5, "multi_path": 5 + amount / 4}[ahead]
+if harvest.get("prefetch", False):
+    ms -= 5 + (amount / 4 if content["route"].startswith("multipath") else 0)
 programs = []
 for program in content["programs"]:
     repeat = program.get("repeat", False)
     counters = dict.fromkeys(("evictions", "evictions_to_peers", "pre_evictions", "parallel_fetches", "htod_fault_bytes",
                               "htod_prefetch_bytes", "chunk_prefetches_from_host", "chunk_prefetches_from_peers", "fault_batches",
-                              "chunk_prefetches_to_peers", "chunk_prefetches_late", "chunk_prefetches_dropped"), 0)
+                              "chunk_prefetches_to_peers", "chunk_prefetches_late", "chunk_prefetches_dropped",
+                              *(f"htod_{cause}_bytes" for cause in ("user", "counter")),
+                              *(f"dtod_{cause}_bytes" for cause in ("fault", "prefetch", "user", "evict"))), 0)
     counters["evictions"] = program.get("capacity_bytes", 0) >> 21
     programs.append({"name": program["name"], "repeat": repeat, "together_ns": int(ms * 1e6),
                      "slowdown_thousandths": None if "--no-alone" in sys.argv else 1012,
@@ -79,8 +81,23 @@ class HuvmTest(FolderTest):
         # Two blocks of its own, 60 % of 200.
         self.assertRegex(out, r"case +60 .* 122 +0 +0")
 
+    def test_every_route_policy_has_a_row(self):
+        status, out, _ = self.huvm(self.scenario, "--sweep", "route")
+        self.assertEqual(status, 0)
+        rows = [line.split() for line in out.splitlines() if line.startswith("case ")]
+        self.assertEqual([row[1] for row in rows], list(huvm.ROUTES))
+        self.assertEqual(rows[0][2:4], ["25.0", "1.00"])
+        self.assertEqual(rows[-1][2:4], ["21.0", "1.19"])
+        self.assertEqual({row[-1] for row in rows}, {"1.2"})
+
+    def test_targets_in_turn_stay_in_turn(self):
+        content = huvm.Scenario(self.write("turn.json", json.dumps(dict(self.content(), route="round_robin"))))
+        self.assertEqual(content.with_bar("H")["route"], "round_robin")
+        self.assertEqual(content.with_bar("+MPF")["route"], "multipath:target=round_robin")
+        self.assertEqual(content.with_bar("Base")["route"], "direct")
+
     def test_draws_figures(self):
-        for sweep in ((), ("--sweep", "prefetch"), ("--sweep", "spare")):
+        for sweep in ((), ("--sweep", "prefetch"), ("--sweep", "spare"), ("--sweep", "route")):
             figure = self.path("figure" + "".join(sweep))
             status, out, err = self.huvm(self.scenario, *sweep, "-o", figure)
             self.assertEqual((status, err), (0, ""))

@@ -267,7 +267,7 @@ best known 70.000 ms: evict arc
     4  evict clock     D2    125.000     1.250    3.125         1.786              5.000              15.000              65.000
    o1  evict arc       D4     70.000     0.700    1.750         1.000              5.000              15.000              10.000
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
 )");
 }
 
@@ -305,7 +305,7 @@ overall, contests counted: 2; by the geometric mean of the run's time over that 
     3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
     -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
 )"));
 }
 

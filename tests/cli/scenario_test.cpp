@@ -99,8 +99,9 @@ TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
 TEST_F(ScenarioTest, HarvestingIsTheSameEveryTime) {
   folder.write("large.jsonl", two_iterations(1024));
   const std::string scenario = R"({"system": "p3-8xlarge", "prefetch": "always_2mb",
-      "harvest": {"victims": true, "pre_evict": true, "parallel_fetch": true, "prefetch": "multi_path",
-                  "prefetch_chunks": 8, "prefetch_stride": 1, "target": "round_robin"},
+      "harvest": {"victims": true, "pre_evict": true, "parallel_fetch": true, "prefetch": true,
+                  "prefetch_chunks": 8, "prefetch_stride": 1},
+      "route": "multipath:target=round_robin",
       "programs": [{"name": "a", "trace": "large.jsonl", "gpus": [0], "osf": 1.5},
                    {"name": "b", "trace": "large.jsonl", "gpus": [1], "osf": 1.5},
                    {"name": "c", "trace": "small.jsonl", "gpus": [2], "capacity_bytes": "360MiB", "repeat": true},
@@ -109,9 +110,10 @@ TEST_F(ScenarioTest, HarvestingIsTheSameEveryTime) {
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(run_scenario(scenario, {"--json", "-"}).out, first.out);
   const json out = json::parse(first.out);
-  EXPECT_EQ(out["harvest"], json::parse(R"({"victims": true, "pre_evict": true, "parallel_fetch": true,
-      "reserve_chunks": 50, "prefetch_chunks": 8, "prefetch_stride": 1, "prefetch": "multi_path",
-      "target": "round_robin"})"));
+  EXPECT_EQ(out["harvest"],
+            json::parse(R"({"victims": true, "pre_evict": true, "parallel_fetch": true, "prefetch": true,
+      "reserve_chunks": 50, "prefetch_chunks": 8, "prefetch_stride": 1})"));
+  EXPECT_EQ(out["programs"][0]["together"]["policies"]["route"]["name"], "multipath");
   for (const std::size_t harvester : {0u, 1u}) {
     const json& counters = out["programs"][harvester]["together"]["counters"];
     for (const char* counter : {"evictions_to_peers", "pre_evictions", "peer_write_backs", "chunk_prefetches_from_host",
@@ -201,8 +203,8 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
                  {"program 'big'", "harvesting works with 2 MB chunks", "'sequential_local' evicts 64 KB"});
   expect_refused(harvest("true"), {"/harvest", "an object"});
   expect_refused(harvest(R"({"victims": 1})"), {"/harvest/victims", "true or false"});
-  expect_refused(harvest(R"({"prefetch": true})"), {"/harvest/prefetch", R"("none", "local", "multi_path")"});
-  expect_refused(harvest(R"({"target": "any"})"), {"/harvest/target", R"("fewest_pending", "round_robin")"});
+  expect_refused(harvest(R"({"prefetch": "multi_path"})"), {"/harvest/prefetch", "true or false"});
+  expect_refused(with_programs(kBig, R"("route": "anywhere")"), {"unknown route policy 'anywhere'", "min_pending"});
   expect_refused(harvest(R"({"prefetch_chunks": 0})"), {"/harvest/prefetch_chunks", "1 to 1024"});
   expect_refused(harvest(R"({"prefetch_stride": 1025})"), {"/harvest/prefetch_stride", "1 to 1024"});
   expect_refused(harvest(R"({"reserve_chunks": -1})"), {"/harvest/reserve_chunks", "0 to 1000000"});

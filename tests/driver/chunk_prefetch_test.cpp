@@ -12,15 +12,15 @@ using ::testing::ElementsAre;
 
 constexpr Nanoseconds kEver(INT64_MAX - 1);
 
-HarvestChoice ahead(HarvestPrefetch prefetch, std::uint32_t chunks = 3, std::uint32_t stride = 1) {
-  return {
-      .victims = true, .reserve_chunks = 0, .prefetch = prefetch, .prefetch_chunks = chunks, .prefetch_stride = stride};
+HarvestChoice ahead(std::uint32_t chunks = 3, std::uint32_t stride = 1) {
+  return {.victims = true, .reserve_chunks = 0, .prefetch = true, .prefetch_chunks = chunks, .prefetch_stride = stride};
 }
 
 // GPUs with room for all of eight blocks, which the host holds and does not map.
 struct OnHost : Harvesting {
-  explicit OnHost(const HarvestChoice& choice, unsigned gpus = 2, std::uint32_t chunks = 16)
-      : Harvesting(chunks, choice, nvlink(gpus)), first(allocate(8 * kBlockBytes)) {
+  explicit OnHost(const HarvestChoice& choice, const std::string& route = "min_pending", unsigned gpus = 2,
+                  const policy::GivenParameters& parameters = {})
+      : Harvesting(16, choice, nvlink(gpus), route, parameters), first(allocate(8 * kBlockBytes)) {
     for (unsigned i = 0; i < 8; ++i) {
       cpu_fill(block(i));
       on_host(block(i)).mapped.clear();
@@ -52,7 +52,7 @@ struct OnHost : Harvesting {
 };
 
 TEST(ChunkPrefetch, BlocksAStrideApartComeOverTheOwnLink) {
-  OnHost machine(ahead(HarvestPrefetch::kLocal, 3, 2));
+  OnHost machine(ahead(3, 2));
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);
   EXPECT_THAT(machine.here(), ElementsAre(2, 4, 6));
@@ -77,7 +77,7 @@ TEST(ChunkPrefetch, BlocksAStrideApartComeOverTheOwnLink) {
 }
 
 TEST(ChunkPrefetch, ItGoesTheWayTheBatchesGo) {
-  OnHost machine(ahead(HarvestPrefetch::kLocal, 1));
+  OnHost machine(ahead(1));
   machine.gpu_read(machine.block(2), pages({0}));
   machine.prefetch_until(kEver);
   EXPECT_THAT(machine.here(), ElementsAre(3)) << "the first one goes up";
@@ -90,7 +90,7 @@ TEST(ChunkPrefetch, ItGoesTheWayTheBatchesGo) {
 }
 
 TEST(ChunkPrefetch, ANewBatchDropsWhatHasNotBegun) {
-  OnHost machine(ahead(HarvestPrefetch::kLocal, 6));
+  OnHost machine(ahead(6));
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(machine.now);  // the batch is served
   const std::uint64_t begun = machine.counters.chunk_prefetches_from_host;
@@ -105,7 +105,7 @@ TEST(ChunkPrefetch, ANewBatchDropsWhatHasNotBegun) {
 }
 
 TEST(ChunkPrefetch, AFaultOnABlockOnItsWayWaitsForIt) {
-  OnHost machine(ahead(HarvestPrefetch::kLocal, 1));
+  OnHost machine(ahead(1));
   machine.gpu_read(machine.block(0), pages({0}));
   // It begins as soon as the helper can.
   machine.ahead.step(0, machine.ahead.next_step(0));
@@ -120,9 +120,7 @@ TEST(ChunkPrefetch, AFaultOnABlockOnItsWayWaitsForIt) {
 }
 
 TEST(ChunkPrefetch, SpareMemoryIsReadOverNvlinkAndGivenBack) {
-  HarvestChoice choice = ahead(HarvestPrefetch::kLocal, 2);
-  choice.target = SpareTarget::kRoundRobin;
-  Harvesting machine(4, choice, nvlink(3));
+  Harvesting machine(4, ahead(2), nvlink(3), "round_robin");
   const BlockIndex first = machine.allocate(8 * kBlockBytes);
   for (unsigned i = 0; i < 8; ++i) machine.gpu_fill(block_of(first, i), true);
   machine.prefetch_until(kEver);
@@ -142,7 +140,7 @@ TEST(ChunkPrefetch, SpareMemoryIsReadOverNvlinkAndGivenBack) {
 }
 
 TEST(ChunkPrefetch, MultiPathBringsBlocksOverThePeersLinkAndAFaultMovesThemOn) {
-  OnHost machine(ahead(HarvestPrefetch::kMultiPath, 2));
+  OnHost machine(ahead(2), "multipath");
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);
   EXPECT_THAT(machine.here(0), ElementsAre());
@@ -159,7 +157,7 @@ TEST(ChunkPrefetch, MultiPathBringsBlocksOverThePeersLinkAndAFaultMovesThemOn) {
 }
 
 TEST(ChunkPrefetch, WhatTheCpuMapsIsUnmappedFirstAndItsWriteEndsTheCopy) {
-  OnHost machine(ahead(HarvestPrefetch::kMultiPath, 1));
+  OnHost machine(ahead(1), "multipath");
   const BlockIndex block = machine.block(1);
   machine.cpu_write(block, 0);
   ASSERT_FALSE(machine.on_host(block).mapped.empty());
@@ -175,9 +173,7 @@ TEST(ChunkPrefetch, WhatTheCpuMapsIsUnmappedFirstAndItsWriteEndsTheCopy) {
 }
 
 TEST(ChunkPrefetch, PathsOfSeveralPeersWorkAtTheSameTime) {
-  HarvestChoice choice = ahead(HarvestPrefetch::kMultiPath, 4);
-  choice.target = SpareTarget::kRoundRobin;
-  OnHost machine(choice, 3);
+  OnHost machine(ahead(4), "multipath", 3, {{"target", "round_robin"}});
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);
   EXPECT_THAT(machine.here(1), ElementsAre(1, 3));
@@ -191,7 +187,7 @@ TEST(ChunkPrefetch, PathsOfSeveralPeersWorkAtTheSameTime) {
 
 TEST(ChunkPrefetch, WhereABusyPathLeavesAnotherThatOneIsTaken) {
   // By the fewest pending blocks GPU 1 would take all; two are on their way to it, so the third goes to GPU 2.
-  OnHost machine(ahead(HarvestPrefetch::kMultiPath, 3), 3);
+  OnHost machine(ahead(3), "multipath", 3);
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);
   EXPECT_THAT(machine.here(1), ElementsAre(1, 2));
@@ -199,19 +195,23 @@ TEST(ChunkPrefetch, WhereABusyPathLeavesAnotherThatOneIsTaken) {
 }
 
 TEST(ChunkPrefetch, WhereMoreHarvestThanLendOrNobodyHasRoomTheOwnLinkIsTaken) {
-  OnHost crowded(ahead(HarvestPrefetch::kMultiPath, 2));
+  OnHost pair(ahead(2), "multipath");
+  pair.harvest.note_eviction(0);  // one that harvests and one that lends are no crowd
+  pair.gpu_read(pair.block(0), pages({0}));
+  pair.prefetch_until(kEver);
+  EXPECT_EQ(pair.counters.chunk_prefetches_to_peers, 2u);
+
+  OnHost crowded(ahead(2), "multipath");
   crowded.harvest.note_eviction(0);
-  EXPECT_FALSE(crowded.harvest.crowded()) << "one harvests, one lends";
   crowded.harvest.note_eviction(1);
-  EXPECT_TRUE(crowded.harvest.crowded());
   crowded.gpu_read(crowded.block(0), pages({0}));
   crowded.prefetch_until(kEver);
   EXPECT_THAT(crowded.here(0), ElementsAre(1, 2));
   EXPECT_EQ(crowded.counters.chunk_prefetches_to_peers, 0u);
 
-  HarvestChoice choice = ahead(HarvestPrefetch::kMultiPath, 2);
+  HarvestChoice choice = ahead(2);
   choice.reserve_chunks = 16;
-  OnHost full(choice);
+  OnHost full(choice, "multipath");
   full.gpu_read(full.block(0), pages({0}));
   full.prefetch_until(kEver);
   EXPECT_THAT(full.here(0), ElementsAre(1, 2));
@@ -219,7 +219,7 @@ TEST(ChunkPrefetch, WhereMoreHarvestThanLendOrNobodyHasRoomTheOwnLinkIsTaken) {
 }
 
 TEST(ChunkPrefetch, OtherProgramsBlocksAreNotTouched) {
-  Harvesting machine(8, ahead(HarvestPrefetch::kLocal, 4));
+  Harvesting machine(8, ahead(4));
   const std::uint64_t regions[] = {2, 512};
   machine.space.divide(regions);
   const BlockIndex mine = machine.space.allocate(0, 2 * kBlockBytes, 0);

@@ -81,6 +81,19 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
+  // A route policy for all GPUs: of the name, or the object itself.
+  void use_router(const std::string& name, const policy::GivenParameters& parameters = {}) {
+    const policy::PolicyEntry& entry = policy::default_registry().find(policy::Slot::kRoute, name);
+    for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
+      gpus[gpu].router = entry.create_router(parameters, 1 + gpu, gpus[gpu].memory.chunk_count());
+    }
+    context.route_name = name;
+  }
+  void use_router(const std::shared_ptr<policy::Router>& router) {
+    for (GpuState& gpu : gpus) gpu.router = router;
+    context.route_name = "script";
+  }
+
   // A range; its first block.
   BlockIndex allocate(std::uint64_t bytes = kBlockBytes, std::uint64_t offset_in_block = 0) {
     return space.allocate(offset_in_block, bytes);

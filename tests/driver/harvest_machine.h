@@ -32,14 +32,16 @@ inline void limit_host(config::SystemConfig& system, std::uint64_t bytes) {
   system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 32};
 }
 
-// GPUs of so many chunks; all but the reserve can be lent.
+// GPUs of so many chunks; all but the reserve can be lent. Whose memory is, HUVM's released driver says.
 struct Harvesting : Machine {
   explicit Harvesting(std::uint32_t chunks, HarvestChoice choice = {.victims = true, .reserve_chunks = 0},
-                      const config::SystemConfig& config = nvlink())
+                      const config::SystemConfig& config = nvlink(), const std::string& route = "min_pending",
+                      const policy::GivenParameters& route_parameters = {})
       : Machine(chunks, config),
         harvest(choice, topology, gpus),
         ahead((context.harvest = &harvest, context), residency, thrashing) {
-    if (choice.prefetch != HarvestPrefetch::kNone) context.chunk_prefetch = &ahead;
+    use_router(route, route_parameters);
+    if (choice.prefetch) context.chunk_prefetch = &ahead;
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) harvest.connect(gpu, residency);
   }
   void check() {

@@ -101,6 +101,7 @@ TEST(Harvest, WithoutASwitchOrALinkTheHostTakesTheVictim) {
   EXPECT_EQ(off.on(first, kHost), 512u);
 
   Machine apart(1, tiny_system(2));
+  apart.use_router("min_pending");
   Harvest harvest({.victims = true, .reserve_chunks = 0}, apart.topology, apart.gpus);
   apart.context.harvest = &harvest;
   harvest.connect(0, apart.residency);
@@ -110,16 +111,45 @@ TEST(Harvest, WithoutASwitchOrALinkTheHostTakesTheVictim) {
   EXPECT_EQ(apart.counters.evictions_to_peers, 0u);
 }
 
+TEST(Harvest, WithoutARouterTheHostTakesTheVictim) {
+  Harvesting machine(1);
+  for (GpuState& gpu : machine.gpus) gpu.router = nullptr;
+  const BlockIndex first = machine.allocate(2 * kBlockBytes);
+  machine.gpu_fill(first, true);
+  machine.gpu_fill(block_of(first, 1), true);
+  EXPECT_EQ(machine.counters.evictions_to_peers, 0u);
+  EXPECT_EQ(machine.on(first, kHost), 512u);
+}
+
+// Blocks 0 to 2 are evicted, with time for the writer between them or without.
+std::vector<unsigned> where_victims_go(const std::string& route, bool with_time) {
+  Harvesting machine(3, {.victims = true, .reserve_chunks = 0}, nvlink(3), route);
+  const BlockIndex first = machine.allocate(6 * kBlockBytes);
+  for (unsigned i = 0; i < 6; ++i) {
+    machine.gpu_fill(block_of(first, i), true);
+    if (with_time) machine.wait();
+  }
+  std::vector<unsigned> gpus;
+  for (unsigned i = 0; i < 3; ++i) gpus.push_back(machine.harvest.where(block_of(first, i)));
+  return gpus;
+}
+
 TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(where_victims_go("min_pending", true), ElementsAre(1, 1, 1)) << "equal: the first";
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
-  const BlockIndex first = machine.allocate(3 * kBlockBytes);
-  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 1u) << "equal: the first";
-  machine.harvest.take(1, first, 0, machine.now);
-  machine.harvest.arrives(first, Nanoseconds(1000000000));
-  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 2u);
-  machine.harvest.take(2, block_of(first, 1), 0, machine.now);
-  machine.harvest.arrives(block_of(first, 1), Nanoseconds(1000000000));
-  EXPECT_EQ(machine.harvest.spare_for(0, block_of(first, 2), machine.now), 1u);
+  const BlockIndex first = machine.allocate(4 * kBlockBytes);
+  // One lies with GPU 1 already, and will for a while.
+  machine.harvest.take(1, block_of(first, 3), 0, machine.now);
+  machine.harvest.arrives(block_of(first, 3), Nanoseconds(1000000000));
+  for (unsigned i = 0; i < 3; ++i) machine.gpu_fill(block_of(first, i), true);
+  EXPECT_EQ(machine.harvest.where(first), 2u);
+}
+
+TEST(Harvest, OrToThePeersInTurn) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(where_victims_go("round_robin", true), ElementsAre(1, 2, 1));
+  EXPECT_THAT(where_victims_go("round_robin", false), ElementsAre(1, 2, 1));
 }
 
 TEST(Harvest, PreEvictionKeepsAReserveFree) {
@@ -170,13 +200,14 @@ TEST(Harvest, RandomHistoriesKeepTheBooks) {
                          .pre_evict = seed % 2 == 0,
                          .parallel_fetch = seed % 3 == 0,
                          .reserve_chunks = static_cast<std::uint32_t>(seed % 3),
-                         .prefetch = seed % 5 < 2 ? HarvestPrefetch::kNone : HarvestPrefetch::kMultiPath,
+                         .prefetch = seed % 5 >= 2,
                          .prefetch_chunks = 4,
-                         .prefetch_stride = static_cast<std::uint32_t>(1 + seed % 2),
-                         .target = seed % 4 == 0 ? SpareTarget::kRoundRobin : SpareTarget::kFewestPending};
+                         .prefetch_stride = static_cast<std::uint32_t>(1 + seed % 2)};
     config::SystemConfig system = nvlink(3);
     if (seed % 7 >= 4) limit_host(system, 6 * kBlockBytes);
-    Harvesting machine(5, choice, system);
+    Harvesting machine(
+        5, choice, system, "multipath",
+        {{"target", seed % 4 == 0 ? "round_robin" : "min_pending"}, {"demand", seed % 8 >= 6 ? "true" : "false"}});
     // Blocks 0 to 7 are GPU 0's program's, 8 to 15 GPU 1's.
     const BlockIndex first = machine.allocate(16 * kBlockBytes);
     for (int step = 0; step < 200; ++step) {

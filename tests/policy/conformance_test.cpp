@@ -116,6 +116,32 @@ TEST(Nonsense, APlannerThatNeverRests) {
   EXPECT_EQ(texts["programs"].substr(0, 2), "ok");  // the simulator ends all the same
 }
 
+TEST(Nonsense, ARouteToNowhere) {
+  auto texts = verdicts_on("nonsense_router");
+  EXPECT_THAT(texts["random moves"],
+              AllOf(HasSubstr("move 1 on a server of"), HasSubstr("through GPU 99, which does not exist")));
+  EXPECT_THAT(texts["parameters"], HasSubstr("with the given parameters: move 1"));
+  EXPECT_THAT(texts["programs"], HasSubstr("route policy 'nonsense_router' sends block"));
+}
+TEST(Nonsense, ARouterWithAMemory) {
+  policy::Registry staged;
+  policy::load_plugin(staged, plugin("nonsense_router"));
+  PolicyEntry entry = *staged.list().front();
+  entry.info.name = "router_with_a_memory";
+  policy::default_registry().add(entry);
+  for (const Verdict& verdict : check_policy(entry, {.given = {{"far", "false"}}})) {
+    if (verdict.check == std::string("random moves")) {
+      EXPECT_TRUE(verdict.passed) << verdict.text;
+    }
+    if (verdict.check == std::string("programs")) {
+      EXPECT_THAT(verdict.text, HasSubstr("another result when it ran again"));
+    }
+    if (verdict.check == std::string("determinism")) {
+      EXPECT_THAT(verdict.text, HasSubstr("took another way when the same moves were made again"));
+    }
+  }
+}
+
 TEST(Isolated, TellsHowItEnded) {
   EXPECT_EQ(run_isolated([] { return std::string("fine"); }, 5).text, "fine");
   EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, 5).passed);

@@ -21,10 +21,10 @@ RunOptions joint_options(const std::string& name, std::uint64_t chunks, const Gi
 }
 
 struct Asked {
-  int prefetch = 0, plan = 0, migrate = 0;
+  int prefetch = 0, plan = 0, migrate = 0, route = 0;
 };
-// Fills all four slots and notes what it was asked before the first victim.
-class Everywhere final : public Prefetcher, public Evictor, public Planner, public Migrator {
+// Fills all slots and notes what it was asked before the first victim.
+class Everywhere final : public Prefetcher, public Evictor, public Planner, public Migrator, public Router {
  public:
   static PolicyInfo info() { return {.description = "everywhere", .source = "a test"}; }
   static ParameterTable parameters() { return {}; }
@@ -46,6 +46,10 @@ class Everywhere final : public Prefetcher, public Evictor, public Planner, publ
   }
   RestingPages rest(const FaultedPages&) override {
     ++so_far_.migrate;
+    return {};
+  }
+  Route route(const Move&, const RouteQueries&) override {
+    ++so_far_.route;
     return {};
   }
   void on_migrated(ChunkId) override {}
@@ -79,6 +83,7 @@ TEST(Joint, OneObjectFillsAllSlots) {
   EXPECT_GT(Everywhere::asked.prefetch, 0);
   EXPECT_GT(Everywhere::asked.plan, 0);
   EXPECT_GT(Everywhere::asked.migrate, 0);
+  EXPECT_EQ(Everywhere::asked.route, 0) << "a GPU alone";
 
   RunOptions two_gpus = joint_options("everywhere", 2);
   two_gpus.system.gpus.push_back(two_gpus.system.gpus[0]);

@@ -239,6 +239,75 @@ class MigratorTest(TraceTest):
         self.assertEqual(without_names(self.trace.run(SYSTEM, osf=2, migrate=Comes)), without_names(expected))
 
 
+class RouterTest(TraceTest):
+    """One GPU of four at work; the others lend it their links."""
+
+    SYSTEM = "p3-8xlarge"
+
+    def run_with(self, router):
+        return self.trace.run(self.SYSTEM, osf=2, unlimited_run=False, route=router)
+
+    def test_what_evictions_and_faults_take(self):
+        class Around(uvmsim.Router):
+            """through GPU 3 where it can be"""
+
+            def route(self, move, queries):
+                assert queries.gpu_count == 4 and move.bytes > 0 and not move.may_stay and not move.may_wait
+                assert (move.source, move.destination) in ((None, 0), (0, None))
+                assert move.cause in ("fault", "prefetch", "evict") and move.now_ns >= 0 and move.block >= 0
+                assert queries.joined(None, 3) and queries.joined(3, 0) and not queries.joined(0, 17)
+                assert queries.busy_until_ns(None, 3) >= 0 and queries.unloaded_time_ns(None, 0, 4096) > 0
+                assert queries.free_chunks(3) > 0 and queries.pending_chunks(3) == 0
+                assert not queries.has_room(3) and not queries.path_full(3) and not queries.harvests(3)
+                return ("gpu", 3)
+
+        around, direct = self.run_with(Around), self.run_with("direct")
+        counters = around["counters"]
+        self.assertGreater(counters["dtod_evict_bytes"], 0)
+        self.assertEqual(counters["dtod_evict_bytes"], counters["dtoh_evict_bytes"])
+        self.assertEqual(counters["dtod_fault_bytes"], counters["htod_fault_bytes"])
+        self.assertGreater(around["total_ns"], direct["total_ns"])
+        self.assertEqual(direct["counters"]["dtod_evict_bytes"], 0)
+
+    def test_one_that_answers_nothing_is_none(self):
+        class Nothing(uvmsim.Router):
+            """the driver's own way"""
+
+            def route(self, move, queries):
+                return None
+
+        self.assertEqual(without_names(self.run_with(Nothing)), without_names(self.run_with("direct")))
+
+    def test_answers_that_are_none(self):
+        for answer in ("somewhere", ("gpu",), ("gpu", "3"), 3):
+            wrong = type("Wrong", (uvmsim.Router,), {"route": lambda self, move, queries, answer=answer: answer})
+            with self.assertRaisesRegex(TypeError, r"route policy 'wrong': route\(\) returned .*allowed: None, "):
+                self.run_with(wrong)
+        for answer, says in ((("gpu", 9), "GPU 9, which does not exist"), (("spare", 1), "may not stay"), ("later", "somebody waits")):
+            wrong = type("Wrong", (uvmsim.Router,), {"route": lambda self, move, queries, answer=answer: answer})
+            with self.assertRaisesRegex(uvmsim.ModelError, f"route policy 'wrong' sends block .*{says}"):
+                self.run_with(wrong)
+
+    def test_kernels_are_for_those_who_may_know(self):
+        for information_class, heard in (("D0", False), ("D3", True)):
+            seen = []
+
+            class Listens(uvmsim.Router):
+                """hears of kernels"""
+
+                def route(self, move, queries):
+                    return None
+
+                def on_kernels(self, gpu, running):
+                    seen.append((gpu, running))
+
+            Listens.information_class = information_class
+            self.run_with(Listens)
+            self.assertEqual(bool(seen), heard)
+        self.assertEqual(set(seen), {(0, 0), (0, 1)})
+        self.assertEqual(seen[:5], [(0, 1)] * 4 + [(0, 0)])  # an instance per GPU
+
+
 class WrongPoliciesTest(TraceTest):
     def run_prefetcher(self, answer):
         class Wrong(uvmsim.Prefetcher):

@@ -1,0 +1,44 @@
+// Which way memory moves: asks the route policy of the GPU and checks its answer; the driver's own way where there is
+// none.
+#pragma once
+
+#include "sim/driver/context.h"
+#include "sim/policy/router.h"
+
+namespace uvmsim::driver {
+
+policy::MoveCause move_cause(TransferCause cause);
+
+class Routing final : private policy::RouteQueries {
+ public:
+  explicit Routing(DriverContext& context) : context_(context) {}
+
+  // Whether there is anybody to ask about moves of the GPU.
+  bool asks(unsigned gpu) const { return context_.gpus.size() > 1 && context_.gpus[gpu].router != nullptr; }
+
+  // The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the
+  // ends, kHost between two GPUs. `full`: GPUs, a bit each, to whose spare memory no more may be on its way.
+  policy::Route ask(Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);
+
+ private:
+  unsigned gpu_count() const override { return static_cast<unsigned>(context_.gpus.size()); }
+  bool joined(ProcessorId from, ProcessorId to) const override;
+  Nanoseconds busy_until(ProcessorId from, ProcessorId to) const override;
+  Nanoseconds unloaded_time(ProcessorId from, ProcessorId to, std::uint64_t bytes) const override;
+  std::uint32_t free_chunks(unsigned gpu) const override;
+  bool has_room(unsigned gpu) const override;
+  bool path_full(unsigned gpu) const override { return gpu < 32 && (full_ >> gpu & 1) != 0; }
+  std::uint32_t pending_chunks(unsigned gpu) const override;
+  bool harvests(unsigned gpu) const override;
+
+  bool exists(unsigned gpu) const { return gpu < context_.gpus.size(); }
+  const link::CopyEngine* engine(ProcessorId from, ProcessorId to) const;
+
+  DriverContext& context_;
+  // Of the question in hand, for the queries.
+  unsigned gpu_ = 0;
+  policy::Move move_;
+  std::uint32_t full_ = 0;
+};
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,43 @@
+#include "sim/policy/router.h"
+
+#include <fmt/format.h>
+
+namespace uvmsim::policy {
+namespace {
+
+std::string place(ProcessorId processor) {
+  return processor.is_host() ? std::string("the host") : fmt::format("GPU {}", processor.gpu());
+}
+
+}  // namespace
+
+std::string route_error(const Route& route, const Move& move, const RouteQueries& queries) {
+  switch (route.way) {
+    case Route::Way::kDirect:
+    case Route::Way::kHost:
+      return {};
+    case Route::Way::kGpu: {
+      const std::string through = fmt::format("through GPU {}", route.gpu);
+      if (route.gpu >= queries.gpu_count()) return through + ", which does not exist";
+      const ProcessorId hop = gpu_processor(route.gpu);
+      if (hop == move.from || hop == move.to) return through + ", one of its ends";
+      if (queries.joined(move.from, hop) && queries.joined(hop, move.to)) return {};
+      return through + ", which no links join with both";
+    }
+    case Route::Way::kSpare: {
+      const std::string into = fmt::format("into spare memory of GPU {}", route.gpu);
+      if (route.gpu >= queries.gpu_count()) return into + ", which does not exist";
+      if (!move.may_stay) return into + ", and this move may not stay anywhere";
+      return queries.has_room(route.gpu) ? std::string() : into + ", which has no room for it";
+    }
+    case Route::Way::kLater:
+      return move.may_wait ? std::string() : std::string("later, and somebody waits for it");
+  }
+  return fmt::format("a way of number {}, which does not exist", static_cast<unsigned>(route.way));
+}
+
+std::string describe(const Move& move) {
+  return fmt::format("block {} from {} to {}", move.block.value, place(move.from), place(move.to));
+}
+
+}  // namespace uvmsim::policy

@@ -1,0 +1,132 @@
+// Route policies in whole programs on several GPUs: what they change, what they hear, and what repeats.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/policy/registry.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim::policy {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Three GPUs in a row, 0 - 1 - 2, of so many chunks.
+RunOptions in_a_row(const std::string& route, std::uint64_t chunks, const GivenParameters& given = {}) {
+  RunOptions options = options_with(chunks);
+  options.system.gpus.assign(3, options.system.gpus.front());
+  options.system.host_links.assign(3, options.system.host_links.front());
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    config::PeerLinkConfig link;
+    link.kind = "nvlink";
+    link.first_gpu = gpu;
+    link.second_gpu = gpu + 1;
+    link.each_way = {.latency_ns = 1000, .run_ns = 500, .bytes_per_us = 40000, .remote_read_bytes_per_us = 30000};
+    options.system.peer_links.push_back(link);
+  }
+  options.route = {route, given};
+  return options;
+}
+
+// GPU 0 and GPU 2 use the same blocks in turn, more than fit, iteration after iteration.
+uvmsim::Program to_and_fro(int iterations) {
+  uvmsim::Program program;
+  std::vector<trace::ObjectId> objects;
+  for (int i = 0; i < 4; ++i) objects.push_back(program.alloc(2 * kBlockBytes));
+  for (int i = 0; i < iterations; ++i) {
+    program.add(trace::Range{trace::RangeKind::kIterationBegin, "", static_cast<std::uint64_t>(i)});
+    for (const trace::ObjectId id : objects) {
+      program.kernel("a", 10000, {}, {id}).device = 0;
+      program.sync();
+      program.kernel("b", 10000, {}, {id}, 1).device = 2;
+      program.sync();
+    }
+    program.add(trace::Range{trace::RangeKind::kIterationEnd, "", static_cast<std::uint64_t>(i)});
+  }
+  return program;
+}
+
+std::uint64_t between_gpus(const Counters& c) {
+  return c.dtod_fault_bytes + c.dtod_prefetch_bytes + c.dtod_user_bytes + c.dtod_evict_bytes;
+}
+
+TEST(Route, WhatNoLinkJoinsMayGoThroughAGpu) {
+  const uvmsim::Program program = to_and_fro(2);
+  const RunResult direct = program.run(in_a_row("direct", 0));
+  const RunResult demand = program.run(in_a_row("multipath", 0, {{"demand", "true"}}));
+  EXPECT_EQ(between_gpus(direct.counters), 0u);
+  EXPECT_GT(between_gpus(demand.counters), 0u);
+  EXPECT_EQ(between_gpus(demand.counters) % 2, 0u);
+  EXPECT_LT(demand.total, direct.total) << "NVLink twice instead of PCIe twice";
+  EXPECT_EQ(program.run(in_a_row("host_bounce", 0)).total, direct.total) << "the driver bounces these, too";
+  EXPECT_EQ(program.run(in_a_row("min_pending", 0)).total, direct.total);
+}
+
+// Counts what it hears.
+class Listener : public Router {
+ public:
+  static ParameterTable parameters() { return {}; }
+  explicit Listener(const PolicyContext&) {}
+  Route route(const Move&, const RouteQueries&) override {
+    ++asked;
+    return {};
+  }
+  void on_kernels(unsigned gpu, unsigned running) override { heard.emplace_back(gpu, running); }
+  static inline int asked = 0;
+  static inline std::vector<std::pair<unsigned, unsigned>> heard;
+};
+class Deaf final : public Listener {
+ public:
+  static PolicyInfo info() { return {.description = "a router of class D0", .source = "a test"}; }
+  using Listener::Listener;
+};
+class Hearing final : public Listener {
+ public:
+  static PolicyInfo info() {
+    return {.description = "a router of class D3", .source = "a test", .information = InformationClass::kD3};
+  }
+  using Listener::Listener;
+};
+
+TEST(Route, ClassD3HearsWhichGpusWork) {
+  add_policy<Deaf>(default_registry(), "deaf");
+  add_policy<Hearing>(default_registry(), "hearing");
+  uvmsim::Program program;
+  const trace::ObjectId id = program.alloc(kBlockBytes);
+  program.host(id);
+  program.kernel("k", 1000, {id}).device = 0;
+  program.sync();
+  program.kernel("k", 1000, {id}, {}, 1).device = 1;
+  program.sync();
+  Listener::heard.clear();
+  program.run(in_a_row("deaf", 0));
+  EXPECT_GT(Listener::asked, 0);
+  EXPECT_TRUE(Listener::heard.empty());
+  program.run(in_a_row("hearing", 0));
+  // One instance per GPU: each hears all of it.
+  std::vector<std::pair<unsigned, unsigned>> once;
+  for (std::size_t i = 0; i < Listener::heard.size(); i += 3) once.push_back(Listener::heard[i]);
+  EXPECT_EQ(Listener::heard.size(), 12u);
+  EXPECT_THAT(once, ElementsAre(std::pair(0u, 1u), std::pair(0u, 0u), std::pair(1u, 1u), std::pair(1u, 0u)));
+}
+
+// Iterations that recur are left out of the replay with every built-in, and the result is that of replaying all.
+TEST(Route, RepeatedIterationsAreTheSame) {
+  for (const PolicyEntry* entry : default_registry().list()) {
+    if (entry->slot != Slot::kRoute || entry->origin != "built-in" || entry->joint()) continue;
+    if (entry->info.name == "deaf" || entry->info.name == "hearing") continue;
+    SCOPED_TRACE(entry->info.name);
+    const uvmsim::Program program = to_and_fro(3);
+    RunOptions options = in_a_row(entry->info.name, 4);
+    options.iterations = 40;
+    const RunResult left_out = program.run(options);
+    Watched everything;  // who wants events gets all of them
+    const RunResult replayed = program.run(options, &everything);
+    EXPECT_EQ(left_out.total, replayed.total);
+    EXPECT_EQ(left_out.counters.evictions, replayed.counters.evictions);
+    EXPECT_EQ(between_gpus(left_out.counters), between_gpus(replayed.counters));
+    EXPECT_GT(left_out.counters.evictions, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim::policy
