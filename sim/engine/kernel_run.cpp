@@ -315,8 +315,11 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
         ++idle_lanes_;
       } else {
         SmQueue& sm = sms_[lane.sm];
-        const Nanoseconds start = std::max({time, now + block_start_, sm.next_block});
-        sm.next_block = start + block_dispatch_;
+        Nanoseconds start = std::max(time, now + block_start_);
+        if (block_dispatch_ != Nanoseconds{}) {
+          start = std::max(start, sm.next_block);
+          sm.next_block = start + block_dispatch_;
+        }
         lane_at(start, index);
       }
       return;
