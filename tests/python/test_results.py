@@ -84,7 +84,8 @@ class ErrorsTest(TraceTest):
         self.assertRegex(self.message(capacity_bytes=1), "^capacity_bytes: 1 is too small")
         self.assertRegex(self.message(layout="recoded"), "unknown layout 'recoded'")
         self.assertRegex(self.message(seed=-1), "^seed: '-1'")
-        self.assertRegex(self.message(route="none"), "unknown slot 'route'")
+        self.assertRegex(self.message(route="none"), "unknown route policy 'none'")
+        self.assertRegex(self.message(detour="none"), "unknown slot 'detour'")
 
     def test_traces_and_systems_that_are_not_there(self):
         with self.assertRaisesRegex(uvmsim.Error, "missing.uvmt"):
