@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
 #include "policies/plan/lookahead.h"
 #include "sim/policy/registry.h"
 
@@ -24,11 +29,13 @@ class DeepUmIdeal final : public Planner {
                 static_cast<std::uint32_t>(context.parameters.integer("reserve_chunks"))}) {}
 
   void on_launched(const KernelLaunch& kernel) override { launched_.push_back(blocks_of(kernel)); }
+  // Kernels of several streams begin and end in any order: each is expected until it is over and another begins.
   void on_begin(const KernelLaunch& kernel) override {
-    for (; first_ < kernel.number && ahead_.size() != 0; ++first_) ahead_.pop();
-    for (; first_ < kernel.number; ++first_) launched_.pop_front();
-    if (ahead_.size() == 0) expect_one_more();
+    for (const std::uint64_t number : over_) remove(number);
+    over_.clear();
+    while (next_ <= kernel.number) expect_next();
   }
+  void on_end(std::uint64_t number) override { over_.push_back(number); }
   void on_migrated(BlockIndex block) override { ahead_.on_migrated(block); }
   void on_released(BlockIndex block) override { ahead_.on_released(block); }
 
@@ -40,14 +47,25 @@ class DeepUmIdeal final : public Planner {
  private:
   bool expect_one_more() {
     if (launched_.empty() || ahead_.size() > degree_) return false;
+    expect_next();
+    return true;
+  }
+  void expect_next() {
     ahead_.push(std::move(launched_.front()));
     launched_.pop_front();
-    return true;
+    expected_.push_back(next_++);
+  }
+  void remove(std::uint64_t number) {
+    const auto found = std::lower_bound(expected_.begin(), expected_.end(), number);
+    ahead_.remove(static_cast<std::size_t>(found - expected_.begin()));
+    expected_.erase(found);
   }
 
   std::size_t degree_;
   Lookahead ahead_;
-  std::uint64_t first_ = 0;                       // number of the first kernel of ahead_
+  std::deque<std::uint64_t> expected_;            // numbers of the kernels of ahead_, ascending
+  std::vector<std::uint64_t> over_;               // those of them that ended
+  std::uint64_t next_ = 0;                        // number of the first kernel of launched_
   std::deque<std::vector<BlockIndex>> launched_;  // beyond those in ahead_
 };
 

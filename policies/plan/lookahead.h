@@ -23,19 +23,20 @@ class Lookahead {
   };
   explicit Lookahead(const Options& options) : options_(options) {}
 
-  // Expected kernels, the running one in front. Blocks in the order in which they are to come, each once.
+  // Expected kernels, a running one in front. Blocks in the order in which they are to come, each once.
   std::size_t size() const { return kernels_.size(); }
   void push(std::vector<BlockIndex> blocks) {
     for (const BlockIndex b : blocks) change_users(b, +1);
     kernels_.push_back(std::move(blocks));
   }
-  void pop() {
-    for (const BlockIndex b : kernels_.front()) change_users(b, -1);
-    kernels_.pop_front();
-    if (kernel_ == 0) {
-      block_ = 0;
-    } else {
+  void pop() { remove(0); }
+  void remove(std::size_t kernel) {
+    for (const BlockIndex b : kernels_[kernel]) change_users(b, -1);
+    kernels_.erase(kernels_.begin() + static_cast<std::ptrdiff_t>(kernel));
+    if (kernel < kernel_) {
       --kernel_;
+    } else if (kernel == kernel_) {
+      block_ = 0;
     }
   }
   void clear() {

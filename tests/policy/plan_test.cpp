@@ -138,6 +138,30 @@ TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
   }
 }
 
+// Two streams: what a kernel that still runs needs stays, however many later ones begin and end beside it.
+TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
+  const auto planner = create_planner("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
+  Machine machine(*planner, 2);
+  const BlockPages memory[] = {{BlockIndex(7), PageMask::all()}, {BlockIndex(8), PageMask::all()}};
+  const KernelArgument older[] = {{0, std::span(memory, 1)}}, younger[] = {{0, std::span(memory + 1, 1)}};
+  const KernelLaunch launches[] = {{.number = 0, .name = "older", .arguments = older},
+                                   {.number = 1, .name = "younger", .arguments = younger},
+                                   {.number = 2, .name = "younger", .arguments = younger}};
+  for (const KernelLaunch& launch : launches) planner->on_launched(launch);
+  planner->on_begin(launches[0]);
+  planner->on_begin(launches[1]);
+  EXPECT_EQ(machine.idle(), (std::vector<std::int64_t>{7, 8}));
+  planner->on_end(1);
+  planner->on_begin(launches[2]);
+  EXPECT_THAT(machine.idle(), IsEmpty());  // the reserve is short, but nothing may go
+  planner->on_end(2);
+  planner->on_end(0);
+  const KernelLaunch last{.number = 3, .name = "last"};
+  planner->on_launched(last);
+  planner->on_begin(last);
+  EXPECT_EQ(machine.idle(), (std::vector<std::int64_t>{-1 - 7, -1 - 8}));
+}
+
 TEST(Lookahead, BlocksOfAllArgumentsComeFirstBlockFirst) {
   const std::vector<BlockPages> first{
       {BlockIndex(1), {}}, {BlockIndex(2), {}}, {BlockIndex(3), {}}, {BlockIndex(4), {}}};
