@@ -8,18 +8,11 @@ namespace {
 
 constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// After tile_stores() in engine/tile_pages.h: `pieces` rows in each of `turns` blocks cover a region of the output.
-bool tiles_write_every_page(const engine::TileShape& tile, std::uint64_t units, const engine::Operand& output) {
-  const std::uint64_t blocks = std::max<std::uint64_t>(1, units / tile.batches);
-  const std::uint64_t most_pages = divide_up(output.pages, tile.batches);
-  const std::uint64_t tile_bytes = std::max<std::uint64_t>(4, output.pages / tile.batches * kBasePageBytes / blocks);
-  if (tile.one_input) {
-    const std::uint64_t group = std::min(tile.group, blocks);
-    const std::uint64_t regions = std::max<std::uint64_t>(1, blocks / group);
-    return divide_up(most_pages, regions) <= std::max<std::uint64_t>(1, tile_bytes / 1024) * group;
-  }
-  const std::uint64_t turns = std::max<std::uint64_t>(1, blocks / tile.columns);
-  return divide_up(most_pages, tile.columns) <= engine::TileShape::side(tile_bytes) * turns;
+// After convolution_stores() in engine/tile_pages.h; the tiles of a product cover all of its output.
+bool convolution_writes_every_page(const engine::ConvolutionShape& shape, const engine::Operand& output) {
+  const std::uint64_t most_pages = divide_up(output.pages, shape.batches);
+  const std::uint64_t pieces = output.pages / shape.batches * kBasePageBytes / shape.blocks / 1024;
+  return divide_up(most_pages, shape.groups()) <= std::max<std::uint64_t>(1, pieces) * shape.group;
 }
 
 std::int64_t time_of_steps(const engine::KernelWork& work) {
@@ -39,8 +32,7 @@ bool CertainTouches::writes_every_page(const engine::Section& section, const eng
       // slice only. Then its last page is; neighbouring slices share the page at their border.
       return none_.rows || stores_in_every_step(with_all, output) || output.pages <= section.units;
     case engine::Pattern::kTiles:
-      return tiles_write_every_page(engine::TileShape::of(kernel_, section.units, true), section.units, output) &&
-             tiles_write_every_page(engine::TileShape::of(kernel_, section.units, false), section.units, output);
+      return convolution_writes_every_page(engine::ConvolutionShape::of(kernel_), output);
     case engine::Pattern::kStride:
     case engine::Pattern::kThreads:
       return true;

@@ -1,18 +1,15 @@
 #include "sim/engine/kernel_work.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/engine/step_pages.h"
+#include "sim/trace/kernel_names.h"
 
 namespace uvmsim::engine {
 
 namespace {
-
-// Thread blocks of a convolution that march through its input together (measured on one 3x3 convolution).
-constexpr std::uint64_t kConvolutionGroup = 64;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -83,6 +80,9 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
         placement.offset + std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
     const std::uint64_t first = begin_byte / kBasePageBytes;
     const std::uint64_t end = ceil_div(end_byte, kBasePageBytes);
+    if (extent.mode != trace::AccessMode::kWrite) reads.bytes += end_byte - begin_byte;
+    if (extent.mode != trace::AccessMode::kRead) writes.bytes += end_byte - begin_byte;
+    if (extent.mode == trace::AccessMode::kReadWrite) reads.summed = writes.summed = true;
     if (extent.mode != trace::AccessMode::kWrite) {
       const auto add = [&](std::uint64_t from, std::uint64_t to) { add_pages(reads, placement, from, to); };
       const std::uint64_t from = std::max(first, read_end), to = std::max(end, read_end);
@@ -189,25 +189,45 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Pla
 
 // Steps of a tile kernel: panel, march, outputs.
 std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section& section) {
-  std::uint64_t large = 0;
-  for (const Operand& operand : section.operands) {
-    if (!operand.write && operand.pages * 4 >= section.longest_input) ++large;
-  }
-  const TileShape& tile = work.tile = TileShape::of(kernel, section.units, large <= 1);
-  const std::uint64_t blocks = std::max<std::uint64_t>(1, section.units / tile.batches);
-  std::uint64_t march = 1;
-  bool panel = !tile.one_input;  // is to come
+  const std::optional<trace::MatrixTile> tile = trace::matrix_tile_by_name(kernel.name);
+  std::vector<Operand*> inputs;
+  std::uint64_t written = 0, summed = 0;  // bytes of the largest output
   for (Operand& operand : section.operands) {
-    if (operand.write || operand.pages * 4 < section.longest_input) continue;
-    operand.role = panel ? TileRole::kPanel : TileRole::kMarch;
-    if (panel) {
-      panel = false;
-      continue;
+    if (operand.write) {
+      std::uint64_t& largest = operand.summed ? summed : written;
+      largest = std::max(largest, operand.bytes);
+    } else if (operand.summed && tile) {
+      operand.role = TileRole::kSum;
+    } else if (tile || operand.pages * 4 >= section.longest_input) {
+      inputs.push_back(&operand);
     }
-    const std::uint64_t pages = ceil_div(operand.pages, tile.batches);
-    const std::uint64_t parts =
-        tile.one_input ? std::max<std::uint64_t>(1, blocks / std::min(tile.group, blocks)) : tile.rows;
-    march = std::max(march, ceil_div(ceil_div(pages, parts), kTileMarchPages));
+  }
+  std::uint64_t parts;  // that blocks march through
+  if (!tile && inputs.size() <= 1) {
+    work.convolution = ConvolutionShape::of(kernel);
+    parts = work.convolution->groups();
+    for (Operand* input : inputs) input->role = TileRole::kMarch;
+  } else {
+    if (tile) {  // the two matrices are the largest
+      std::stable_sort(inputs.begin(), inputs.end(),
+                       [](const Operand* a, const Operand* b) { return a->bytes > b->bytes; });
+      if (inputs.size() > 2) inputs.erase(inputs.begin() + 2, inputs.end());
+    }
+    ProductBytes bytes{written * 2 >= summed ? written : summed};
+    if (!inputs.empty()) bytes.input = inputs[0]->bytes;
+    if (inputs.size() > 1) bytes.other_input = inputs[1]->bytes;
+    work.tile = TileShape::of_product(kernel, tile, bytes);
+    parts = work.tile.columns;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool has_rows = inputs.size() > 1 && i == (work.tile.second_has_rows ? 1 : 0);
+      inputs[i]->role = has_rows ? TileRole::kPanel : TileRole::kMarch;
+    }
+  }
+  const std::uint64_t batches = work.convolution ? work.convolution->batches : work.tile.batches;
+  std::uint64_t march = 1;
+  for (const Operand* input : inputs) {
+    if (input->role != TileRole::kMarch) continue;
+    march = std::max(march, ceil_div(ceil_div(ceil_div(input->pages, batches), parts), kTileMarchPages));
   }
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
@@ -283,30 +303,6 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
 }
 
 }  // namespace
-
-TileShape TileShape::of(const trace::Kernel& kernel, std::uint64_t units, bool one_input) {
-  TileShape tile;
-  tile.batches = std::max<std::uint64_t>(1, kernel.grid.z);
-  tile.one_input = one_input;
-  if (one_input) {
-    tile.group = kConvolutionGroup;
-  } else if (kernel.grid.x > 1 && kernel.grid.y > 1) {
-    tile.columns = kernel.grid.x;
-    tile.rows = kernel.grid.y;
-  } else {
-    const std::uint64_t blocks = std::max<std::uint64_t>(1, units / tile.batches);
-    while (tile.columns * tile.columns < blocks) ++tile.columns;
-  }
-  return tile;
-}
-
-std::uint64_t TileShape::side(std::uint64_t tile_bytes) {
-  // The square root as the processor has it, put right: the same on every machine.
-  auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(tile_bytes / 4)));
-  while (side * side > tile_bytes / 4) --side;
-  while ((side + 1) * (side + 1) <= tile_bytes / 4) ++side;
-  return std::max<std::uint64_t>(1, side);
-}
 
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel) {
   const std::uint64_t threads = ceil_div(std::max<std::uint64_t>(kernel.block.count(), 1), kWarpThreads) * kWarpThreads;

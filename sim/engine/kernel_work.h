@@ -3,8 +3,8 @@
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
-//   tiles    matrix products and convolutions: a panel of the first input at once, the other inputs marched through in
-//            step by the blocks that share them, a tile of the output at the end, row by row
+//   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step by
+//            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
 // A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
 // free, so that the resident ones form a front that moves through the operands.
@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/common/check.h"
 #include "sim/config/system.h"
+#include "sim/engine/tile_shape.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/address_space.h"
 #include "sim/trace/record.h"
@@ -56,13 +58,16 @@ struct Share : PageRange {
   std::uint64_t first_index = kSplit;  // of its first page (PageRef::index), if its pages follow one another there
 };
 
-// What a tile kernel does with an operand: reads a panel of it at once, marches through it, reads all of it.
-enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall };
+// What a tile kernel does with an operand that it reads: takes the panel of its row of tiles at once, marches through the
+// share of its column of tiles, takes all of it, reads what it is about to write (of a sum in slices).
+enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall, kSum };
 
 struct Operand {
   bool write = false;
+  bool summed = false;  // its object is read and written at the same places
   TileRole role = TileRole::kSmall;  // of an input
   std::uint64_t pages = 0;
+  std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
   std::vector<Segment> segments;
   bool contiguous = false;           // its pages follow one another in the simulated address space,
   std::uint64_t first_index = 0;     // from this one on (PageRef::index)
@@ -172,21 +177,6 @@ void watch(Section& section, F&& f) {
   }
 }
 
-// How thread blocks of a tile kernel share its operands. Batch z of `batches` has the z-th part of every operand to
-// itself; within it block (x, y) of `columns` x `rows` works on a tile of the output.
-struct TileShape {
-  std::uint64_t batches = 1;
-  std::uint64_t columns = 1;  // panels of the first input and of the output, one per x
-  std::uint64_t rows = 1;     // shares of the other inputs, one per y; all blocks of a y march through theirs together
-  std::uint64_t group = 1;    // one large input (convolution): blocks that march through it and write together
-  bool one_input = false;
-
-  // Of `units` thread blocks of a kernel with one large input or several.
-  static TileShape of(const trace::Kernel& kernel, std::uint64_t units, bool one_input);
-  // Rows of a square tile of 4-byte elements.
-  static std::uint64_t side(std::uint64_t tile_bytes);
-};
-
 struct KernelWork {
   Pattern pattern = Pattern::kSlices;
   std::vector<Section> sections;
@@ -196,6 +186,7 @@ struct KernelWork {
   std::uint32_t warps = 1;               // of a unit
   bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
   TileShape tile;
+  std::optional<ConvolutionShape> convolution;  // instead
   Nanoseconds step{};  // compute per step
   // threads
   bool explicit_touches = false;

@@ -10,12 +10,12 @@ namespace uvmsim::engine {
 
 inline constexpr std::uint64_t kTileMarchPages = 16;  // in steps of 64 KB
 
-// The part of one operand that belongs to the unit's batch, and its parts.
+// The part of one operand that belongs to a batch, and its parts.
 class BatchPages {
  public:
-  BatchPages(const Operand& operand, const TileShape& tile, std::uint64_t batch)
-      : base_(operand.pages * batch / tile.batches),
-        pages_(std::max<std::uint64_t>(1, operand.pages * (batch + 1) / tile.batches - base_)) {}
+  BatchPages(const Operand& operand, std::uint64_t batches, std::uint64_t batch)
+      : base_(operand.pages * batch / batches),
+        pages_(std::max<std::uint64_t>(1, operand.pages * (batch + 1) / batches - base_)) {}
 
   PageRange all() const { return {base_, base_ + pages_}; }
   std::uint64_t pages() const { return pages_; }
@@ -29,31 +29,33 @@ class BatchPages {
   std::uint64_t base_, pages_;
 };
 
-// A unit's place in the shape.
-struct TilePlace {
-  TilePlace(const KernelWork& work, const Section& section, std::uint64_t unit)
-      : blocks(std::max<std::uint64_t>(1, section.units / work.tile.batches)),
-        batch(std::min(unit / blocks, work.tile.batches - 1)),
-        block(unit % blocks),
-        group(std::min(work.tile.group, blocks)) {}
-
-  std::uint64_t blocks;  // of a batch
-  std::uint64_t batch, block;
-  std::uint64_t group;
-};
+// What the unit has of an operand that it reads.
+inline PageRange tile_input(const KernelWork& work, const Operand& operand, std::uint64_t unit) {
+  if (work.convolution) {
+    const ConvolutionShape& shape = *work.convolution;
+    const BatchPages pages(operand, shape.batches, std::min(unit / shape.blocks, shape.batches - 1));
+    if (operand.role == TileRole::kSmall) return pages.all();
+    return pages.part(unit % shape.blocks / shape.group, shape.groups());
+  }
+  const TilePlace place(work.tile, unit);
+  const BatchPages pages(operand, work.tile.batches, place.batch);
+  switch (operand.role) {
+    case TileRole::kPanel:
+      return pages.part(std::min(place.row, work.tile.rows - 1), work.tile.rows);
+    case TileRole::kMarch:
+      return pages.part(std::min(place.column, work.tile.columns - 1), work.tile.columns);
+    default:
+      return pages.all();
+  }
+}
 
 // shares[i]: the pages of operand i that `unit` marches through.
 inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, Share* shares) {
-  const TileShape& tile = work.tile;
-  const TilePlace place(work, section, unit);
-  const std::uint64_t part = tile.one_input ? place.block / place.group : place.block / tile.columns % tile.rows;
-  const std::uint64_t parts = tile.one_input ? std::max<std::uint64_t>(1, place.blocks / place.group) : tile.rows;
   for (const Operand& operand : section.operands) {
     Share& share = *shares++;
-    if (!operand.write && operand.role == TileRole::kMarch) {
-      const PageRange pages = BatchPages(operand, tile, place.batch).part(part, parts);
-      share = {pages, operand.index_of(pages)};
-    }
+    if (operand.write || operand.role != TileRole::kMarch) continue;
+    const PageRange pages = tile_input(work, operand, unit);
+    share = {pages, operand.index_of(pages)};
   }
 }
 
@@ -78,73 +80,118 @@ inline std::uint32_t next_loading_step(const Section& section, std::uint32_t ste
 template <class F>
 void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
                 const Share* shares, F&& f) {
-  const TileShape& tile = work.tile;
   for (const std::uint32_t i : section.watched_inputs) {
     const Operand& operand = section.operands[i];
     const Share& share = shares[i];
-    PageRange pages;
     switch (operand.role) {
-      case TileRole::kMarch:
+      case TileRole::kMarch: {
         if (step == 0 || step + 1 == section.steps) continue;
-        pages.begin = share.begin + (step - 1) * kTileMarchPages;
-        pages.end = std::min(share.end, pages.begin + kTileMarchPages);
-        operand.for_each_run(share, pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, false); });
+        const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;
+        operand.for_each_run(share, begin, std::min(share.end, begin + kTileMarchPages),
+                             [&](const PageRun& run) { f(run, 1, false); });
         continue;
-      case TileRole::kPanel: {
-        if (step != 0) continue;
-        const TilePlace place(work, section, unit);
-        pages = BatchPages(operand, tile, place.batch).part(place.block % tile.columns, tile.columns);
-        break;
       }
-      case TileRole::kSmall:
-        if (step != 1) continue;
-        pages = BatchPages(operand, tile, TilePlace(work, section, unit).batch).all();
-        break;
+      case TileRole::kPanel:
+      case TileRole::kSmall: {
+        const bool panel = operand.role == TileRole::kPanel;
+        if (step != (panel ? 0 : 1)) continue;
+        const PageRange pages = tile_input(work, operand, unit);
+        operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, panel); });
+        continue;
+      }
+      case TileRole::kSum:
+        continue;
     }
-    operand.for_each_run(pages.begin, pages.end,
-                         [&](const PageRun& run) { f(run, 1, operand.role == TileRole::kPanel); });
+  }
+}
+
+// A convolution's block writes 1 KB pieces of every plane of its group's output.
+template <class F>
+void convolution_stores(const ConvolutionShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
+  const std::uint64_t block = unit % shape.blocks;
+  const BatchPages all(operand, shape.batches, std::min(unit / shape.blocks, shape.batches - 1));
+  const PageRange region = all.part(block / shape.group, shape.groups());
+  const std::uint64_t pieces = std::max<std::uint64_t>(1, all.pages() * kBasePageBytes / shape.blocks / 1024);
+  const auto store = [&](std::uint64_t begin, std::uint64_t end) {
+    operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, false); });
+  };
+  const std::uint64_t length = region.pages();
+  const std::uint64_t offset = length * (block % shape.group) / shape.group;
+  if (length <= pieces) {  // no page is left out
+    const std::uint64_t last = std::min(length - 1, (length * (pieces - 1) + offset) / pieces);
+    return store(region.begin + offset / pieces, region.begin + last + 1);
+  }
+  if (f.passes(operand, Share{region})) return;
+  EvenSteps piece(offset, length, pieces);
+  std::uint64_t next = 0;
+  for (std::uint64_t k = 0; k < pieces && next < length; ++k, piece.advance()) {
+    const std::uint64_t page = std::min(length - 1, piece.value());
+    store(region.begin + page, region.begin + page + 1);
+    next = page + 1;
+  }
+}
+
+// The unit's tile, row by row; every page of the output is in some tile.
+template <class F>
+void product_stores(const TileShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
+  const TilePlace place(shape, unit);
+  const std::uint64_t first_row = place.row * shape.tile_rows;
+  if (place.idle(shape) || first_row >= shape.matrix_rows) return;
+  const PageRange matrix = BatchPages(operand, shape.batches, place.batch).all();
+  const std::uint64_t bytes = matrix.pages() * kBasePageBytes;
+  const std::uint64_t rows = std::min(shape.tile_rows, shape.matrix_rows - first_row);
+  const std::uint64_t row_bytes = bytes / shape.matrix_rows;
+  // The tile's part of a row; the last one also has what is left of it.
+  const std::uint64_t part = place.column * shape.row_part_of_tile;
+  const std::uint64_t from = row_bytes * std::min(part, shape.row_parts) / shape.row_parts;
+  const std::uint64_t to =
+      row_bytes * std::min(part + shape.row_part_of_tile, shape.row_parts) / shape.row_parts;
+  const bool to_the_end = place.column + 1 == shape.columns;
+
+  const std::uint64_t region_begin = bytes * first_row / shape.matrix_rows;
+  const std::uint64_t region_end = (bytes * (first_row + rows) - 1) / shape.matrix_rows + 1;
+  const Share region{{matrix.begin + region_begin / kBasePageBytes,
+                      std::min(matrix.end, matrix.begin + (region_end - 1) / kBasePageBytes + 1)}};
+  if (region.begin >= region.end || f.passes(operand, region)) return;
+  std::uint64_t previous = ~std::uint64_t{0};  // page, of the last store
+  const auto store_row = [&](std::uint64_t begin, std::uint64_t next_begin) {
+    const std::uint64_t end = to_the_end ? next_begin : begin + to;
+    if (begin + from >= end) return;
+    std::uint64_t page = (begin + from) / kBasePageBytes;
+    const std::uint64_t end_page = (end + kBasePageBytes - 1) / kBasePageBytes;
+    if (page == previous && ++page == end_page) return;
+    previous = end_page - 1;
+    operand.for_each_run(matrix.begin + page, matrix.begin + end_page, [&](const PageRun& run) { f(run, 1, true); });
+  };
+  if (!shape.cutlass) {
+    EvenSteps begin(bytes * first_row, bytes, shape.matrix_rows);
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const std::uint64_t at = begin.value();
+      begin.advance();
+      store_row(at, begin.value());
+    }
+    return;
+  }
+  // Every warp stores four rows at once, four apart, and has 64 rows.
+  constexpr std::uint64_t kWarpRows = 64, kGroup = 16;
+  for (std::uint64_t i = 0; i < kWarpRows; i += 4) {
+    for (std::uint64_t warp = 0; warp < rows; warp += kWarpRows) {
+      const std::uint64_t first = warp + i / kGroup * kGroup + i % kGroup / 4;
+      for (std::uint64_t row = first; row < std::min(first + kGroup, rows); row += 4) {
+        store_row(bytes * (first_row + row) / shape.matrix_rows, bytes * (first_row + row + 1) / shape.matrix_rows);
+      }
+    }
   }
 }
 
 template <class F>
 void tile_stores(const KernelWork& work, const Section& section, std::uint64_t unit, F&& f) {
-  const TileShape& tile = work.tile;
-  const TilePlace place(work, section, unit);
   for (const std::uint32_t i : section.watched_outputs) {
     const Operand& operand = section.operands[i];
-    const BatchPages all(operand, tile, place.batch);
-    const std::uint64_t tile_bytes = std::max<std::uint64_t>(4, all.pages() * kBasePageBytes / place.blocks);
-    PageRange region;
-    std::uint64_t pieces, turn, turns;
-    if (tile.one_input) {
-      // A convolution's block writes 1 KB pieces of every plane of its group's output.
-      region = all.part(place.block / place.group, std::max<std::uint64_t>(1, place.blocks / place.group));
-      pieces = std::max<std::uint64_t>(1, tile_bytes / 1024);
-      turn = place.block % place.group;
-      turns = place.group;
+    if (work.convolution) {
+      convolution_stores(*work.convolution, operand, unit, f);
     } else {
-      region = all.part(place.block % tile.columns, tile.columns);
-      pieces = tile.side(tile_bytes);
-      turn = place.block / tile.columns;
-      turns = std::max<std::uint64_t>(1, place.blocks / tile.columns);
-    }
-    const auto store = [&](std::uint64_t begin, std::uint64_t end) {  // a warp's store covers several rows of the tile
-      operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, !tile.one_input); });
-    };
-    const std::uint64_t length = region.pages();
-    const std::uint64_t offset = length * turn / turns;
-    if (length <= pieces) {  // no page is left out
-      const std::uint64_t last = std::min(length - 1, (length * (pieces - 1) + offset) / pieces);
-      store(region.begin + offset / pieces, region.begin + last + 1);
-      continue;
-    }
-    if (f.passes(operand, Share{region})) continue;
-    EvenSteps piece(offset, length, pieces);
-    std::uint64_t next = 0;
-    for (std::uint64_t k = 0; k < pieces && next < length; ++k, piece.advance()) {
-      const std::uint64_t page = std::min(length - 1, piece.value());
-      store(region.begin + page, region.begin + page + 1);
-      next = page + 1;
+      product_stores(work.tile, operand, unit, f);
     }
   }
 }

@@ -1,17 +1,67 @@
 #include "sim/trace/kernel_names.h"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
+#include <initializer_list>
+#include <tuple>
+#include <utility>
 
 namespace uvmsim::trace {
 
+namespace {
+
+bool names_any(std::string_view name, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+// "128x64..." at the begin of the text.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> leading_shape(std::string_view text) {
+  std::uint32_t first = 0, second = 0;
+  const char* const end = text.data() + text.size();
+  const auto one = std::from_chars(text.data(), end, first);
+  if (one.ec != std::errc{} || one.ptr == end || *one.ptr != 'x') return std::nullopt;
+  const auto two = std::from_chars(one.ptr + 1, end, second);
+  constexpr std::uint32_t kMost = 1024;
+  if (two.ec != std::errc{} || first == 0 || second == 0 || first > kMost || second > kMost) return std::nullopt;
+  return std::pair(first, second);
+}
+
+}  // namespace
+
 Distribution distribution_by_name(std::string_view kernel_name) {
-  constexpr std::array<std::string_view, 8> kTiles = {"gemm",  "fprop",    "dgrad",    "wgrad",
-                                                      "xmma_", "winograd", "convolve", "implicit_con"};
-  const bool tiled = std::any_of(kTiles.begin(), kTiles.end(), [&](std::string_view part) {
-    return kernel_name.find(part) != std::string_view::npos;
-  });
-  return tiled ? Distribution::kTiled : Distribution::kBlockLinear;
+  return names_any(kernel_name, {"gemm", "fprop", "dgrad", "wgrad", "xmma_", "winograd", "convolve", "implicit_con"})
+             ? Distribution::kTiled
+             : Distribution::kBlockLinear;
+}
+
+std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
+  if (kernel_name.find("gemm") == std::string_view::npos) return std::nullopt;
+  if (names_any(kernel_name, {"fprop", "dgrad", "wgrad", "convolve", "implicit"})) return std::nullopt;
+  MatrixTile tile;
+  if (names_any(kernel_name, {"cf32"})) {
+    tile.element_bytes = 8;
+  } else if (names_any(kernel_name, {"bf16", "f16", "h16816", "s16816", "h884", "h1688", "_hgemm"})) {
+    tile.element_bytes = 2;
+  }
+  constexpr std::string_view kTileSize = "tilesize";
+  if (const std::size_t at = kernel_name.find(kTileSize); at != std::string_view::npos) {
+    const auto shape = leading_shape(kernel_name.substr(at + kTileSize.size()));
+    if (!shape) return std::nullopt;
+    std::tie(tile.rows, tile.columns) = *shape;
+    return tile;
+  }
+  if (kernel_name.find("cutlass") == std::string_view::npos) return std::nullopt;
+  const std::size_t gemm = kernel_name.find("gemm", kernel_name.find("cutlass"));
+  for (std::size_t at = kernel_name.find('_', gemm); at != std::string_view::npos;
+       at = kernel_name.find('_', at + 1)) {
+    const auto shape = leading_shape(kernel_name.substr(at + 1));
+    if (!shape) continue;
+    std::tie(tile.columns, tile.rows) = *shape;
+    tile.cutlass = true;
+    return tile;
+  }
+  return std::nullopt;
 }
 
 }  // namespace uvmsim::trace

@@ -1,0 +1,134 @@
+#include "sim/engine/tile_shape.h"
+
+#include <cmath>
+
+namespace uvmsim::engine {
+
+namespace {
+
+// Thread blocks of a convolution that march through its input together (measured on one 3x3 convolution).
+constexpr std::uint64_t kConvolutionGroup = 64;
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// The square root as the processor has it, put right: the same on every machine.
+std::uint64_t root(std::uint64_t value) {
+  auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value)));
+  while (root * root > value) --root;
+  while ((root + 1) * (root + 1) <= value) ++root;
+  return root;
+}
+
+// Columns of tiles that CUTLASS's swizzled blocks take side by side.
+std::uint64_t swizzle_of(std::uint64_t columns) { return columns >= 6 ? 8 : columns >= 3 ? 4 : columns >= 2 ? 2 : 1; }
+
+// Numbers of tiles, if a grid of these blocks computes a matrix of so many rows and columns.
+struct Tiles {
+  std::uint64_t rows, columns, swizzle;
+};
+std::optional<Tiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTile& tile, std::uint64_t rows,
+                              std::uint64_t columns) {
+  const Tiles tiles{ceil_div(rows, tile.rows), ceil_div(columns, tile.columns),
+                    tile.cutlass ? swizzle_of(ceil_div(columns, tile.columns)) : 1};
+  const bool fits = tile.cutlass ? kernel.grid.x == tiles.rows * tiles.swizzle &&
+                                        kernel.grid.y == ceil_div(tiles.columns, tiles.swizzle)
+                                  : kernel.grid.x == tiles.rows && kernel.grid.y == tiles.columns;
+  return fits ? std::optional(tiles) : std::nullopt;
+}
+
+// Of a kernel whose name says its tile.
+std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace::MatrixTile& tile,
+                                       const ProductBytes& bytes) {
+  const std::uint64_t depth = std::max<std::uint64_t>(1, kernel.grid.z);
+  const auto shape_of = [&](std::uint64_t rows, const Tiles& tiles, bool batched) {
+    TileShape shape;
+    shape.batches = batched ? depth : 1;
+    shape.slices = batched ? 1 : depth;
+    shape.rows = tiles.rows;
+    shape.columns = tiles.columns;
+    shape.tile_rows = tile.rows;
+    shape.matrix_rows = rows;
+    const std::uint64_t columns = std::max<std::uint64_t>(
+        1, bytes.output / (rows * tile.element_bytes * shape.batches));
+    shape.row_part_of_tile = tile.columns;
+    shape.row_parts = std::clamp<std::uint64_t>(columns, 1, tiles.columns * tile.columns);
+    shape.cutlass = tile.cutlass;
+    shape.swizzle = tiles.swizzle;
+    return shape;
+  };
+  for (const bool batched : {false, true}) {
+    if (batched && depth == 1) break;
+    const std::uint64_t elements = bytes.output / tile.element_bytes / (batched ? depth : 1);
+    // The inputs say how many rows there are.
+    for (const bool second : {false, true}) {
+      const double input = static_cast<double>(second ? bytes.other_input : bytes.input);
+      const double other = static_cast<double>(second ? bytes.input : bytes.other_input);
+      if (input == 0 || other == 0) break;
+      const double square = static_cast<double>(elements) * input / other;
+      if (square >= 1e18) break;
+      const std::uint64_t rows = std::max<std::uint64_t>(1, root(static_cast<std::uint64_t>(square + 0.5)));
+      for (const std::uint64_t about : {rows, rows + 1, ceil_div(rows, tile.rows) * tile.rows}) {
+        if (about > rows + std::max<std::uint64_t>(1, rows / 64)) continue;  // sizes are known to a quantum
+        if (const auto tiles = tiles_of(kernel, tile, about, ceil_div(elements, about))) {
+          TileShape shape = shape_of(about, *tiles, batched);
+          shape.second_has_rows = second;
+          return shape;
+        }
+      }
+    }
+  }
+  // The grid says it to a tile.
+  for (const bool batched : {false, true}) {
+    if (batched && depth == 1) break;
+    const std::uint64_t elements = bytes.output / tile.element_bytes / (batched ? depth : 1);
+    for (const std::uint64_t swizzle : {8, 4, 2, 1}) {
+      if (kernel.grid.x % swizzle != 0 || (!tile.cutlass && swizzle != 1)) continue;
+      const std::uint64_t rows = kernel.grid.x / swizzle * tile.rows;
+      if (const auto tiles = tiles_of(kernel, tile, rows, ceil_div(elements, rows))) {
+        return shape_of(rows, *tiles, batched);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,
+                                const ProductBytes& bytes) {
+  TileShape shape;
+  if (const auto by_name = tile ? shape_by_name(kernel, *tile, bytes) : std::nullopt) {
+    shape = *by_name;
+  } else {
+    shape.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, std::uint64_t{kernel.grid.x} * kernel.grid.y);
+    if (kernel.grid.x > 1 && kernel.grid.y > 1) {
+      shape.rows = kernel.grid.x;
+      shape.columns = kernel.grid.y;
+    } else {
+      shape.rows = root(blocks - 1) + 1;
+      shape.columns = ceil_div(blocks, shape.rows);
+    }
+    // A square tile of 4-byte elements.
+    shape.tile_rows = std::max<std::uint64_t>(1, root(bytes.output / shape.batches / blocks / 4));
+    shape.matrix_rows = shape.rows * shape.tile_rows;
+    shape.row_parts = shape.columns;
+  }
+  shape.blocks = std::max<std::uint64_t>(1, std::uint64_t{kernel.grid.x} * kernel.grid.y);
+  shape.grid_x = std::max<std::uint64_t>(1, kernel.grid.x);
+  // Whoever multiplies bytes by rows or parts stays within 64 bits. No real matrix comes near.
+  const std::uint64_t most = (std::uint64_t{1} << 62) / (4 * bytes.output + (1u << 20));
+  shape.matrix_rows = std::clamp<std::uint64_t>(shape.matrix_rows, 1, most);
+  for (; shape.row_parts > most * shape.matrix_rows; shape.row_parts /= 2) shape.row_part_of_tile /= 2;
+  return shape;
+}
+
+ConvolutionShape ConvolutionShape::of(const trace::Kernel& kernel) {
+  ConvolutionShape shape;
+  shape.batches = std::max<std::uint64_t>(1, kernel.grid.z);
+  shape.blocks = std::max<std::uint64_t>(1, std::uint64_t{kernel.grid.x} * kernel.grid.y);
+  shape.group = std::min(kConvolutionGroup, shape.blocks);
+  return shape;
+}
+
+}  // namespace uvmsim::engine

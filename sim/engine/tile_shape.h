@@ -1,0 +1,72 @@
+// How the thread blocks of a matrix product or convolution share its operands.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "sim/trace/kernel_names.h"
+#include "sim/trace/record.h"
+
+namespace uvmsim::engine {
+
+// Bytes of a matrix product's operands: of the output and of the two inputs, in any order.
+struct ProductBytes {
+  std::uint64_t output = 0, input = 0, other_input = 0;
+};
+
+// The output of a matrix product is one row-major matrix per batch, cut into `rows` x `columns` tiles. Names and grids of
+// cuBLAS's kernels say how; which of the inputs has the matrix's rows and how many there are follows from the sizes:
+// of an M x K, K x N and M x N matrix, M is the root of output * input / other. Other kernels' blocks form the grid's x
+// by y tiles, or a square.
+struct TileShape {
+  std::uint64_t blocks = 1;            // of a z of the grid
+  std::uint64_t batches = 1;           // z has a part of every operand to itself
+  std::uint64_t slices = 1;            // or all z sum up in the same tiles; one of the two is 1
+  std::uint64_t rows = 1;              // of tiles
+  std::uint64_t columns = 1;
+  std::uint64_t tile_rows = 1;         // rows of the matrix in a tile
+  std::uint64_t matrix_rows = 1;
+  std::uint64_t row_part_of_tile = 1;  // a tile covers row_part_of_tile / row_parts of a row of the matrix
+  std::uint64_t row_parts = 1;
+  bool cutlass = false;                // trace::MatrixTile
+  std::uint64_t swizzle = 1;           // columns of tiles side by side
+  std::uint64_t grid_x = 1;
+  bool second_has_rows = false;        // of two large inputs, the second one has the panels of the rows
+
+  // `tile`: as the kernel's name says.
+  static TileShape of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,
+                              const ProductBytes& bytes);
+};
+
+struct TilePlace {
+  TilePlace(const TileShape& shape, std::uint64_t unit) {
+    const std::uint64_t z = unit / shape.blocks;
+    const std::uint64_t block = unit % shape.blocks;
+    batch = shape.batches == 1 ? 0 : std::min(z, shape.batches - 1);
+    if (shape.cutlass) {
+      const std::uint64_t x = block % shape.grid_x;
+      row = x / shape.swizzle;
+      column = block / shape.grid_x * shape.swizzle + x % shape.swizzle;
+    } else {
+      row = block % shape.rows;
+      column = block / shape.rows;
+    }
+  }
+  // Swizzled grids are rounded up.
+  bool idle(const TileShape& shape) const { return row >= shape.rows || column >= shape.columns; }
+
+  std::uint64_t batch, row, column;
+};
+
+// A convolution: one large input. Blocks march through it and write together in groups.
+struct ConvolutionShape {
+  std::uint64_t blocks = 1;   // of a batch
+  std::uint64_t batches = 1;  // z has a part of every operand to itself
+  std::uint64_t group = 1;
+
+  static ConvolutionShape of(const trace::Kernel& kernel);
+  std::uint64_t groups() const { return std::max<std::uint64_t>(1, blocks / group); }
+};
+
+}  // namespace uvmsim::engine
