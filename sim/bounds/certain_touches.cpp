@@ -34,6 +34,7 @@ bool CertainTouches::writes_every_page(const engine::Section& section, const eng
     case engine::Pattern::kTiles:
       return convolution_writes_every_page(engine::ConvolutionShape::of(kernel_), output);
     case engine::Pattern::kStride:
+    case engine::Pattern::kPlanes:
     case engine::Pattern::kThreads:
       return true;
   }

@@ -289,7 +289,7 @@ void KernelRun::plan_turns() {
   }
   for (Section& section : work_.sections) {
     section.load_time = load_times_[section.loads];
-    section.turn_time = turn_times_[section.stores][section.loads];
+    section.turn_time = turn_times_[section.stores][section.loads && work_.pattern != Pattern::kPlanes];
   }
   block_start_ = ns(costs.block_start_ns);
   block_dispatch_ = ns(costs.block_dispatch_ns);

@@ -232,6 +232,20 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
 
+// Images of an NCHW tensor of which each thread block has one channel, if phases show them: each touches a stretch of
+// every image.
+std::optional<std::uint64_t> images_of(const trace::Kernel& kernel) {
+  if (kernel.phases.empty() || !trace::block_per_channel_by_name(kernel.name)) return std::nullopt;
+  std::size_t most = 0, least = SIZE_MAX;
+  for (const trace::Phase& phase : kernel.phases) {
+    std::size_t stretches = 0;
+    for (const trace::PhaseAccess& access : phase.accesses) stretches = std::max(stretches, access.extents.size());
+    most = std::max(most, stretches);
+    least = std::min(least, stretches);
+  }
+  return most == least && most > 1 ? std::optional(most) : std::nullopt;
+}
+
 std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
   std::uint64_t quanta = 0;
   for (const trace::ObjectAccess& access : kernel.accesses) {
@@ -248,9 +262,14 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   // the blocks of a matrix product share their operands says better in which order they fault.
   const bool tiled = kernel.distribution == trace::Distribution::kTiled &&
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
-  std::vector<Part> parts = parts_of(kernel, !tiled && !kernel.phases.empty(), places);
+  const std::optional<std::uint64_t> images = images_of(kernel);
+  std::vector<Part> parts = parts_of(kernel, !tiled && !images && !kernel.phases.empty(), places);
   if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
   if (tiled) work.pattern = Pattern::kTiles;
+  if (images) {
+    work.pattern = Pattern::kPlanes;
+    work.images = *images;
+  }
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
 
   // Blocks that touch less than a page each are one unit: they stall together.
@@ -285,10 +304,11 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
-        const std::uint64_t in_flight = threads * blocks_per_unit * (work.rows ? 64 : 32);
+        const std::uint64_t in_flight = std::max(threads * blocks_per_unit * (work.rows ? 64 : 32), kBasePageBytes);
         const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
-        section.steps = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(ceil_div(slice, std::max(in_flight, kBasePageBytes)), 1, 1u << 20));
+        const std::uint64_t steps_of_slice = std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20);
+        const std::uint32_t passes = work.pattern == Pattern::kPlanes ? 2 : 1;
+        section.steps = static_cast<std::uint32_t>(steps_of_slice) * passes;
       }
     }
     work.units += section.units;

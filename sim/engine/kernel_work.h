@@ -5,6 +5,7 @@
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
 //   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step by
 //            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
+//   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
 // A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
 // free, so that the resident ones form a front that moves through the operands.
@@ -140,7 +141,7 @@ struct Operand {
   }
 };
 
-enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kThreads };
+enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kPlanes, kThreads };
 
 // Units [first_unit, first_unit + units) share these operands: the whole kernel, or one phase.
 struct Section {
@@ -187,6 +188,7 @@ struct KernelWork {
   bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead
+  std::uint64_t images = 1;                     // planes
   Nanoseconds step{};  // compute per step
   // threads
   bool explicit_touches = false;

@@ -77,6 +77,39 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
   }
 }
 
+// The first half of the steps loads, the second stores. Small operands come with the first and the last step.
+inline bool plane_step_stores(const Section& section, std::uint32_t step) { return step >= section.steps / 2; }
+
+template <class F>
+void plane_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+                 F&& f) {
+  if (stores != plane_step_stores(section, step)) return;
+  const std::uint64_t half = section.steps / 2;
+  // The unit's planes of all images behind one another, in parts of 1 / half of a plane: [begin, end) is this step's.
+  const std::uint64_t begin = step % half * work.images, end = begin + work.images;
+  for (const std::uint32_t i : section.watched(stores)) {
+    const Operand& operand = section.operands[i];
+    if (operand.pages * 4 < section.longest) {
+      if (step != (stores ? section.steps - 1 : 0)) continue;
+      const std::uint64_t first = operand.pages * unit / section.units;
+      const std::uint64_t stop = std::max(first + 1, operand.pages * (unit + 1) / section.units);
+      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, false); });
+      continue;
+    }
+    const std::uint64_t planes = work.images * section.units;
+    for (std::uint64_t image = begin / half; image * half < end; ++image) {
+      const std::uint64_t from = std::max(begin, image * half) - image * half;
+      const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
+      const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
+      const std::uint64_t first = (plane + operand.pages * from / half) / planes;
+      const std::uint64_t stop = (plane + operand.pages * to / half + planes - 1) / planes;
+      const PageRange pages{first, std::max(first + 1, stop)};
+      const std::uint32_t sharing = warps_per_page(work, pages);
+      operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+    }
+  }
+}
+
 template <class F>
 void thread_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                   F&& f) {
@@ -117,6 +150,8 @@ void for_each_page(const KernelWork& work, const Section& section, std::uint64_t
       return stride_pages(work, section, unit, step, stores, f);
     case Pattern::kTiles:
       return tile_pages(work, section, unit, step, stores, shares, f);
+    case Pattern::kPlanes:
+      return plane_pages(work, section, unit, step, stores, f);
     case Pattern::kThreads:
       return thread_pages(work, section, unit, step, stores, f);
   }
@@ -161,6 +196,8 @@ inline bool has_pages(const KernelWork& work, const Section& section, std::uint6
       return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
     case Pattern::kStride:
       return std::uint64_t{step} * section.units + unit < work.chunk;
+    case Pattern::kPlanes:
+      return stores == plane_step_stores(section, step);
     case Pattern::kThreads:
       break;
   }

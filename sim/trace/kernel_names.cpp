@@ -64,4 +64,8 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   return std::nullopt;
 }
 
+bool block_per_channel_by_name(std::string_view kernel_name) {
+  return names_any(kernel_name, {"bn_fw_tr_1C11", "bn_bw_1C11"});
+}
+
 }  // namespace uvmsim::trace

@@ -25,4 +25,7 @@ struct MatrixTile {
 // the columns come first. Measured on cuBLAS 13: grids of 40 products of known shape (tests/trace/kernel_names_test.cpp).
 std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name);
 
+// Whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch norm).
+bool block_per_channel_by_name(std::string_view kernel_name);
+
 }  // namespace uvmsim::trace
