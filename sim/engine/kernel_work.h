@@ -3,7 +3,8 @@
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
-//   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step by
+//   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step
+//   by
 //            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
@@ -59,13 +60,13 @@ struct Share : PageRange {
   std::uint64_t first_index = kSplit;  // of its first page (PageRef::index), if its pages follow one another there
 };
 
-// What a tile kernel does with an operand that it reads: takes the panel of its row of tiles at once, marches through the
-// share of its column of tiles, takes all of it, reads what it is about to write (of a sum in slices).
+// What a tile kernel does with an operand that it reads: takes the panel of its row of tiles at once, marches through
+// the share of its column of tiles, takes all of it, reads what it is about to write (of a sum in slices).
 enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall, kSum };
 
 struct Operand {
   bool write = false;
-  bool summed = false;  // its object is read and written at the same places
+  bool summed = false;               // its object is read and written at the same places
   TileRole role = TileRole::kSmall;  // of an input
   std::uint64_t pages = 0;
   std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
@@ -189,7 +190,7 @@ struct KernelWork {
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead
   std::uint64_t images = 1;                     // planes
-  Nanoseconds step{};  // compute per step
+  Nanoseconds step{};                           // compute per step
   // threads
   bool explicit_touches = false;
   std::vector<PageRef> touches;

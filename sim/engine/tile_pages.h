@@ -144,8 +144,7 @@ void product_stores(const TileShape& shape, const Operand& operand, std::uint64_
   // The tile's part of a row; the last one also has what is left of it.
   const std::uint64_t part = place.column * shape.row_part_of_tile;
   const std::uint64_t from = row_bytes * std::min(part, shape.row_parts) / shape.row_parts;
-  const std::uint64_t to =
-      row_bytes * std::min(part + shape.row_part_of_tile, shape.row_parts) / shape.row_parts;
+  const std::uint64_t to = row_bytes * std::min(part + shape.row_part_of_tile, shape.row_parts) / shape.row_parts;
   const bool to_the_end = place.column + 1 == shape.columns;
 
   const std::uint64_t region_begin = bytes * first_row / shape.matrix_rows;

@@ -31,8 +31,8 @@ std::optional<Tiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTi
   const Tiles tiles{ceil_div(rows, tile.rows), ceil_div(columns, tile.columns),
                     tile.cutlass ? swizzle_of(ceil_div(columns, tile.columns)) : 1};
   const bool fits = tile.cutlass ? kernel.grid.x == tiles.rows * tiles.swizzle &&
-                                        kernel.grid.y == ceil_div(tiles.columns, tiles.swizzle)
-                                  : kernel.grid.x == tiles.rows && kernel.grid.y == tiles.columns;
+                                       kernel.grid.y == ceil_div(tiles.columns, tiles.swizzle)
+                                 : kernel.grid.x == tiles.rows && kernel.grid.y == tiles.columns;
   return fits ? std::optional(tiles) : std::nullopt;
 }
 
@@ -48,8 +48,8 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
     shape.columns = tiles.columns;
     shape.tile_rows = tile.rows;
     shape.matrix_rows = rows;
-    const std::uint64_t columns = std::max<std::uint64_t>(
-        1, bytes.output / (rows * tile.element_bytes * shape.batches));
+    const std::uint64_t columns =
+        std::max<std::uint64_t>(1, bytes.output / (rows * tile.element_bytes * shape.batches));
     shape.row_part_of_tile = tile.columns;
     shape.row_parts = std::clamp<std::uint64_t>(columns, 1, tiles.columns * tile.columns);
     shape.cutlass = tile.cutlass;

@@ -15,24 +15,24 @@ struct ProductBytes {
   std::uint64_t output = 0, input = 0, other_input = 0;
 };
 
-// The output of a matrix product is one row-major matrix per batch, cut into `rows` x `columns` tiles. Names and grids of
-// cuBLAS's kernels say how; which of the inputs has the matrix's rows and how many there are follows from the sizes:
+// The output of a matrix product is one row-major matrix per batch, cut into `rows` x `columns` tiles. Names and grids
+// of cuBLAS's kernels say how; which of the inputs has the matrix's rows and how many there are follows from the sizes:
 // of an M x K, K x N and M x N matrix, M is the root of output * input / other. Other kernels' blocks form the grid's x
 // by y tiles, or a square.
 struct TileShape {
-  std::uint64_t blocks = 1;            // of a z of the grid
-  std::uint64_t batches = 1;           // z has a part of every operand to itself
-  std::uint64_t slices = 1;            // or all z sum up in the same tiles; one of the two is 1
-  std::uint64_t rows = 1;              // of tiles
+  std::uint64_t blocks = 1;   // of a z of the grid
+  std::uint64_t batches = 1;  // z has a part of every operand to itself
+  std::uint64_t slices = 1;   // or all z sum up in the same tiles; one of the two is 1
+  std::uint64_t rows = 1;     // of tiles
   std::uint64_t columns = 1;
-  std::uint64_t tile_rows = 1;         // rows of the matrix in a tile
+  std::uint64_t tile_rows = 1;  // rows of the matrix in a tile
   std::uint64_t matrix_rows = 1;
   std::uint64_t row_part_of_tile = 1;  // a tile covers row_part_of_tile / row_parts of a row of the matrix
   std::uint64_t row_parts = 1;
-  bool cutlass = false;                // trace::MatrixTile
-  std::uint64_t swizzle = 1;           // columns of tiles side by side
+  bool cutlass = false;       // trace::MatrixTile
+  std::uint64_t swizzle = 1;  // columns of tiles side by side
   std::uint64_t grid_x = 1;
-  bool second_has_rows = false;        // of two large inputs, the second one has the panels of the rows
+  bool second_has_rows = false;  // of two large inputs, the second one has the panels of the rows
 
   // `tile`: as the kernel's name says.
   static TileShape of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,

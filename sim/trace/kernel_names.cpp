@@ -53,8 +53,7 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   }
   if (kernel_name.find("cutlass") == std::string_view::npos) return std::nullopt;
   const std::size_t gemm = kernel_name.find("gemm", kernel_name.find("cutlass"));
-  for (std::size_t at = kernel_name.find('_', gemm); at != std::string_view::npos;
-       at = kernel_name.find('_', at + 1)) {
+  for (std::size_t at = kernel_name.find('_', gemm); at != std::string_view::npos; at = kernel_name.find('_', at + 1)) {
     const auto shape = leading_shape(kernel_name.substr(at + 1));
     if (!shape) continue;
     std::tie(tile.columns, tile.rows) = *shape;

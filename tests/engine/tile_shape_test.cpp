@@ -1,0 +1,204 @@
+// Shapes of matrix products against those that PyTorch was asked for, their stores page by page, and that nothing of an
+// output is left out whatever a kernel claims to be.
+#include "sim/engine/tile_shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/common/random.h"
+#include "sim/engine/step_pages.h"
+
+namespace uvmsim::engine {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr const char* kCutlass = "cutlass_80_simt_sgemm_256x128_8x4_nn_align1";
+constexpr const char* kCutlassTall = "cutlass_80_simt_sgemm_128x256_8x4_nt_align1";
+constexpr const char* kXmma = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3";
+constexpr const char* kXmmaTall = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3";
+
+TileShape shape_of(const char* name, trace::Dim3 grid, const ProductBytes& bytes) {
+  trace::Kernel kernel;
+  kernel.name = name;
+  kernel.grid = grid;
+  return TileShape::of_product(kernel, trace::matrix_tile_by_name(name), bytes);
+}
+
+// C[m][n] of fp32 from A[m][k] and B[k][n].
+ProductBytes product(std::uint64_t m, std::uint64_t n, std::uint64_t k) { return {4 * m * n, 4 * m * k, 4 * k * n}; }
+
+struct Known {
+  const char* name;
+  trace::Dim3 grid;
+  std::uint64_t m, n, k, batches, slices, rows, columns, swizzle;
+};
+
+// Grids as an H200 ran them.
+TEST(TileShape, FollowsFromNamesGridsAndSizes) {
+  const std::vector<Known> known = {
+      {kCutlass, {256, 2, 1}, 4096, 3072, 768, 1, 1, 32, 12, 8},
+      {kCutlass, {400, 2, 1}, 6304, 3072, 768, 1, 1, 50, 12, 8},
+      {kCutlass, {128, 1, 1}, 2048, 2048, 2048, 1, 1, 16, 8, 8},
+      {kCutlass, {128, 1, 1}, 8192, 512, 512, 1, 1, 64, 2, 2},
+      {kCutlass, {48, 2, 9}, 768, 3072, 4096, 1, 9, 6, 12, 8},
+      {kCutlass, {128, 1, 4}, 4096, 768, 3072, 1, 4, 32, 3, 4},
+      {kCutlassTall, {1576, 1, 2}, 50257, 768, 4096, 1, 2, 197, 6, 8},
+      {kXmma, {32, 24, 1}, 4096, 3072, 768, 1, 1, 32, 24, 1},
+      {kXmma, {32, 6, 8}, 4096, 768, 3072, 1, 8, 32, 6, 1},
+      {kXmmaTall, {2, 32, 6}, 512, 4096, 4096, 1, 6, 2, 32, 1},
+      {kXmma, {32, 393, 1}, 4096, 50257, 768, 1, 1, 32, 393, 1},
+  };
+  for (const Known& k : known) {
+    SCOPED_TRACE(std::string(k.name) + " " + std::to_string(k.grid.x));
+    for (const bool second : {false, true}) {  // inputs in either order
+      ProductBytes bytes = product(k.m, k.n, k.k);
+      if (second) std::swap(bytes.input, bytes.other_input);
+      const TileShape shape = shape_of(k.name, k.grid, bytes);
+      EXPECT_EQ(shape.matrix_rows, k.m);
+      EXPECT_EQ(shape.rows, k.rows);
+      EXPECT_EQ(shape.columns, k.columns);
+      EXPECT_EQ(shape.batches, k.batches);
+      EXPECT_EQ(shape.slices, k.slices);
+      EXPECT_EQ(shape.swizzle, k.swizzle);
+      if (k.m != k.n) {
+        EXPECT_EQ(shape.second_has_rows, second);
+      }
+    }
+  }
+}
+
+TEST(TileShape, BatchesAreToldFromSlicesByTheSizeOfTheOutput) {
+  const ProductBytes one = product(512, 512, 64);
+  const TileShape batched = shape_of(kCutlass, {8, 1, 96}, {96 * one.output, 96 * one.input, 96 * one.other_input});
+  EXPECT_EQ(batched.batches, 96u);
+  EXPECT_EQ(batched.slices, 1u);
+  EXPECT_EQ(batched.rows, 4u);
+  EXPECT_EQ(batched.columns, 2u);
+  // Slices of a sum that each write a matrix of their own are like batches.
+  EXPECT_EQ(shape_of(kCutlass, {24, 1, 7}, {7 * 4 * 768 * 768, 4 * 4096 * 768, 4 * 4096 * 768}).batches, 7u);
+}
+
+TEST(TileShape, UnknownNamesHaveTheGridsTiles) {
+  const TileShape shape = shape_of("gemm", {8, 4, 1}, {1 << 20, 1 << 20, 1 << 20});
+  EXPECT_EQ(shape.rows, 8u);
+  EXPECT_EQ(shape.columns, 4u);
+  EXPECT_EQ(shape.tile_rows, 90u);  // 1 MB in 32 squares of 4-byte elements
+  EXPECT_EQ(shape_of("gemm", {30, 1, 1}, {1 << 20, 1 << 20, 1 << 20}).rows, 6u);
+}
+
+TEST(TileShape, BlocksOfASwizzledGridTakeColumnsSideBySide) {
+  const TileShape shape = shape_of(kCutlass, {256, 2, 1}, product(4096, 3072, 768));
+  const TilePlace ninth(shape, 9);
+  EXPECT_EQ(ninth.row, 1u);
+  EXPECT_EQ(ninth.column, 1u);
+  const TilePlace second_y(shape, 256 + 9);
+  EXPECT_EQ(second_y.row, 1u);
+  EXPECT_EQ(second_y.column, 9u);
+  EXPECT_FALSE(second_y.idle(shape));
+  EXPECT_TRUE(TilePlace(shape, 256 + 4).idle(shape));  // columns 12 to 15 are not there
+}
+
+struct Collector {
+  std::vector<std::uint64_t>* pages;
+  void operator()(const PageRun& run, std::uint32_t, bool) const {
+    for (unsigned i = 0; i < run.count; ++i) pages->push_back(run.block.value * kPagesPerBlock + run.first + i);
+  }
+  static bool passes(const Operand&, const Share&) { return false; }
+};
+
+Operand output_of(std::uint64_t bytes) {
+  Operand operand;
+  operand.write = true;
+  operand.pages = (bytes + kBasePageBytes - 1) / kBasePageBytes;
+  operand.contiguous = true;
+  return operand;
+}
+
+std::vector<std::uint64_t> stores(const TileShape& shape, const Operand& output, std::uint64_t unit) {
+  std::vector<std::uint64_t> pages;
+  product_stores(shape, output, unit, Collector{&pages});
+  return pages;
+}
+
+// 4096 x 3072 of fp32: a row is 3 pages, a tile 128 rows.
+TEST(ProductStores, RowByRowAtTheTilesColumns) {
+  const TileShape shape = shape_of(kXmma, {32, 24, 1}, product(4096, 3072, 768));
+  const Operand output = output_of(4u * 4096 * 3072);
+  std::vector<std::uint64_t> pages = stores(shape, output, 1 + 9 * 32);  // row 1, column 9: the second page of each row
+  ASSERT_EQ(pages.size(), 128u);
+  pages.resize(4);
+  EXPECT_THAT(pages, ElementsAre(128 * 3 + 1, 129 * 3 + 1, 130 * 3 + 1, 131 * 3 + 1));
+}
+
+// As measured: a warp stores rows 0, 4, 8 and 12 at once, the next one 64 rows below likewise.
+TEST(ProductStores, CutlassStoresFourRowsAtOnce) {
+  const TileShape shape = shape_of(kCutlass, {256, 2, 1}, product(4096, 3072, 768));
+  std::vector<std::uint64_t> pages = stores(shape, output_of(4u * 4096 * 3072), 0);
+  ASSERT_EQ(pages.size(), 128u);
+  pages.resize(10);
+  EXPECT_THAT(pages, ElementsAre(0, 12, 24, 36, 192, 204, 216, 228, 3, 15));
+}
+
+TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
+  const char* const names[] = {"gemm", kCutlass, kCutlassTall, kXmma, kXmmaTall};
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto number = [&](unsigned most) { return static_cast<std::uint32_t>(1 + random.below(most)); };
+    // Half of them real products, half of them claims.
+    trace::Dim3 grid{number(40), number(12), number(4)};
+    ProductBytes bytes{4 * number(1 << 20), 4 * number(1 << 20), random.below(5) == 0 ? 0 : 4 * number(1 << 20)};
+    const char* const name = names[random.below(5)];
+    if (const auto tile = trace::matrix_tile_by_name(name); tile && random.below(2) == 0) {
+      const std::uint64_t m = number(3000), n = number(3000);
+      const auto tiles = [](std::uint64_t length, std::uint64_t of) {
+        return static_cast<std::uint32_t>((length + of - 1) / of);
+      };
+      grid = {tiles(m, tile->rows), tiles(n, tile->columns), 1};
+      if (tile->cutlass) {
+        const std::uint32_t side = grid.y >= 6 ? 8 : grid.y >= 3 ? 4 : grid.y >= 2 ? 2 : 1;
+        grid = {grid.x * side, tiles(grid.y, side), 1};
+      }
+      bytes = product(m, n, number(3000));
+    }
+    const TileShape shape = shape_of(name, grid, bytes);
+    const Operand output = output_of(bytes.output);
+    std::set<std::uint64_t> written;
+    for (std::uint64_t unit = 0; unit < grid.count(); ++unit) {
+      for (const std::uint64_t page : stores(shape, output, unit)) written.insert(page);
+    }
+    EXPECT_EQ(written.size(), output.pages);
+    EXPECT_EQ(*written.rbegin(), output.pages - 1);
+  }
+}
+
+// Planes of 3 pages, 2 images of 4 channels.
+TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
+  KernelWork work;
+  work.pattern = Pattern::kPlanes;
+  work.images = 2;
+  Section section;
+  section.units = 4;
+  section.steps = 2 * 6;
+  section.longest = 24;
+  section.operands = {output_of(24 * kBasePageBytes), output_of(24 * kBasePageBytes), output_of(kBasePageBytes)};
+  section.operands[0].write = false;
+  section.watched_inputs = {0};
+  section.watched_outputs = {1, 2};
+  std::vector<std::uint64_t> loads, written;
+  for (std::uint32_t step = 0; step < section.steps; ++step) {
+    EXPECT_EQ(has_pages(work, section, 1, step, true, nullptr), step >= 6);
+    plane_pages(work, section, 1, step, false, Collector{&loads});
+    plane_pages(work, section, 1, step, true, Collector{&written});
+  }
+  EXPECT_THAT(loads, ElementsAre(3, 4, 5, 15, 16, 17));
+  EXPECT_THAT(written, ElementsAre(3, 4, 5, 15, 16, 17, 0));
+}
+
+}  // namespace
+}  // namespace uvmsim::engine

@@ -1,0 +1,59 @@
+// What names of real kernels say (cuBLAS and cuDNN of CUDA 13.0, PyTorch 2.11).
+#include "sim/trace/kernel_names.h"
+
+#include <gtest/gtest.h>
+
+namespace uvmsim::trace {
+namespace {
+
+TEST(KernelNames, MatrixProductsAndConvolutionsAreTiled) {
+  for (const char* name : {"_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EEvNT_6ParamsE",
+                           "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize256x64x8_stage3",
+                           "_ZN5cudnn17winograd_nonfused21winogradWgradDelta4x4IffEEv"}) {
+    EXPECT_EQ(distribution_by_name(name), Distribution::kTiled) << name;
+  }
+  EXPECT_EQ(distribution_by_name("_ZN2at6native29vectorized_elementwise_kernelILi4E"), Distribution::kBlockLinear);
+}
+
+TEST(KernelNames, CublassOwnKernelsNameRowsFirst) {
+  const auto tile =
+      matrix_tile_by_name("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_warpsize2x2x1_ffma");
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->rows, 128u);
+  EXPECT_EQ(tile->columns, 64u);
+  EXPECT_EQ(tile->element_bytes, 4u);
+  EXPECT_FALSE(tile->cutlass);
+}
+
+TEST(KernelNames, CutlassNamesColumnsFirst) {
+  const auto tile =
+      matrix_tile_by_name("_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EEvNT_6ParamsE");
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->rows, 128u);
+  EXPECT_EQ(tile->columns, 256u);
+  EXPECT_TRUE(tile->cutlass);
+}
+
+TEST(KernelNames, ElementsMayBeHalvesOrComplex) {
+  EXPECT_EQ(matrix_tile_by_name("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x3_tn_align8")->element_bytes,
+            2u);
+  EXPECT_EQ(matrix_tile_by_name("sm80_xmma_gemm_cf32cf32_f32f32_cf32_nt_n_tilesize32x64x8_stage3")->element_bytes, 8u);
+}
+
+TEST(KernelNames, NoTileWhereTheNameSaysNone) {
+  for (const char* name :
+       {"gemm", "tilesize128x64x8", "sgemm_tilesize", "sgemm_tilesize128", "sgemm_tilesizex64", "sgemm_tilesize0x64x8",
+        "sgemm_tilesize4294967296x64x8", "sgemm_tilesize4096x64x8", "cutlass_sgemm_", "cutlass_sgemm_align1",
+        "_Z18sgemm_largek_lds64ILb1E", "sm80_xmma_fprop_implicit_gemm_f32f32_tilesize256x64x8_stage3"}) {
+    EXPECT_FALSE(matrix_tile_by_name(name)) << name;
+  }
+}
+
+TEST(KernelNames, BatchNormHasABlockPerChannel) {
+  EXPECT_TRUE(block_per_channel_by_name("_ZN5cudnn24bn_fw_tr_1C11_singlereadIfLi512ELb1ELi1ELi2ELi0EEEv"));
+  EXPECT_TRUE(block_per_channel_by_name("_ZN5cudnn21bn_bw_1C11_kernel_newIff6float2Li128ELb1ELi1EEEv"));
+  EXPECT_FALSE(block_per_channel_by_name("_ZN2at6native18layer_norm_kernel"));
+}
+
+}  // namespace
+}  // namespace uvmsim::trace
