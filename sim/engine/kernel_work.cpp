@@ -219,15 +219,23 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
     work.tile = TileShape::of_product(kernel, tile, bytes);
     parts = work.tile.columns;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool has_rows = inputs.size() > 1 && i == (work.tile.second_has_rows ? 1 : 0);
-      inputs[i]->role = has_rows ? TileRole::kPanel : TileRole::kMarch;
+      Operand& input = *inputs[i];
+      input.has_rows = inputs.size() > 1 && i == (work.tile.second_has_rows ? 1 : 0);
+      input.role = input.has_rows ? TileRole::kPanel : TileRole::kMarch;
+      if (tile && work.tile.depth != 0 && !(input.has_rows ? tile->rows_run_along_sum : tile->columns_run_along_sum)) {
+        input.role = TileRole::kCross;
+        input.rows = std::min(work.tile.depth, input.pages * kBasePageBytes);
+      }
     }
   }
   const std::uint64_t batches = work.convolution ? work.convolution->batches : work.tile.batches;
   std::uint64_t march = 1;
   for (const Operand* input : inputs) {
-    if (input->role != TileRole::kMarch) continue;
-    march = std::max(march, ceil_div(ceil_div(ceil_div(input->pages, batches), parts), kTileMarchPages));
+    if (input->role == TileRole::kMarch) {
+      march = std::max(march, ceil_div(ceil_div(ceil_div(input->pages, batches), parts), kTileMarchPages));
+    } else if (input->role == TileRole::kCross) {
+      march = std::max(march, ceil_div(ceil_div(input->rows, work.tile.slices), kTileCrossRows));
+    }
   }
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }

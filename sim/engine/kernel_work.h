@@ -61,13 +61,16 @@ struct Share : PageRange {
 };
 
 // What a tile kernel does with an operand that it reads: takes the panel of its row of tiles at once, marches through
-// the share of its column of tiles, takes all of it, reads what it is about to write (of a sum in slices).
-enum class TileRole : std::uint8_t { kPanel, kMarch, kSmall, kSum };
+// the share of its column of tiles, marches across all rows of memory and takes its part of each, takes all of it,
+// reads what it is about to write (of a sum in slices).
+enum class TileRole : std::uint8_t { kPanel, kMarch, kCross, kSmall, kSum };
 
 struct Operand {
   bool write = false;
   bool summed = false;               // its object is read and written at the same places
   TileRole role = TileRole::kSmall;  // of an input
+  bool has_rows = false;             // kCross: a part of each row belongs to a row of tiles, else to a column
+  std::uint64_t rows = 0;            // kCross: of one batch
   std::uint64_t pages = 0;
   std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
   std::vector<Segment> segments;

@@ -9,6 +9,7 @@
 namespace uvmsim::engine {
 
 inline constexpr std::uint64_t kTileMarchPages = 16;  // in steps of 64 KB
+inline constexpr std::uint64_t kTileCrossRows = 8;    // as cuBLAS's fp32 kernels do: 128x128x8
 
 // The part of one operand that belongs to a batch, and its parts.
 class BatchPages {
@@ -49,12 +50,55 @@ inline PageRange tile_input(const KernelWork& work, const Operand& operand, std:
   }
 }
 
+// kCross: rows [begin, end) of its batch, and where its part of each begins and ends, in parts of a row.
+struct CrossPart {
+  CrossPart(const KernelWork& work, const Operand& operand, std::uint64_t unit) {
+    const TileShape& shape = work.tile;
+    const TilePlace place(shape, unit);
+    begin = operand.rows * place.slice / shape.slices;
+    end = operand.rows * (place.slice + 1) / shape.slices;
+    parts = operand.has_rows ? shape.matrix_rows : shape.row_parts;
+    const std::uint64_t length = operand.has_rows ? shape.tile_rows : shape.row_part_of_tile;
+    const std::uint64_t index = operand.has_rows ? place.row : place.column;
+    part = std::min(index * length, parts - 1);
+    part_end = std::clamp(index * length + length, part + 1, parts);
+  }
+  std::uint64_t begin, end;
+  std::uint64_t part, part_end, parts;
+};
+
+// Calls f(first, end) for the pages of the unit's part of rows [row, end_row).
+template <class F>
+void cross_pages(const KernelWork& work, const Operand& operand, const CrossPart& cross, std::uint64_t unit,
+                 std::uint64_t row, std::uint64_t end_row, F&& f) {
+  const PageRange all = BatchPages(operand, work.tile.batches, TilePlace(work.tile, unit).batch).all();
+  const std::uint64_t bytes = all.pages() * kBasePageBytes;
+  const std::uint64_t length = bytes / operand.rows;
+  const std::uint64_t from = length * cross.part / cross.parts;
+  const std::uint64_t to = std::max(from + 1, length * cross.part_end / cross.parts);
+  std::uint64_t next = 0;
+  for (; row < end_row; ++row) {
+    const std::uint64_t begin = bytes * row / operand.rows;
+    const std::uint64_t first = std::max(next, (begin + from) / kBasePageBytes);
+    const std::uint64_t end = std::min(all.pages(), (begin + to + kBasePageBytes - 1) / kBasePageBytes);
+    if (first >= end) continue;
+    f(all.begin + first, all.begin + end);
+    next = end;
+  }
+}
+
 // shares[i]: the pages of operand i that `unit` marches through.
 inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, Share* shares) {
   for (const Operand& operand : section.operands) {
     Share& share = *shares++;
-    if (operand.write || operand.role != TileRole::kMarch) continue;
-    const PageRange pages = tile_input(work, operand, unit);
+    if (operand.write || (operand.role != TileRole::kMarch && operand.role != TileRole::kCross)) continue;
+    PageRange pages = tile_input(work, operand, unit);
+    if (operand.role == TileRole::kCross) {
+      const CrossPart cross(work, operand, unit);
+      const std::uint64_t begin = pages.begin + pages.pages() * cross.begin / operand.rows;
+      pages.end = std::max(begin + 1, pages.begin + (pages.pages() * cross.end + operand.rows - 1) / operand.rows);
+      pages.begin = begin;
+    }
     share = {pages, operand.index_of(pages)};
   }
 }
@@ -72,6 +116,7 @@ inline std::uint32_t next_loading_step(const Section& section, std::uint32_t ste
     if (operand.role == TileRole::kMarch && share.begin + (march - 1) * kTileMarchPages < share.end) {
       next = std::min(next, march);
     }
+    if (operand.role == TileRole::kCross && (march - 1) * kTileCrossRows < operand.rows) next = std::min(next, march);
   }
   return std::max(next, std::min(step, last));
 }
@@ -89,6 +134,16 @@ void tile_loads(const KernelWork& work, const Section& section, std::uint64_t un
         const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;
         operand.for_each_run(share, begin, std::min(share.end, begin + kTileMarchPages),
                              [&](const PageRun& run) { f(run, 1, false); });
+        continue;
+      }
+      case TileRole::kCross: {
+        if (step == 0 || step + 1 == section.steps) continue;
+        const CrossPart cross(work, operand, unit);
+        const std::uint64_t row = cross.begin + (step - 1) * kTileCrossRows;
+        cross_pages(work, operand, cross, unit, row, std::min(cross.end, row + kTileCrossRows),
+                    [&](std::uint64_t first, std::uint64_t end) {
+                      operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, false); });
+                    });
         continue;
       }
       case TileRole::kPanel:

@@ -72,6 +72,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
         if (const auto tiles = tiles_of(kernel, tile, about, ceil_div(elements, about))) {
           TileShape shape = shape_of(about, *tiles, batched);
           shape.second_has_rows = second;
+          shape.depth = (second ? bytes.other_input : bytes.input) / (about * tile.element_bytes * shape.batches);
           return shape;
         }
       }

@@ -32,7 +32,8 @@ struct TileShape {
   bool cutlass = false;       // trace::MatrixTile
   std::uint64_t swizzle = 1;  // columns of tiles side by side
   std::uint64_t grid_x = 1;
-  bool second_has_rows = false;  // of two large inputs, the second one has the panels of the rows
+  bool second_has_rows = false;  // of two large inputs, the second one has the output's rows
+  std::uint64_t depth = 0;       // products that are summed up, of all slices; 0: not known
 
   // `tile`: as the kernel's name says.
   static TileShape of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,
@@ -44,6 +45,7 @@ struct TilePlace {
     const std::uint64_t z = unit / shape.blocks;
     const std::uint64_t block = unit % shape.blocks;
     batch = shape.batches == 1 ? 0 : std::min(z, shape.batches - 1);
+    slice = shape.slices == 1 ? 0 : std::min(z, shape.slices - 1);
     if (shape.cutlass) {
       const std::uint64_t x = block % shape.grid_x;
       row = x / shape.swizzle;
@@ -56,7 +58,7 @@ struct TilePlace {
   // Swizzled grids are rounded up.
   bool idle(const TileShape& shape) const { return row >= shape.rows || column >= shape.columns; }
 
-  std::uint64_t batch, row, column;
+  std::uint64_t batch, slice, row, column;
 };
 
 // A convolution: one large input. Blocks march through it and write together in groups.

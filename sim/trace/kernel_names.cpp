@@ -44,6 +44,10 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   } else if (names_any(kernel_name, {"bf16", "f16", "h16816", "s16816", "h884", "h1688", "_hgemm"})) {
     tile.element_bytes = 2;
   }
+  // The two letters are of BLAS, which has matrices column by column: its first one has our columns.
+  const std::string_view after_gemm = kernel_name.substr(kernel_name.find("gemm"));
+  tile.columns_run_along_sum = names_any(after_gemm, {"_tn_", "_tt_"});
+  tile.rows_run_along_sum = !names_any(after_gemm, {"_nt_", "_tt_"});
   constexpr std::string_view kTileSize = "tilesize";
   if (const std::size_t at = kernel_name.find(kTileSize); at != std::string_view::npos) {
     const auto shape = leading_shape(kernel_name.substr(at + kTileSize.size()));

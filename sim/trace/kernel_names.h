@@ -19,6 +19,9 @@ struct MatrixTile {
   // CUTLASS: block x works on row x / w of tiles and column x % w + y * w; w is 8, 4, 2 or 1, by the number of columns.
   // Else x is the row and y the column.
   bool cutlass = false;
+  // Of the input that has the output's rows, and of the one that has its columns: whether what is summed over runs
+  // along rows of memory, as in `_tn_`; else across them.
+  bool rows_run_along_sum = true, columns_run_along_sum = true;
 };
 
 // Of matrix products whose names say it: `tilesize128x64x8` of cuBLAS's own kernels, `256x128_8x4` of CUTLASS's, where

@@ -177,6 +177,51 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
   }
 }
 
+// matmul_2048: the second input runs across the sum; its rows are 2 pages, a tile has 1 KB of each.
+TEST(CrossPages, EveryTileTakesItsPartOfEveryRow) {
+  KernelWork work;
+  work.tile = shape_of(kCutlass, {128, 1, 1}, product(2048, 2048, 2048));
+  ASSERT_EQ(work.tile.depth, 2048u);
+  Operand input = output_of(4u * 2048 * 2048);
+  input.rows = 2048;
+  const auto pages_of = [&](std::uint64_t unit, std::uint64_t row, std::uint64_t end) {
+    std::vector<std::uint64_t> pages;
+    cross_pages(work, input, CrossPart(work, input, unit), unit, row, end,
+                [&](std::uint64_t first, std::uint64_t stop) {
+                  for (; first < stop; ++first) pages.push_back(first);
+                });
+    return pages;
+  };
+  EXPECT_THAT(pages_of(3, 0, 4), ElementsAre(0, 2, 4, 6));  // column 3 of 8
+  EXPECT_THAT(pages_of(4, 0, 4), ElementsAre(1, 3, 5, 7));
+  EXPECT_THAT(pages_of(4, 2046, 2048), ElementsAre(4093, 4095));
+}
+
+TEST(CrossPages, SlicesAndColumnsTogetherReadEveryPage) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::uint64_t m = 1 + random.below(700), n = 1 + random.below(3000), k = 1 + random.below(500);
+    const auto tiles = [](std::uint64_t length) { return static_cast<std::uint32_t>((length + 127) / 128); };
+    KernelWork work;
+    work.tile =
+        shape_of(kXmma, {tiles(m), tiles(n), static_cast<std::uint32_t>(1 + random.below(4))}, product(m, n, k));
+    Operand input = output_of(4 * k * n);
+    input.rows = k;
+    std::set<std::uint64_t> pages;
+    for (std::uint64_t unit = 0; unit < work.tile.blocks * work.tile.slices; ++unit) {
+      const CrossPart cross(work, input, unit);
+      cross_pages(work, input, cross, unit, cross.begin, cross.end, [&](std::uint64_t first, std::uint64_t stop) {
+        for (; first < stop; ++first) pages.insert(first);
+      });
+    }
+    if (work.tile.batches == 1) {
+      EXPECT_EQ(pages.size(), input.pages);
+      EXPECT_EQ(*pages.rbegin(), input.pages - 1);
+    }
+  }
+}
+
 // Planes of 3 pages, 2 images of 4 channels.
 TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
   KernelWork work;

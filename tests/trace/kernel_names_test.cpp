@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace uvmsim::trace {
 namespace {
 
@@ -32,6 +35,17 @@ TEST(KernelNames, CutlassNamesColumnsFirst) {
   EXPECT_EQ(tile->rows, 128u);
   EXPECT_EQ(tile->columns, 256u);
   EXPECT_TRUE(tile->cutlass);
+}
+
+TEST(KernelNames, LettersSayAlongWhatInputsRun) {
+  const auto along = [](const char* letters) {
+    const auto tile = matrix_tile_by_name(std::string("cutlass_80_simt_sgemm_256x128_8x4_") + letters + "_align1");
+    return std::pair(tile->rows_run_along_sum, tile->columns_run_along_sum);
+  };
+  EXPECT_EQ(along("nn"), std::pair(true, false));
+  EXPECT_EQ(along("tn"), std::pair(true, true));
+  EXPECT_EQ(along("nt"), std::pair(false, false));
+  EXPECT_EQ(along("tt"), std::pair(false, true));
 }
 
 TEST(KernelNames, ElementsMayBeHalvesOrComplex) {
