@@ -25,8 +25,8 @@ struct MatrixTile {
 };
 
 // Of matrix products whose names say it: `tilesize128x64x8` of cuBLAS's own kernels, `256x128_8x4` of CUTLASS's, where
-// the columns come first. Measured on cuBLAS 13: grids of 40 products of known shape
-// (tests/trace/kernel_names_test.cpp).
+// the columns come first. Found from names and grids of products of known shape under cuBLAS 13 (tests/engine/
+// tile_shape_test.cpp).
 std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name);
 
 // Whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch norm).
