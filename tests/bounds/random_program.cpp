@@ -1,9 +1,11 @@
 #include "tests/bounds/random_program.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "sim/common/units.h"
+#include "sim/trace/kernel_names.h"
 
 namespace uvmsim {
 
@@ -78,7 +80,37 @@ class Writer {
     }
     if (one_in(5)) add_touches(kernel);
     if (one_in(5)) add_phases(kernel);
+    if (one_in(3)) name_as_known(kernel);
     program_.add(kernel);
+  }
+  // Kernels whose names say how blocks share their operands; half of the products have a grid that fits the last of
+  // them.
+  void name_as_known(trace::Kernel& kernel) {
+    constexpr std::array<const char*, 5> kNames = {
+        "cutlass_80_simt_sgemm_256x128_8x4_nn_align1", "cutlass_80_simt_sgemm_128x256_8x4_nt_align1",
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3",
+        "sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize256x128x8_stage3", "bn_fw_tr_1C11_kernel_NCHW"};
+    kernel.name = kNames.at(random_.below(kNames.size()));
+    const auto tile = trace::matrix_tile_by_name(kernel.name);
+    if (!tile) return add_phases(kernel);
+    if (one_in(4)) kernel.grid.z = static_cast<std::uint32_t>(1 + random_.below(4));
+    if (one_in(2)) return;
+    const auto tiles = [](std::uint64_t length, std::uint64_t of) {
+      return static_cast<std::uint32_t>((length + of - 1) / of);
+    };
+    trace::Extent& output = kernel.accesses.back().extents.edit().front();
+    output.mode = trace::AccessMode::kWrite;
+    kernel.grid.x = static_cast<std::uint32_t>(1 + random_.below(3));
+    const std::uint64_t columns = tiles(output.count * kPage / tile->element_bytes, kernel.grid.x * tile->rows);
+    kernel.grid.y = tiles(columns, tile->columns);
+    if (tile->cutlass) {
+      const std::uint32_t side = kernel.grid.y >= 6 ? 8 : kernel.grid.y >= 3 ? 4 : kernel.grid.y >= 2 ? 2 : 1;
+      kernel.grid.x *= side;
+      kernel.grid.y = tiles(kernel.grid.y, side);
+    }
+    kernel.distribution = trace::Distribution::kTiled;
+    kernel.touches.clear();
+    kernel.phases.clear();
   }
   void add_touches(trace::Kernel& kernel) {
     if (one_in(2)) kernel.grid = kernel.block = {1, 1, 1};
