@@ -145,11 +145,12 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
     }
     if (way.way == policy::Route::Way::kHost) {
       ways.by_host |= std::uint32_t{1} << other;
-      const bool copied = joined && !(there - space.pages(b, kHost).resident).empty();
+      const bool copied = !(there - space.pages(b, kHost).resident).empty();
       to_host(work, b,
               {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
-      if (copied)
+      if (copied) {
         ways.on_host = std::max(ways.on_host, context_.topology.engine(gpu_processor(other), kHost).busy_until());
+      }
     } else if (way.way == policy::Route::Way::kGpu) {
       ways.by_host &= ~(std::uint32_t{1} << other);
       ways.around |= std::uint32_t{1} << other;

@@ -127,7 +127,7 @@ class Residency final : private policy::EvictionQueries {
     std::uint32_t by_host = 0;  // a bit per GPU: through the host
     std::uint32_t around = 0;   // through the GPU of `hops`
     std::array<std::uint8_t, kMaxGpus> hops = {};
-    Nanoseconds on_host{};  // when what a policy sent through the host is there
+    Nanoseconds on_host{};  // when what went through the host is there
     bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
     policy::Route of(unsigned gpu) const {
       if ((around >> gpu & 1) == 0) return {};

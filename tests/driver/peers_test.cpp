@@ -65,6 +65,7 @@ TEST(Peers, WithoutALinkPagesGoThroughTheHost) {
   for (const TransferEvent& transfer : machine.events.transfers) directions.push_back(transfer.direction);
   EXPECT_THAT(directions, ElementsAre(TransferDirection::kDeviceToHost, TransferDirection::kDeviceToHost,
                                       TransferDirection::kHostToDevice, TransferDirection::kHostToDevice));
+  EXPECT_GE(machine.events.transfers[2].start, machine.events.transfers[1].end) << "only what has come up goes down";
   EXPECT_EQ(machine.counters.dtod_fault_bytes + machine.counters.dtod_prefetch_bytes, 0u);
   audit(machine);
 }
