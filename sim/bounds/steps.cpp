@@ -66,6 +66,7 @@ class StepBuilder {
   void use(const PageRun& run);
   void take(const PageRun& run);
   void drop(const PageRun& run);
+  void free(const PageRun& run);
   void forget_blocks(const PageRun& run);
   std::vector<PageRun> bouncing_blocks();
   void end_interval(std::size_t from, std::uint64_t pages, Interval::End end) {
@@ -116,13 +117,23 @@ void StepBuilder::take(const PageRun& run) {
   for (const auto& [pages, state] : changes_) pages_.assign(pages.first, pages.end, state);
 }
 
+// Contents are dead. Hints stay: what is not known about a page still is not.
 void StepBuilder::drop(const PageRun& run) {
+  changes_.clear();
   pages_.for_each(run.first, run.end, [&](std::uint64_t first, std::uint64_t end, const PageState& state) {
+    if (state.place == Place::kUnknown) return;
+    changes_.push_back({{first, end}, {}});
     if (state.place != Place::kGpu) return;
     // Used and discarded in one step, in whatever order: nothing is known.
     const bool now = state.step == number_;
     end_interval(state.step, end - first, now ? Interval::End::kForgotten : Interval::End::kDropped);
   });
+  for (const auto& [pages, state] : changes_) pages_.assign(pages.first, pages.end, state);
+}
+
+// The memory is gone, with its hints.
+void StepBuilder::free(const PageRun& run) {
+  drop(run);
   pages_.assign(run.first, run.end, {});
 }
 
@@ -167,7 +178,7 @@ void StepBuilder::play() {
   for_each_run(Action::kToHost, [&](const PageRun& run) { take(run); });
   for (const PageRun& block : bouncing) forget_blocks(block);
   for_each_run(Action::kDiscard, [&](const PageRun& run) { drop(run); });
-  for_each_run(Action::kFree, [&](const PageRun& run) { drop(run); });
+  for_each_run(Action::kFree, [&](const PageRun& run) { free(run); });
   for (const Operation& operation : operations_) drop_dead(operation);
 }
 

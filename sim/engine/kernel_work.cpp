@@ -66,6 +66,7 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
   Operand reads;
   Operand writes;
   writes.write = true;
+  bool only_sums = true;
   std::uint64_t read_end = 0;
   std::uint64_t write_end = 0;
   for (const trace::Extent& extent : extents) {
@@ -82,7 +83,7 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
     const std::uint64_t end = ceil_div(end_byte, kBasePageBytes);
     if (extent.mode != trace::AccessMode::kWrite) reads.bytes += end_byte - begin_byte;
     if (extent.mode != trace::AccessMode::kRead) writes.bytes += end_byte - begin_byte;
-    if (extent.mode == trace::AccessMode::kReadWrite) reads.summed = writes.summed = true;
+    only_sums = only_sums && extent.mode == trace::AccessMode::kReadWrite;
     if (extent.mode != trace::AccessMode::kWrite) {
       const auto add = [&](std::uint64_t from, std::uint64_t to) { add_pages(reads, placement, from, to); };
       const std::uint64_t from = std::max(first, read_end), to = std::max(end, read_end);
@@ -101,6 +102,7 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
   }
   for (Operand* operand : {&reads, &writes}) {
     if (operand->pages == 0) continue;
+    operand->summed = only_sums;
     const std::vector<Segment>& segments = operand->segments;
     operand->first_index = segments.front().block.value * kPagesPerBlock + segments.front().first;
     operand->contiguous = std::all_of(segments.begin(), segments.end(), [&](const Segment& segment) {

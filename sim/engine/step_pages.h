@@ -174,13 +174,15 @@ std::uint64_t clear_steps(const KernelWork& work, const Section& section, const 
   }
   if (work.pattern == Pattern::kTiles && !operand.write && step != 0) {
     if (operand.role == TileRole::kCross) {
-      // Rows are of the same length; the pages of all of them are looked at, not only of the unit's parts.
+      // Rows are of the same length; the pages of all of them are looked at, not only of the unit's parts. As the share
+      // may begin within a page, one more on either side.
       const std::uint64_t rows = (operand.rows + work.tile.slices - 1) / work.tile.slices;
+      const auto before = [](std::uint64_t page) { return page - (page == 0 ? 0 : 1); };
       const std::uint64_t row = std::min((step - 1) * kTileCrossRows, rows);
-      const std::uint64_t begin = share.begin + share.pages() * row / rows;
+      const std::uint64_t begin = share.begin + before(share.pages() * row / rows);
       const std::uint64_t missed = begin < share.end ? first_missing({begin, share.end}) : share.end;
       if (missed == share.end) return section.steps;
-      return std::max<std::uint64_t>(step, (missed - share.begin) * rows / share.pages() / kTileCrossRows);
+      return std::max<std::uint64_t>(step, before(missed - share.begin) * rows / share.pages() / kTileCrossRows);
     }
     if (operand.role != TileRole::kMarch) return section.steps;  // is behind
     const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;

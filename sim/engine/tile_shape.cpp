@@ -108,7 +108,7 @@ TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional
       shape.columns = kernel.grid.y;
     } else {
       shape.rows = root(blocks - 1) + 1;
-      shape.columns = ceil_div(blocks, shape.rows);
+      shape.columns = blocks / shape.rows;  // what is left over is idle
     }
     // A square tile of 4-byte elements.
     shape.tile_rows = std::max<std::uint64_t>(1, root(bytes.output / shape.batches / blocks / 4));

@@ -18,7 +18,7 @@ struct ProductBytes {
 // The output of a matrix product is one row-major matrix per batch, cut into `rows` x `columns` tiles. Names and grids
 // of cuBLAS's kernels say how; which of the inputs has the matrix's rows and how many there are follows from the sizes:
 // of an M x K, K x N and M x N matrix, M is the root of output * input / other. Other kernels' blocks form the grid's x
-// by y tiles, or a square.
+// by y tiles, or about a square.
 struct TileShape {
   std::uint64_t blocks = 1;   // of a z of the grid
   std::uint64_t batches = 1;  // z has a part of every operand to itself
@@ -55,7 +55,7 @@ struct TilePlace {
       column = block / shape.rows;
     }
   }
-  // Swizzled grids are rounded up.
+  // Swizzled grids are rounded up, and squares down.
   bool idle(const TileShape& shape) const { return row >= shape.rows || column >= shape.columns; }
 
   std::uint64_t batch, slice, row, column;

@@ -152,6 +152,22 @@ TEST(Steps, HintsAndDiscards) {
   EXPECT_EQ(c.pages(3, End::kReused), 256u);
 }
 
+// Whatever is discarded, its hints stay, so that the GPU may use the pages where they are; freed memory has none.
+TEST(Steps, HintsOutliveDiscardsAndEndWithTheMemory) {
+  Program program;
+  const auto a = program.alloc(2 * kMiB);
+  program.advise(a, trace::Advice::kSetPreferredLocation, -1);
+  program.add(trace::Discard{a, 0, kMiB, 0});
+  program.host(a, 0, 512, trace::AccessMode::kWrite);
+  program.kernel("write", 1000, {}, {a});
+  EXPECT_EQ(cut(program).cold(), 0u);
+  program.free(a);
+  const auto b = program.alloc(2 * kMiB);
+  program.host(b, 0, 512, trace::AccessMode::kWrite);
+  program.kernel("write", 1000, {}, {b});
+  EXPECT_EQ(cut(program).cold(), 512u);
+}
+
 TEST(Steps, CallsThatMovePagesThemselves) {
   Program program;
   const auto a = program.alloc(2 * kMiB);

@@ -151,8 +151,8 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
     Random random(seed);
     const auto number = [&](unsigned most) { return static_cast<std::uint32_t>(1 + random.below(most)); };
     // Half of them real products, half of them claims.
-    trace::Dim3 grid{number(40), number(12), number(4)};
-    ProductBytes bytes{4 * number(1 << 20), 4 * number(1 << 20), random.below(5) == 0 ? 0 : 4 * number(1 << 20)};
+    trace::Dim3 grid{number(200), random.below(2) == 0 ? 1 : number(12), number(4)};
+    ProductBytes bytes{4 * number(1 << 23), 4 * number(1 << 20), random.below(5) == 0 ? 0 : 4 * number(1 << 20)};
     const char* const name = names[random.below(5)];
     if (const auto tile = trace::matrix_tile_by_name(name); tile && random.below(2) == 0) {
       const std::uint64_t m = number(3000), n = number(3000);
