@@ -37,10 +37,12 @@ class Oracle {
   KernelNumber position() const { return position_; }
   // What each kernel uses, in the order of its walk.
   const std::vector<std::vector<BlockIndex>>& blocks() const { return blocks_of_; }
-  // From the first kernel on that is not over.
+  // From the first kernel on that is not over. Kernels of other streams may run before that one: what they use is
+  // used now.
   KernelNumber next_use(BlockIndex b) const {
     if (b.value >= blocks_.size()) return kNever;
     const Block& block = blocks_[b.value];
+    if (block.running != 0) return position_;
     const auto next = std::lower_bound(block.uses.begin(), block.uses.end(), position_);
     return next == block.uses.end() ? kNever : *next;
   }
@@ -48,8 +50,12 @@ class Oracle {
   void on_launched(KernelNumber number) {  // its memory is allocated by now
     if (number < skipped_.size() && skipped_[number]) rewind(number);
   }
+  void on_begin(KernelNumber number) {
+    if (number < blocks_of_.size()) change_running(number, +1);
+  }
   void on_end(KernelNumber number) {
     if (number >= over_.size()) return;
+    change_running(number, -1);
     over_[number] = true;
     while (position_ < over_.size() && over_[position_]) {
       ++position_;
@@ -103,6 +109,7 @@ class Oracle {
   struct Block {
     std::vector<KernelNumber> uses;  // ascending
     KernelNumber listed = kNever;    // its key in here_
+    std::uint32_t running = 0;       // kernels that use it
     bool here = false;
   };
 
@@ -115,6 +122,13 @@ class Oracle {
     here_.erase({block.listed, b.value});
     block.listed = next_use(b);
     here_.insert({block.listed, b.value});
+  }
+  void change_running(KernelNumber kernel, int by) {
+    for (const BlockIndex b : blocks_of_[kernel]) {
+      Block& block = at(b);
+      block.running = static_cast<std::uint32_t>(static_cast<int>(block.running) + by);
+      if (block.here) list(b);
+    }
   }
   void rewind(KernelNumber kernel) {
     if (kernel <= kernel_) rewind_to(kernel);

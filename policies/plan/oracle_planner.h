@@ -17,6 +17,7 @@ class OraclePlanner : public Planner {
         oracle_(future) {}
 
   void on_launched(const KernelLaunch& kernel) override { oracle_.on_launched(kernel.number); }
+  void on_begin(const KernelLaunch& kernel) override { oracle_.on_begin(kernel.number); }
   void on_end(std::uint64_t number) override { oracle_.on_end(number); }
   void on_migrated(BlockIndex block) override { oracle_.on_migrated(block); }
   void on_released(BlockIndex block) override { oracle_.on_released(block); }

@@ -9,8 +9,6 @@ namespace {
 // Thread blocks of a convolution that march through its input together (measured on one 3x3 convolution).
 constexpr std::uint64_t kConvolutionGroup = 64;
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 // The square root as the processor has it, put right: the same on every machine.
 std::uint64_t root(std::uint64_t value) {
   auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value)));
@@ -18,6 +16,9 @@ std::uint64_t root(std::uint64_t value) {
   while ((root + 1) * (root + 1) <= value) ++root;
   return root;
 }
+
+// Tiles of `side` that cover `length`.
+std::uint64_t tiles_for(std::uint64_t length, std::uint64_t side) { return (length + side - 1) / side; }
 
 // Columns of tiles that CUTLASS's swizzled blocks take side by side.
 std::uint64_t swizzle_of(std::uint64_t columns) { return columns >= 6 ? 8 : columns >= 3 ? 4 : columns >= 2 ? 2 : 1; }
@@ -28,10 +29,10 @@ struct Tiles {
 };
 std::optional<Tiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTile& tile, std::uint64_t rows,
                               std::uint64_t columns) {
-  const Tiles tiles{ceil_div(rows, tile.rows), ceil_div(columns, tile.columns),
-                    tile.cutlass ? swizzle_of(ceil_div(columns, tile.columns)) : 1};
+  const Tiles tiles{tiles_for(rows, tile.rows), tiles_for(columns, tile.columns),
+                    tile.cutlass ? swizzle_of(tiles_for(columns, tile.columns)) : 1};
   const bool fits = tile.cutlass ? kernel.grid.x == tiles.rows * tiles.swizzle &&
-                                       kernel.grid.y == ceil_div(tiles.columns, tiles.swizzle)
+                                       kernel.grid.y == tiles_for(tiles.columns, tiles.swizzle)
                                  : kernel.grid.x == tiles.rows && kernel.grid.y == tiles.columns;
   return fits ? std::optional(tiles) : std::nullopt;
 }
@@ -67,9 +68,9 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
       const double square = static_cast<double>(elements) * input / other;
       if (square >= 1e18) break;
       const std::uint64_t rows = std::max<std::uint64_t>(1, root(static_cast<std::uint64_t>(square + 0.5)));
-      for (const std::uint64_t about : {rows, rows + 1, ceil_div(rows, tile.rows) * tile.rows}) {
+      for (const std::uint64_t about : {rows, rows + 1, tiles_for(rows, tile.rows) * tile.rows}) {
         if (about > rows + std::max<std::uint64_t>(1, rows / 64)) continue;  // sizes are known to a quantum
-        if (const auto tiles = tiles_of(kernel, tile, about, ceil_div(elements, about))) {
+        if (const auto tiles = tiles_of(kernel, tile, about, tiles_for(elements, about))) {
           TileShape shape = shape_of(about, *tiles, batched);
           shape.second_has_rows = second;
           shape.depth = (second ? bytes.other_input : bytes.input) / (about * tile.element_bytes * shape.batches);
@@ -82,10 +83,10 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
   for (const bool batched : {false, true}) {
     if (batched && depth == 1) break;
     const std::uint64_t elements = bytes.output / tile.element_bytes / (batched ? depth : 1);
-    for (const std::uint64_t swizzle : {8, 4, 2, 1}) {
+    for (const std::uint64_t swizzle : {8u, 4u, 2u, 1u}) {
       if (kernel.grid.x % swizzle != 0 || (!tile.cutlass && swizzle != 1)) continue;
       const std::uint64_t rows = kernel.grid.x / swizzle * tile.rows;
-      if (const auto tiles = tiles_of(kernel, tile, rows, ceil_div(elements, rows))) {
+      if (const auto tiles = tiles_of(kernel, tile, rows, tiles_for(elements, rows))) {
         return shape_of(rows, *tiles, batched);
       }
     }

@@ -256,5 +256,19 @@ TEST(OraclePlanners, WantTheFuture) {
   }
 }
 
+// The older kernel waits behind the younger one, which runs in another stream: what runs does not give way to what
+// waits.
+TEST(KernelLookahead, WhatAnotherStreamsKernelUsesNowStays) {
+  const KernelFuture future = future_of({blocks({0, 1}), blocks({2})}, 1);
+  const auto planner = create_planner("kernel_lookahead", {}, 1, 1, &future);
+  Machine machine(*planner, 1);
+  planner->on_begin({.number = 1, .name = "younger"});
+  machine.fault(BlockIndex(2));
+  EXPECT_THAT(machine.idle(), ::testing::IsEmpty());
+  EXPECT_EQ(planner->victim(machine).kind, PlanCommand::Kind::kNone);
+  planner->on_end(1);
+  EXPECT_THAT(machine.idle(), ElementsAre(-1 - 2, 0));
+}
+
 }  // namespace
 }  // namespace uvmsim::policy
