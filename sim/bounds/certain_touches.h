@@ -20,8 +20,8 @@ class CertainTouches {
       : kernel_(kernel), none_(none), all_(all) {}
 
   // Calls f(segment) for the pages that some unit touches for certain; a page may come several times. The patterns
-  // leave pages out of some outputs: step_pages.h writes only the last part of a small result, tile_pages.h only rows
-  // of very large tiles.
+  // leave pages out of some outputs: step_pages.h writes only the last part of a small result, tile_pages.h only pieces
+  // of a convolution's output.
   void for_each_segment(const std::function<void(const engine::Segment&)>& f) const;
 
   // Time of the kernel when every access passes at once. A kernel that faults is played in steps of whole nanoseconds,

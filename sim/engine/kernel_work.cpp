@@ -245,7 +245,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
 // Images of an NCHW tensor of which each thread block has one channel, if phases show them: each touches a stretch of
 // every image.
 std::optional<std::uint64_t> images_of(const trace::Kernel& kernel) {
-  if (kernel.phases.empty() || !trace::block_per_channel_by_name(kernel.name)) return std::nullopt;
+  const bool one_dimension = kernel.grid.y == 1 && kernel.grid.z == 1;
+  if (kernel.phases.empty() || !one_dimension || !trace::block_per_channel_by_name(kernel.name)) return std::nullopt;
   std::size_t most = 0, least = SIZE_MAX;
   for (const trace::Phase& phase : kernel.phases) {
     std::size_t stretches = 0;

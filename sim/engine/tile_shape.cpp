@@ -20,20 +20,11 @@ std::uint64_t root(std::uint64_t value) {
 // Tiles of `side` that cover `length`.
 std::uint64_t tiles_for(std::uint64_t length, std::uint64_t side) { return (length + side - 1) / side; }
 
-// Columns of tiles that CUTLASS's swizzled blocks take side by side.
-std::uint64_t swizzle_of(std::uint64_t columns) { return columns >= 6 ? 8 : columns >= 3 ? 4 : columns >= 2 ? 2 : 1; }
-
-// Numbers of tiles, if a grid of these blocks computes a matrix of so many rows and columns.
-struct Tiles {
-  std::uint64_t rows, columns, swizzle;
-};
-std::optional<Tiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTile& tile, std::uint64_t rows,
-                              std::uint64_t columns) {
-  const Tiles tiles{tiles_for(rows, tile.rows), tiles_for(columns, tile.columns),
-                    tile.cutlass ? swizzle_of(tiles_for(columns, tile.columns)) : 1};
-  const bool fits = tile.cutlass ? kernel.grid.x == tiles.rows * tiles.swizzle &&
-                                       kernel.grid.y == tiles_for(tiles.columns, tiles.swizzle)
-                                 : kernel.grid.x == tiles.rows && kernel.grid.y == tiles.columns;
+// The tiles, if the kernel's grid computes a matrix of so many rows and columns.
+std::optional<ProductTiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTile& tile, std::uint64_t rows,
+                                     std::uint64_t columns) {
+  const ProductTiles tiles = ProductTiles::of(tile, rows, columns);
+  const bool fits = kernel.grid.x == tiles.grid_x() && kernel.grid.y == tiles.grid_y();
   return fits ? std::optional(tiles) : std::nullopt;
 }
 
@@ -41,7 +32,8 @@ std::optional<Tiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTi
 std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace::MatrixTile& tile,
                                        const ProductBytes& bytes) {
   const std::uint64_t depth = std::max<std::uint64_t>(1, kernel.grid.z);
-  const auto shape_of = [&](std::uint64_t rows, const Tiles& tiles, bool batched) {
+  // `elements`: of one batch's output.
+  const auto shape_of = [&](std::uint64_t rows, std::uint64_t elements, const ProductTiles& tiles, bool batched) {
     TileShape shape;
     shape.batches = batched ? depth : 1;
     shape.slices = batched ? 1 : depth;
@@ -49,10 +41,8 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
     shape.columns = tiles.columns;
     shape.tile_rows = tile.rows;
     shape.matrix_rows = rows;
-    const std::uint64_t columns =
-        std::max<std::uint64_t>(1, bytes.output / (rows * tile.element_bytes * shape.batches));
     shape.row_part_of_tile = tile.columns;
-    shape.row_parts = std::clamp<std::uint64_t>(columns, 1, tiles.columns * tile.columns);
+    shape.row_parts = std::clamp<std::uint64_t>(elements / rows, 1, tiles.columns * tile.columns);
     shape.cutlass = tile.cutlass;
     shape.swizzle = tiles.swizzle;
     return shape;
@@ -71,7 +61,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
       for (const std::uint64_t about : {rows, rows + 1, tiles_for(rows, tile.rows) * tile.rows}) {
         if (about > rows + std::max<std::uint64_t>(1, rows / 64)) continue;  // sizes are known to a quantum
         if (const auto tiles = tiles_of(kernel, tile, about, tiles_for(elements, about))) {
-          TileShape shape = shape_of(about, *tiles, batched);
+          TileShape shape = shape_of(about, elements, *tiles, batched);
           shape.second_has_rows = second;
           shape.depth = (second ? bytes.other_input : bytes.input) / (about * tile.element_bytes * shape.batches);
           return shape;
@@ -87,7 +77,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
       if (kernel.grid.x % swizzle != 0 || (!tile.cutlass && swizzle != 1)) continue;
       const std::uint64_t rows = kernel.grid.x / swizzle * tile.rows;
       if (const auto tiles = tiles_of(kernel, tile, rows, tiles_for(elements, rows))) {
-        return shape_of(rows, *tiles, batched);
+        return shape_of(rows, elements, *tiles, batched);
       }
     }
   }
@@ -95,6 +85,12 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
 }
 
 }  // namespace
+
+ProductTiles ProductTiles::of(const trace::MatrixTile& tile, std::uint64_t matrix_rows, std::uint64_t matrix_columns) {
+  ProductTiles tiles{tiles_for(matrix_rows, tile.rows), tiles_for(matrix_columns, tile.columns)};
+  if (tile.cutlass) tiles.swizzle = tiles.columns >= 6 ? 8 : tiles.columns >= 3 ? 4 : tiles.columns >= 2 ? 2 : 1;
+  return tiles;
+}
 
 TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,
                                 const ProductBytes& bytes) {

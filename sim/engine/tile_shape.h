@@ -15,6 +15,16 @@ struct ProductBytes {
   std::uint64_t output = 0, input = 0, other_input = 0;
 };
 
+// Tiles of a matrix of so many rows and columns, and the grid that CUTLASS or cuBLAS launches for them.
+struct ProductTiles {
+  std::uint64_t rows = 1, columns = 1;
+  std::uint64_t swizzle = 1;  // columns side by side in the grid's x; 1 but for CUTLASS
+  std::uint64_t grid_x() const { return rows * swizzle; }
+  std::uint64_t grid_y() const { return (columns + swizzle - 1) / swizzle; }
+
+  static ProductTiles of(const trace::MatrixTile& tile, std::uint64_t matrix_rows, std::uint64_t matrix_columns);
+};
+
 // The output of a matrix product is one row-major matrix per batch, cut into `rows` x `columns` tiles. Names and grids
 // of cuBLAS's kernels say how; which of the inputs has the matrix's rows and how many there are follows from the sizes:
 // of an M x K, K x N and M x N matrix, M is the root of output * input / other. Other kernels' blocks form the grid's x

@@ -1,7 +1,6 @@
 #include "sim/engine/time_scale.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "sim/common/error.h"
@@ -56,27 +55,18 @@ WideUnsigned bytes_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) 
   return std::max(once, in_phases) * quantum_bytes;
 }
 
-template <std::size_t N>
-bool names_any(std::string_view name, const std::array<std::string_view, N>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
-
 }  // namespace
 
 Arithmetic arithmetic_of(const trace::Kernel& kernel) {
   // Names of cuBLAS, cuDNN, CUTLASS and PyTorch.
-  constexpr std::array<std::string_view, 4> kMatrix = {"nvjet", "fmha", "flash", "sdpa"};
-  // PyTorch's attention in fp32 runs on the tensor cores, in three TF32 products.
-  constexpr std::array<std::string_view, 4> kTf32 = {"tf32", "s1688", "fmha_cutlassF_f32", "fmha_cutlassB_f32"};
-  constexpr std::array<std::string_view, 10> kHalf = {"f16f16", "bf16",  "fp16", "_f16",  "s16816",
-                                                      "h16816", "h1688", "h884", "hgemm", "nvjet"};
   const std::string_view name = kernel.name;
   const bool matrix = kernel.distribution == trace::Distribution::kTiled ||
-                      trace::distribution_by_name(name) == trace::Distribution::kTiled || names_any(name, kMatrix);
+                      trace::distribution_by_name(name) == trace::Distribution::kTiled ||
+                      trace::names_any(name, {"nvjet", "fmha", "flash", "sdpa"});
   if (!matrix) return Arithmetic::kOther;
-  if (names_any(name, kTf32)) return Arithmetic::kTf32;
-  return names_any(name, kHalf) ? Arithmetic::kHalf : Arithmetic::kFp32;
+  // PyTorch's attention in fp32 runs on the tensor cores, in three TF32 products.
+  if (trace::names_any(name, {"tf32", "s1688", "fmha_cutlassF_f32", "fmha_cutlassB_f32"})) return Arithmetic::kTf32;
+  return trace::half_precision_by_name(name) ? Arithmetic::kHalf : Arithmetic::kFp32;
 }
 
 TimeScale::TimeScale(const TimeScaleChoice& choice, const config::GpuConfig& target, std::uint32_t quantum_bytes)

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <tuple>
 #include <utility>
 
 namespace uvmsim::trace {
 
 namespace {
-
-bool names_any(std::string_view name, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
 
 // "128x64..." at the begin of the text.
 std::optional<std::pair<std::uint32_t, std::uint32_t>> leading_shape(std::string_view text) {
@@ -29,6 +23,16 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> leading_shape(std::string
 
 }  // namespace
 
+bool names_any(std::string_view kernel_name, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return kernel_name.find(part) != std::string_view::npos; });
+}
+
+bool half_precision_by_name(std::string_view kernel_name) {
+  return names_any(kernel_name,
+                   {"f16f16", "bf16", "fp16", "_f16", "s16816", "h16816", "h1688", "h884", "hgemm", "nvjet"});
+}
+
 Distribution distribution_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"gemm", "fprop", "dgrad", "wgrad", "xmma_", "winograd", "convolve", "implicit_con"})
              ? Distribution::kTiled
@@ -41,7 +45,7 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   MatrixTile tile;
   if (names_any(kernel_name, {"cf32"})) {
     tile.element_bytes = 8;
-  } else if (names_any(kernel_name, {"bf16", "f16", "h16816", "s16816", "h884", "h1688", "_hgemm"})) {
+  } else if (half_precision_by_name(kernel_name)) {
     tile.element_bytes = 2;
   }
   // The two letters are of BLAS, which has matrices column by column: its first one has our columns.

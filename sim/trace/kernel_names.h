@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {
+
+bool names_any(std::string_view kernel_name, std::initializer_list<std::string_view> parts);
+
+// Arithmetic on 2-byte elements.
+bool half_precision_by_name(std::string_view kernel_name);
 
 // kTiled for the matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, else kBlockLinear.
 Distribution distribution_by_name(std::string_view kernel_name);

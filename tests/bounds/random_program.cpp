@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/common/units.h"
+#include "sim/engine/tile_shape.h"
 #include "sim/trace/kernel_names.h"
 
 namespace uvmsim {
@@ -95,19 +96,12 @@ class Writer {
     if (!tile) return add_phases(kernel);
     if (one_in(4)) kernel.grid.z = static_cast<std::uint32_t>(1 + random_.below(4));
     if (one_in(2)) return;
-    const auto tiles = [](std::uint64_t length, std::uint64_t of) {
-      return static_cast<std::uint32_t>((length + of - 1) / of);
-    };
     trace::Extent& output = kernel.accesses.back().extents.edit().front();
     output.mode = trace::AccessMode::kWrite;
-    kernel.grid.x = static_cast<std::uint32_t>(1 + random_.below(3));
-    const std::uint64_t columns = tiles(output.count * kPage / tile->element_bytes, kernel.grid.x * tile->rows);
-    kernel.grid.y = tiles(columns, tile->columns);
-    if (tile->cutlass) {
-      const std::uint32_t side = kernel.grid.y >= 6 ? 8 : kernel.grid.y >= 3 ? 4 : kernel.grid.y >= 2 ? 2 : 1;
-      kernel.grid.x *= side;
-      kernel.grid.y = tiles(kernel.grid.y, side);
-    }
+    const std::uint64_t rows = (1 + random_.below(3)) * tile->rows;
+    const auto tiles = engine::ProductTiles::of(*tile, rows, output.count * kPage / tile->element_bytes / rows + 1);
+    kernel.grid.x = static_cast<std::uint32_t>(tiles.grid_x());
+    kernel.grid.y = static_cast<std::uint32_t>(tiles.grid_y());
     kernel.distribution = trace::Distribution::kTiled;
     kernel.touches.clear();
     kernel.phases.clear();

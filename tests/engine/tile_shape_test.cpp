@@ -156,14 +156,8 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
     const char* const name = names[random.below(5)];
     if (const auto tile = trace::matrix_tile_by_name(name); tile && random.below(2) == 0) {
       const std::uint64_t m = number(3000), n = number(3000);
-      const auto tiles = [](std::uint64_t length, std::uint64_t of) {
-        return static_cast<std::uint32_t>((length + of - 1) / of);
-      };
-      grid = {tiles(m, tile->rows), tiles(n, tile->columns), 1};
-      if (tile->cutlass) {
-        const std::uint32_t side = grid.y >= 6 ? 8 : grid.y >= 3 ? 4 : grid.y >= 2 ? 2 : 1;
-        grid = {grid.x * side, tiles(grid.y, side), 1};
-      }
+      const ProductTiles tiles = ProductTiles::of(*tile, m, n);
+      grid = {static_cast<std::uint32_t>(tiles.grid_x()), static_cast<std::uint32_t>(tiles.grid_y()), 1};
       bytes = product(m, n, number(3000));
     }
     const TileShape shape = shape_of(name, grid, bytes);

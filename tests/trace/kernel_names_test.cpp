@@ -18,23 +18,18 @@ TEST(KernelNames, MatrixProductsAndConvolutionsAreTiled) {
   EXPECT_EQ(distribution_by_name("_ZN2at6native29vectorized_elementwise_kernelILi4E"), Distribution::kBlockLinear);
 }
 
-TEST(KernelNames, CublassOwnKernelsNameRowsFirst) {
-  const auto tile =
-      matrix_tile_by_name("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_warpsize2x2x1_ffma");
-  ASSERT_TRUE(tile);
-  EXPECT_EQ(tile->rows, 128u);
-  EXPECT_EQ(tile->columns, 64u);
-  EXPECT_EQ(tile->element_bytes, 4u);
-  EXPECT_FALSE(tile->cutlass);
-}
-
-TEST(KernelNames, CutlassNamesColumnsFirst) {
-  const auto tile =
-      matrix_tile_by_name("_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EEvNT_6ParamsE");
-  ASSERT_TRUE(tile);
-  EXPECT_EQ(tile->rows, 128u);
-  EXPECT_EQ(tile->columns, 256u);
-  EXPECT_TRUE(tile->cutlass);
+TEST(KernelNames, CublassOwnKernelsNameRowsFirstAndCutlassColumns) {
+  const std::pair<const char*, bool> names[] = {
+      {"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x256x8_stage3_warpsize2x2x1_ffma", false},
+      {"_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EEvNT_6ParamsE", true}};
+  for (const auto& [name, cutlass] : names) {
+    const auto tile = matrix_tile_by_name(name);
+    ASSERT_TRUE(tile) << name;
+    EXPECT_EQ(tile->rows, 128u) << name;
+    EXPECT_EQ(tile->columns, 256u) << name;
+    EXPECT_EQ(tile->element_bytes, 4u) << name;
+    EXPECT_EQ(tile->cutlass, cutlass) << name;
+  }
 }
 
 TEST(KernelNames, LettersSayAlongWhatInputsRun) {
