@@ -8,7 +8,7 @@ namespace uvmsim::policy {
 namespace {
 
 // It fetches into free memory, and beyond that as much as the parameter `evicting` allows: what it brings too early
-// pushes out what is needed sooner.
+// pushes out what is needed sooner. So no fault brings blocks for more than half of the GPU.
 class OracleNext final : public Prefetcher {
  public:
   static PolicyInfo info() {
@@ -26,6 +26,7 @@ class OracleNext final : public Prefetcher {
       : units_(context.parameters.integer("units")),
         look_(static_cast<Future::Position>(context.parameters.integer("look"))),
         evicting_(context.parameters.boolean("evicting")),
+        chunks_(std::max(1u, context.chunk_count / 2)),
         future_(future) {}
 
   PageMask prefetch(const FaultedBlock& block) override {
@@ -38,6 +39,8 @@ class OracleNext final : public Prefetcher {
     const std::size_t before = spans.size();
     std::int64_t left = units_;
     const Future::Position end = std::min(future_.end(), future_.now() + look_);
+    std::uint32_t chunks = 0;
+    BlockIndex last = faults.block;
     for (Future::Position position = future_.now(); position < end && left > 0; ++position) {
       const ContentIndex unit = future_.at(position);
       if (unit == Future::kNothing) continue;
@@ -46,6 +49,8 @@ class OracleNext final : public Prefetcher {
       const PageMask pages = PageMask::range(first, kPagesPerBigPage);
       if (!queries.missing(block).intersects(pages)) continue;
       if (block == faults.block && faults.faulted.intersects(pages)) continue;  // it comes by itself
+      if (block != last && ++chunks > chunks_) break;
+      last = block;
       const PageIndex begin(unit.value * kPagesPerBigPage);
       if (spans.size() > before && spans.back().end == begin) {
         spans.back().end = begin + PageIndex(kPagesPerBigPage);
@@ -60,6 +65,7 @@ class OracleNext final : public Prefetcher {
   std::int64_t units_;
   Future::Position look_;
   bool evicting_;
+  std::uint32_t chunks_;  // blocks that come with a fault, at most
   const Future& future_;
 };
 
