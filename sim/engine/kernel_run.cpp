@@ -243,7 +243,7 @@ inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds n
   lane.pending = 1;
   lane.raise_epoch = 0;
   lane.raised = 0;
-  sms_[lane.sm].add({now, index});
+  sms_[lane.sm].add({now, index, static_cast<std::uint32_t>(lane.unit)});
 }
 
 inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {

@@ -40,6 +40,7 @@ struct Untaken {
 struct Turn {
   Nanoseconds ready{};  // when the lane makes them
   std::uint32_t lane = 0;
+  std::uint32_t unit = 0;  // of the lane, modulo 2^32: units on the GPU at once are closer together
 };
 
 class SmQueue {
@@ -80,14 +81,18 @@ class SmQueue {
   }
   // The part at the head of the queue, if none is being taken; it must be there.
   const Turn& next() const { return at(begin_); }
-  // Of the parts that are ready by `limit`, that of the oldest unit becomes the head; `unit_of` tells a lane's unit.
-  template <class UnitOf>
-  void put_oldest_first(Nanoseconds limit, UnitOf unit_of) {
-    if (begin_ == end_) return;
+  // Of the parts that are ready by `limit`, that of the oldest unit becomes the head.
+  void put_oldest_first(Nanoseconds limit) {
+    if (end_ - begin_ < 2) return;
     std::uint32_t oldest = begin_;
+    std::uint32_t unit = at(begin_).unit;
     for (std::uint32_t place = begin_ + 1; place != end_ && at(place).ready <= limit; ++place) {
-      if (unit_of(at(place).lane) < unit_of(at(oldest).lane)) oldest = place;
+      const std::uint32_t other = at(place).unit;
+      if (static_cast<std::int32_t>(other - unit) >= 0) continue;
+      unit = other;
+      oldest = place;
     }
+    if (oldest == begin_) return;
     const Turn turn = at(oldest);
     for (std::uint32_t place = oldest; place != begin_; --place) at(place) = at(place - 1);
     at(begin_) = turn;
