@@ -52,6 +52,26 @@ using LentAccesses = Lent<RemoteAccesses>;
 using LentMove = Lent<Move>;
 using LentRouteQueries = Lent<RouteQueries>;
 
+// What a program will do, lent to a policy of class D4 for as long as it serves.
+class LentFuture {
+ public:
+  explicit LentFuture(const Future& future) : future_(&future) {}
+  const Future& get() const {
+    if (future_ == nullptr) throw std::runtime_error("the future is known during the run only");
+    return *future_;
+  }
+  void take_back() { future_ = nullptr; }
+
+ private:
+  const Future* future_;
+};
+
+// A policy as Python made it.
+struct Made {
+  py::object policy;
+  std::shared_ptr<LentFuture> future;  // null but for class D4
+};
+
 // A place: None is the host, else the number of a GPU.
 ProcessorId processor_of(std::optional<unsigned> gpu) {
   if (!gpu) return kHost;
@@ -86,21 +106,24 @@ class Method {
 template <class Slot>
 class Adapter : public Slot {
  protected:
-  Adapter(py::object policy, std::string label) : policy_(std::move(policy)), label_(std::move(label)) {}
+  Adapter(Made made, std::string label) : made_(std::move(made)), label_(std::move(label)) {}
+  ~Adapter() {
+    if (made_.future) made_.future->take_back();
+  }
   std::string says(const char* method) const { return fmt::format("{}: {}()", label_, method); }
 
-  py::object policy_;
+  Made made_;
   std::string label_;
 };
 
 class PythonPrefetcher final : public Adapter<Prefetcher> {
  public:
-  PythonPrefetcher(const py::object& policy, const std::string& label)
-      : Adapter(policy, label),
-        prefetch_(policy, "prefetch"),
-        beyond_(policy, "prefetch_beyond"),
-        evicted_(policy, "on_evicted"),
-        freed_(policy, "on_freed"),
+  PythonPrefetcher(const Made& made, const std::string& label)
+      : Adapter(made, label),
+        prefetch_(made.policy, "prefetch"),
+        beyond_(made.policy, "prefetch_beyond"),
+        evicted_(made.policy, "on_evicted"),
+        freed_(made.policy, "on_freed"),
         block_(py::cast(LentBlock())),
         queries_(py::cast(LentPrefetchQueries())) {}
 
@@ -136,17 +159,17 @@ class PythonPrefetcher final : public Adapter<Prefetcher> {
 
 class PythonEvictor final : public Adapter<Evictor> {
  public:
-  PythonEvictor(const py::object& policy, const std::string& label)
-      : Adapter(policy, label),
-        allocated_(policy, "on_allocated"),
-        migrated_(policy, "on_migrated"),
-        emptied_(policy, "on_emptied"),
-        discarded_(policy, "on_discarded"),
-        released_(policy, "on_released"),
-        freed_(policy, "on_freed"),
-        touched_(policy, "on_touched"),
-        victim_(policy, "select_victim"),
-        early_(policy, "select_early_victim"),
+  PythonEvictor(const Made& made, const std::string& label)
+      : Adapter(made, label),
+        allocated_(made.policy, "on_allocated"),
+        migrated_(made.policy, "on_migrated"),
+        emptied_(made.policy, "on_emptied"),
+        discarded_(made.policy, "on_discarded"),
+        released_(made.policy, "on_released"),
+        freed_(made.policy, "on_freed"),
+        touched_(made.policy, "on_touched"),
+        victim_(made.policy, "select_victim"),
+        early_(made.policy, "select_early_victim"),
         queries_(py::cast(LentEvictionQueries())) {}
 
   void on_allocated(ChunkId chunk, ContentIndex content) override {
@@ -195,16 +218,16 @@ class PythonEvictor final : public Adapter<Evictor> {
 
 class PythonPlanner final : public Adapter<Planner> {
  public:
-  PythonPlanner(const py::object& policy, const std::string& label)
-      : Adapter(policy, label),
-        launched_(policy, "on_launched"),
-        begin_(policy, "on_begin"),
-        end_(policy, "on_end"),
-        faulted_(policy, "on_faulted"),
-        migrated_(policy, "on_migrated"),
-        released_(policy, "on_released"),
-        next_(policy, "next"),
-        victim_(policy, "victim"),
+  PythonPlanner(const Made& made, const std::string& label)
+      : Adapter(made, label),
+        launched_(made.policy, "on_launched"),
+        begin_(made.policy, "on_begin"),
+        end_(made.policy, "on_end"),
+        faulted_(made.policy, "on_faulted"),
+        migrated_(made.policy, "on_migrated"),
+        released_(made.policy, "on_released"),
+        next_(made.policy, "next"),
+        victim_(made.policy, "victim"),
         launch_(py::cast(LentLaunch())),
         queries_(py::cast(LentPlanQueries())) {}
 
@@ -261,14 +284,14 @@ class PythonPlanner final : public Adapter<Planner> {
 
 class PythonMigrator final : public Adapter<Migrator> {
  public:
-  PythonMigrator(const py::object& policy, const std::string& label)
-      : Adapter(policy, label),
-        rest_(policy, "rest"),
-        fetch_(policy, "fetch"),
-        evicted_(policy, "on_evicted"),
-        migrated_(policy, "on_migrated"),
-        kernel_(policy, "on_kernel"),
-        freed_(policy, "on_freed"),
+  PythonMigrator(const Made& made, const std::string& label)
+      : Adapter(made, label),
+        rest_(made.policy, "rest"),
+        fetch_(made.policy, "fetch"),
+        evicted_(made.policy, "on_evicted"),
+        migrated_(made.policy, "on_migrated"),
+        kernel_(made.policy, "on_kernel"),
+        freed_(made.policy, "on_freed"),
         pages_(py::cast(LentFaultedPages())),
         accesses_(py::cast(LentAccesses())) {}
 
@@ -309,10 +332,10 @@ class PythonMigrator final : public Adapter<Migrator> {
 
 class PythonRouter final : public Adapter<Router> {
  public:
-  PythonRouter(const py::object& policy, const std::string& label)
-      : Adapter(policy, label),
-        route_(policy, "route"),
-        kernels_(policy, "on_kernels"),
+  PythonRouter(const Made& made, const std::string& label)
+      : Adapter(made, label),
+        route_(made.policy, "route"),
+        kernels_(made.policy, "on_kernels"),
         move_(py::cast(LentMove())),
         queries_(py::cast(LentRouteQueries())) {}
 
@@ -358,10 +381,11 @@ struct Context {
   Random random;
   std::uint32_t chunk_count;
   std::uint64_t chunk_bytes;
+  py::object future;  // None but for class D4
 };
 
 Context context_of(const PolicyContext& given, const ParameterTable& table) {
-  Context context{py::dict(), given.random, given.chunk_count, given.chunk_bytes};
+  Context context{py::dict(), given.random, given.chunk_count, given.chunk_bytes, py::none()};
   for (const Parameter& parameter : table) {
     const py::str name(parameter.name);
     switch (parameter.type) {
@@ -383,11 +407,11 @@ Context context_of(const PolicyContext& given, const ParameterTable& table) {
 }
 
 InformationClass class_of(const std::string& name) {
-  for (const InformationClass information :
-       {InformationClass::kD0, InformationClass::kD1, InformationClass::kD2, InformationClass::kD3}) {
+  for (const InformationClass information : {InformationClass::kD0, InformationClass::kD1, InformationClass::kD2,
+                                             InformationClass::kD3, InformationClass::kD4}) {
     if (information_class_name(information) == name) return information;
   }
-  throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3 (no future for Python)", name);
+  throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3, D4", name);
 }
 
 void register_policy(const std::string& slot, PolicyInfo info, const std::string& information,
@@ -398,33 +422,45 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
   entry.info = std::move(info);
   entry.parameters = std::move(parameters);
   entry.origin = kOrigin;
-  const auto make = [factory, table = entry.parameters](const PolicyContext& context) {
-    return factory(context_of(context, table));
+  entry.wants_future = entry.info.information == InformationClass::kD4;
+  const auto make = [factory, table = entry.parameters, wants = entry.wants_future](const PolicyContext& given,
+                                                                                    const Future* future) {
+    Made made;
+    Context context = context_of(given, table);
+    if (wants) {
+      made.future = std::make_shared<LentFuture>(*future);
+      context.future = py::cast(made.future);
+    }
+    made.policy = factory(context);
+    return made;
   };
   if (slot == slot_name(Slot::kPrefetch)) {
     entry.slot = Slot::kPrefetch;
-    entry.make_prefetcher = [make, label = entry.label()](const PolicyContext& context, const Future*) {
-      return std::make_unique<PythonPrefetcher>(make(context), label);
+    entry.make_prefetcher = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
+      return std::make_unique<PythonPrefetcher>(make(context, future), label);
     };
   } else if (slot == slot_name(Slot::kPlan)) {
     entry.slot = Slot::kPlan;
-    entry.make_planner = [make, label = entry.label()](const PolicyContext& context, const KernelFuture*) {
-      return std::make_unique<PythonPlanner>(make(context), label);
+    entry.make_planner = [factory, table = entry.parameters, label = entry.label()](const PolicyContext& given,
+                                                                                    const KernelFuture* future) {
+      Context context = context_of(given, table);
+      if (future != nullptr) context.future = py::cast(*future);
+      return std::make_unique<PythonPlanner>(Made{factory(context), nullptr}, label);
     };
   } else if (slot == slot_name(Slot::kMigrate)) {
     entry.slot = Slot::kMigrate;
-    entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future*) {
-      return std::make_unique<PythonMigrator>(make(context), label);
+    entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
+      return std::make_unique<PythonMigrator>(make(context, future), label);
     };
   } else if (slot == slot_name(Slot::kRoute)) {
     entry.slot = Slot::kRoute;
-    entry.make_router = [make, label = entry.label()](const PolicyContext& context, const Future*) {
-      return std::make_unique<PythonRouter>(make(context), label);
+    entry.make_router = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
+      return std::make_unique<PythonRouter>(make(context, future), label);
     };
   } else {
     entry.slot = Slot::kEvict;
-    entry.make_evictor = [make, label = entry.label()](const PolicyContext& context, const Future*) {
-      return std::make_unique<PythonEvictor>(make(context), label);
+    entry.make_evictor = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
+      return std::make_unique<PythonEvictor>(make(context, future), label);
     };
   }
   default_registry().add_or_replace(std::move(entry));
@@ -450,6 +486,57 @@ void add_parameters(py::module_& module) {
   module.def("choice", &choice, py::arg("name"), py::arg("default"), py::arg("choices"), py::arg("doc"));
 }
 
+// A position as Python has it: None is never.
+std::optional<Future::Position> position_of(Future::Position position) {
+  return position == Future::kNever ? std::nullopt : std::optional(position);
+}
+
+void add_futures(py::module_& module) {
+  py::class_<LentFuture, std::shared_ptr<LentFuture>>(module, "Future",
+                                                      "the uses of a program in its order; sim/policy/future.h")
+      .def_property_readonly("now", [](const LentFuture& lent) { return lent.get().now(); })
+      .def("__len__", [](const LentFuture& lent) { return lent.get().end(); })
+      .def(
+          "at",
+          [](const LentFuture& lent, Future::Position position) -> std::optional<std::uint64_t> {
+            if (position >= lent.get().end()) {
+              throw py::index_error(fmt::format("position {}; allowed: below {}", position, lent.get().end()));
+            }
+            const ContentIndex content = lent.get().at(position);
+            return content == Future::kNothing ? std::nullopt : std::optional(content.value);
+          },
+          py::arg("position"), "the content that is used there; None where memory is freed")
+      .def(
+          "next_use",
+          [](const LentFuture& lent, std::uint64_t content, std::optional<Future::Position> from) {
+            return position_of(lent.get().next_use(ContentIndex(content), from.value_or(lent.get().now())));
+          },
+          py::arg("content"), py::arg("from_position") = py::none(),
+          "the first use from there on, by default from now on; None if it is freed before, or there is none")
+      .def("operation_begin",
+           [](const LentFuture& lent, Future::Position at) { return lent.get().operation_begin(at); })
+      .def("operation_end", [](const LentFuture& lent, Future::Position at) { return lent.get().operation_end(at); })
+      .def("operation_contents",
+           [](const LentFuture& lent, Future::Position at) { return lent.get().operation_contents(at); });
+  py::class_<KernelFuture>(module, "KernelFuture", "the kernels of a program; sim/policy/kernel_future.h")
+      .def_property_readonly(
+          "kernels",
+          [](const KernelFuture& future) {
+            py::list kernels;
+            for (const FutureKernel& kernel : future.kernels) {
+              py::list uses;
+              for (const FutureUse& use : kernel.uses) uses.append(py::make_tuple(use.block.value, use.object));
+              kernels.append(py::make_tuple(kernel.duration.value, uses));
+            }
+            return kernels;
+          },
+          "a new list: by number of the kernel (duration in ns, [(block, object), ...])")
+      .def_readonly("chunks", &KernelFuture::chunks)
+      .def_readonly("htod_bytes_per_us", &KernelFuture::htod_bytes_per_us)
+      .def_readonly("dtoh_bytes_per_us", &KernelFuture::dtoh_bytes_per_us)
+      .def_property_readonly("link_latency_ns", [](const KernelFuture& future) { return future.link_latency.value; });
+}
+
 void add_what_policies_see(py::module_& module) {
   py::class_<Random>(module, "Random", "random numbers that follow from the run's seed")
       .def("next", &Random::next, "64 random bits")
@@ -464,7 +551,9 @@ void add_what_policies_see(py::module_& module) {
       .def_readonly("parameters", &Context::parameters)
       .def_readonly("random", &Context::random)
       .def_readonly("chunk_count", &Context::chunk_count)
-      .def_readonly("chunk_bytes", &Context::chunk_bytes);
+      .def_readonly("chunk_bytes", &Context::chunk_bytes)
+      .def_readonly("future", &Context::future);
+  add_futures(module);
   py::class_<LentBlock>(module, "FaultedBlock", "one 2 MB block as faults on it are served; sim/policy/policy.h")
       .def_property_readonly("block", [](const LentBlock& lent) { return lent.get().block.value; })
       .def_property_readonly("allocation",

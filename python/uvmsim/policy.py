@@ -31,12 +31,14 @@ class Policy:
     slot = None
     name = None  # default: the class's name, NextUnit is next_unit
     source = "written in Python"
-    information_class = "D0"  # D2 to see what kernels touch
+    information_class = "D0"  # D2 to see what kernels touch, D4 to know the future
     decision_cost_ns = 0
     parameters = ()
 
     def __init__(self, context):
-        """`context`: parameters (a dict), random, chunk_count and chunk_bytes of the GPU that the instance serves."""
+        """`context`: parameters (a dict), random, chunk_count and chunk_bytes of the GPU that the instance serves;
+        future, None but for class D4: a Future (contents are pieces of chunk_bytes for an evictor, of 64 KB for a
+        prefetcher, of 2 MB for a migrator or router), for a planner a KernelFuture."""
         self.context = context
 
     def __getattr__(self, name):

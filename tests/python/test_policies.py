@@ -1,9 +1,10 @@
 """Policies in Python: told and asked what those in C++ are, and as good as them."""
 
+import json
 import os
 import unittest
 
-from traces import SYSTEM, TraceTest
+from traces import SYSTEM, TraceTest, cyclic_scan
 
 import uvmsim
 
@@ -154,6 +155,143 @@ class SeenTest(TraceTest):
         self.assertTrue(views)
         self.assertTrue(all(0 < pages <= 512 for _, pages, _ in views))
         self.assertTrue(any(touches for _, _, touches in views))
+
+
+class OracleNext(uvmsim.Prefetcher):
+    """policies/prefetch/oracle_next.cpp, once more"""
+
+    name = "oracle_next_in_python"
+    information_class = "D4"
+    parameters = [uvmsim.integer("units", 64, (1, 1 << 20), "64 KB units that come with a fault, at most"),
+                  uvmsim.integer("look", 4096, (1, 1 << 30), "uses that it looks ahead")]  # fmt: skip
+
+    def prefetch(self, block):
+        pages = 0
+        for unit in range(0 if block.to_host else 32):
+            if block.faulted >> (16 * unit) & 0xFFFF:
+                pages |= 0xFFFF << (16 * unit)
+        return pages & ~block.thrashing
+
+    def prefetch_beyond(self, block, queries):
+        future, spans, left = self.context.future, [], self.units
+        chunks, last = 0, block.block
+        for position in range(future.now, min(len(future), future.now + self.look)):
+            unit = future.at(position)
+            if unit is None:
+                continue
+            home, pages = unit // 32, 0xFFFF << (16 * (unit % 32))
+            if not queries.missing(home) & pages or home == block.block and block.faulted & pages:
+                continue
+            if home != last:
+                chunks += 1
+                if chunks > max(1, self.context.chunk_count // 2):
+                    break
+            last = home
+            if spans and spans[-1][1] == 16 * unit:
+                spans[-1] = (spans[-1][0], 16 * unit + 16)
+            else:
+                spans.append((16 * unit, 16 * unit + 16))
+            left -= 1
+            if left == 0:
+                break
+        return spans
+
+
+class OracleTest(TraceTest):
+    def test_it_does_what_the_built_in_does(self):
+        for units in (3, 64):
+            expected = self.trace.run(SYSTEM, osf=2, prefetch=f"oracle_next:units={units}")
+            found = self.trace.run(SYSTEM, osf=2, prefetch=(OracleNext, {"units": units}))
+            self.assertGreater(found["counters"]["prefetched_pages"], 0)
+            self.assertEqual(without_names(found), without_names(expected))
+        self.assertEqual(found["policies"]["prefetch"]["information_class"], "D4")
+
+    def test_an_evictor_that_knows_the_next_uses(self):
+        kept = []
+
+        class Furthest(Fifo):
+            """the chunk whose next use is furthest away"""
+
+            name = "furthest_in_python"
+            information_class = "D4"
+
+            def __init__(self, context):
+                super().__init__(context)
+                self.future = context.future
+                kept.append(self.future)
+
+            def select_victim(self, queries):
+                def distance(chunk):
+                    use = self.future.next_use(queries.view(chunk).content)
+                    assert use is None or self.future.now <= use < len(self.future)
+                    return len(self.future) if use is None else use
+
+                there = [chunk for chunk in (*self.empty, *self.queue) if queries.evictable(chunk)]
+                return max(there, key=distance, default=None)
+
+        with open(self.path("cyclic.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in cyclic_scan(blocks=6, rounds=5))
+        trace = uvmsim.Trace(self.path("cyclic.jsonl"))
+        furthest, best, oldest = (
+            trace.run(SYSTEM, osf=2, unlimited_run=False, prefetch="always_2mb", evict=evict)["counters"]["evictions"]
+            for evict in (Furthest, "min", "lru")
+        )
+        self.assertEqual(furthest, best)
+        self.assertEqual(oldest, 6 * 5 - 3)  # what comes next has just left
+        self.assertLess(furthest, oldest)
+        for ask in (lambda: kept[0].now, lambda: len(kept[0]), lambda: kept[0].at(0)):
+            with self.assertRaisesRegex(RuntimeError, "during the run only"):
+                ask()
+
+    def test_a_planner_that_knows_the_kernels(self):
+        class Ahead(uvmsim.Planner):
+            """brings what the next kernel will use"""
+
+            information_class = "D4"
+
+            def __init__(self, context):
+                super().__init__(context)
+                self.kernels, self.wanted = context.future.kernels, []
+                assert len(self.kernels) == 12 and all(duration >= 0 for duration, _ in self.kernels)
+                assert context.future.chunks == context.chunk_count and context.future.htod_bytes_per_us > 1000
+
+            def on_begin(self, kernel):
+                self.wanted = [use for at in self.kernels[kernel.number : kernel.number + 2] for use in at[1]]
+
+            def next(self, queries):
+                while self.wanted:
+                    block, _ = self.wanted.pop(0)
+                    missing = queries.missing(block)
+                    if missing and queries.free_chunks:
+                        return ("prefetch", block, missing)
+                return None
+
+        result = self.trace.run(SYSTEM, osf=1, unlimited_run=False, plan=Ahead)
+        alone = self.trace.run(SYSTEM, osf=1, unlimited_run=False)
+        self.assertLess(result["counters"]["faulting_pages"], alone["counters"]["faulting_pages"])
+
+    def test_only_they_know(self):
+        class Looks(NextUnit):
+            """looks"""
+
+            name = "looks_for_the_future"
+
+            def __init__(self, context):
+                super().__init__(context)
+                assert context.future is None
+
+        self.trace.run(SYSTEM, osf=2, unlimited_run=False, prefetch=Looks)
+
+        class Beyond(NextUnit):
+            """asks for more than there is"""
+
+            name, information_class = "beyond_the_future", "D4"
+
+            def prefetch(self, block):
+                return self.context.future.at(len(self.context.future))
+
+        with self.assertRaisesRegex(IndexError, r"position (\d+); allowed: below \1"):
+            self.trace.run(SYSTEM, osf=2, prefetch=Beyond)
 
 
 class PlannerTest(TraceTest):
@@ -345,8 +483,8 @@ class WrongPoliciesTest(TraceTest):
             uvmsim.register(type("Mine", (uvmsim.Evictor,), {}))
         with self.assertRaisesRegex(uvmsim.Error, "already registered"):
             uvmsim.register(type("Tree", (NextUnit,), {"name": "tree"}))
-        with self.assertRaisesRegex(uvmsim.Error, "D4"):
-            uvmsim.register(type("Mine", (NextUnit,), {"information_class": "D4"}))
+        with self.assertRaisesRegex(uvmsim.Error, "'D5' is not allowed; allowed: D0, D1, D2, D3, D4"):
+            uvmsim.register(type("Mine", (NextUnit,), {"information_class": "D5"}))
         with self.assertRaisesRegex(uvmsim.Error, "backward"):
             self.trace.run(SYSTEM, osf=2, prefetch=(NextUnit, {"backward": True}))
 

@@ -29,6 +29,15 @@ def lines(mib=16, iterations=3):
     yield {"t": "object_free", "id": 1}
 
 
+def cyclic_scan(blocks, rounds):
+    """Round after round over blocks of 2 MB, a kernel for each."""
+    yield {"t": "header", "major": 1, "minor": 0, "quantum_bytes": 4096}
+    yield {"t": "object_alloc", "id": 1, "bytes": 2 * blocks * MIB}
+    for block in rounds * list(range(blocks)):
+        kernel = {"t": "kernel", "name": "k", "grid": [64], "block": [256], "duration_ns": 100000}
+        yield {**kernel, "accesses": [[1, [[512 * block, 512, "rw"]]]]}
+
+
 class TraceTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
