@@ -39,7 +39,7 @@ BARS = {
     ALL: ("always_2mb", True, _EVERYTHING, "multipath"),
 }
 IN_TURN = {"min_pending": "round_robin", "multipath": "multipath:target=round_robin"}
-ROUTES = ("direct", "host_bounce", "round_robin", "min_pending", "multipath", "multipath:demand=true")
+ROUTES = ("direct", "host_bounce", "round_robin", "min_pending", "multipath", "multipath:demand=true", "striped")
 ORDER = [bar for bar in BARS if bar != HOST_ONLY]
 AMOUNTS = (0, 2, 4, 8, 16, 32)  # MiB
 SPARE = (5, 10, 20, 40, 60)  # % of a harvester's memory

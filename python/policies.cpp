@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -349,7 +350,7 @@ class PythonRouter final : public Adapter<Router> {
   }
 
  private:
-  // None, "host", "later", ("gpu", number), ("spare", number)
+  // None, "host", "later", ("gpu", number), ("spare", number), ("striped", weight, {number: weight})
   static Route route_of(const py::object& answer, const std::string& what) {
     if (answer.is_none()) return {};
     if (py::isinstance<py::str>(answer)) {
@@ -365,10 +366,23 @@ class PythonRouter final : public Adapter<Router> {
         if (way == "gpu") return {Route::Way::kGpu, gpu};
         if (way == "spare") return {Route::Way::kSpare, gpu};
       }
+      if (parts.size() == 3 && py::isinstance<py::str>(parts[0]) && parts[0].cast<std::string>() == "striped") {
+        try {
+          Route route{Route::Way::kStriped, 0};
+          route.direct = parts[1].cast<std::uint16_t>();
+          for (const auto& [gpu, weight] : parts[2].cast<std::map<unsigned, std::uint16_t>>()) {
+            if (gpu >= kMaxGpus) return {Route::Way::kGpu, gpu};  // refused by its number
+            route.through[gpu] = weight;
+          }
+          return route;
+        } catch (const py::cast_error&) {  // see below
+        }
+      }
     }
     throw py::type_error(
-        fmt::format("{} returned {}; allowed: None, 'host', 'later', ('gpu', number), ('spare', number)", what,
-                    py::repr(answer).cast<std::string>()));
+        fmt::format("{} returned {}; allowed: None, 'host', 'later', ('gpu', number), ('spare', number), "
+                    "('striped', weight, {{number: weight}}), weights below 65536",
+                    what, py::repr(answer).cast<std::string>()));
   }
 
   Method route_, kernels_;

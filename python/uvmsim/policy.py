@@ -83,7 +83,8 @@ class Migrator(Policy):
 
 class Router(Policy):
     """Over which links memory moves between several GPUs and the host: route(move, queries) answers None (directly),
-    "host", ("gpu", number), ("spare", number) or "later"; on_kernels(gpu, running)."""
+    "host", ("gpu", number), ("spare", number), ("striped", weight, {number: weight}) or "later";
+    on_kernels(gpu, running)."""
 
     slot = "route"
 

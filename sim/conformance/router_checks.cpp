@@ -130,7 +130,7 @@ RouterAnswers ask(const PolicyEntry& entry, const policy::GivenParameters& given
     if (const std::string wrong = policy::route_error(route, move, server); !wrong.empty()) {
       throw Wrong(fmt::format("move {} on a server of {} GPUs: sends {} {}", number + 1, gpus, describe(move), wrong));
     }
-    answers.around += route.way == Route::Way::kGpu ? 1 : 0;
+    answers.around += policy::is_detour(route) ? 1 : 0;
     answers.stay += route.way == Route::Way::kSpare ? 1 : 0;
     answers.later += route.way == Route::Way::kLater ? 1 : 0;
     answers.routes.push_back(route);

@@ -151,10 +151,10 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
       if (copied) {
         ways.on_host = std::max(ways.on_host, context_.topology.engine(gpu_processor(other), kHost).busy_until());
       }
-    } else if (way.way == policy::Route::Way::kGpu) {
+    } else if (is_detour(way)) {
       ways.by_host &= ~(std::uint32_t{1} << other);
       ways.around |= std::uint32_t{1} << other;
-      ways.hops[other] = static_cast<std::uint8_t>(way.gpu);
+      detours_[other] = way;
     }
   }
   return ways;
@@ -180,14 +180,15 @@ void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanosecon
   }
   const auto bring = [&](const PageMask& part, const policy::Route& on) {
     if (part.empty()) return;
-    const ProcessorId reader = on.way == policy::Route::Way::kGpu ? gpu_processor(on.gpu) : self;
-    if ((block.dma_mapped & reader.bit()) == 0) {
+    for_each_stripe(on, part, [&](const policy::Route& stripe, const PageMask&) {
+      const ProcessorId reader = is_detour(stripe) ? gpu_processor(stripe.gpu) : self;
+      if ((block.dma_mapped & reader.bit()) != 0) return;
       block.dma_mapped |= reader.bit();
       work.spend(context_.costs().dma_map_chunk_ns);
-    }
+    });
     carry(work, b, {kHost, self}, on, ready, migration.demanded & part, migration.prefetched & part, migration.cause);
   };
-  const PageMask around = way.way == policy::Route::Way::kGpu ? free : PageMask{};
+  const PageMask around = is_detour(way) ? free : PageMask{};
   bring(pages - around, {});
   bring(around, way);
 }
@@ -205,7 +206,8 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
     const bool whole = lent && !migration.demanded.empty();
     const Nanoseconds read =
-        carry(work, b, {gpu_processor(other), gpu_processor(gpu)}, ways.of(other),
+        carry(work, b, {gpu_processor(other), gpu_processor(gpu)},
+              (ways.around >> other & 1) != 0 ? detours_[other] : policy::Route{},
               std::max(ready, chunk_ready(b, other, here)), whole ? here : migration.demanded & here,
               whole ? PageMask{} : migration.prefetched & here, migration.cause);
     if (chunk.valid()) memory.chunk(chunk).ready = read;
@@ -374,17 +376,18 @@ void Residency::back_on_host(Work& work, BlockIndex b, const PageMask& pages) {
   work.spend(context_.costs().host_allocate_chunk_ns);
 }
 
-// A copy on its way, hop by hop. Returns when the source has been read; runs_ holds the last hop.
+// A copy on its way, stripe by stripe, hop by hop. Returns when the source has been read.
 Nanoseconds Residency::carry(Work& work, BlockIndex b, const Path& path, const policy::Route& way, Nanoseconds start,
                              const PageMask& demanded, const PageMask& prefetched, TransferCause cause) {
-  if (way.way != policy::Route::Way::kGpu) {
-    copy(work, b, path, start, demanded, prefetched, cause);
-    return runs_.back().end;
-  }
-  const ProcessorId hop = gpu_processor(way.gpu);
-  copy(work, b, {path.from, hop}, start, demanded, prefetched, cause);
-  const Nanoseconds read = runs_.back().end;
-  copy(work, b, {hop, path.to}, read, demanded, prefetched, cause);
+  Nanoseconds read{};
+  for_each_stripe(way, demanded | prefetched, [&](const policy::Route& stripe, const PageMask& pages) {
+    const bool detour = is_detour(stripe);
+    const ProcessorId hop = detour ? gpu_processor(stripe.gpu) : path.to;
+    copy(work, b, {path.from, hop}, start, demanded & pages, prefetched & pages, cause);
+    const Nanoseconds end = runs_.back().end;
+    read = std::max(read, end);
+    if (detour) copy(work, b, {hop, path.to}, end, demanded & pages, prefetched & pages, cause);
+  });
   return read;
 }
 

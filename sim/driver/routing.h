@@ -9,6 +9,28 @@ namespace uvmsim::driver {
 
 policy::MoveCause move_cause(TransferCause cause);
 
+// The stripes of a route of several (Route::Way::kStriped): calls f(route, pages), each pages' own, none empty. Of any
+// other route: f(route, pages).
+template <class F>
+void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
+  if (route.way != policy::Route::Way::kStriped) return f(route, pages);
+  const PageMask units = pages.grown_to_big_pages();
+  const std::uint64_t count = units.count() / kPagesPerBigPage;
+  std::uint64_t weights = route.direct;
+  for (const std::uint16_t weight : route.through) weights += weight;
+  std::uint64_t before = 0;  // weights of the stripes before
+  unsigned first = 0;        // page
+  const auto stripe = [&](std::uint64_t weight, const policy::Route& way) {
+    std::uint64_t left = count * (before + weight) / weights - count * before / weights;
+    before += weight;
+    const unsigned begin = first;
+    for (; left != 0; --left) first = units.next_set(first) + kPagesPerBigPage;
+    if (first != begin) f(way, pages & PageMask::range(begin, first - begin));
+  };
+  stripe(route.direct, {});
+  for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) stripe(route.through[gpu], {policy::Route::Way::kGpu, gpu});
+}
+
 class Routing final : private policy::RouteQueries {
  public:
   explicit Routing(DriverContext& context) : context_(context) {}

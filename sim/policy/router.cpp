@@ -5,6 +5,27 @@
 namespace uvmsim::policy {
 namespace {
 
+// Through a GPU and on from there.
+std::string detour_error(unsigned gpu, const Move& move, const RouteQueries& queries) {
+  const std::string through = fmt::format("through GPU {}", gpu);
+  if (gpu >= queries.gpu_count()) return through + ", which does not exist";
+  const ProcessorId hop = gpu_processor(gpu);
+  if (hop == move.from || hop == move.to) return through + ", one of its ends";
+  if (queries.joined(move.from, hop) && queries.joined(hop, move.to)) return {};
+  return through + ", which no links join with both";
+}
+
+std::string stripes_error(const Route& route, const Move& move, const RouteQueries& queries) {
+  if (route.direct != 0 && !queries.joined(move.from, move.to)) return "in part directly, and no link joins its ends";
+  bool any = route.direct != 0;
+  for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) {
+    if (route.through[gpu] == 0) continue;
+    any = true;
+    if (std::string wrong = detour_error(gpu, move, queries); !wrong.empty()) return "in part " + wrong;
+  }
+  return any ? std::string() : std::string("in stripes without any weight");
+}
+
 std::string place(ProcessorId processor) {
   return processor.is_host() ? std::string("the host") : fmt::format("GPU {}", processor.gpu());
 }
@@ -16,14 +37,10 @@ std::string route_error(const Route& route, const Move& move, const RouteQueries
     case Route::Way::kDirect:
     case Route::Way::kHost:
       return {};
-    case Route::Way::kGpu: {
-      const std::string through = fmt::format("through GPU {}", route.gpu);
-      if (route.gpu >= queries.gpu_count()) return through + ", which does not exist";
-      const ProcessorId hop = gpu_processor(route.gpu);
-      if (hop == move.from || hop == move.to) return through + ", one of its ends";
-      if (queries.joined(move.from, hop) && queries.joined(hop, move.to)) return {};
-      return through + ", which no links join with both";
-    }
+    case Route::Way::kGpu:
+      return detour_error(route.gpu, move, queries);
+    case Route::Way::kStriped:
+      return stripes_error(route, move, queries);
     case Route::Way::kSpare: {
       const std::string into = fmt::format("into spare memory of GPU {}", route.gpu);
       if (route.gpu >= queries.gpu_count()) return into + ", which does not exist";

@@ -6,6 +6,7 @@
 // checks every answer: one that cannot be carried out is an error that names the policy and what is wrong.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -41,16 +42,23 @@ struct Move {
 
 struct Route {
   enum class Way : std::uint8_t {
-    kDirect,  // over the link between the two. Two GPUs without one: through the host
-    kHost,    // two GPUs: to the host and on from there. Else the same as kDirect
-    kGpu,     // to `gpu` and on from there, which needs links on both ways. A buffer there holds a block for a moment
-    kSpare,   // to spare memory of `gpu`, where it stays; where Move::may_stay and RouteQueries::has_room
-    kLater,   // not now: asked again when a copy that goes on is done; where Move::may_wait
+    kDirect,   // over the link between the two. Two GPUs without one: through the host
+    kHost,     // two GPUs: to the host and on from there. Else the same as kDirect
+    kGpu,      // to `gpu` and on from there, which needs links on both ways. A buffer there holds a block for a moment
+    kSpare,    // to spare memory of `gpu`, where it stays; where Move::may_stay and RouteQueries::has_room
+    kLater,    // not now: asked again when a copy that goes on is done; where Move::may_wait
+    kStriped,  // in stripes side by side, as kDirect and as kGpu; `direct` and `through` say how much takes which way
   };
   Way way = Way::kDirect;
   unsigned gpu = 0;  // of kGpu and kSpare
+  // Of kStriped: weights, of which not all are 0. A stripe is a stretch of the pages' 64 KB units, in this order.
+  std::uint16_t direct = 0;                          // over the link between the two, which must be there
+  std::array<std::uint16_t, kMaxGpus> through = {};  // by GPU: to it and on from there
   bool operator==(const Route&) const = default;
 };
+
+// It leads through other GPUs, all of it or in part.
+inline bool is_detour(const Route& route) { return route.way == Route::Way::kGpu || route.way == Route::Way::kStriped; }
 
 // What a router may ask while it answers, about links and memory of the whole server. A link is asked for by its ends,
 // the host or a GPU each, in the direction of the copy.

@@ -61,6 +61,43 @@ TEST(Route, WhatNoLinkJoinsMayGoThroughAGpu) {
   EXPECT_EQ(program.run(in_a_row("min_pending", 0)).total, direct.total);
 }
 
+// Four GPUs, each linked with each, one at work over a host link far slower than those. Between the copies comes the
+// driver's own work.
+TEST(Route, StripesAddUpTheHostLinks) {
+  RunOptions options = options_with(4);
+  options.system.gpus.assign(4, options.system.gpus.front());
+  options.system.host_links.assign(4, options.system.host_links.front());
+  for (auto& link : options.system.host_links) {
+    link.host_to_device.bytes_per_us = link.device_to_host.bytes_per_us = 2000;
+  }
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    for (std::uint32_t other = gpu + 1; other < 4; ++other) {
+      config::PeerLinkConfig link;
+      link.kind = "nvlink";
+      link.first_gpu = gpu;
+      link.second_gpu = other;
+      link.each_way = {.latency_ns = 1000, .run_ns = 500, .bytes_per_us = 200000, .remote_read_bytes_per_us = 30000};
+      options.system.peer_links.push_back(link);
+    }
+  }
+  uvmsim::Program program;
+  const trace::ObjectId id = program.alloc(16 * kBlockBytes);
+  program.host(id);
+  program.kernel("k", 1000, {id}).device = 0;
+  program.sync();
+  options.prefetch.name = "always_2mb";
+  const auto time = [&](const char* name, const GivenParameters& given) {
+    options.route = {name, given};
+    return static_cast<double>(program.run(options).total.value);
+  };
+  const double direct = time("direct", {});
+  EXPECT_LT(time("striped", {}), direct / 2.5);
+  EXPECT_GT(time("striped", {}), direct / 4);
+  EXPECT_LT(time("striped", {{"gpus", "1"}}), direct / 1.6);
+  EXPECT_EQ(time("striped", {{"gpus", "0"}}), direct);
+  EXPECT_EQ(time("striped", {{"least_bytes", "2097152"}, {"gpus", "3"}}), time("striped", {}));
+}
+
 // Counts what it hears.
 class Listener : public Router {
  public:

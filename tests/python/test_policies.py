@@ -407,6 +407,17 @@ class RouterTest(TraceTest):
         self.assertGreater(around["total_ns"], direct["total_ns"])
         self.assertEqual(direct["counters"]["dtod_evict_bytes"], 0)
 
+    def test_stripes(self):
+        class Half(uvmsim.Router):
+            """a half directly, a half through GPU 3"""
+
+            def route(self, move, queries):
+                return ("striped", 1, {3: 1})
+
+        counters = self.run_with(Half)["counters"]
+        self.assertGreater(counters["dtod_evict_bytes"], 0)
+        self.assertEqual(2 * counters["dtod_evict_bytes"], counters["dtoh_evict_bytes"])
+
     def test_one_that_answers_nothing_is_none(self):
         class Nothing(uvmsim.Router):
             """the driver's own way"""
@@ -417,11 +428,11 @@ class RouterTest(TraceTest):
         self.assertEqual(without_names(self.run_with(Nothing)), without_names(self.run_with("direct")))
 
     def test_answers_that_are_none(self):
-        for answer in ("somewhere", ("gpu",), ("gpu", "3"), 3):
+        for answer in ("somewhere", ("gpu",), ("gpu", "3"), 3, ("striped", 1, 3), ("striped", 65536, {})):
             wrong = type("Wrong", (uvmsim.Router,), {"route": lambda self, move, queries, answer=answer: answer})
             with self.assertRaisesRegex(TypeError, r"route policy 'wrong': route\(\) returned .*allowed: None, "):
                 self.run_with(wrong)
-        for answer, says in ((("gpu", 9), "GPU 9, which does not exist"), (("spare", 1), "may not stay"), ("later", "somebody waits")):
+        for answer, says in ((("gpu", 9), "GPU 9, which does not exist"), (("spare", 1), "may not stay"), ("later", "somebody waits"), (("striped", 1, {17: 1}), "GPU 17, which does not exist")):
             wrong = type("Wrong", (uvmsim.Router,), {"route": lambda self, move, queries, answer=answer: answer})
             with self.assertRaisesRegex(uvmsim.ModelError, f"route policy 'wrong' sends block .*{says}"):
                 self.run_with(wrong)
