@@ -20,8 +20,9 @@ void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
   for (const std::uint16_t weight : route.through) weights += weight;
   std::uint64_t before = 0;  // weights of the stripes before
   unsigned first = 0;        // page
+  const auto units_of = [&](std::uint64_t weight) { return (count * weight + weights - 1) / weights; };
   const auto stripe = [&](std::uint64_t weight, const policy::Route& way) {
-    std::uint64_t left = count * (before + weight) / weights - count * before / weights;
+    std::uint64_t left = units_of(before + weight) - units_of(before);
     before += weight;
     const unsigned begin = first;
     for (; left != 0; --left) first = units.next_set(first) + kPagesPerBigPage;
