@@ -87,7 +87,8 @@ class HuvmTest(FolderTest):
         rows = [line.split() for line in out.splitlines() if line.startswith("case ")]
         self.assertEqual([row[1] for row in rows], list(huvm.ROUTES))
         self.assertEqual(rows[0][2:4], ["25.0", "1.00"])
-        self.assertEqual(rows[-1][2:4], ["21.0", "1.19"])
+        ms = {row[1]: row[2:4] for row in rows}
+        self.assertEqual(ms["multipath:demand=true"], ["21.0", "1.19"])
         self.assertEqual({row[-1] for row in rows}, {"1.2"})
 
     def test_targets_in_turn_stay_in_turn(self):
