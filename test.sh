@@ -41,7 +41,7 @@ failed=0
 step "tests of bad input and fuzzers, with sanitizers"
 # Without those that take more than 10 s there and try no bad input.
 slow='HarvestingIsTheSameEveryTime|TellsEveryProgramTogetherAndAlone|League\.(SweepFilesGive|EveryRegistered)|CallCosts'
-slow+='|SevenMoreIterations/resnet50|AllocatorHistories|CalibrateCommand\.WritesASystem'
+slow+='|SevenMoreIterations/resnet50|AllocatorHistories|CalibrateCommand\.WritesASystem|GivesUpOnSequences'
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' --exclude-regex "$slow" || failed=1
 
 step "all tests"
