@@ -67,10 +67,26 @@ class LentFuture {
   const Future* future_;
 };
 
-// A policy as Python made it.
-struct Made {
+// A policy as Python made it. What it was told of the future is taken back with it, also where making it failed half
+// way: Python may keep both.
+class Made {
+ public:
+  Made() = default;
+  Made(Made&&) = default;
+  ~Made() {
+    if (future_) future_->take_back();
+  }
+  // What a policy of class D4 is given.
+  py::object tell(const Future& future) {
+    future_ = std::make_shared<LentFuture>(future);
+    return py::cast(future_);
+  }
+  static py::object tell(const KernelFuture& future) { return py::cast(future); }
+
   py::object policy;
-  std::shared_ptr<LentFuture> future;  // null but for class D4
+
+ private:
+  std::shared_ptr<LentFuture> future_;
 };
 
 // A place: None is the host, else the number of a GPU.
@@ -108,9 +124,7 @@ template <class Slot>
 class Adapter : public Slot {
  protected:
   Adapter(Made made, std::string label) : made_(std::move(made)), label_(std::move(label)) {}
-  ~Adapter() {
-    if (made_.future) made_.future->take_back();
-  }
+  Method method(const char* name) const { return Method(made_.policy, name); }
   std::string says(const char* method) const { return fmt::format("{}: {}()", label_, method); }
 
   Made made_;
@@ -119,12 +133,12 @@ class Adapter : public Slot {
 
 class PythonPrefetcher final : public Adapter<Prefetcher> {
  public:
-  PythonPrefetcher(const Made& made, const std::string& label)
-      : Adapter(made, label),
-        prefetch_(made.policy, "prefetch"),
-        beyond_(made.policy, "prefetch_beyond"),
-        evicted_(made.policy, "on_evicted"),
-        freed_(made.policy, "on_freed"),
+  PythonPrefetcher(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        prefetch_(method("prefetch")),
+        beyond_(method("prefetch_beyond")),
+        evicted_(method("on_evicted")),
+        freed_(method("on_freed")),
         block_(py::cast(LentBlock())),
         queries_(py::cast(LentPrefetchQueries())) {}
 
@@ -160,17 +174,17 @@ class PythonPrefetcher final : public Adapter<Prefetcher> {
 
 class PythonEvictor final : public Adapter<Evictor> {
  public:
-  PythonEvictor(const Made& made, const std::string& label)
-      : Adapter(made, label),
-        allocated_(made.policy, "on_allocated"),
-        migrated_(made.policy, "on_migrated"),
-        emptied_(made.policy, "on_emptied"),
-        discarded_(made.policy, "on_discarded"),
-        released_(made.policy, "on_released"),
-        freed_(made.policy, "on_freed"),
-        touched_(made.policy, "on_touched"),
-        victim_(made.policy, "select_victim"),
-        early_(made.policy, "select_early_victim"),
+  PythonEvictor(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        allocated_(method("on_allocated")),
+        migrated_(method("on_migrated")),
+        emptied_(method("on_emptied")),
+        discarded_(method("on_discarded")),
+        released_(method("on_released")),
+        freed_(method("on_freed")),
+        touched_(method("on_touched")),
+        victim_(method("select_victim")),
+        early_(method("select_early_victim")),
         queries_(py::cast(LentEvictionQueries())) {}
 
   void on_allocated(ChunkId chunk, ContentIndex content) override {
@@ -219,16 +233,16 @@ class PythonEvictor final : public Adapter<Evictor> {
 
 class PythonPlanner final : public Adapter<Planner> {
  public:
-  PythonPlanner(const Made& made, const std::string& label)
-      : Adapter(made, label),
-        launched_(made.policy, "on_launched"),
-        begin_(made.policy, "on_begin"),
-        end_(made.policy, "on_end"),
-        faulted_(made.policy, "on_faulted"),
-        migrated_(made.policy, "on_migrated"),
-        released_(made.policy, "on_released"),
-        next_(made.policy, "next"),
-        victim_(made.policy, "victim"),
+  PythonPlanner(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        launched_(method("on_launched")),
+        begin_(method("on_begin")),
+        end_(method("on_end")),
+        faulted_(method("on_faulted")),
+        migrated_(method("on_migrated")),
+        released_(method("on_released")),
+        next_(method("next")),
+        victim_(method("victim")),
         launch_(py::cast(LentLaunch())),
         queries_(py::cast(LentPlanQueries())) {}
 
@@ -285,14 +299,14 @@ class PythonPlanner final : public Adapter<Planner> {
 
 class PythonMigrator final : public Adapter<Migrator> {
  public:
-  PythonMigrator(const Made& made, const std::string& label)
-      : Adapter(made, label),
-        rest_(made.policy, "rest"),
-        fetch_(made.policy, "fetch"),
-        evicted_(made.policy, "on_evicted"),
-        migrated_(made.policy, "on_migrated"),
-        kernel_(made.policy, "on_kernel"),
-        freed_(made.policy, "on_freed"),
+  PythonMigrator(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        rest_(method("rest")),
+        fetch_(method("fetch")),
+        evicted_(method("on_evicted")),
+        migrated_(method("on_migrated")),
+        kernel_(method("on_kernel")),
+        freed_(method("on_freed")),
         pages_(py::cast(LentFaultedPages())),
         accesses_(py::cast(LentAccesses())) {}
 
@@ -333,10 +347,10 @@ class PythonMigrator final : public Adapter<Migrator> {
 
 class PythonRouter final : public Adapter<Router> {
  public:
-  PythonRouter(const Made& made, const std::string& label)
-      : Adapter(made, label),
-        route_(made.policy, "route"),
-        kernels_(made.policy, "on_kernels"),
+  PythonRouter(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        route_(method("route")),
+        kernels_(method("on_kernels")),
         move_(py::cast(LentMove())),
         queries_(py::cast(LentRouteQueries())) {}
 
@@ -428,6 +442,26 @@ InformationClass class_of(const std::string& name) {
   throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3, D4", name);
 }
 
+Slot slot_of(const std::string& name) {
+  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute}) {
+    if (slot_name(slot) == name) return slot;
+  }
+  throw_input_error("slot: '{}' is not allowed; allowed: prefetch, evict, plan, migrate, route", name);
+}
+
+// Makes policies of the class `factory`.
+template <class PythonPolicy>
+auto maker(const PolicyEntry& entry, const py::object& factory) {
+  return [factory, label = entry.label(), table = entry.parameters, wants_future = entry.wants_future](
+             const PolicyContext& given, const auto* future) {
+    Made made;
+    Context context = context_of(given, table);
+    if (wants_future) context.future = made.tell(*future);
+    made.policy = factory(context);
+    return std::make_unique<PythonPolicy>(std::move(made), label);
+  };
+}
+
 void register_policy(const std::string& slot, PolicyInfo info, const std::string& information,
                      std::int64_t decision_cost_ns, ParameterTable parameters, const py::object& factory) {
   info.information = class_of(information);
@@ -437,45 +471,23 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
   entry.parameters = std::move(parameters);
   entry.origin = kOrigin;
   entry.wants_future = entry.info.information == InformationClass::kD4;
-  const auto make = [factory, table = entry.parameters, wants = entry.wants_future](const PolicyContext& given,
-                                                                                    const Future* future) {
-    Made made;
-    Context context = context_of(given, table);
-    if (wants) {
-      made.future = std::make_shared<LentFuture>(*future);
-      context.future = py::cast(made.future);
-    }
-    made.policy = factory(context);
-    return made;
-  };
-  if (slot == slot_name(Slot::kPrefetch)) {
-    entry.slot = Slot::kPrefetch;
-    entry.make_prefetcher = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
-      return std::make_unique<PythonPrefetcher>(make(context, future), label);
-    };
-  } else if (slot == slot_name(Slot::kPlan)) {
-    entry.slot = Slot::kPlan;
-    entry.make_planner = [factory, table = entry.parameters, label = entry.label()](const PolicyContext& given,
-                                                                                    const KernelFuture* future) {
-      Context context = context_of(given, table);
-      if (future != nullptr) context.future = py::cast(*future);
-      return std::make_unique<PythonPlanner>(Made{factory(context), nullptr}, label);
-    };
-  } else if (slot == slot_name(Slot::kMigrate)) {
-    entry.slot = Slot::kMigrate;
-    entry.make_migrator = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
-      return std::make_unique<PythonMigrator>(make(context, future), label);
-    };
-  } else if (slot == slot_name(Slot::kRoute)) {
-    entry.slot = Slot::kRoute;
-    entry.make_router = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
-      return std::make_unique<PythonRouter>(make(context, future), label);
-    };
-  } else {
-    entry.slot = Slot::kEvict;
-    entry.make_evictor = [make, label = entry.label()](const PolicyContext& context, const Future* future) {
-      return std::make_unique<PythonEvictor>(make(context, future), label);
-    };
+  entry.slot = slot_of(slot);
+  switch (entry.slot) {
+    case Slot::kPrefetch:
+      entry.make_prefetcher = maker<PythonPrefetcher>(entry, factory);
+      break;
+    case Slot::kEvict:
+      entry.make_evictor = maker<PythonEvictor>(entry, factory);
+      break;
+    case Slot::kPlan:
+      entry.make_planner = maker<PythonPlanner>(entry, factory);
+      break;
+    case Slot::kMigrate:
+      entry.make_migrator = maker<PythonMigrator>(entry, factory);
+      break;
+    case Slot::kRoute:
+      entry.make_router = maker<PythonRouter>(entry, factory);
+      break;
   }
   default_registry().add_or_replace(std::move(entry));
 }

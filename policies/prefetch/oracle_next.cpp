@@ -26,7 +26,7 @@ class OracleNext final : public Prefetcher {
       : units_(context.parameters.integer("units")),
         look_(static_cast<Future::Position>(context.parameters.integer("look"))),
         evicting_(context.parameters.boolean("evicting")),
-        chunks_(std::max(1u, context.chunk_count / 2)),
+        most_blocks_(std::max(1u, context.chunk_count / 2)),
         future_(future) {}
 
   PageMask prefetch(const FaultedBlock& block) override {
@@ -39,7 +39,7 @@ class OracleNext final : public Prefetcher {
     const std::size_t before = spans.size();
     std::int64_t left = units_;
     const Future::Position end = std::min(future_.end(), future_.now() + look_);
-    std::uint32_t chunks = 0;
+    std::uint32_t blocks = 0;
     BlockIndex last = faults.block;
     for (Future::Position position = future_.now(); position < end && left > 0; ++position) {
       const ContentIndex unit = future_.at(position);
@@ -49,7 +49,7 @@ class OracleNext final : public Prefetcher {
       const PageMask pages = PageMask::range(first, kPagesPerBigPage);
       if (!queries.missing(block).intersects(pages)) continue;
       if (block == faults.block && faults.faulted.intersects(pages)) continue;  // it comes by itself
-      if (block != last && ++chunks > chunks_) break;
+      if (block != last && ++blocks > most_blocks_) break;
       last = block;
       const PageIndex begin(unit.value * kPagesPerBigPage);
       if (spans.size() > before && spans.back().end == begin) {
@@ -65,7 +65,7 @@ class OracleNext final : public Prefetcher {
   std::int64_t units_;
   Future::Position look_;
   bool evicting_;
-  std::uint32_t chunks_;  // blocks that come with a fault, at most
+  std::uint32_t most_blocks_;  // that come with a fault; one that the program comes back to counts again
   const Future& future_;
 };
 

@@ -15,8 +15,9 @@ class Striped final : public Router {
             .source = "ours; the stripes of HUVM's multi-path prefetch are whole blocks"};
   }
   static ParameterTable parameters() {
-    return {integer("gpus", 16, {0, 16}, "that a move goes through beside its direct link, at most"),
-            integer("least_bytes", 512 << 10, {1, 2 << 20}, "smaller moves go directly")};
+    return {
+        integer("gpus", 16, {0, 16}, "that a move goes through beside its direct link, at most; lowest numbers first"),
+        integer("least_bytes", 512 << 10, {1, 2 << 20}, "smaller moves go directly")};
   }
 
   explicit Striped(const PolicyContext& context)
@@ -24,8 +25,8 @@ class Striped final : public Router {
         least_bytes_(static_cast<std::uint64_t>(context.parameters.integer("least_bytes"))) {}
 
   Route route(const Move& move, const RouteQueries& queries) override {
-    Route striped{Route::Way::kStriped, 0};
     if (move.bytes < least_bytes_) return {};
+    Route striped{Route::Way::kStriped, 0};
     if (queries.joined(move.from, move.to)) {
       striped.direct = weight(queries.unloaded_time(move.from, move.to, kBlockBytes));
     }
@@ -44,11 +45,10 @@ class Striped final : public Router {
   void add_state(StateDigest&) const override {}  // it remembers nothing
 
  private:
-  // In blocks per second: a block over PCIe takes about 100 us.
+  // Blocks in 50 ms: 500 if one takes 100 us, as over PCIe, and 65535 only below 0.8 us, 2.7 TB/s.
   static std::uint16_t weight(Nanoseconds block) {
-    const std::int64_t per_second = 1'000'000'000 / std::max<std::int64_t>(block.value, 1);
-    return static_cast<std::uint16_t>(
-        std::clamp<std::int64_t>(per_second, 1, std::numeric_limits<std::uint16_t>::max()));
+    const std::int64_t blocks = 50'000'000 / std::max<std::int64_t>(block.value, 1);
+    return static_cast<std::uint16_t>(std::clamp<std::int64_t>(blocks, 1, std::numeric_limits<std::uint16_t>::max()));
   }
 
   unsigned gpus_;

@@ -126,6 +126,7 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
   // What moves: where a link joins the two, of several copies the first.
   PageMask left = migration.pages() - space.pages(b, self).resident - space.block(b).discarded;
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
+    detours_[other] = {};
     if (other == gpu) continue;
     const bool joined = context_.topology.peer(other, gpu) != nullptr;
     if (!joined) ways.by_host |= std::uint32_t{1} << other;
@@ -153,7 +154,6 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
       }
     } else if (is_detour(way)) {
       ways.by_host &= ~(std::uint32_t{1} << other);
-      ways.around |= std::uint32_t{1} << other;
       detours_[other] = way;
     }
   }
@@ -206,8 +206,7 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
     const bool whole = lent && !migration.demanded.empty();
     const Nanoseconds read =
-        carry(work, b, {gpu_processor(other), gpu_processor(gpu)},
-              (ways.around >> other & 1) != 0 ? detours_[other] : policy::Route{},
+        carry(work, b, {gpu_processor(other), gpu_processor(gpu)}, detours_[other],
               std::max(ready, chunk_ready(b, other, here)), whole ? here : migration.demanded & here,
               whole ? PageMask{} : migration.prefetched & here, migration.cause);
     if (chunk.valid()) memory.chunk(chunk).ready = read;

@@ -125,7 +125,6 @@ class Residency final : private policy::EvictionQueries {
   // Of pages on other GPUs, by GPU: how they come to the destination.
   struct Ways {
     std::uint32_t by_host = 0;  // a bit per GPU: through the host
-    std::uint32_t around = 0;   // on the way of detours_, not over the link alone that joins the two
     Nanoseconds on_host{};      // when what went through the host is there
     bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
   };
@@ -142,7 +141,7 @@ class Residency final : private policy::EvictionQueries {
   DriverContext& context_;
   HostTier host_tier_;
   Routing routing_;
-  std::array<policy::Route, kMaxGpus> detours_;  // of the Ways in hand, by GPU that holds the pages
+  std::array<policy::Route, kMaxGpus> detours_;  // of the Ways in hand, by GPU that holds the pages; direct: none
   // Of the eviction in progress, for the queries.
   unsigned gpu_ = 0;
   Nanoseconds now_{};

@@ -218,6 +218,24 @@ TEST(Route, StripesBetweenGpus) {
   audit(machine);
 }
 
+// The built-in: over links that bring a block in 6 us, as NVLink does, and a detour over two of them.
+TEST(Route, StripesAreAsLargeAsTheirWaysAreFast) {
+  config::SystemConfig system = nvlink(3);
+  for (config::PeerLinkConfig& link : system.peer_links) {
+    link.each_way.latency_ns = 500;
+    link.each_way.bytes_per_us = 400000;
+  }
+  Machine machine(4, system);
+  machine.use_router("striped");
+  const BlockIndex block = machine.allocate();
+  machine.gpu_fill(block, true);
+  machine.events.clear();
+  machine.prefetch({block}, gpu_processor(1));
+  EXPECT_THAT(hops(machine), ElementsAre("0>1", "0>2", "2>1"));
+  EXPECT_NEAR(static_cast<double>(bytes_over(machine, "0>1")), 2.0 / 3 * kBlockBytes, kBlockBytes / 32);
+  audit(machine);
+}
+
 // Whatever the pages and the weights: every page is in one stripe, and no stripe is off its share by a unit or more.
 TEST(Route, StripesPartThePages) {
   Random random(1);

@@ -243,6 +243,24 @@ class OracleTest(TraceTest):
             with self.assertRaisesRegex(RuntimeError, "during the run only"):
                 ask()
 
+    def test_one_that_could_not_be_made_knows_no_more(self):
+        kept = []
+
+        class Fails(NextUnit):
+            """keeps the future and fails"""
+
+            name, information_class = "fails_with_the_future", "D4"
+
+            def __init__(self, context):
+                kept.append(context.future)
+                assert len(context.future) > 0
+                raise ValueError("not today")
+
+        with self.assertRaisesRegex(ValueError, "not today"):
+            self.trace.run(SYSTEM, osf=2, prefetch=Fails)
+        with self.assertRaisesRegex(RuntimeError, "during the run only"):
+            kept[0].at(0)
+
     def test_a_planner_that_knows_the_kernels(self):
         class Ahead(uvmsim.Planner):
             """brings what the next kernel will use"""
