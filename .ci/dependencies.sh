@@ -14,7 +14,7 @@ build_packages=(
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   python3 python3-matplotlib python3-pandas)
 # slurm-wlm, munge and procps are for tests/slurm, pybind11-dev and python3-dev for the Python module.
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang zstd python3-yaml slurm-wlm munge procps
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang lld zstd python3-yaml slurm-wlm munge procps
   pybind11-dev python3-dev)
 
 # Prints the first line that explains why, and gives up.

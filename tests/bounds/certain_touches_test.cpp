@@ -74,7 +74,7 @@ trace::Kernel random_kernel(Random& random) {
 TEST(CertainTouches, AreAllVisited) {
   Random random(31);
   std::size_t claimed = 0, visited = 0;
-  for (unsigned instance = 0; instance < 500; ++instance) {
+  for (unsigned instance = 0; instance < 250; ++instance) {
     AddressSpace nothing(1), something(1), everything(1);
     layout::Layout layout("none", nothing);
     trace::Kernel kernel = random_kernel(random);

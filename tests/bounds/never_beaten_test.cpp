@@ -28,7 +28,7 @@ Seeds seeds_to_try(std::uint64_t usual) {
 TEST(NeverBeaten, RandomPrograms) {
   Closest closest;
   std::uint64_t refused = 0;
-  const Seeds seeds = seeds_to_try(100);
+  const Seeds seeds = seeds_to_try(40);
   for (std::uint64_t seed = seeds.first; seed <= seeds.last && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -62,7 +62,7 @@ TEST(NeverBeaten, RandomPrograms) {
 // A planner knows what the framework freed and need not move it.
 TEST(NeverBeaten, RandomTensors) {
   Closest closest;
-  const Seeds seeds = seeds_to_try(60);
+  const Seeds seeds = seeds_to_try(30);
   for (std::uint64_t seed = seeds.first; seed <= seeds.last && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);

@@ -20,14 +20,12 @@ produce() {
   # Short ones: a build with sanitizers and without optimisation takes a hundred times as long.
   "$uvmsim" run "$repository/workloads/tiled_matmul.uvmt" "${h200[@]}" --osf 2 --no-unlimited-run \
     --json matmul.json --timeline matmul.timeline.json >matmul.txt
-  for model in gpt2 alexnet; do
-    "$uvmsim" run "$repository/workloads/$model.uvmt" "${h200[@]}" --layout pytorch_caching --json "$model.json" \
-      --csv "$model.csv" >"$model.txt"
-  done
-  "$uvmsim" run "$repository/workloads/dlrm.uvmt" --system a100-sxm-40g --osf 4 --no-unlimited-run \
-    --prefetch sequential --evict lru --seed 7 --json dlrm.json --csv dlrm.csv >dlrm.txt
+  "$uvmsim" run "$repository/workloads/alexnet.uvmt" "${h200[@]}" --layout pytorch_caching --json alexnet.json \
+    --csv alexnet.csv >alexnet.txt
   "$uvmsim" trace generate zipf --bytes 128MiB --kernels 4 --write-percent 30 --seed 5 -o zipf.jsonl >generate.txt
   "$uvmsim" run zipf.jsonl "${h200[@]}" --osf 1.25,3 --json zipf.json --csv zipf.csv >zipf.txt
+  "$uvmsim" run zipf.jsonl --system a100-sxm-40g --osf 4 --prefetch sequential --evict lru --seed 7 \
+    --json a100.json --csv a100.csv >a100.txt
   echo '{"traces": "zipf.jsonl", "systems": "h200-sxm-pcie5", "osf": ["none", 2], "evict": ["lrm", "lru"]}' >sweep.json
   "$uvmsim" sweep sweep.json -o sweep >sweep.txt
   rm sweep/points.jsonl sweep/sweep.json # they name the folder of the trace
