@@ -31,7 +31,7 @@ row, on an SSD, or faulting over page by page, and says what a step takes, moves
 
 Examples:
   uvmsim recommend criteo_1tb --system h200-sxm-pcie5 --osf 5
-      every placement, with GPU memory for a fifth of the tables
+      every placement that the system can have, with GPU memory for a fifth of the tables
   uvmsim recommend dcnv2_multi_hot --system h200-sxm-pcie5 --placement managed,caching_lru --inference
       two of them, without updates of rows
   uvmsim recommend mine.json --system h200-sxm-pcie5 --placement vanilla --steps 2 --write-trace mine.uvmt
@@ -52,7 +52,8 @@ po::options_description visible_options() {
   add("system", text()->value_name("SYSTEM"), "the GPU server: a name of `uvmsim systems`, or a file");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
       "another value of one of the system's parameters; may be repeated");
-  add("placement", text()->value_name("NAME[,...]"), "where the tables lie: all (default), or some of those below");
+  add("placement", text()->value_name("NAME[,...]"),
+      "where the tables lie: all (default), or some of those below; on an SSD only where the system has one");
   add("inference", po::bool_switch(), "rows are read only; the workload's popularity of inference");
   add("batch", text()->value_name("N"), "samples of a step, instead of the workload's");
   add("steps", text()->value_name("N"), "steps to replay, default 10");
@@ -96,11 +97,16 @@ std::uint64_t size_of(const po::variables_map& values, const char* name, std::ui
   return text ? parse_size(fmt::format("--{}", name), *text) : fallback;
 }
 
-std::vector<const Placement*> placements_of(const po::variables_map& values) {
+bool needs_ssd(const Placement& placement) { return placement.memory == Placement::Memory::kSsd; }
+
+// All are those that the system has the devices for.
+std::vector<const Placement*> placements_of(const po::variables_map& values, const config::SystemConfig& system) {
   std::vector<const Placement*> chosen;
   const std::string text = text_of(values, "placement").value_or("all");
   if (text == "all") {
-    for (const Placement& placement : recommend::placements()) chosen.push_back(&placement);
+    for (const Placement& placement : recommend::placements()) {
+      if (system.ssd.memory_bytes != 0 || !needs_ssd(placement)) chosen.push_back(&placement);
+    }
     return chosen;
   }
   std::istringstream names(text);
@@ -224,7 +230,7 @@ int recommend_command(const std::vector<std::string>& arguments) {
   study.system = config::load_system(*system_name);
   if (values.count("set") != 0) config::apply_overrides(study.system, values["set"].as<std::vector<std::string>>());
   study.options = program_options(values, study.workload, study.system);
-  const std::vector<const Placement*> placements = placements_of(values);
+  const std::vector<const Placement*> placements = placements_of(values, study.system);
   if (const auto path = text_of(values, "write-trace")) {
     return write_trace(*path, study.workload, placements, study.options, study.system);
   }

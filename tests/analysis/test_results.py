@@ -2,9 +2,11 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 import unittest
 
-from commands import FolderTest, call
+from commands import ROOT, FolderTest, call
 from synthetic import GB, Point, write_database, write_lines
 
 from analysis import __main__ as everything
@@ -24,6 +26,16 @@ def sweep():
         for program, base in (("slow", 3000), ("fast", 1000))
         for osf in (None, 1.0, 2.0)
     ]
+
+
+class PythonTest(unittest.TestCase):
+    def test_one_without_the_libraries_is_told_so_in_one_line(self):
+        # -S: without the folders where packages lie
+        command = [sys.executable, "-S", "-m", "analysis.plot_osf", "x"]
+        bare = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual((bare.returncode, bare.stdout), (2, ""), bare.stderr)
+        self.assertEqual(bare.stderr.count("\n"), 1, bare.stderr)
+        self.assertIn("lacks matplotlib and pandas", bare.stderr)
 
 
 class LoadTest(FolderTest):

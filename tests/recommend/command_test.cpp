@@ -44,6 +44,21 @@ TEST_F(RecommendCommand, APlacementWithoutRoomIsOne) {
   EXPECT_THAT(result.out, HasSubstr("allowed: a system with an SSD tier"));
 }
 
+TEST_F(RecommendCommand, AllPlacementsAreThoseThatTheSystemCanHave) {
+  folder.write("small.json", kSmall);
+  const std::vector<std::string> call = {"recommend", "small.json", "--system",  "h200-sxm-pcie5",
+                                         "--steps",   "1",          "--warm-up", "0"};
+  const CommandResult without = run(call);
+  EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.out, HasSubstr("\nvanilla "));
+  EXPECT_THAT(without.out, testing::Not(HasSubstr("ssd")));
+  std::vector<std::string> with_ssd = call;
+  with_ssd.at(3) = "a100-pcie-80g-nvme";
+  const CommandResult with = run(with_ssd);
+  EXPECT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_THAT(with.out, HasSubstr("\nssd_prefetch "));
+}
+
 TEST_F(RecommendCommand, MistakesAreOneLine) {
   folder.write("small.json", kSmall);
   folder.write("bad.json", "{\"description\": 1}");
