@@ -42,7 +42,7 @@ step "tests of bad input and fuzzers, with sanitizers"
 # Without those that take more than 10 s there and try no bad input, or only its size.
 slow='HarvestingIsTheSameEveryTime|TellsEveryProgramTogetherAndAlone|League\.(SweepFilesGive|EveryRegistered)|CallCosts'
 slow+='|SevenMoreIterations/resnet50|AllocatorHistories|CalibrateCommand\.WritesASystem|GivesUpOnSequences'
-slow+='|LinesHaveLimits|Writer\.LargeRecords|ARepeatedProgramIsThereAllTheTime|SettleAndTakeWhatTheAllocatorTook'
+slow+='|LinesHaveLimits|Writer\.LargeRecords|ARepeatedProgramIsThereAllTheTime|SettleAndTakeWhatTheAllocatorTook|EveryTensorLiesWhere'
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' --exclude-regex "$slow" || failed=1
 
 step "all tests"

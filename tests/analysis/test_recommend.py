@@ -63,7 +63,7 @@ class RecommendFigures(PictureTest):
         workload = self.write("small.json", json.dumps(SMALL))
         call_of = [COMMAND, "recommend", workload, "--system", "h200-sxm-pcie5", "--steps", "1", "--gpu-bytes", "4MiB"]
         done = subprocess.run([*call_of, "--json", self.path("study.json")], capture_output=True, check=False)
-        self.assertEqual(done.returncode, 1, done.stderr)  # no SSD on that system
+        self.assertEqual(done.returncode, 0, done.stderr)
         status, out, err = call(plot_recommend.main, self.path("study.json"), "--table", "-o", self.path("figure.png"))
         self.assertEqual((status, err), (0, ""))
         self.assertIn("caching_lfu_prefetch", out)

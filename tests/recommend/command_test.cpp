@@ -46,8 +46,8 @@ TEST_F(RecommendCommand, APlacementWithoutRoomIsOne) {
 
 TEST_F(RecommendCommand, AllPlacementsAreThoseThatTheSystemCanHave) {
   folder.write("small.json", kSmall);
-  const std::vector<std::string> call = {"recommend", "small.json", "--system",  "h200-sxm-pcie5",
-                                         "--steps",   "1",          "--warm-up", "0"};
+  const std::vector<std::string> call = {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--steps",
+                                         "1",         "--warm-up",  "0",        "--gpu-bytes",    "4MiB"};
   const CommandResult without = run(call);
   EXPECT_EQ(without.exit_code, 0) << without.err;
   EXPECT_THAT(without.out, HasSubstr("\nvanilla "));
