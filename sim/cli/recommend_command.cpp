@@ -194,7 +194,7 @@ std::string table(const Study& study) {
       return report::format_thousandths(report::ratio_thousandths(static_cast<std::uint64_t>(result.step.value),
                                                                   static_cast<std::uint64_t>(device->step.value)));
     };
-    const bool ssd = result.placement->memory == Placement::Memory::kSsd;
+    const bool ssd = needs_ssd(*result.placement);
     cells.insert(cells.end(),
                  {report::format_ms(result.step), ratio_to_device(), report::format_ms(result.embedding()),
                   result.planner().value == 0 ? "-" : report::format_ms(result.planner()),

@@ -5,7 +5,8 @@
 
 MODEL: vit, inception_v3, resnet152, senet154 (data/pytorch_h200_unseen_kernels.csv.zst), all by default. Of each the last
 recorded step is replayed on h200-sxm-pcie5 without the caching allocator. Times were measured under a profiler on a machine
-with a slow host; batches do not depend on that. Exit status 1 if the kernels are not those that were measured.
+with a slow host; batches do not depend on that. Exit status 1 if the kernels are not those that were measured, 2 if a
+command or file is missing.
 """
 import argparse
 import csv
@@ -91,4 +92,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"compare_kernels: error: {error}", file=sys.stderr)
+        sys.exit(2)
