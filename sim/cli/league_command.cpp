@@ -66,7 +66,7 @@ A sweep file that names no other policies than the driver's stands for all of th
 Exit code: 0 when every run finished, 1 when some failed or are missing, 2 for an error in the input.
 )";
 
-po::options_description visible_options() {
+po::options_description league_options() {
   po::options_description options("Options", 110, 70);
   add_program_options(options);
   auto add = options.add_options();
@@ -81,9 +81,9 @@ po::options_description visible_options() {
   return options;
 }
 
-int print_help() {
+int print_league_help() {
   std::ostringstream options;
-  options << visible_options();
+  options << league_options();
   fmt::print("{}{}{}", kLeagueUsage, options.str(), kLeagueNotes);
   return kFine;
 }
@@ -211,7 +211,7 @@ int table_verb(const Arguments& arguments) {
   po::options_description options;
   options.add_options()("help,h", po::bool_switch());
   const auto values = parse_options("uvmsim league table", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_help();
+  if (values["help"].as<bool>()) return print_league_help();
   const auto folders = positional_arguments(values);
   if (folders.empty()) throw_input_error("league table: no folder given; `uvmsim league --help` shows examples");
   return show(sweep::read_plan(folders.front()), folders.front());
@@ -219,8 +219,8 @@ int table_verb(const Arguments& arguments) {
 
 int run_verb(const Arguments& arguments, bool plan_only) {
   const std::string command = plan_only ? "league plan" : "league";
-  const auto values = parse_options("uvmsim " + command, arguments, visible_options(), arguments.size());
-  if (values["help"].as<bool>()) return print_help();
+  const auto values = parse_options("uvmsim " + command, arguments, league_options(), arguments.size());
+  if (values["help"].as<bool>()) return print_league_help();
   const std::string folder = output_of(values, command);
   const std::size_t jobs = jobs_of(values);
   const sweep::Plan plan = plan_and_write(positional_arguments(values), values, folder);

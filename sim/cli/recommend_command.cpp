@@ -45,7 +45,7 @@ like those in configs/recommendation. workloads/recommendation/README.md explain
 Exit code: 0 when all placements ran, 1 when some have no room on the system, 2 for an error in the input.
 )";
 
-po::options_description visible_options() {
+po::options_description recommend_options() {
   po::options_description options("Options", 110, 70);
   auto add = options.add_options();
   const auto text = [] { return po::value<std::string>(); };
@@ -70,9 +70,9 @@ po::options_description visible_options() {
   return options;
 }
 
-int print_help() {
+int print_recommend_help() {
   std::ostringstream options;
-  options << visible_options();
+  options << recommend_options();
   fmt::print("{}{}\nPlacements:\n", kUsage, options.str());
   for (const Placement& placement : recommend::placements()) {
     fmt::print("  {:<22}{}\n", placement.name, placement.summary);
@@ -217,8 +217,8 @@ std::string table(const Study& study) {
 }  // namespace
 
 int recommend_command(const std::vector<std::string>& arguments) {
-  const po::variables_map values = parse_options("uvmsim recommend", arguments, visible_options(), 1);
-  if (values["help"].as<bool>()) return print_help();
+  const po::variables_map values = parse_options("uvmsim recommend", arguments, recommend_options(), 1);
+  if (values["help"].as<bool>()) return print_recommend_help();
   const std::vector<std::string> names = positional_arguments(values);
   if (names.empty()) throw_input_error("recommend: no workload given; `uvmsim recommend --help` shows examples");
   const auto system_name = text_of(values, "system");

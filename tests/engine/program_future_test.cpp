@@ -7,9 +7,10 @@
 #include "sim/common/error.h"
 #include "tests/engine/program.h"
 
-namespace uvmsim::engine {
+namespace uvmsim {
 namespace {
 
+using engine::read_future;
 using policy::ContentIndex;
 using policy::Future;
 
@@ -154,4 +155,4 @@ TEST(Oracles, KnowTheUsesOfAllGpus) {
 }
 
 }  // namespace
-}  // namespace uvmsim::engine
+}  // namespace uvmsim
