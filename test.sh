@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. What each build is for:
 #   build/test      g++ -O1 with the model's checks on, the Python module too: all tests
-#   build/fuzz      clang++ -O0 with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (20 s
+#   build/fuzz      clang++ -O0 with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (10 s
 #                   each); warnings of the second compiler are errors too
 #   build/release   g++ -O3: only where quickstart.sh made it
 # The commands of all must write the same bytes.

@@ -10,11 +10,14 @@
 #include <string>
 #include <utility>
 
+#include "sim/common/one_line.h"
+
 namespace uvmsim {
 
+// Texts of the user's are in messages, and may have control characters: these become '?'.
 class InputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit InputError(std::string message) : std::runtime_error(one_line(std::move(message))) {}
 };
 
 // throw_input_error("{}: line {}: unknown record '{}'; allowed: {}", file, line, type, list)

@@ -81,7 +81,7 @@ class RunViewReader {
   }
   std::string text(const Json& value, std::string_view where) const {
     if (!value.is_string()) refuse("{}: is not a string", where);
-    return config::one_line(value.get<std::string>());
+    return one_line(value.get<std::string>());
   }
   std::uint64_t number(const Json& value, std::string_view where) const {
     const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
@@ -90,8 +90,8 @@ class RunViewReader {
   }
   // Texts reach tables: one line each.
   static std::string scalar_text(const Json& value) {
-    if (value.is_string()) return config::one_line(value.get<std::string>());
-    return config::one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (value.is_string()) return one_line(value.get<std::string>());
+    return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   void read_trace() {
@@ -125,8 +125,8 @@ class RunViewReader {
     if (!policies.is_object()) refuse("/policies: is not an object");
     for (const auto& [slot, policy] : policies.items()) {
       const std::string where = "/policies/" + printable(slot);
-      view_.identity.emplace_back(config::one_line(slot), text(member(policy, "name", where), where + "/name"));
-      flatten(member(policy, "parameters", where), config::one_line(slot));
+      view_.identity.emplace_back(one_line(slot), text(member(policy, "name", where), where + "/name"));
+      flatten(member(policy, "parameters", where), one_line(slot));
     }
     for (const policy::Slot slot : kPolicySlots) {
       const std::string name(policy::slot_name(slot));
@@ -150,7 +150,7 @@ class RunViewReader {
     for (const auto& [key, value] : result_.items()) {
       if (std::find(kReadByName.begin(), kReadByName.end(), key) != kReadByName.end()) continue;
       if (key.ends_with("_version")) {
-        view_.provenance.emplace_back(config::one_line(key), scalar_text(value));
+        view_.provenance.emplace_back(one_line(key), scalar_text(value));
         continue;
       }
       if (key == "time_scale" && value.is_object()) {  // its classes follow from the trace and the system
@@ -163,12 +163,12 @@ class RunViewReader {
       }
       const bool has_unit = key.ends_with("_ns") || key.ends_with("_bytes") || key.ends_with("_thousandths");
       if (has_unit && value.is_number()) {
-        view_.metrics.emplace_back(config::one_line(key), number(value, "/" + printable(key)));
+        view_.metrics.emplace_back(one_line(key), number(value, "/" + printable(key)));
       } else {
         // The parameters of a choice belong to it: "layout.max_split_size".
         constexpr std::string_view kParameters = "_parameters";
         const bool parameters = key.ends_with(kParameters);
-        flatten(value, config::one_line(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
+        flatten(value, one_line(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
       }
     }
   }
@@ -197,7 +197,7 @@ class RunViewReader {
       view_.metrics.emplace_back(fmt::format("{}{}{}", prefix, head.substr(0, head.size() - 1), tail), sum);
     }
     for (const auto& [name, value] : counters.items()) {
-      view_.metrics.emplace_back(prefix + config::one_line(name), number(value, where + "/" + printable(name)));
+      view_.metrics.emplace_back(prefix + one_line(name), number(value, where + "/" + printable(name)));
     }
   }
 
@@ -206,7 +206,7 @@ class RunViewReader {
     if (value.is_object()) {
       for (const auto& [key, inner] : value.items()) {
         if (path == "system" && (key == "name" || key == "description")) continue;
-        flatten(inner, path + "." + config::one_line(key));
+        flatten(inner, path + "." + one_line(key));
       }
     } else if (value.is_array()) {
       for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}.{}", path, i));

@@ -11,7 +11,6 @@
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
 #include "sim/config/load_system.h"
-#include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::recommend {
@@ -143,7 +142,7 @@ void read_dense(const Value& dense, Workload& out) {
   out.dense.precision = static_cast<Precision>(dense.at("precision").word({"fp32", "tf32", "half"}));
 }
 
-Workload read_checked(const std::string& file) {
+Workload read_file(const std::string& file) {
   const Json json = config::read_json_file(file);
   const Value top{json, file, ""};
   top.needs_keys({"$schema", "description", "tables", "batch", "ids", "dense", "sources"});
@@ -198,8 +197,6 @@ std::uint64_t Workload::lookups_per_sample() const {
   return std::accumulate(lookups.begin(), lookups.end(), std::uint64_t{0});
 }
 
-Workload read_workload(const std::string& name_or_path) {
-  return config::with_one_line_errors([&] { return read_checked(path_of(name_or_path)); });
-}
+Workload read_workload(const std::string& name_or_path) { return read_file(path_of(name_or_path)); }
 
 }  // namespace uvmsim::recommend

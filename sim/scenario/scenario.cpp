@@ -10,7 +10,6 @@
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
-#include "sim/config/printable.h"
 #include "sim/memory/processor.h"
 #include "sim/policy/name_suggestion.h"
 #include "sim/scenario/harvest_json.h"
@@ -148,7 +147,9 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
   return program;
 }
 
-Scenario read_checked(const std::string& path) {
+}  // namespace
+
+Scenario read_scenario(const std::string& path) {
   const Json json = config::read_json_file(path);
   const Place top{path, "", fs::path(path).parent_path()};
   if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
@@ -183,6 +184,8 @@ Scenario read_checked(const std::string& path) {
   return scenario;
 }
 
+namespace {
+
 template <std::size_t kCount>
 Json schema_of(const std::array<Key, kCount>& table) {
   Json out = Json::object();
@@ -203,10 +206,6 @@ Json schema_of(const std::array<Key, kCount>& table) {
 }
 
 }  // namespace
-
-Scenario read_scenario(const std::string& path) {
-  return config::with_one_line_errors([&] { return read_checked(path); });
-}
 
 std::string scenario_schema() {
   Json program = {{"name", {{"type", "string"}, {"minLength", 1}, {"maxLength", 64}, {"description", kNameDoc}}},

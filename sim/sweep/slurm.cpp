@@ -34,7 +34,7 @@ std::string sbatch_escaped(std::string_view text) {
 
 void check_path(const std::string& path) {
   // Slurm takes a backslash in the name of an output file as a sign that % is no placeholder.
-  if (std::any_of(path.begin(), path.end(), [](char c) { return config::is_control(c) || c == '\\'; })) {
+  if (std::any_of(path.begin(), path.end(), [](char c) { return is_control(c) || c == '\\'; })) {
     throw_input_error("'{}' holds a backslash or a control character, which sbatch cannot take", path);
   }
 }
@@ -57,7 +57,7 @@ void check_time(const std::string& time) {
 }
 
 void check_option(const std::string& option) {
-  if (option.starts_with('-') && std::none_of(option.begin(), option.end(), config::is_control)) return;
+  if (option.starts_with('-') && std::none_of(option.begin(), option.end(), is_control)) return;
   throw_input_error("'{}' is no option of sbatch; allowed: one that begins with -, such as --partition=short", option);
 }
 

@@ -8,7 +8,6 @@
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
-#include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
 #include "sim/sweep/axes.h"
 
@@ -48,7 +47,9 @@ void add_grid(const Axes& axes, const Place& place, std::vector<Point>& points) 
   append_points(axes, place, points);
 }
 
-Spec read_checked(const std::string& path) {
+}  // namespace
+
+Spec read_spec(const std::string& path) {
   const Json json = config::read_json_file(path);
   const Place top{path, "", fs::path(path).parent_path()};
   if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
@@ -84,12 +85,6 @@ Spec read_checked(const std::string& path) {
     add_grid(axes, place, spec.points);
   }
   return spec;
-}
-
-}  // namespace
-
-Spec read_spec(const std::string& path) {
-  return config::with_one_line_errors([&] { return read_checked(path); });
 }
 
 std::string spec_schema() {

@@ -88,5 +88,9 @@ TEST(Values, Choices) {
               AllOf(HasSubstr("did you mean 'recorded'"), HasSubstr("allowed: recorded, none")));
 }
 
+TEST(Values, WhateverTheyHoldTheErrorIsOneLine) {
+  EXPECT_THAT(error_of([] { parse_choice("--layout", "\x1b[2Jno\nne\x7f", {"none"}); }), HasSubstr("'?[2Jno?ne?'"));
+}
+
 }  // namespace
 }  // namespace uvmsim::cli

@@ -1,5 +1,6 @@
 // Plans: written, read back, and refused when something is wrong with them.
 #include "sim/sweep/plan.h"
+#include "sim/common/sha256.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -92,6 +93,13 @@ TEST_F(PlanTest, ADamagedPlanIsRefused) {
   json other = json::parse(header);
   other["schema"] = "uvmsim.sweep/2";
   EXPECT_THAT(refusal(other.dump(), points), HasSubstr("uvmsim.sweep/1"));
+  // A key of two lines, found by the fuzzer.
+  json point = json::parse(points.substr(0, points.find('\n')));
+  point["point"]["a\nb"] = 1;
+  const std::string line = point.dump() + "\n";
+  other = json::parse(header);
+  other["points_sha256"] = sha256(line);
+  EXPECT_THAT(refusal(other.dump(), line), HasSubstr("unknown key 'a?b'"));
 }
 
 TEST_F(PlanTest, AnotherModelsPlanIsRefused) {

@@ -1,0 +1,18 @@
+// Text from files: messages and tables need it on one line.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace uvmsim {
+
+inline bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Control characters become '?'.
+inline std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
+
+}  // namespace uvmsim

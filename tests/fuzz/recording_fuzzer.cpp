@@ -1,0 +1,59 @@
+// Any bytes as what tools record: the tracer's own logs, joined into a trace, logs of AccelProf and requests of
+// libCacheSim. What a reader takes must give a trace that the validator takes.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "sim/trace/import_accelprof.h"
+#include "sim/trace/import_oracle_general.h"
+#include "sim/trace/validate.h"
+#include "tests/fuzz/refused.h"
+#include "tracer/merge/log_reader.h"
+#include "tracer/merge/merge.h"
+
+namespace uvmsim::fuzz {
+namespace {
+
+template <class Importer>
+void import(Importer& importer) {
+  trace::Validator validator("trace", importer.header());
+  trace::Record record;
+  while (importer.next(record)) require(taken([&] { validator.check(record); }));
+  require(taken([&] { validator.finish(); }));
+}
+
+// The log of the timing pass and, behind a line `--`, that of the access pass.
+void merge(std::string_view bytes) {
+  using namespace uvmtrace;
+  constexpr std::string_view kBetween = "\n--\n";
+  const std::size_t between = bytes.find(kBetween);
+  const PassLog timing = read_log(bytes.substr(0, between), "timing", Pass::kTiming);
+  std::optional<PassLog> access;
+  if (between != std::string_view::npos) {
+    access = read_log(bytes.substr(between + kBetween.size()), "access", Pass::kAccess);
+  }
+  Merger merger(timing, access ? &*access : nullptr, {});
+  trace::Validator validator("trace", merger.header());
+  merger.run([&](const trace::Record& record) { require(taken([&] { validator.check(record); })); });
+  require(taken([&] { validator.finish(); }));
+}
+
+}  // namespace
+}  // namespace uvmsim::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace uvmsim;
+  static const fuzz::Folder folder;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string file = folder.write("input", bytes);
+  fuzz::taken([&] {
+    trace::AccelprofImporter importer(file);
+    fuzz::import(importer);
+  });
+  fuzz::taken([&] {
+    trace::OracleImporter importer(bytes, "input");
+    fuzz::import(importer);
+  });
+  fuzz::taken([&] { fuzz::merge(bytes); });
+  return 0;
+}
