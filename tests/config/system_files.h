@@ -3,46 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "sim/common/error.h"
+#include "tests/report/scratch_folder.h"
 
 namespace uvmsim::config {
 
-// A folder of its own for one test, removed with it.
-class TemporaryFolder {
+class TemporaryFolder : public ScratchFolder {
  public:
-  TemporaryFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) /
-            (std::string("uvmsim_config_") + test->test_suite_name() + "_" + test->name());
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary) << text;
-    return file.string();
-  }
   std::string write_json(const std::string& name, const nlohmann::ordered_json& document) const {
     return write(name, document.dump(2));
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // The least that a system has to state.

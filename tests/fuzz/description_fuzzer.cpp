@@ -20,6 +20,7 @@
 #include "sim/sweep/plan.h"
 #include "sim/sweep/spec.h"
 #include "sim/validate/experiment.h"
+#include "tests/folder.h"
 #include "tests/fuzz/refused.h"
 
 namespace {
@@ -63,7 +64,7 @@ std::string_view value_at(std::string_view text, std::size_t from) {
 }
 
 // A planned sweep is two files: the first line is one, the rest the other. Its checksum is put right.
-void write_plan(const uvmsim::fuzz::Folder& folder, std::string_view bytes) {
+void write_plan(const uvmsim::Folder& folder, std::string_view bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const std::string_view points = bytes.substr(std::min(end + 1, bytes.size()));
   nlohmann::json header = nlohmann::json::parse(bytes.substr(0, end), nullptr, false);
@@ -92,7 +93,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace uvmsim;
-  static const fuzz::Folder folder;
+  static const Folder folder("fuzz");
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string file = folder.write("input.json", bytes);
   bool known = false;

@@ -7,6 +7,7 @@
 #include "sim/trace/import_accelprof.h"
 #include "sim/trace/import_oracle_general.h"
 #include "sim/trace/validate.h"
+#include "tests/folder.h"
 #include "tests/fuzz/refused.h"
 #include "tracer/merge/log_reader.h"
 #include "tracer/merge/merge.h"
@@ -43,7 +44,7 @@ void merge(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace uvmsim;
-  static const fuzz::Folder folder;
+  static const Folder folder("fuzz");
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string file = folder.write("input", bytes);
   fuzz::taken([&] {

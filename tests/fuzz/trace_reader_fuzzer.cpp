@@ -5,11 +5,9 @@
 // of one frame and is compressed here.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "sim/common/error.h"
 #include "sim/trace/import_raw.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/reader.h"
@@ -17,44 +15,38 @@
 #include "sim/trace/validate.h"
 #include "sim/trace/writer.h"
 #include "sim/trace/zstd_stream.h"
+#include "tests/fuzz/refused.h"
 
 namespace uvmsim::trace {
 namespace {
 
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using fuzz::require;
+using fuzz::taken;
 
 // All records as JSON lines; empty when the bytes are refused.
 std::string lines_of(std::string_view bytes) {
   std::string lines;
-  try {
+  const bool whole = taken([&] {
     TraceReader reader(bytes, "input");
     append_json(reader.header(), lines);
     Record record;
     while (reader.next(record)) {
       append_json(record, lines);
     }
-  } catch (const InputError&) {
-    return {};
-  }
-  return lines;
+  });
+  return whole ? lines : std::string();
 }
 
 void read_and_check(std::string_view bytes, bool partial) {
-  try {
+  taken([&] {
     TraceReader reader(bytes, "input", {partial});
     validate(reader);
-  } catch (const InputError&) {
-  }
-  try {
+  });
+  taken([&] {
     TraceReader reader(bytes, "input", {partial});
     const TraceStatistics statistics = summarize(reader);
     require(!statistics_text(statistics).empty() && !statistics_json(statistics).empty());
-  } catch (const InputError&) {
-  }
+  });
 }
 
 void write_and_read_again(std::string_view bytes) {
@@ -75,7 +67,7 @@ void write_and_read_again(std::string_view bytes) {
 }
 
 void import(std::string_view bytes) {
-  try {
+  taken([&] {
     RawImporter importer(bytes, "input");
     Validator validator("input", importer.header());
     Record record;
@@ -83,8 +75,7 @@ void import(std::string_view bytes) {
       validator.check(record);
     }
     validator.finish();
-  } catch (const InputError&) {
-  }
+  });
 }
 
 }  // namespace
