@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/common/error.h"
 #include "sim/layout/caching_allocator.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
@@ -137,6 +138,41 @@ TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
   }
   EXPECT_GE(iterations, 4u);
   std::cout << GetParam() << ": " << iterations << " iterations, at most " << 100 * worst << " % off\n";
+}
+
+// With the memory that PyTorch had on a card of 80 GB, GPT-2 runs out of it at the same batch, iteration and fill.
+TEST(MeasuredOn80Gb, Gpt2FailsWhereItFailed) {
+  std::ifstream file(UVMSIM_SOURCE_DIR "/workloads/paper/memory.json");
+  const auto card = nlohmann::json::parse(file).at("gpt2_on_80_gb");
+  const std::uint64_t limit = card.at("limit_mib").get<std::uint64_t>() * kMiB;
+  for (const auto& [name, measured] : card.at("programs").items()) {
+    SCOPED_TRACE(name);
+    trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/paper/" + name + ".uvmt");
+    const SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
+    SegmentFinder records(source);
+    FootprintMeter meter(LayoutChoice("pytorch_caching", {{"memory_limit_bytes", std::to_string(limit)}}));
+    int iterations = 0;
+    std::string error;
+    try {
+      for (trace::Record record; records.next(record);) {
+        meter.add(record, records.is_segment());
+        const auto* range = std::get_if<trace::Range>(&record);
+        if (range != nullptr && range->kind == trace::RangeKind::kIterationEnd) ++iterations;
+      }
+    } catch (const InputError& thrown) {
+      error = thrown.what();
+    }
+    if (measured.at("fails_in_iteration").is_null()) {
+      EXPECT_EQ(error, "");
+      const std::uint64_t most = measured.at("reserved_mib").back().get<std::uint64_t>() * kMiB;
+      EXPECT_NEAR(static_cast<double>(meter.footprint_bytes()), static_cast<double>(most),
+                  0.03 * static_cast<double>(most));
+      continue;
+    }
+    EXPECT_EQ(iterations, measured.at("fails_in_iteration").get<int>());
+    const std::uint64_t taken = measured.at("reserved_at_failure_mib").get<std::uint64_t>() * kMiB;
+    EXPECT_NE(error.find(std::to_string(taken) + " of"), std::string::npos) << error;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Paper, Measured,
