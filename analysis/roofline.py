@@ -5,9 +5,9 @@
     uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --layout pytorch_caching --profile unscaled.profile
     python3 -m analysis.roofline scaled.profile recorded.profile unscaled.profile
 
-The last is the first one's trace on the GPU that recorded it, to show what leaving durations as they are would do. Launches
-are matched by name, in order (longest common runs); those that only one GPU has are left out and counted. The warm-up
-iteration does not count.
+The last is the first one's trace on the GPU that recorded it, to show what leaving durations as they are would do.
+Launches are matched by name, in order (longest common runs); those that only one GPU has are left out and counted. The
+warm-up iteration does not count.
 """
 
 import argparse

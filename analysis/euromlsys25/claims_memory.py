@@ -170,7 +170,8 @@ def read_faults(paper, _):
                 curve = shares.loc[model, means.index].dropna()
                 if len(curve) >= 2:
                     grows[model] = rank_correlation(curve) >= RANK and curve.iloc[-1] > curve.iloc[0]
-                    lines.append(f"{reading}, {mode}, {MODELS[model]}: {percent(curve.iloc[0])} to {percent(curve.iloc[-1])}")
+                    ends = f"{percent(curve.iloc[0])} to {percent(curve.iloc[-1])}"
+                    lines.append(f"{reading}, {mode}, {MODELS[model]}: {ends}")
             if reading == SETTLED:
                 passed += list(grows.values())
                 texts.append(f"{mode} it grows for {sum(grows.values())} of {len(grows)} models")

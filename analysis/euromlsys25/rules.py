@@ -14,7 +14,7 @@ DEFINITION = "definition"
 
 # The paper's: E1 the largest batch of GPT-2 that runs without UVM; E4 and E5 slowdowns, mean and largest; E6 and E7 the
 # factors beyond which AlexNet and Whisper slow down sharply; E8 the time without PCA over that with; E15 "about half";
-# E19 "two to three times"; E21 "about 200 times"; E16 all faults are writes ("100 %": what no rounding would call less).
+# E19 "two to three times"; E21 "about 200 times"; E16 all faults are writes (no rounding gives less than 100 %).
 LARGEST_BATCH = 80
 SLOWDOWN_WITH, SLOWDOWN_WITHOUT = (7.29, 57.74), (1.75, 17.85)
 ALEXNET_KNEE, WHISPER_KNEE = 5.0, 6.0

@@ -1,4 +1,4 @@
-"""The roofline against a recording: launches matched by name, errors by class. Profiles are those of synthetic_profile."""
+"""The roofline against a recording: launches matched by name, errors by class."""
 
 import sqlite3
 import unittest

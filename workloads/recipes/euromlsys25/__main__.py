@@ -1,8 +1,8 @@
 """Trains one of the six programs of the EuroMLSys '25 paper, with random weights and inputs.
 
-Precision as PyTorch ships it (TF32 in convolutions). Inputs are copied to the GPU in every iteration. Gradients are dropped
-between the forward and the backward pass, and an iteration's loss lives until the next one's is there, as in the paper's
-programs.
+Precision as PyTorch ships it (TF32 in convolutions). Inputs are copied to the GPU in every iteration. Gradients are
+dropped between the forward and the backward pass, and an iteration's loss lives until the next one's is there, as in the
+paper's programs.
 """
 
 import json

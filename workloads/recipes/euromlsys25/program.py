@@ -15,7 +15,7 @@ class Program:
 
 
 def image_classifier(model, batch, pixels=512, classes=10):
-    """Random images, and random probabilities of the classes as targets; plain SGD. All iterations have the same images."""
+    """Random images, the same in all iterations, and random probabilities of the classes as targets; plain SGD."""
     images = torch.randn(batch, 3, pixels, pixels)
     targets = torch.rand(batch, classes).softmax(dim=1)
     return Program(

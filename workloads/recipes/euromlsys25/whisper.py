@@ -1,5 +1,5 @@
-"""Whisper small: the encoder runs without gradients, the decoder is trained. Texts have 80 to 160 tokens and are padded to
-their batch's longest."""
+"""Whisper small: the encoder runs without gradients, the decoder is trained. Texts have 80 to 160 tokens and are padded
+to their batch's longest."""
 
 import math
 import random
