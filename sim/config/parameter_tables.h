@@ -279,6 +279,8 @@ inline constexpr Field<DriverCosts> kCosts[] = {
      "per block whose mappings on one processor stay and get other rights (read duplication)"},
     {"remote_map_ns", &DriverCosts::remote_map_ns, kCost, "per block mapped remotely"},
     {"evict_chunk_ns", &DriverCosts::evict_chunk_ns, kCost, "driver work of one eviction, without its copy"},
+    {"unmap_gpu_ns", &DriverCosts::unmap_gpu_ns, kCost,
+     "on the GPU: page-table entries of an evicted block go, TLBs forget them"},
     {"host_allocate_chunk_ns", &DriverCosts::host_allocate_chunk_ns, kCost, "allocate a 2 MB host chunk"},
     {"host_zero_page_ns", &DriverCosts::host_zero_page_ns, kCost, "zero a host page that was resident nowhere"},
     {"cpu_fault_ns", &DriverCosts::cpu_fault_ns, kCost, "one CPU fault, without its copy"},

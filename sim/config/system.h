@@ -193,6 +193,7 @@ struct DriverCosts {
   std::uint64_t protect_block_ns = 0;             // mappings of a block that stay get other rights
   std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
   std::uint64_t evict_chunk_ns = 5100;            // driver work of one eviction, without its copy
+  std::uint64_t unmap_gpu_ns = 5000;              // on the GPU: a victim's page-table entries go, TLBs forget them
   std::uint64_t host_allocate_chunk_ns = 120000;  // allocate a 2 MB host chunk
   std::uint64_t host_zero_page_ns = 0;            // zero a host page that was resident nowhere
   std::uint64_t cpu_fault_ns = 20500;             // one CPU fault, without its copy
