@@ -34,6 +34,7 @@ Kind kind_of(const Experiment& experiment) {
       return kLibrary;
     case Mode::kCpu:
     case Mode::kPrefetch:
+    case Mode::kCampaign:
       break;
   }
   return kKinds;

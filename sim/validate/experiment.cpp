@@ -63,6 +63,8 @@ ExperimentClass Experiment::experiment_class() const {
       return ExperimentClass::kPrefetch;
     case Mode::kLibrary:
       return ExperimentClass::kLibrary;
+    case Mode::kCampaign:
+      return ExperimentClass::kCampaign;
   }
   return ExperimentClass::kOrdered;
 }
@@ -79,6 +81,8 @@ const char* class_name(ExperimentClass experiment_class) {
       return "cpu";
     case ExperimentClass::kPrefetch:
       return "prefetch";
+    case ExperimentClass::kCampaign:
+      return "campaign";
   }
   return "";
 }

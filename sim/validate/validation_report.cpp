@@ -8,6 +8,7 @@
 
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
+#include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
 
@@ -51,13 +52,20 @@ Row row_of(const Comparison& c) {
           verdict_text(c)};
 }
 
+// Campaigns have tables of their own.
 std::vector<Row> rows_of(const Validation& validation) {
   std::vector<Row> rows;
-  for (const Comparison& comparison : validation.comparisons) rows.push_back(row_of(comparison));
+  for (const Comparison& comparison : validation.comparisons) {
+    if (!comparison.campaign) rows.push_back(row_of(comparison));
+  }
   return rows;
 }
 
 std::string summary_line(const ClassSummary& s) {
+  if (s.experiment_class == ExperimentClass::kCampaign) {
+    return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
+                       s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+  }
   std::string text = fmt::format(
       "{:<9} {:>3} experiments, {} exact, {} within tolerances (quiet {}); time median {:.1f} % worst {:.1f} % ({}); "
       "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
@@ -72,7 +80,7 @@ std::string summary_line(const ClassSummary& s) {
 
 std::string validation_text(const Validation& validation) {
   std::vector<Row> rows = rows_of(validation);
-  rows.insert(rows.begin(), kHead);
+  if (!rows.empty()) rows.insert(rows.begin(), kHead);
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -86,6 +94,9 @@ std::string validation_text(const Validation& validation) {
     text += line + "\n";
   }
   text += "\n";
+  for (const Comparison& comparison : validation.comparisons) {
+    if (comparison.campaign) text += campaign_text(comparison) + "\n";
+  }
   for (const ClassSummary& summary : validation.classes) text += summary_line(summary);
   std::size_t outside = 0;
   for (const Comparison& comparison : validation.comparisons) {
@@ -113,8 +124,12 @@ std::string validation_markdown(const Validation& validation) {
         spread(s.median_quiet_error, s.worst_quiet_error), spread(s.median_batches_error, s.worst_batches_error),
         fmt::format("{:.1f} %", s.worst_bytes_error)});
   }
-  text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
-  for (const Row& row : rows_of(validation)) text += line(row);
+  const std::vector<Row> rows = rows_of(validation);
+  if (!rows.empty()) text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
+  for (const Row& row : rows) text += line(row);
+  for (const Comparison& comparison : validation.comparisons) {
+    if (comparison.campaign) text += "\n" + campaign_markdown(comparison);
+  }
   return text;
 }
 
