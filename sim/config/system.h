@@ -49,7 +49,7 @@ struct GmmuConfig {
   std::uint32_t faults_per_warp_access = 2;       // raw faults of one warp's contiguous access to one page
   std::uint32_t fresh_pages_per_instruction = 7;  // pages a scattered access may have out before its first replay
   std::uint32_t new_warps_per_replay = 1;         // warps of an SM whose first faults one replay lets through
-  bool oldest_block_first = false;                // of an SM's accesses that are ready, else the one ready first
+  std::uint32_t issued_accesses_per_sm = 1;       // warp instructions under way in order; then the oldest block's
   std::uint64_t fault_walk_blocks = 1;            // VA blocks that the GPU's fault unit walked lately, at most 16
   std::uint64_t fault_block_ns = 28;              // the fault unit: a raw fault in any other VA block
   std::uint64_t fault_page_ns = 28;               // the same on another page of one of them than before

@@ -202,6 +202,7 @@ class KernelRun {
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
+  std::uint32_t issue_depth_ = 1;  // parts that an SM has under way
   Nanoseconds block_start_{};
   Nanoseconds block_dispatch_{};
   Nanoseconds load_time_{};       // of a step's loads

@@ -157,7 +157,7 @@ void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share
 inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   while (true) {
     if (!sm.taking) {
-      if (gmmu_.oldest_block_first) sm.put_oldest_first(now + load_time_);
+      sm.issue(now + load_time_, issue_depth_);
       // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
       const Nanoseconds ready = sm.next_ready();
       if (ready == kNever || ready > now + load_time_) return kNever;
