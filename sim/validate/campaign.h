@@ -44,9 +44,9 @@ enum Index : std::uint8_t {
 }
 enum class FigureKind : std::uint8_t { kTime, kBytes, kCopies, kFaultBatches, kCpuFaults, kOther };
 struct FigureInfo {
-  const char* key;    // in the file
-  const char* label;  // for people, with unit
-  FigureKind kind;    // which limit judges it
+  const char* key;     // in the file
+  const char* label;   // for people, with unit
+  FigureKind kind;     // which limit judges it
   std::uint64_t unit;  // of the label, in the unit of the key
   std::uint64_t (*of)(const Counters&);
 };
@@ -71,7 +71,7 @@ struct PublishedStep {
 // Steps that repeat one another: all from `from` on.
 struct SteadySteps {
   std::size_t from = 0;
-  std::optional<std::uint64_t> time_ns;           // median; absent: of the published steps
+  std::optional<std::uint64_t> time_ns;            // median; absent: of the published steps
   std::optional<std::uint64_t> least_ns, most_ns;  // published range, in which the simulated median is right, too
   std::string cold_run;  // experiment of the same file whose first step only brings in; empty: this one's own
 };

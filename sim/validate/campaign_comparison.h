@@ -27,7 +27,7 @@ struct CampaignRun {
   std::vector<CampaignStep> steps;
   CampaignStep total;
   std::uint64_t footprint_blocks = 0, capacity_blocks = 0;  // of 2 MB
-  std::optional<Pair> steady_ns;       // median of the steady steps
+  std::optional<Pair> steady_ns;                            // median of the steady steps
   std::optional<Pair> ratio_permille;  // time of a block of the arrays in a steady step, per thousand of a cold one's
 };
 

@@ -15,7 +15,9 @@ using trace::JsonFields;
 using trace::JsonValue;
 
 constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
+constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // of an array whose pages are listed one by one
 constexpr std::uint64_t kMaxNs = std::uint64_t{3600} * 1000000000, kMaxRate = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxUnitNs = 1000000000;  // of a kernel or page of which there are many
 
 CampaignProgramKind parse_program(const std::string& name) {
   for (const auto program : {CampaignProgramKind::kSparseBlocks, CampaignProgramKind::kSliceScans,
@@ -37,8 +39,12 @@ std::optional<std::uint64_t> optional_integer(JsonFields& fields, std::string_vi
 }
 
 void parse_parameters(JsonFields& fields, Campaign& campaign) {
-  campaign.array_bytes = at_least_one(fields, "array_bytes", kMaxBytes);
+  campaign.array_bytes = fields.required_integer("array_bytes", kMaxBytes);
   campaign.steps = at_least_one(fields, "steps", kMaxSteps);
+  if (campaign.array_bytes < campaign.steps * kBasePageBytes) {
+    throw_input_error("'array_bytes' is {}; allowed: at least a page of {} bytes for each of {} steps",
+                      campaign.array_bytes, kBasePageBytes, campaign.steps);
+  }
   campaign.seed = fields.integer("seed", 0);
   campaign.prefetch_threshold = optional_integer(fields, "prefetch_threshold", 100);
   switch (campaign.program) {
@@ -59,8 +65,8 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
       break;
     case CampaignProgramKind::kAccumulate:
       campaign.arrays = at_least_one(fields, "arrays", kMaxArrays);
-      campaign.add_ns = fields.integer("add_ns", 0, kMaxNs);
-      campaign.clear_ns = fields.integer("clear_ns", 0, kMaxNs);
+      campaign.add_ns = fields.integer("add_ns", 0, kMaxUnitNs);
+      campaign.clear_ns = fields.integer("clear_ns", 0, kMaxUnitNs);
       break;
     case CampaignProgramKind::kPageWalk: {
       const std::string order = fields.find("order") == nullptr ? "sequential" : name_of(fields, "order");
@@ -68,7 +74,11 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
         throw_input_error("'order' is '{}'; allowed: sequential, random", order);
       }
       campaign.random_order = order == "random";
-      campaign.page_ns = fields.integer("page_ns", 0, kMaxNs);
+      if (campaign.random_order && campaign.array_bytes > kMaxRandomBytes) {
+        throw_input_error("'array_bytes' is {}; allowed in random order: at most {}", campaign.array_bytes,
+                          kMaxRandomBytes);
+      }
+      campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
       break;
     }
   }
@@ -80,12 +90,14 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
 PublishedStep parse_figures(const JsonValue& object, std::string_view context, std::set<std::string>& unknown) {
   JsonFields fields(object, context);
   PublishedStep step;
-  for (std::size_t i = 0; i < figure::kCount; ++i) step.figures[i] = optional_integer(fields, kFigureTable[i].key, UINT64_MAX);
+  for (std::size_t i = 0; i < figure::kCount; ++i)
+    step.figures[i] = optional_integer(fields, kFigureTable[i].key, UINT64_MAX);
   step.lost_records = fields.boolean("lost_records", false);
   for (const auto& [key, value] : object.members()) {
     bool known = key == "lost_records";
     for (const FigureInfo& figure : kFigureTable) known = known || key == figure.key;
-    if (!known) unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", trace::printable(key)));
+    if (!known)
+      unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", trace::printable(key)));
   }
   return step;
 }
@@ -145,9 +157,27 @@ void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& exper
   if (const JsonValue* steady = fields.find("steady")) campaign.steady = parse_steady(*steady, steps, unknown);
   if (const JsonValue* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
   note_unknown_keys(line,
-                    {"name", "program", "source", "array_bytes", "steps", "seed", "prefetch_threshold",
-                     "pages_per_block", "growing", "rounds", "read_bytes_per_us", "write_bytes_per_us", "arrays",
-                     "add_ns", "clear_ns", "order", "page_ns", "published", "published_total", "steady", "limits"},
+                    {"name",
+                     "program",
+                     "source",
+                     "array_bytes",
+                     "steps",
+                     "seed",
+                     "prefetch_threshold",
+                     "pages_per_block",
+                     "growing",
+                     "rounds",
+                     "read_bytes_per_us",
+                     "write_bytes_per_us",
+                     "arrays",
+                     "add_ns",
+                     "clear_ns",
+                     "order",
+                     "page_ns",
+                     "published",
+                     "published_total",
+                     "steady",
+                     "limits"},
                     unknown);
 }
 

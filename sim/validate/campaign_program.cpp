@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "sim/common/random.h"
 #include "sim/common/units.h"
 #include "sim/trace/access_set.h"
-#include "sim/validate/sparse_pages.h"
+#include "sim/validate/page_lists.h"
 
 namespace uvmsim::validate {
 
@@ -147,8 +146,8 @@ void CampaignProgram::add_sparse_blocks() {
   }
 }
 
-// Between its kernels the CPU clears and reads the sum, which every thread adds to when it ends: a page that goes to and
-// fro. Its atomic additions come after all reads, so they are a kernel of one block here.
+// Between its kernels the CPU clears and reads the sum, which every thread adds to when it ends: a page that goes to
+// and fro. Its atomic additions come after all reads, so they are a kernel of one block here.
 void CampaignProgram::add_slice_scans() {
   constexpr trace::ObjectId sum = 2;
   constexpr std::uint64_t word_bytes = 4;
@@ -220,20 +219,12 @@ void CampaignProgram::add_page_walk() {
   walk.duration_ns = static_cast<std::int64_t>(campaign_.page_ns * share);
   walk.accesses = {whole(input, pages * kBasePageBytes, trace::AccessMode::kRead),
                    whole(output, pages * kBasePageBytes, trace::AccessMode::kWrite)};
-  // A thread beyond the last page touches none; one whose share is cut off visits its last page again.
-  const auto in_random_order = [walk, pages, share, threads, seed = campaign_.seed]() -> trace::Record {
+  const auto in_random_order = [walk, pages, share, seed = campaign_.seed]() -> trace::Record {
     trace::Kernel kernel = walk;
-    kernel.touches.reserve(2 * share * threads);
-    std::vector<std::uint64_t> order(share);
-    Random random(seed);
-    for (std::uint64_t first = 0; first < pages; first += share) {
-      std::iota(order.begin(), order.end(), first);
-      for (std::uint64_t i = share; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-      for (const std::uint64_t page : order) {
-        const std::uint64_t quantum = std::min(page, pages - 1) * kQuantaPerPage;
-        kernel.touches.push_back({0, quantum, trace::AccessMode::kRead});
-        kernel.touches.push_back({1, quantum, trace::AccessMode::kWrite});
-      }
+    kernel.touches.reserve(2 * (pages + share));
+    for (const std::uint64_t page : random_walk(pages, share, seed)) {
+      kernel.touches.push_back({0, page * kQuantaPerPage, trace::AccessMode::kRead});
+      kernel.touches.push_back({1, page * kQuantaPerPage, trace::AccessMode::kWrite});
     }
     return kernel;
   };

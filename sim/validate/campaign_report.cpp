@@ -12,7 +12,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-using Row = std::vector<std::string>;
+using Cells = std::vector<std::string>;
 
 constexpr std::uint64_t kNsPerMs = 1000000;
 
@@ -25,6 +25,16 @@ std::string value_text(const FigureInfo& figure, std::uint64_t value) {
 
 std::string error_text(const Pair& pair) {
   return fmt::format("{}{:.1f} %", pair.simulated >= pair.measured ? "+" : "-", pair.error());
+}
+
+// "measured / simulated +1.2 %"
+std::string both_text(const FigureInfo& figure, const Pair& pair) {
+  return fmt::format("{} / {} {}", value_text(figure, pair.measured), value_text(figure, pair.simulated),
+                     error_text(pair));
+}
+std::string ratio_text(const Pair& permille) {
+  return fmt::format("{} / {} {}", report::format_thousandths(permille.measured),
+                     report::format_thousandths(permille.simulated), error_text(permille));
 }
 
 std::string cell(const CampaignStep& step, std::size_t index) {
@@ -46,23 +56,28 @@ std::string share_cell(const CampaignStep& step) {
                      permille_text(in == 0 ? 0 : by_fault * 1000 / in));
 }
 
+// Those of both directions, or those in where only they were published.
+std::size_t copies_figure(const CampaignRun& run) {
+  return run.total.measured[figure::kCopiesIn] ? figure::kCopiesIn : figure::kCopies;
+}
+
 bool measured_somewhere(const CampaignRun& run, std::size_t index) {
   return std::any_of(run.steps.begin(), run.steps.end(),
                      [=](const CampaignStep& step) { return step.measured[index].has_value(); });
 }
 
 // Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.
-std::vector<Row> rows_of(const CampaignRun& run) {
+std::vector<Cells> step_rows(const CampaignRun& run) {
   std::vector<std::size_t> columns{figure::kTime, figure::kBytesIn, figure::kBytesOut};
   if (measured_somewhere(run, figure::kBytesMoved)) columns.push_back(figure::kBytesMoved);
   columns.push_back(figure::kEvictions);
   columns.push_back(figure::kCopies);
-  Row head{"step"};
+  Cells head{"step"};
   for (const std::size_t index : columns) head.emplace_back(kFigureTable[index].label);
   head.emplace_back("% in by fault");
-  std::vector<Row> rows{std::move(head)};
+  std::vector<Cells> rows{std::move(head)};
   for (const CampaignStep& step : run.steps) {
-    Row& row = rows.emplace_back(Row{step.name + (step.lost_records ? " *" : "")});
+    Cells& row = rows.emplace_back(Cells{step.name + (step.lost_records ? " *" : "")});
     for (const std::size_t index : columns) row.push_back(cell(step, index));
     row.push_back(share_cell(step));
   }
@@ -74,23 +89,19 @@ std::vector<std::string> totals_of(const CampaignRun& run) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < figure::kCount; ++i) {
     if (const auto pair = run.total.pair(i)) {
-      lines.push_back(fmt::format("in all, {}: {} / {} {}", kFigureTable[i].label, value_text(kFigureTable[i], pair->measured),
-                                  value_text(kFigureTable[i], pair->simulated), error_text(*pair)));
+      lines.push_back(fmt::format("in all, {}: {}", kFigureTable[i].label, both_text(kFigureTable[i], *pair)));
     }
   }
   if (const auto share = run.total.fault_share_permille()) {
-    lines.push_back(fmt::format("in all, % in by fault: {} / {}", permille_text(share->measured),
-                                permille_text(share->simulated)));
+    lines.push_back(
+        fmt::format("in all, % in by fault: {} / {}", permille_text(share->measured), permille_text(share->simulated)));
   }
   if (run.steady_ns) {
     const FigureInfo& time = kFigureTable[figure::kTime];
-    lines.push_back(fmt::format("steady step, {}: {} / {} {}", time.label, value_text(time, run.steady_ns->measured),
-                                value_text(time, run.steady_ns->simulated), error_text(*run.steady_ns)));
+    lines.push_back(fmt::format("steady step, {}: {}", time.label, both_text(time, *run.steady_ns)));
   }
   if (run.ratio_permille) {
-    lines.push_back(fmt::format("steady / cold block: {} / {} {}", report::format_thousandths(run.ratio_permille->measured),
-                                report::format_thousandths(run.ratio_permille->simulated),
-                                error_text(*run.ratio_permille)));
+    lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
   }
   const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
   if (lost) lines.emplace_back("* the profiler lost records: only its time is judged");
@@ -108,13 +119,13 @@ std::string verdict_of(const Comparison& comparison) {
 }  // namespace
 
 std::string campaign_text(const Comparison& comparison) {
-  const std::vector<Row> rows = rows_of(*comparison.campaign);
+  const std::vector<Cells> rows = step_rows(*comparison.campaign);
   std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
+  for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text = title_of(comparison) + "\n";
-  for (const Row& row : rows) {
+  for (const Cells& row : rows) {
     std::string line = " ";
     for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format(" {:<{}}", row[i], widths[i] + 1);
     line.erase(line.find_last_not_of(' ') + 1);
@@ -124,15 +135,28 @@ std::string campaign_text(const Comparison& comparison) {
   return text + "  " + verdict_of(comparison) + "\n";
 }
 
-std::string campaign_markdown(const Comparison& comparison) {
-  const auto line = [](const Row& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
-  const std::vector<Row> rows = rows_of(*comparison.campaign);
-  std::string text = fmt::format("**{}**: {}\n\n", title_of(comparison), verdict_of(comparison)) + line(rows.front()) + "|";
-  for (std::size_t i = 0; i < rows.front().size(); ++i) text += "---|";
-  text += "\n";
-  for (std::size_t i = 1; i < rows.size(); ++i) text += line(rows[i]);
-  for (const std::string& total : totals_of(*comparison.campaign)) text += "\n- " + total;
-  return text + "\n";
+std::string campaigns_markdown(const std::vector<Comparison>& comparisons) {
+  const auto line = [](const Cells& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
+  const Cells head{"campaign", "blocks (fit)", "first step ms", "steady step ms", "steady / cold block", "MiB in",
+                   "MiB out",  "copies",       "% in by fault", "fault batches",  "CPU faults",          "verdict"};
+  std::string text;
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.campaign) continue;
+    const CampaignRun& run = *comparison.campaign;
+    if (text.empty()) {
+      text = line(head) + "|";
+      for (std::size_t i = 0; i < head.size(); ++i) text += "---|";
+      text += "\n";
+    }
+    const FigureInfo& time = kFigureTable[figure::kTime];
+    text += line({comparison.name, fmt::format("{} ({})", run.footprint_blocks, run.capacity_blocks),
+                  cell(run.steps.front(), figure::kTime), run.steady_ns ? both_text(time, *run.steady_ns) : "-",
+                  run.ratio_permille ? ratio_text(*run.ratio_permille) : "-", cell(run.total, figure::kBytesIn),
+                  cell(run.total, figure::kBytesOut), cell(run.total, copies_figure(run)), share_cell(run.total),
+                  cell(run.total, figure::kFaultBatches), cell(run.total, figure::kCpuFaults),
+                  comparison.within() ? "within" : joined(comparison.failures)});
+  }
+  return text;
 }
 
 }  // namespace uvmsim::validate

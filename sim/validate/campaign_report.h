@@ -1,7 +1,8 @@
-// A campaign's comparison as text for people and Markdown, step by step.
+// A campaign's comparison as text for people, step by step, and as one row of a table in Markdown.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/validate/compare.h"
 
@@ -10,7 +11,7 @@ namespace uvmsim::validate {
 // A title, a row per step, a line per published figure of the whole run, and what is outside. No line is wider than
 // 120 columns.
 std::string campaign_text(const Comparison& comparison);
-// The same as a table of Markdown under a title.
-std::string campaign_markdown(const Comparison& comparison);
+// One row of Markdown for each campaign, with the head of the table; empty without any.
+std::string campaigns_markdown(const std::vector<Comparison>& comparisons);
 
 }  // namespace uvmsim::validate

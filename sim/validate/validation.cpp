@@ -113,11 +113,11 @@ void judge_campaigns(const std::vector<std::pair<const Experiment*, const Experi
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Experiment& experiment = *chosen[i].first;
     if (!experiment.campaign) continue;
-    const std::string& cold =
-        experiment.campaign->steady ? experiment.campaign->steady->cold_run : experiment.name;
+    const std::string& cold = experiment.campaign->steady ? experiment.campaign->steady->cold_run : experiment.name;
     const CampaignRun* run = cold.empty() ? &*comparisons[i].campaign : nullptr;
     for (std::size_t k = 0; run == nullptr && k < chosen.size(); ++k) {
-      if (chosen[k].second == chosen[i].second && chosen[k].first->name == cold) run = &*comparisons[k].campaign;
+      const bool is_it = chosen[k].second == chosen[i].second && chosen[k].first->name == cold;
+      if (is_it && comparisons[k].campaign) run = &*comparisons[k].campaign;
     }
     judge(experiment, run, comparisons[i]);
   }
@@ -155,8 +155,7 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
   }
   judge_campaigns(chosen, result.comparisons);
   for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
-                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch,
-                                      ExperimentClass::kCampaign}) {
+                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch, ExperimentClass::kCampaign}) {
     std::vector<const Comparison*> members;
     for (const Comparison& comparison : result.comparisons) {
       if (comparison.experiment_class == experiment_class) members.push_back(&comparison);

@@ -63,8 +63,9 @@ std::vector<Row> rows_of(const Validation& validation) {
 
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
-    return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
-                       s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+    return fmt::format(
+        "campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
+        s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
   }
   std::string text = fmt::format(
       "{:<9} {:>3} experiments, {} exact, {} within tolerances (quiet {}); time median {:.1f} % worst {:.1f} % ({}); "
@@ -127,18 +128,18 @@ std::string validation_markdown(const Validation& validation) {
   const std::vector<Row> rows = rows_of(validation);
   if (!rows.empty()) text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) text += line(row);
-  for (const Comparison& comparison : validation.comparisons) {
-    if (comparison.campaign) text += "\n" + campaign_markdown(comparison);
-  }
-  return text;
+  const std::string campaigns = campaigns_markdown(validation.comparisons);
+  return campaigns.empty() ? text : text + "\n" + campaigns;
 }
 
-std::string with_table(const std::string& document, const std::string& table) {
-  static constexpr std::string_view begin = "<!-- validate:begin -->\n", end = "<!-- validate:end -->\n";
+std::string with_table(const std::string& document, const std::string& table, const std::string& mark) {
+  const std::string begin_line = fmt::format("<!-- {}:begin -->", mark),
+                    end_line = fmt::format("<!-- {}:end -->", mark);
+  const std::string begin = begin_line + "\n", end = end_line + "\n";
   const std::size_t from = document.find(begin), to = document.find(end);
   if (from == std::string::npos && to == std::string::npos) return table;
   if (from == std::string::npos || to == std::string::npos || to < from) {
-    throw_input_error("the document has only one of the lines '<!-- validate:begin -->' and '<!-- validate:end -->'");
+    throw_input_error("the document has only one of the lines '{}' and '{}'", begin_line, end_line);
   }
   return document.substr(0, from + begin.size()) + table + document.substr(to);
 }

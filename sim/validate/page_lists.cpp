@@ -1,5 +1,6 @@
-#include "sim/validate/sparse_pages.h"
+#include "sim/validate/page_lists.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -58,6 +59,19 @@ std::vector<SparseWord> sparse_words(std::uint64_t blocks, std::uint32_t pages_p
     }
   }
   return words;
+}
+
+std::vector<std::uint32_t> random_walk(std::uint64_t pages, std::uint64_t share, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::uint32_t> order;
+  order.reserve((pages + share - 1) / share * share);
+  for (std::uint64_t first = 0; first < pages; first += share) {
+    for (std::uint64_t page = first; page < first + share; ++page) {
+      order.push_back(static_cast<std::uint32_t>(std::min(page, pages - 1)));
+    }
+    for (std::uint64_t i = share; i > 1; --i) std::swap(order[first + i - 1], order[first + random.below(i)]);
+  }
+  return order;
 }
 
 }  // namespace uvmsim::validate
