@@ -172,6 +172,7 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   if (!copied.empty()) {
     back_on_host(work, b, copied);
+    work.spend(context_.costs().evict_page_ns * copied.count());
     const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
     carry(work, b, {gpu_processor(gpu), kHost}, way, ready, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;

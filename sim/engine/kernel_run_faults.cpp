@@ -102,7 +102,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         if (first == end) return;
       }
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
+                      static_cast<std::uint16_t>(end - first), run_.faulting_warps(warps),
                       run.write, scattered});
     }
   };
@@ -130,10 +130,10 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
       missing = true;
       rest.clear();
     }
-    const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
+    const std::uint16_t warps = faulting_warps(warps_per_page(work_, pages));
     operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
       rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count,
-                      static_cast<std::uint16_t>(warps), operand.write, false});
+                      warps, operand.write, false});
     });
   }
   return missing;
