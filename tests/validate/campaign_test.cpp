@@ -229,7 +229,7 @@ TEST(CampaignRun, IsJudgedByItsOwnLimits) {
           R"("array_bytes_of":1,"published":[{"time_ns":8000000,"bytes_moved":33685504}],"limits":{"bytes_blocks":1})") +
       line("beyond", R"("published":[{"time_ns":1,"bytes_moved":1,"lost_records":true},{"time_ns":16000000},{}],)"
                      R"("steady":{"from":1,"cold_run":"fits"},"limits":{"time_permille":0,"bytes_permille":0,)"
-                     R"("ratio_permille":1000000}})");
+                     R"("ratio_permille":1000000})");
   const ExperimentFile file = parse_experiments(text, "mine.jsonl");
   EXPECT_THAT(file.warnings, ElementsAre(HasSubstr("array_bytes_of")));
   const Validation validation = validate({file}, small_gpu(32));
