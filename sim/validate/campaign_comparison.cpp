@@ -38,6 +38,12 @@ class Verdict {
     const std::uint64_t found = std::max(pair.measured, pair.simulated) - std::min(pair.measured, pair.simulated);
     if (difference && found > *difference) add(check, pair.error());
   }
+  // Of two shares: the error is their difference.
+  void share(const char* check, const Pair& permille, std::optional<std::uint64_t> difference) {
+    const std::uint64_t found =
+        std::max(permille.measured, permille.simulated) - std::min(permille.measured, permille.simulated);
+    if (difference && found > *difference) add(check, static_cast<double>(found) / 10);
+  }
   std::vector<Failure> take() { return std::move(failures_); }
 
  private:
@@ -88,7 +94,8 @@ void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLim
         break;
     }
   }
-  if (const auto share = step.fault_share_permille()) verdict.close("fault share", *share, limits.fault_share_permille);
+  const auto share = step.fault_share_permille();
+  if (share && !step.lost_records) verdict.share("fault share", *share, limits.fault_share_permille);
 }
 
 }  // namespace
@@ -127,7 +134,8 @@ CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, c
       step.lost_records = campaign.published[i].lost_records;
     }
   }
-  run.total = {"total", campaign.published_total, figures_of(result.counters), false};
+  const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
+  run.total = {"total", campaign.published_total, figures_of(result.counters), lost};
   if (campaign.steady) run.steady_ns = steady_ns(*campaign.steady, run.steps);
   return run;
 }

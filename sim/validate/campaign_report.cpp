@@ -61,6 +61,12 @@ std::size_t copies_figure(const CampaignRun& run) {
   return run.total.measured[figure::kCopiesIn] ? figure::kCopiesIn : figure::kCopies;
 }
 
+// All bytes out, or those of evictions where only they were published.
+std::size_t out_figure(const CampaignRun& run) {
+  const bool all = run.total.measured[figure::kBytesOut] || !run.total.measured[figure::kEvictedBytes];
+  return all ? figure::kBytesOut : figure::kEvictedBytes;
+}
+
 bool measured_somewhere(const CampaignRun& run, std::size_t index) {
   return std::any_of(run.steps.begin(), run.steps.end(),
                      [=](const CampaignStep& step) { return step.measured[index].has_value(); });
@@ -103,8 +109,7 @@ std::vector<std::string> totals_of(const CampaignRun& run) {
   if (run.ratio_permille) {
     lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
   }
-  const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
-  if (lost) lines.emplace_back("* the profiler lost records: only its time is judged");
+  if (run.total.lost_records) lines.emplace_back("* the profiler lost records: only its time is judged");
   return lines;
 }
 
@@ -152,7 +157,7 @@ std::string campaigns_markdown(const std::vector<Comparison>& comparisons) {
     text += line({comparison.name, fmt::format("{} ({})", run.footprint_blocks, run.capacity_blocks),
                   cell(run.steps.front(), figure::kTime), run.steady_ns ? both_text(time, *run.steady_ns) : "-",
                   run.ratio_permille ? ratio_text(*run.ratio_permille) : "-", cell(run.total, figure::kBytesIn),
-                  cell(run.total, figure::kBytesOut), cell(run.total, copies_figure(run)), share_cell(run.total),
+                  cell(run.total, out_figure(run)), cell(run.total, copies_figure(run)), share_cell(run.total),
                   cell(run.total, figure::kFaultBatches), cell(run.total, figure::kCpuFaults),
                   comparison.within() ? "within" : joined(comparison.failures)});
   }

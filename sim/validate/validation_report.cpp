@@ -61,6 +61,19 @@ std::vector<Row> rows_of(const Validation& validation) {
   return rows;
 }
 
+Row class_row(const ClassSummary& s) {
+  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
+  return {class_name(s.experiment_class),
+          fmt::to_string(s.experiments),
+          fmt::to_string(s.exact),
+          fmt::to_string(s.within),
+          fmt::to_string(s.quiet_within),
+          spread(s.median_time_error, s.worst_time_error),
+          spread(s.median_quiet_error, s.worst_quiet_error),
+          spread(s.median_batches_error, s.worst_batches_error),
+          fmt::format("{:.1f} %", s.worst_bytes_error)};
+}
+
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
     return fmt::format(
@@ -113,23 +126,20 @@ std::string validation_text(const Validation& validation) {
 std::string validation_markdown(const Validation& validation) {
   const auto line = [](const auto& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
   std::string text = fmt::format("Measured / simulated on `{}`:\n\n", validation.system);
-  text +=
-      line(std::vector<std::string>{"class", "experiments", "exact", "within", "within (quiet)", "time: median, worst",
-                                    "quiet time: median, worst", "batches: median, worst", "bytes: worst"});
-  text += "|---|---|---|---|---|---|---|---|---|\n";
-  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
-  for (const ClassSummary& s : validation.classes) {
-    text += line(std::vector<std::string>{
-        class_name(s.experiment_class), fmt::to_string(s.experiments), fmt::to_string(s.exact),
-        fmt::to_string(s.within), fmt::to_string(s.quiet_within), spread(s.median_time_error, s.worst_time_error),
-        spread(s.median_quiet_error, s.worst_quiet_error), spread(s.median_batches_error, s.worst_batches_error),
-        fmt::format("{:.1f} %", s.worst_bytes_error)});
-  }
   const std::vector<Row> rows = rows_of(validation);
-  if (!rows.empty()) text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
-  for (const Row& row : rows) text += line(row);
+  if (!rows.empty()) {
+    text += line(std::vector<std::string>{"class", "experiments", "exact", "within", "within (quiet)",
+                                          "time: median, worst", "quiet time: median, worst", "batches: median, worst",
+                                          "bytes: worst"});
+    text += "|---|---|---|---|---|---|---|---|---|\n";
+    for (const ClassSummary& s : validation.classes) {
+      if (s.experiment_class != ExperimentClass::kCampaign) text += line(class_row(s));
+    }
+    text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
+    for (const Row& row : rows) text += line(row);
+  }
   const std::string campaigns = campaigns_markdown(validation.comparisons);
-  return campaigns.empty() ? text : text + "\n" + campaigns;
+  return rows.empty() || campaigns.empty() ? text + campaigns : text + "\n" + campaigns;
 }
 
 std::string with_table(const std::string& document, const std::string& table, const std::string& mark) {

@@ -11,6 +11,7 @@
 #include "sim/common/units.h"
 #include "sim/config/load_system.h"
 #include "sim/trace/shape.h"
+#include "sim/validate/calibrate.h"
 #include "sim/validate/campaign_comparison.h"
 #include "sim/validate/campaign_program.h"
 #include "sim/validate/campaign_report.h"
@@ -229,7 +230,7 @@ TEST(CampaignRun, IsJudgedByItsOwnLimits) {
           R"("array_bytes_of":1,"published":[{"time_ns":8000000,"bytes_moved":33685504}],"limits":{"bytes_blocks":1})") +
       line("beyond", R"("published":[{"time_ns":1,"bytes_moved":1,"lost_records":true},{"time_ns":16000000},{}],)"
                      R"("steady":{"from":1,"cold_run":"fits"},"limits":{"time_permille":0,"bytes_permille":0,)"
-                     R"("ratio_permille":1000000}})");
+                     R"("ratio_permille":1000000})");
   const ExperimentFile file = parse_experiments(text, "mine.jsonl");
   EXPECT_THAT(file.warnings, ElementsAre(HasSubstr("array_bytes_of")));
   const Validation validation = validate({file}, small_gpu(32));
@@ -260,6 +261,28 @@ TEST(CampaignReport, TextIsAtMost120ColumnsWideAndMarkdownARow) {
   EXPECT_THAT(text, HasSubstr("steady / cold block: 1.260 / "));
   EXPECT_THAT(campaigns_markdown({comparison}), HasSubstr("| P1_R3 | 16 (9) | 3019.4 / "));
   EXPECT_EQ(campaigns_markdown({}), "");
+}
+
+// What a known system did beyond its memory, published, gives its cost back.
+TEST(CampaignCalibration, FindsACostFromTheTimesOfSteps) {
+  config::SystemConfig truth = small_gpu(9);
+  truth.costs.batch_ns *= 4;
+  Experiment experiment;
+  experiment.name = "scans";
+  experiment.mode = Mode::kCampaign;
+  experiment.campaign = scans(16, false);
+  for (const CampaignStep& step : replay_campaign("scans", *experiment.campaign, truth).steps) {
+    PublishedStep& published = experiment.campaign->published.emplace_back();
+    published.figures[figure::kTime] = step.simulated[figure::kTime];
+    published.figures[figure::kCopies] = step.simulated[figure::kCopies];
+  }
+  CalibrationOptions options;
+  options.parameters = {"costs.batch_ns"};
+  const Calibration fitted = calibrate({{"made.jsonl", {experiment}, {}}}, small_gpu(9), "made.jsonl", options);
+  const double found = static_cast<double>(fitted.parameters.at(0).after);
+  EXPECT_NEAR(found, static_cast<double>(truth.costs.batch_ns), 0.05 * static_cast<double>(truth.costs.batch_ns));
+  EXPECT_GT(fitted.error_before, 5);
+  EXPECT_LT(fitted.error_after, 1);
 }
 
 }  // namespace
