@@ -102,8 +102,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         if (first == end) return;
       }
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), run_.faulting_warps(warps),
-                      run.write, scattered});
+                      static_cast<std::uint16_t>(end - first), run_.faulting_warps(warps), run.write, scattered});
     }
   };
   rest.clear();
@@ -132,8 +131,7 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
     }
     const std::uint16_t warps = faulting_warps(warps_per_page(work_, pages));
     operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
-      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count,
-                      warps, operand.write, false});
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, warps, operand.write, false});
     });
   }
   return missing;

@@ -180,7 +180,8 @@ TEST(Eviction, FreeingReturnsEverything) {
   machine.check();
 }
 
-// A batch in which every block needs a victim: unmap, copy out, copy in, map, and only then the next victim is unmapped.
+// A batch in which every block needs a victim: unmap, copy out, copy in, map, and only then the next victim is
+// unmapped.
 TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
   constexpr unsigned kBlocks = 4;
   config::SystemConfig system = tiny_system();
@@ -218,7 +219,8 @@ TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
     EXPECT_EQ(out[i].bytes, kBlockBytes);
     EXPECT_GE(last_in[i].start, out[i].end) << "the chunk is copied into once it was read";
     if (i == 0) continue;
-    EXPECT_GE((out[i].start - last_in[i - 1].end).value, 7000) << "the victim is unmapped after the block before is mapped";
+    EXPECT_GE((out[i].start - last_in[i - 1].end).value, 7000)
+        << "the victim is unmapped after the block before is mapped";
   }
 }
 

@@ -235,9 +235,9 @@ TEST(Eviction, ACyclicScanSuffersMoreFromLessMemory) {
   EXPECT_GE(bytes, 4 * 16 * kBlockBytes);
 }
 
-// One thread block of 16 warps on one SM, each of which reads and then writes a page in a block of 2 MB of its own; less
-// memory than that. In the order of issue all warps load before the first stores, and by then its block is gone: every
-// block comes twice. Where the oldest warp always goes first, each comes once.
+// One thread block of 16 warps on one SM, each of which reads and then writes a page in a block of 2 MB of its own;
+// less memory than that. In the order of issue all warps load before the first stores, and by then its block is gone:
+// every block comes twice. Where the oldest warp always goes first, each comes once.
 TEST(Eviction, StoresOfASparseKernelFindTheirBlocksGoneAgain) {
   constexpr std::uint64_t kWarps = 16, kCapacity = 8;
   const auto arrivals = [](std::uint32_t issued) {
