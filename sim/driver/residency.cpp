@@ -280,6 +280,7 @@ void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   UVMSIM_CHECK(mine.resident.contains(pages), "block {}: mapping pages that are not resident", b.value);
   work.spend(context_.costs().map_block_ns + context_.costs().map_page_ns * (pages - mine.mapped).count());
+  context_.gpus[gpu].page_tables.push_until(work.pushed);
   if (!((writable & pages & mine.mapped) - mine.writable).empty()) work.spend(context_.costs().protect_block_ns);
   mine.mapped |= pages;
   mine.writable |= writable & pages;

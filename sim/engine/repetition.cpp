@@ -84,6 +84,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
     }
     if (state.router != nullptr) state.router->add_state(digest);
     state.mmu.add_state(digest);
+    state.page_tables.add_state(digest);
     machine_.remote_lanes[gpu].add_state(digest);
     fault_loops_[gpu]->add_state(digest);
   }

@@ -1,10 +1,16 @@
 // The recorded training programs under the allocator models.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/common/error.h"
 #include "sim/layout/caching_allocator.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
@@ -103,6 +109,79 @@ TEST_P(Workloads, EveryTensorLiesWhereItWasRecorded) {
 
 INSTANTIATE_TEST_SUITE_P(Training, Workloads,
                          testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
+
+// What PyTorch reported when workloads/paper was recorded, by iteration; the model must take as much.
+class Measured : public testing::TestWithParam<const char*> {};
+
+TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
+  constexpr double kTolerance = 0.03;
+  std::ifstream file(UVMSIM_SOURCE_DIR "/workloads/paper/memory.json");
+  const auto measured = nlohmann::json::parse(file).at("programs").at(GetParam()).at("reserved_mib");
+
+  trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/paper/" + std::string(GetParam()) + ".uvmt");
+  const SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
+  SegmentFinder records(source);
+  FootprintMeter meter("pytorch_caching");
+  std::size_t iterations = 0;
+  double worst = 0;
+  for (trace::Record record; records.next(record);) {
+    meter.add(record, records.is_segment());
+    const auto* range = std::get_if<trace::Range>(&record);
+    if (range == nullptr || range->kind != trace::RangeKind::kIterationEnd) continue;
+    ASSERT_LT(iterations, measured.size());
+    // Segments stay, so that the peak is what is reserved now; the program's own few MiB are in it.
+    const double mib = static_cast<double>(meter.footprint_bytes()) / static_cast<double>(kMiB);
+    const double expected = measured[iterations].get<double>();
+    EXPECT_NEAR(mib, expected, kTolerance * expected) << "iteration " << iterations;
+    worst = std::max(worst, std::abs(mib / expected - 1));
+    ++iterations;
+  }
+  EXPECT_GE(iterations, 4u);
+  std::cout << GetParam() << ": " << iterations << " iterations, at most " << 100 * worst << " % off\n";
+}
+
+// With the memory that PyTorch had on a card of 80 GB, GPT-2 runs out of it at the same batch, iteration and fill.
+TEST(MeasuredOn80Gb, Gpt2FailsWhereItFailed) {
+  std::ifstream file(UVMSIM_SOURCE_DIR "/workloads/paper/memory.json");
+  const auto card = nlohmann::json::parse(file).at("gpt2_on_80_gb");
+  const std::uint64_t limit = card.at("limit_mib").get<std::uint64_t>() * kMiB;
+  for (const auto& [name, measured] : card.at("programs").items()) {
+    SCOPED_TRACE(name);
+    trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/paper/" + name + ".uvmt");
+    const SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
+    SegmentFinder records(source);
+    FootprintMeter meter(LayoutChoice("pytorch_caching", {{"memory_limit_bytes", std::to_string(limit)}}));
+    int iterations = 0;
+    std::string error;
+    try {
+      for (trace::Record record; records.next(record);) {
+        meter.add(record, records.is_segment());
+        const auto* range = std::get_if<trace::Range>(&record);
+        if (range != nullptr && range->kind == trace::RangeKind::kIterationEnd) ++iterations;
+      }
+    } catch (const InputError& thrown) {
+      error = thrown.what();
+    }
+    if (measured.at("fails_in_iteration").is_null()) {
+      EXPECT_EQ(error, "");
+      const std::uint64_t most = measured.at("reserved_mib").back().get<std::uint64_t>() * kMiB;
+      EXPECT_NEAR(static_cast<double>(meter.footprint_bytes()), static_cast<double>(most),
+                  0.03 * static_cast<double>(most));
+      continue;
+    }
+    EXPECT_EQ(iterations, measured.at("fails_in_iteration").get<int>());
+    const std::uint64_t taken = measured.at("reserved_at_failure_mib").get<std::uint64_t>() * kMiB;
+    EXPECT_NE(error.find(std::to_string(taken) + " of"), std::string::npos) << error;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Paper, Measured,
+                         testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper", "gpt2_b64",
+                                         "gpt2_b72", "gpt2_b76", "gpt2_b80", "gpt2_b88", "gpt2_b96"),
+                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Paper, Workloads,
+                         testing::Values("paper/alexnet", "paper/resnet50", "paper/resnet101", "paper/gpt2",
+                                         "paper/bert", "paper/whisper"));
 
 }  // namespace
 }  // namespace uvmsim::layout::workloads_test

@@ -1,6 +1,8 @@
 // The shipped recordings: valid, what workloads/README.md says, and what the converter makes of the raw files.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/trace/import_raw.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
@@ -79,10 +81,17 @@ TEST_P(Recordings, ValidAndCovered) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Recordings,
                          ::testing::Values("alexnet", "alexnet_tf32", "bert", "bfs", "dlrm", "gpt2", "gpt2_b96",
-                                           "inception_v3", "llm_train", "pagerank", "resnet101", "resnet101_tf32",
-                                           "resnet152", "resnet50", "resnet50_tf32", "senet154", "stencil3d",
-                                           "tiled_matmul", "vit", "whisper", "whisper_tf32"),
-                         [](const auto& info) { return std::string(info.param); });
+                                           "h100/gpt2", "h100/resnet50", "inception_v3", "llm_train", "pagerank",
+                                           "paper/alexnet", "paper/bert", "paper/gpt2", "paper/gpt2_b64",
+                                           "paper/gpt2_b72", "paper/gpt2_b76", "paper/gpt2_b80", "paper/gpt2_b88",
+                                           "paper/gpt2_b96", "paper/resnet101", "paper/resnet50", "paper/whisper",
+                                           "resnet101", "resnet101_tf32", "resnet152", "resnet50", "resnet50_tf32",
+                                           "senet154", "stencil3d", "tiled_matmul", "vit", "whisper", "whisper_tf32"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Workloads,
                          ::testing::Values(Workload{"gpt2_h200", 2430, 1868, 941, 92, 10222},

@@ -269,7 +269,10 @@ std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const 
   for (const AddressRange& range : ranges) {
     builder.add(range.va, range.va + range.bytes, range.mode);
   }
-  return builder.take();
+  std::vector<Slot> slots = builder.take();
+  // What an operator names may be made after the launch: an output, while kernels of its first half run.
+  std::erase_if(slots, [&](const Slot& slot) { return world.things()[slot.thing].cut; });
+  return slots;
 }
 
 }  // namespace uvmtrace

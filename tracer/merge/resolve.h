@@ -38,7 +38,8 @@ std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std:
 // Everything of the launch at the present moment of its pass.
 ResolvedLaunch resolve(const Launch& launch, const World& world);
 
-// The things that the ranges lie in, as extents; ranges of no thing are left out. By thing, ascending.
+// The things that the ranges lie in, as extents; ranges of no thing are left out, and in memory that a framework cuts
+// into tensors those of no live tensor. By thing, ascending.
 std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const World& world);
 
 }  // namespace uvmtrace

@@ -141,6 +141,9 @@ const World::Change& World::apply(std::size_t position) {
     thing.tensor = true;
     thing.stream = tensor->stream;
     thing.parent = object_holder(tensor->va, tensor->bytes);
+    if (thing.parent != kNothing) {
+      things_[thing.parent].cut = true;
+    }
     make(thing);
   } else if (const auto* dead = std::get_if<TensorFreeEvent>(&event.what)) {
     const auto found = tensors_.find(dead->va);

@@ -23,6 +23,7 @@ struct Thing {
   MemoryKind kind = MemoryKind::kDevice;  // of an object
   bool tensor = false;
   bool live = true;
+  bool cut = false;  // of an object: a framework has put tensors into it
   std::int32_t device = 0;
   std::uint32_t stream = 0;      // of a tensor
   ThingIndex parent = kNothing;  // of a tensor: the object it lies in whole, if any

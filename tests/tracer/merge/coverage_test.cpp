@@ -102,6 +102,19 @@ TEST_F(CoverageTest, WhatWasSeenOfAnOperandStays) {
   EXPECT_EQ(kernel.accesses[2].extents[0].count, 2u);
 }
 
+// The bias of a convolution's backward pass is made after the kernel that an operator's operands stand for.
+TEST_F(CoverageTest, WhatIsNoTensorYetIsNotTouched) {
+  timing.launch(pointing(kTma, {}));
+  operator_in(access, kA);
+  access.launch(seen(kTma, {}));
+  outputs.push_back({kA + 20 * kMiB, kMiB, kW});
+  end_operator(access);
+  both([](LogBuilder& log, std::uint64_t base) { log.tensor_alloc(base + 20 * kMiB, kMiB); });
+  const auto kernel = last();
+  EXPECT_EQ(kernel.coverage, trace::Coverage::kOperatorSchema);
+  EXPECT_EQ(objects(kernel), (Ids{2, 3, 4}));
+}
+
 TEST_F(CoverageTest, TensorCopiesFallBackToParameters) {
   timing.launch(pointing(kTma, {kLeft + 64, kOut, kWorkspace, 20 * kMiB}));  // the last lies in no tensor
   access.launch(seen(kTma, {{kWorkspace, 65536, kRw}}));
