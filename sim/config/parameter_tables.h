@@ -55,7 +55,7 @@ inline constexpr std::uint64_t kMostGpus = 16;
 inline constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
 inline constexpr std::string_view kPeerLinkKinds[] = {"pcie", "nvlink"};
 // In the order of ReplayPolicy.
-inline constexpr std::string_view kReplayPolicies[] = {"block", "batch", "batch_flush", "once"};
+inline constexpr std::string_view kReplayPolicies[] = {"batch", "batch_flush"};
 
 inline constexpr Field<GpuConfig> kGpu[] = {
     {"model", &GpuConfig::model, kText, "name of the product, as cudaGetDeviceProperties gives it"},
@@ -201,7 +201,8 @@ inline constexpr Field<SsdConfig> kSsd[] = {
 inline constexpr Field<DriverConfig> kDriver[] = {
     {"version_major", &DriverConfig::version_major, {1, 9999}, "first number of the driver's version"},
     {"fault_batch_count", &DriverConfig::fault_batch_count, kEntries, "raw faults that one batch takes at most"},
-    {"fault_replay_policy", &DriverConfig::fault_replay_policy, kText, "when stalled accesses retry", kReplayPolicies},
+    {"fault_replay_policy", &DriverConfig::fault_replay_policy, kText,
+     "when stalled accesses retry: after every batch, without or with a flush of the fault buffer", kReplayPolicies},
     {"fault_replay_update_put_ratio",
      &DriverConfig::fault_replay_update_put_ratio,
      kPercent,
@@ -217,13 +218,6 @@ inline constexpr Field<DriverConfig> kDriver[] = {
      {1, kMillion},
      "batches with throttled faults per wake-up"},
     {"fault_coalesce", &DriverConfig::fault_coalesce, kSwitch, "merge neighbouring duplicates while fetching"},
-    {"prefetch_threshold",
-     &DriverConfig::prefetch_threshold,
-     kPercent,
-     "a tree node is brought in when more than this is present",
-     {},
-     Unit::kPercent},
-    {"prefetch_min_faults", &DriverConfig::prefetch_min_faults, {1, 20}, "faulted pages before the tree is asked"},
     {"thrashing_enable", &DriverConfig::thrashing_enable, kSwitch, "thrashing control"},
     {"thrashing_threshold", &DriverConfig::thrashing_threshold, {1, 7}, "events that make a page thrashing"},
     {"thrashing_pin_threshold", &DriverConfig::thrashing_pin_threshold, {1, 255}, "throttles before a page is pinned"},

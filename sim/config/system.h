@@ -126,9 +126,11 @@ struct SsdConfig {                 // optional tier below the host (sim/driver/h
   std::uint32_t queue_depth = 32;  // requests in flight, of reads and of writes
 };
 
-enum class ReplayPolicy : std::uint8_t { kBlock, kBatch, kBatchFlush, kOnce };
+// After every batch, without or with a flush of the fault buffer. The driver's `block` and `once` are not modelled.
+enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
 
-// Module parameters of the driver, by their names there without the uvm_perf_ prefix.
+// Module parameters of the driver, by their names there without the uvm_perf_ prefix. Those of its prefetcher are the
+// parameters of the policy `tree`.
 struct DriverConfig {
   std::uint32_t version_major = 580;
   std::uint32_t fault_batch_count = 256;
@@ -137,8 +139,6 @@ struct DriverConfig {
   std::uint32_t fault_max_batches_per_service = 20;
   std::uint32_t fault_max_throttle_per_service = 5;
   bool fault_coalesce = true;
-  std::uint32_t prefetch_threshold = 51;  // percent
-  std::uint32_t prefetch_min_faults = 1;
   bool thrashing_enable = true;
   std::uint32_t thrashing_threshold = 3;
   std::uint32_t thrashing_pin_threshold = 10;

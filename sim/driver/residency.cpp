@@ -70,7 +70,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
   if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
   if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
-  context_.counters.refaulted_pages += again.count();
+  context_.counters.reloaded_pages += again.count();
   block.evicted -= absent;
 
   if (migration.duplicate) {

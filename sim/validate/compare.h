@@ -50,6 +50,9 @@ struct Comparison {
   std::vector<Failure> quiet_failures;  // the same judged by quiet_ns instead of time_ns
 
   bool within() const { return failures.empty(); }
+  // Programs of CPU and GPU in turns: only their bytes can be outside; their times and transactions are shown, not
+  // judged.
+  bool judged() const { return experiment_class != ExperimentClass::kCpu; }
   // Nothing that is counted differs (time may).
   bool exact() const;
 };

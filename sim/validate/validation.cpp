@@ -72,6 +72,8 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
   summary.experiments = members.size();
   for (const Comparison* member : members) {
     summary.exact += member->exact() ? 1 : 0;
+    if (!member->judged()) continue;
+    ++summary.judged;
     summary.within += member->failures.empty() ? 1 : 0;
     summary.quiet_within += member->quiet_failures.empty() ? 1 : 0;
   }

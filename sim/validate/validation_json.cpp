@@ -54,6 +54,7 @@ Json comparison_json(const Comparison& c) {
   out["name"] = c.name;
   out["class"] = class_name(c.experiment_class);
   out["line"] = c.line;
+  out["judged"] = c.judged();
   out["within"] = c.within();
   out["within_quiet"] = c.quiet_failures.empty();
   out["exact"] = c.exact();
@@ -95,6 +96,7 @@ Json summary_json(const ClassSummary& s) {
   out["class"] = class_name(s.experiment_class);
   out["experiments"] = s.experiments;
   out["exact"] = s.exact;
+  out["judged"] = s.judged;
   out["within"] = s.within;
   out["within_quiet"] = s.quiet_within;
   out["time_error"] = spread(s.median_time_error, s.worst_time_error);

@@ -32,6 +32,7 @@ std::string time_text(const Pair& pair) {
 }
 
 std::string verdict_text(const Comparison& comparison) {
+  if (!comparison.judged() && comparison.within()) return "not judged";
   std::string text = comparison.within() ? "within" : joined(comparison.failures);
   if (comparison.within() != comparison.quiet_failures.empty()) {
     text += comparison.within() ? "; quiet: " + joined(comparison.quiet_failures) : "; quiet: within";
@@ -66,8 +67,8 @@ Row class_row(const ClassSummary& s) {
   return {class_name(s.experiment_class),
           fmt::to_string(s.experiments),
           fmt::to_string(s.exact),
-          fmt::to_string(s.within),
-          fmt::to_string(s.quiet_within),
+          s.judged == 0 ? "not judged" : fmt::to_string(s.within),
+          s.judged == 0 ? "-" : fmt::to_string(s.quiet_within),
           spread(s.median_time_error, s.worst_time_error),
           spread(s.median_quiet_error, s.worst_quiet_error),
           spread(s.median_batches_error, s.worst_batches_error),
@@ -81,11 +82,12 @@ std::string summary_line(const ClassSummary& s) {
         s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
   }
   std::string text = fmt::format(
-      "{:<9} {:>3} experiments, {} exact, {} within tolerances (quiet {}); time median {:.1f} % worst {:.1f} % ({}); "
+      "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
       "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
-      class_name(s.experiment_class), s.experiments, s.exact, s.within, s.quiet_within, s.median_time_error,
-      s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error, s.worst_quiet_name,
-      s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
+      class_name(s.experiment_class), s.experiments, s.exact,
+      s.judged == 0 ? "not judged" : fmt::format("{} within tolerances (quiet {})", s.within, s.quiet_within),
+      s.median_time_error, s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error,
+      s.worst_quiet_name, s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
   if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
   return text + "\n";
 }

@@ -70,7 +70,7 @@ TEST(Eviction, Vector4ACleanFullBlockIsCopiedInOneTransaction) {
   EXPECT_EQ(machine.events.transfers[1].bytes, 4096u);
   EXPECT_EQ(machine.events.transfers[2].cause, TransferCause::kPrefetch);
   EXPECT_EQ(machine.events.transfers[2].bytes, 61440u);
-  EXPECT_EQ(machine.counters.refaulted_pages, 16u);
+  EXPECT_EQ(machine.counters.reloaded_pages, 16u);
   machine.check();
 }
 
