@@ -7,7 +7,7 @@ import textwrap
 from analysis.euromlsys25 import claims_memory, claims_time  # noqa: F401 (each registers its rules)
 from analysis.euromlsys25.claims import CLAIMS, judge
 from analysis.euromlsys25.explanations import EXPLANATIONS
-from analysis.euromlsys25.rules import HOLDS, NO_DATA
+from analysis.euromlsys25.rules import DEFINITION, HOLDS, NO_DATA
 
 HEADER = ("claim", "paper", "simulated", "verdict", "why if not")
 WIDTHS = (40, 22, 36, 13, 42)
@@ -18,7 +18,7 @@ def judge_all(paper, kernels):
     judged = []
     for claim in sorted(CLAIMS, key=lambda one: one.number):
         outcome = judge(claim, paper, kernels)
-        why = "" if outcome.verdict == HOLDS else EXPLANATIONS.get(claim.name, "")
+        why = "" if outcome.verdict in (HOLDS, DEFINITION) else EXPLANATIONS.get(claim.name, "unexplained")
         if outcome.verdict == NO_DATA:
             why = outcome.simulated
             outcome.simulated = "–"
@@ -66,8 +66,8 @@ AMBIGUITIES = (
     "- the mean of E4 and E5: here over every model and factor above 1, each with the same weight;",
     "- what it is normalised to: here the run with the GPU's whole memory; 'factor 1' has as much memory as the"
     " footprint;",
-    "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have the memory"
-    " that the paper's footprint over the factor leaves;",
+    "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have what the"
+    " program itself reserves with the allocator, over the factor; other memory is a sensitivity;",
     "- what one fault is: here a fault batch (one record of CUPTI with the drivers that we measured);"
     " 'pages' counts every distinct page that a batch serves;",
     "- in which direction bytes and transactions count, and over how many iterations (E21): here both directions;",

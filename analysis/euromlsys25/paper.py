@@ -4,12 +4,12 @@ The paper trains six models for ten iterations under UVM, with PyTorch's caching
 open which iterations its numbers cover; both readings are kept:
 - SETTLED: the mean iteration after the warm-up;
 - ALL: all iterations of the run, the first one with its first touches included.
-It names one footprint per model (Table 2) and makes a factor by occupying memory, so both modes run with the same memory:
-the sweep divides the paper's footprint, for both (`footprint_bytes` of each grid). Where ours is larger, the factor 1 is
-slightly oversubscribed; "no oversubscription" is the run with the GPU's whole memory.
+One rule gives the memory of every run, in both modes: what the program itself reserves with the caching allocator
+(workloads/paper/memory.json), divided by the factor. The paper divides the footprints of its Table 2, which are such
+reserved bytes too. Nothing else is taken off. "No oversubscription" is the run with the GPU's whole memory.
 
-Three kinds of points are experiments: they judge nothing, and stand beside the claims that they explain. Points whose
-memory is given in bytes; traces recorded with TF32 in convolutions; points with other settings of the system than most.
+Points whose memory is given in bytes are sensitivities: they judge nothing, and stand beside the claims, named. So do
+points with other settings of the system than most.
 """
 
 import re
@@ -37,7 +37,7 @@ READINGS = (SETTLED, ALL)
 NO_LIMIT = 0.0
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 ITERATIONS = 10
-# Table 2, in MiB: what the paper's factors divide.
+# Table 2, in MiB: what the paper's factors divide; here for a sensitivity only.
 FOOTPRINT_MIB = {
     "alexnet": 5316,
     "resnet50": 15952,
@@ -46,8 +46,8 @@ FOOTPRINT_MIB = {
     "bert": 12350,
     "whisper": 9824,
 }
-# Ending of traces recorded with PyTorch's default precision, TF32 in convolutions.
-TF32 = "_tf32"
+# A sensitivity: so much less memory than the rule gives.
+LESS_BYTES = 148 << 20
 BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
 # The batch size of the trace "gpt2".
 GPT2_BATCH = 8
@@ -112,8 +112,7 @@ class Paper:
     def __init__(self, frame):
         frame = frame[(frame["status"] == "ok") & frame["layout name"].isin(list(MODES))]
         batches = frame["program"].str.match(BATCH_NAME)
-        tf32 = frame["program"].isin([model + TF32 for model in MODELS])
-        known = frame[frame["program"].isin(list(MODELS)) | batches | tf32]
+        known = frame[frame["program"].isin(list(MODELS)) | batches]
         if known.empty:
             raise ResultError(
                 f"no results of the paper's models; allowed: {', '.join(MODELS)} under the layouts {', '.join(MODES)}"
@@ -124,11 +123,9 @@ class Paper:
         self.whole = one_value(known, "whole", "sweeps")
         models = known[~known["program"].str.match(BATCH_NAME)]
         usual = models["setting"].mode()
-        apart = (
-            (models["limit"] == "capacity") | ~models["program"].isin(list(MODELS)) | ~models["setting"].isin(usual[:1])
-        )
+        apart = (models["limit"] == "capacity") | ~models["setting"].isin(usual[:1])
         self.rows = self._measure(models[~apart])
-        self.experiments = self._measure_experiments(models[apart])
+        self.sensitivities = self._measure_sensitivities(models[apart])
         self.batches = self._measure_batches(known)
 
     def _prepare(self, frame):
@@ -161,8 +158,8 @@ class Paper:
             rows[name] = rows["duration_ns"] / rows.join(base, on=key)["base_ns"]
         return rows
 
-    def _measure_experiments(self, frame):
-        """The experiments' points, with the slowdown against the same program with the GPU's whole memory."""
+    def _measure_sensitivities(self, frame):
+        """Their points, with the slowdown against the same program with the GPU's whole memory."""
         if frame.empty:
             return None
         parts = []
@@ -216,41 +213,32 @@ class Paper:
                 return table[factor]
         raise MissingData("no runs without oversubscription")
 
-    def experiment_lines(self, model, measure, form, reading=SETTLED):
-        """One line per experiment with this model's memory: what a measure is there."""
-        if self.experiments is None:
+    def _memory_text(self, row):
+        """What a sensitivity's memory is, in words."""
+        capacity = row["capacity_bytes"]
+        memory = f"{capacity / (1 << 20):.0f} MiB"
+        if not row["given"]:
+            return f"other settings of the system at {row['osf']:g} ({memory})"
+        runs = self.rows
+        runs = runs[(runs["program"] == row["program"]) & (runs["osf"] > 0)] if runs is not None else []
+        for factor in FACTORS:
+            if abs(capacity - (FOOTPRINT_MIB[row["program"]] << 20) / factor) < 1:
+                return f"the paper's footprint over {factor:g} ({memory})"
+            rule = runs[runs["osf"] == factor]["capacity_bytes"] if len(runs) else ()
+            if len(rule) and abs(capacity + LESS_BYTES - rule.iloc[0]) < (1 << 20):
+                return f"{LESS_BYTES >> 20} MiB less than at {factor:g} ({memory})"
+        return memory
+
+    def sensitivity_lines(self, model, measure, form, reading=SETTLED):
+        """One line per sensitivity of this model: what a measure is there."""
+        if self.sensitivities is None:
             return []
-        rows = self.experiments
+        rows = self.sensitivities
         rows = rows[(rows["program"] == model) & (rows["reading"] == reading) & (rows["osf"] != NO_LIMIT)]
-        lines = []
-        for _, row in rows.iterrows():
-            memory = f"{row['capacity_bytes'] / (1 << 20):.0f} MiB"
-            what = f"with {memory}" if row["given"] else f"at {row['osf']:g} of its own footprint ({memory})"
-            lines.append(f"experiment: {row['mode']}, {reading}, {what}: {measure} {form(row[measure])}")
-        return lines
-
-    def tf32_ratios(self):
-        """Time without PCA over time with it, without oversubscription, of the traces with TF32; None without any."""
-        if self.experiments is None:
-            return None
-        rows = self.experiments
-        rows = rows[rows["program"].str.endswith(TF32) & (rows["reading"] == SETTLED) & (rows["osf"] == NO_LIMIT)]
-        times = {mode: rows[rows["mode"] == mode].set_index("program")["duration_ns"] for mode in MODES.values()}
-        ratios = (times[NO_PCA] / times[PCA]).dropna()
-        ratios.index = [name.removesuffix(TF32) for name in ratios.index]
-        return ratios if len(ratios) else None
-
-    def tf32_lines(self, measure, form):
-        """One line per mode and factor: what a measure is for the traces with TF32."""
-        if self.experiments is None:
-            return []
-        rows = self.experiments
-        rows = rows[rows["program"].str.endswith(TF32) & (rows["reading"] == SETTLED) & (rows["osf"] != NO_LIMIT)]
-        lines = []
-        for (mode, factor), members in rows.groupby(["mode", "osf"], sort=False):
-            values = members.set_index(members["program"].str.removesuffix(TF32))[measure]
-            lines.append(f"experiment: with TF32 in convolutions, {mode}, at {factor:g}: {per_model(values, form)}")
-        return lines
+        return [
+            f"sensitivity: {row['mode']}, {reading}, with {self._memory_text(row)}: {measure} {form(row[measure])}"
+            for _, row in rows.iterrows()
+        ]
 
     def missing(self):
         """What the paper's grid has and these results lack, one text each."""

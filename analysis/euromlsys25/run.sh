@@ -17,7 +17,7 @@ models=(alexnet resnet50 resnet101 gpt2 bert whisper)
 
 mkdir -p "$results/profiles"
 printf '%s\n' "${models[@]}" | xargs --max-procs="$(nproc)" --replace=MODEL \
-  "$uvmsim" run workloads/MODEL.uvmt --system a100-pcie-80g --layout pytorch_caching --iterations 5 \
+  "$uvmsim" run workloads/paper/MODEL.uvmt --system a100-pcie-80g --layout pytorch_caching --iterations 5 \
   --profile "$results/profiles/MODEL.profile" >/dev/null
 
 "${PYTHON:-/usr/bin/python3}" -m analysis.euromlsys25 "$results"
