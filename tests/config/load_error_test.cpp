@@ -74,7 +74,8 @@ TEST(LoadError, UnknownKey) {
   EXPECT_EQ(error_of("/cost", "{}"), "/cost: unknown key; the nearest known key is 'costs'");
   EXPECT_EQ(error_of("/costs", R"({"source": "x", "bacth_ns": 1})"),
             "/costs/bacth_ns: unknown key; the nearest known key is 'batch_ns'");
-  EXPECT_THAT(error_of("/gpus/0/sms", "1"), StartsWith("/gpus/0/sms: unknown key; allowed: source, count, fp32_flops_per_us,"));
+  EXPECT_THAT(error_of("/gpus/0/sms", "1"),
+              StartsWith("/gpus/0/sms: unknown key; allowed: source, count, fp32_flops_per_us,"));
   EXPECT_EQ(error_of("/host_links/0/host_to_devise", "{}"),
             "/host_links/0/host_to_devise: unknown key; the nearest known key is 'host_to_device'");
   EXPECT_EQ(error_of("/costs.batch_ns", "1"), "/costs.batch_ns: unknown key; the nearest known key is 'costs'");
