@@ -17,7 +17,8 @@ from analysis.results import load
 from analysis.series import points_of
 
 MEASURES = (
-    "capacity_bytes footprint_bytes duration_ns slowdown fault_batches evictions refaulted_pages htod_gib dtoh_gib"
+    "capacity_bytes footprint_bytes duration_ns slowdown fault_batches evictions reloaded_pages htod_gib dtoh_gib"
+    " duration_ns_low duration_ns_high slowdown_low slowdown_high made_by"
 ).split()
 
 

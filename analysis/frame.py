@@ -15,8 +15,10 @@ traces or systems of one name, `length` is the number of iterations |
 | `settled` | true in the one row per point to quote: of scope `settled`, or the run's where it marks no iterations |
 | `duration_ns` | of the run, the iteration, the mean settled iteration |
 | `ideal_ns` | the same with everything resident and no cost of managed memory; empty where not reported |
-| `unlimited_ns` | the same with the GPU's whole memory; empty where not reported |
+| `unlimited_ns` | the same under the driver's own policies with the GPU's whole memory: what slowdowns divide by; empty \
+where not reported |
 | `bound <name>_ns` | lower bounds of the run, where the result holds some |
+| `made_by` | the command line, version, commit, model and hashes of trace and system that made it |
 | `whole` | empty, or of which incomplete sweep the point is |
 | `status`, `error` | `ok`; or `failed`, then the row (scope `run`) holds nothing but the error and the point's name |
 | the rest | counters (sim/report/counters.h) of the same |
@@ -57,6 +59,21 @@ def speed_text(factor_millionths):
     return f"time scale {factor_millionths / 1e6:g}" if factor_millionths else ""
 
 
+def made_by(source, trace_sha256, system_sha256):
+    """One line; `source` holds command, uvmsim_version, commit and model_version (older results lack some)."""
+    names = ("uvmsim_version", "uvmsim_commit", "model_version")
+    texts = [f"{name} {str(source[name])[:12]}" for name in names if source.get(name)]
+    texts += [f"trace {trace_sha256[:12]}"] + ([f"system {system_sha256[:12]}"] if system_sha256 else [])
+    return f"{source.get('command') or 'uvmsim run ...'}  # {', '.join(texts)}"
+
+
+def made_by_text(frame, most=40):
+    """What made the results of a table, for the metadata of its figures."""
+    lines = list(dict.fromkeys(frame["made_by"].dropna()))
+    more = [f"... and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join(lines[:most] + more)
+
+
 def identity_of(result):
     identity = {
         "program": program_name(result["trace"]["file"]),
@@ -83,12 +100,11 @@ def osf_of(result):
 
 
 def rows_of(result):
-    """The rows of one result, an object of schema uvmsim.result/1 (sim/report/README.md)."""
-    common = {**identity_of(result), "limit": result["limit"]["by"], "osf": osf_of(result)}
+    """The rows of one result, an object of schema uvmsim.result/2 (sim/report/README.md)."""
+    made = made_by(result, result["trace"]["sha256"], result.get("system_sha256"))
+    common = {**identity_of(result), "made_by": made, "limit": result["limit"]["by"], "osf": osf_of(result)}
     common.update(capacity_bytes=result["capacity_bytes"], footprint_bytes=result["footprint_bytes"], status="ok")
     unlimited = result["unlimited"] or {}
-    if not unlimited and common["limit"] == "none":
-        unlimited = {"total_ns": result["total_ns"], "settled_ns": (result["settled"] or {}).get("duration_ns")}
     whole = {
         **common,
         "scope": "run",

@@ -12,8 +12,8 @@ import sys
 
 from analysis.command import figure_command
 from analysis.errors import ResultError
-from analysis.frame import IDENTITY, whole_runs
-from analysis.series import labels, with_factors
+from analysis.frame import IDENTITY, made_by_text, whole_runs
+from analysis.series import error_bars, labels, over_seeds, with_factors
 from analysis.style import COLOURS, arrange, grid_of, load_pyplot, ratio_scale, save_figure
 
 IDEAL = "all resident"
@@ -38,7 +38,7 @@ def gaps_of(frame):
     names = {column: name for name, column in bounds.items()}
     runs["bound"] = [names[column] for column in values.idxmax(axis=1)]
     runs["gap"] = runs["duration_ns"] / runs["bound_ns"]
-    return with_factors(runs)
+    return with_factors(over_seeds(runs))
 
 
 def panels_of(runs):
@@ -75,6 +75,7 @@ def draw(runs, path):
         places = range(len(members))
         axis.bar(places, members["gap"], 0.7, color="#bcd9ec", hatch="////", edgecolor=COLOURS[0], linewidth=0.6)
         axis.bar(places, [1] * len(members), 0.7, color=COLOURS[0])
+        error_bars(axis, places, members, "gap", "#222222")
         for place, gap in zip(places, members["gap"]):
             axis.annotate(f"{gap:.3g}", (place, gap), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
         if len(bounds) > 1:
@@ -96,7 +97,7 @@ def draw(runs, path):
         ]
         texts += list(bounds)
     arrange(figure, title, handles, texts)
-    return save_figure(figure, path)
+    return save_figure(figure, path, made_by=made_by_text(runs))
 
 
 def main(arguments=None):

@@ -81,6 +81,10 @@ def factor_axis(axis, values):
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
+def made_by(league):
+    return f"uvmsim league  # uvmsim_version {league['uvmsim_version']}, model_version {league['model_version'][:12]}"
+
+
 def draw_overall(league, path):
     entrants = ranked(league["overall"])
     if not entrants:
@@ -111,7 +115,7 @@ def draw_overall(league, path):
     axis.set_xlabel("time / time under the driver's own policies (×)")
     axis.set_title(f"overall, contests: {league['counted_contests']}")
     arrange(figure, "", handles, texts)
-    return save_figure(figure, path)
+    return save_figure(figure, path, made_by=made_by(league))
 
 
 def draw_contest(axis, contest, with_unit):
@@ -156,7 +160,7 @@ def draw_contests(league, path):
     ]
     texts = [text for _, text, _ in PARTS] + ["lower bound", "driver's own policies"]
     arrange(figure, "", handles, texts)
-    return save_figure(figure, path)
+    return save_figure(figure, path, made_by=made_by(league))
 
 
 def draw(league, path):

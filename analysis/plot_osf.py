@@ -5,8 +5,8 @@
 
 Runs that differ only in their limit form one series, so results of several programs, systems or policies can be
 compared in one figure; several programs get a pair of panels each. Times are those of the settled iteration, or of the
-whole run when the trace marks none. The slowdown is against the same program with no limit (the GPU's own memory);
-where the results do not hold that, against the run of its series with the lowest factor.
+whole run when the trace marks none. The slowdown is against one run per program and system: the driver's own policies
+with the GPU's whole memory. Results that do not hold that run are refused.
 """
 
 import sys
@@ -14,7 +14,17 @@ import sys
 import pandas
 
 from analysis.command import figure_command
-from analysis.series import labels, points_of, series_of
+from analysis.frame import made_by_text
+from analysis.series import (
+    BASELINE,
+    SLOWDOWN_AXIS,
+    error_bars,
+    labels,
+    period_of,
+    points_of,
+    require_baseline,
+    series_of,
+)
 from analysis.style import COLOURS, GREY, arrange, factor_ticks, load_pyplot, look, ratio_scale, save_figure
 
 GIB = 1 << 30
@@ -24,9 +34,12 @@ HEADER = (
 )
 
 
-def print_table(series):
+def print_table(points):
+    require_baseline(points)
+    series = series_of(points)
     title, names = labels([identity for identity, _ in series])
     print(title)
+    print(f"slowdown against {BASELINE}; numbers {period_of(points)}")
     for name, (_, points) in zip(names, series):
         if len(series) > 1:
             print(f"\n{name}")
@@ -62,6 +75,8 @@ def plot_traffic(axis, points, look_to_gpu, look_to_host):
     axis.plot(
         points["osf"], points["dtoh_gib"], linestyle="--", markerfacecolor="white", markersize=3.5, **look_to_host
     )
+    error_bars(axis, points["osf"], points, "htod_gib", look_to_gpu["color"])
+    error_bars(axis, points["osf"], points, "dtoh_gib", look_to_host["color"])
 
 
 def draw_one(pyplot, title, points):
@@ -70,6 +85,7 @@ def draw_one(pyplot, title, points):
         2, 1, figsize=(6.4, 6.0), gridspec_kw={"height_ratios": (3, 2)}, constrained_layout=True
     )
     top.plot(points["osf"], points["slowdown"], **look(0))
+    error_bars(top, points["osf"], points, "slowdown", look(0)["color"])
     plot_traffic(
         bottom,
         points,
@@ -80,8 +96,8 @@ def draw_one(pyplot, title, points):
     bottom.legend()
     finish_panels(top, bottom, points)
     top.set_title(title)
-    top.set_ylabel("slowdown (× no limit)")
-    bottom.set_ylabel("data moved (GiB)")
+    top.set_ylabel(SLOWDOWN_AXIS)
+    bottom.set_ylabel(f"data moved (GiB {period_of(points)})")
     bottom.set_xlabel("oversubscription factor (footprint / GPU memory)")
     return figure
 
@@ -123,12 +139,13 @@ def draw_several(pyplot, points):
         for identity, members in series:
             style = look(kinds.index(identity))
             top.plot(members["osf"], members["slowdown"], **style)
+            error_bars(top, members["osf"], members, "slowdown", style["color"])
             plot_traffic(bottom, members, style, style)
         finish_panels(top, bottom, drawn, narrow=columns > 1)
         top.set_title(programs[place] if len(programs) > 1 else title)
         if place % columns == 0:
-            top.set_ylabel("slowdown (× no limit)")
-            bottom.set_ylabel("data moved (GiB)")
+            top.set_ylabel(SLOWDOWN_AXIS)
+            bottom.set_ylabel(f"data moved (GiB {period_of(points)})")
         bottom.set_xlabel("oversubscription factor")
     handles = [Line2D([], [], **look(number)) for number in range(len(kinds))] if len(kinds) > 1 else []
     texts = list(names) if len(kinds) > 1 else []
@@ -146,6 +163,7 @@ def draw_several(pyplot, points):
 
 
 def draw(points, path):
+    require_baseline(points)
     pyplot = load_pyplot()
     series = series_of(points)
     if len(series) == 1:
@@ -153,7 +171,7 @@ def draw(points, path):
         figure = draw_one(pyplot, labels([identity])[0], members)
     else:
         figure = draw_several(pyplot, points)
-    return save_figure(figure, path)
+    return save_figure(figure, path, made_by=made_by_text(points))
 
 
 def main(arguments=None):
@@ -161,7 +179,7 @@ def main(arguments=None):
         "plot_osf",
         __doc__,
         lambda frame, _: (points_of(frame),),
-        lambda points: print_table(series_of(points)),
+        print_table,
         draw,
         arguments,
     )

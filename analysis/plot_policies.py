@@ -15,8 +15,8 @@ import pandas
 
 from analysis.command import figure_command
 from analysis.errors import ResultError
-from analysis.frame import IDENTITY
-from analysis.series import labels, points_of, with_factors
+from analysis.frame import IDENTITY, made_by_text
+from analysis.series import error_bars, labels, points_of, with_factors
 from analysis.style import arrange, bar_look, grid_of, load_pyplot, ratio_scale, save_figure
 
 
@@ -39,6 +39,8 @@ def compare(points, against=None):
     base = base[["panel", "factor", "duration_ns"]].rename(columns={"duration_ns": "base_ns"})
     merged = points.merge(base, on=["panel", "factor"], how="left", sort=False)
     merged["relative"] = merged["duration_ns"] / merged["base_ns"]
+    for end in ("low", "high"):
+        merged[f"relative_{end}"] = merged[f"duration_ns_{end}"] / merged["base_ns"]
     # One row of a point with no other to compare with says nothing.
     compared = merged.groupby("panel")["policies"].transform("nunique") > 1
     order = dict.fromkeys(points.sort_values("point")["panel"])
@@ -80,9 +82,11 @@ def draw(table, against, title, path):
         factors = list(dict.fromkeys(of_panel["factor"]))
         for number, name in enumerate(names):
             row = of_panel[of_panel["policies"] == name].drop_duplicates("factor", keep="last")
-            values = row.set_index("factor")["relative"].reindex(factors)
+            row = row.set_index("factor").reindex(factors)
+            values = row["relative"]
             places = [place - 0.4 + step * (number + 0.5) for place in range(len(factors))]
             handles[name] = axis.bar(places, values, step, **bar_look(number))
+            error_bars(axis, places, row, "relative", "#222222")
         axis.axhline(1, color="#444444", linewidth=0.8)
         axis.set_xticks(range(len(factors)), [factor.replace(" ", "\n") for factor in factors])
         axis.grid(False, axis="x")
@@ -94,7 +98,7 @@ def draw(table, against, title, path):
     arrange(
         figure, ", ".join(filter(None, [title, f"time relative to {against}"])), list(handles.values()), list(handles)
     )
-    return save_figure(figure, path)
+    return save_figure(figure, path, made_by=made_by_text(table))
 
 
 def main(arguments=None):

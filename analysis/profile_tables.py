@@ -23,7 +23,7 @@ from analysis.errors import ResultError
 from analysis.files import write_text
 from analysis.profiles import DTOH, FAULTS, HTOD, Profile, with_traffic
 
-TRAFFIC = FAULTS + ["refaulted_pages", "populated_pages", "evicted_bytes", "fault_service_ns"] + HTOD + DTOH
+TRAFFIC = FAULTS + ["reloaded_pages", "populated_pages", "evicted_bytes", "fault_service_ns"] + HTOD + DTOH
 # Column of the table, and what it shows of the sums: title, divisor, digits.
 SHOWN = {
     "launches": ("launches", 1, 0),
@@ -32,7 +32,7 @@ SHOWN = {
     "stall_ns": ("stall ms", 1e6, 2),
     "fault_batches": ("batches", 1, 0),
     "faulting_pages": ("fault pages", 1, 0),
-    "refaulted_pages": ("came back", 1, 0),
+    "reloaded_pages": ("came back", 1, 0),
     "to_gpu_bytes": ("to GPU MB", 1e6, 1),
     "to_host_bytes": ("to host MB", 1e6, 1),
     "evictions": ("evictions", 1, 0),

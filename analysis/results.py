@@ -10,11 +10,11 @@ from analysis.errors import ResultError
 from analysis.frame import result_rows, tidy
 from analysis.sweeps import is_database, read_sweep
 
-SCHEMA = "uvmsim.result/1"
+SCHEMA = "uvmsim.result/2"
 
 
 def parse_result(text, where):
-    """One result of schema uvmsim.result/1 (sim/report/README.md); `where` begins the error message."""
+    """One result of schema uvmsim.result/2 (sim/report/README.md); `where` begins the error message."""
     try:
         result = json.loads(text)
     except ValueError as error:

@@ -1,5 +1,7 @@
 """Series of points that differ only in their limit, named by what tells them apart."""
 
+import pandas
+
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY, moved_bytes, settled
 
@@ -9,13 +11,16 @@ TITLE_PARTS = ("program", "system", "layout", "policies", "whole")
 LAST_RESORTS = ("length", "trace", "setting")
 
 GIB = 1 << 30
+# What slowdowns divide by: one run per program and system, whatever the policies (sim/sweep/point.h, baseline_of).
+BASELINE = "the driver's own policies with the GPU's whole memory"
+SLOWDOWN_AXIS = "slowdown (× driver's policies, no limit)"
 
 
 def text_of(column, value):
     if column == "layout":
         return f"layout {value}"
     if column == "seed":
-        return f"seed {value}"
+        return str(value) if str(value).startswith("mean") else f"seed {value}"
     if column == "length":
         return f"{value} iterations"
     if column == "whole":
@@ -28,24 +33,71 @@ def text_of(column, value):
 def points_of(frame):
     """One row per finished point: its settled iteration with slowdown and traffic. Raises ResultError without any.
 
-    The slowdown is against the same program with the GPU's whole memory; where no point of a series holds that, against
-    its point with the lowest factor."""
+    The slowdown is against BASELINE; empty where the results do not hold that."""
     points = settled(frame).copy()
     if points.empty:
         raise ResultError("no finished points to draw")
     points["htod_gib"] = moved_bytes(points, "htod") / GIB
     points["dtoh_gib"] = moved_bytes(points, "dtoh") / GIB
-    columns = list(IDENTITY)
-    points = points.sort_values(["osf", "point"], kind="stable")
-    baselines = {}
-    for key, members in points.groupby(columns, sort=False, dropna=False):
-        known = members["unlimited_ns"].dropna()
-        baselines[key] = known.iloc[0] if len(known) else members["duration_ns"].iloc[0]
-        if baselines[key] <= 0:
-            raise ResultError(f"{members['program'].iloc[0]}: the run to compare with takes no time")
-    keys = list(points[columns].itertuples(index=False, name=None))
-    points["slowdown"] = [duration / baselines[key] for duration, key in zip(points["duration_ns"], keys)]
-    return points.sort_values("point", kind="stable")
+    if (points["unlimited_ns"] <= 0).any():
+        raise ResultError(f"{points['program'].iloc[0]}: the run to compare with takes no time")
+    points["slowdown"] = points["duration_ns"] / points["unlimited_ns"].astype(float)
+    return over_seeds(points.sort_values("point", kind="stable"))
+
+
+# What a merged point has the extremes of, as NAME_low and NAME_high.
+SCATTERED = ("duration_ns", "slowdown", "htod_gib", "dtoh_gib", "gap")
+
+
+def over_seeds(points):
+    """Points that differ in nothing but their seed, as one: means, and the smallest and largest of SCATTERED. A point
+    of one seed is its own mean and extremes."""
+    measures = [name for name in SCATTERED if name in points]
+    for name in measures:
+        points[f"{name}_low"] = points[f"{name}_high"] = points[name]
+    columns = [name for name in IDENTITY if name != "seed"] + ["limit", "osf", "capacity_bytes"]
+    merged = []
+    for _, members in points.groupby(columns, sort=False, dropna=False):
+        if members["seed"].nunique() < 2:
+            merged.append(members)
+            continue
+        one = members.drop_duplicates("seed", keep="last")
+        row = one.iloc[:1].copy()
+        numbers = [name for name in one.select_dtypes("number") if name not in (*columns, "point", "iteration")]
+        for name in numbers:
+            row[name] = one[name].astype(float).mean()
+        for name in measures:
+            row[f"{name}_low"], row[f"{name}_high"] = one[name].min(), one[name].max()
+        row["seed"] = f"mean of {len(one)} seeds"
+        row["made_by"] = "\n".join(dict.fromkeys(one["made_by"]))
+        merged.append(row)
+    return pandas.concat(merged).sort_values("point", kind="stable")
+
+
+def error_bars(axis, x, points, column, colour):
+    """From the smallest to the largest of several seeds, where there are some."""
+    low, high = points[f"{column}_low"].astype(float), points[f"{column}_high"].astype(float)
+    if not (high > low).any():
+        return
+    middle = points[column].astype(float)
+    errors = [(middle - low).clip(lower=0).tolist(), (high - middle).clip(lower=0).tolist()]
+    axis.errorbar(list(x), middle.tolist(), yerr=errors, fmt="none", ecolor=colour, elinewidth=1, capsize=2)
+
+
+def period_of(points):
+    """What a number per point is of: "per iteration", or "in the run" where a trace marks no iterations."""
+    return "per iteration" if (points["scope"] == "settled").all() else "in the run"
+
+
+def require_baseline(points):
+    """Raises ResultError where a point has no slowdown: nothing else is put in its place."""
+    missing = points[points["slowdown"].isna()]
+    if len(missing):
+        first = missing.iloc[0]
+        raise ResultError(
+            f"{first['program']} ({first['policies']}): no run to compare with, {BASELINE}; `uvmsim run` without"
+            " --no-unlimited-run and a finished `uvmsim sweep` have it"
+        )
 
 
 def with_factors(points):

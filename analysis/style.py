@@ -141,14 +141,18 @@ def figure_paths(path):
     return [stem + ".png", stem + ".pdf"]
 
 
-def save_figure(figure, path, dpi=None):
-    """Writes the figure as PNG and PDF, and closes it. Returns their paths."""
+def save_figure(figure, path, dpi=None, made_by=""):
+    """Writes the figure as PNG and PDF, and closes it. Returns their paths. `made_by`: what made the results, for the
+    files' metadata (frame.made_by_text)."""
     from matplotlib import pyplot
 
     paths = figure_paths(path)
     for target in paths:
         # No date: the same results give the same bytes.
-        metadata = {"CreationDate": None} if target.endswith(".pdf") else {"Software": None}
+        pdf = target.endswith(".pdf")
+        metadata = {"CreationDate": None} if pdf else {"Software": None}
+        if made_by:
+            metadata["Subject" if pdf else "Description"] = made_by
         with whole_file(target) as temporary:
             figure.savefig(temporary, format=target[-3:], metadata=metadata, dpi=dpi or pyplot.rcParams["savefig.dpi"])
     pyplot.close(figure)

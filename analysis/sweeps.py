@@ -5,9 +5,9 @@ import os
 import sqlite3
 
 from analysis.errors import ResultError
-from analysis.frame import gaps_text, parameters_text, program_name, speed_text
+from analysis.frame import gaps_text, made_by, parameters_text, program_name, speed_text
 
-SCHEMA = "uvmsim.sweep/1"
+SCHEMA = "uvmsim.sweep/2"
 WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
 SQLITE_START = b"SQLite format 3\x00"
 
@@ -79,9 +79,10 @@ def is_bound(name, value):
 
 
 def rows_of_point(point, iterations, settled, unlimited, counters, whole):
-    """The rows of one point (frame.py); `unlimited` is (total, settled) time of the same with no limit, or Nones."""
+    """The rows of one point (frame.py); `unlimited` is (total, settled) time of its baseline, or Nones."""
     common = {
         **identity_of(point, whole),
+        "made_by": point["made_by"],
         "limit": point["limit_by"],
         "osf": (point["osf_thousandths"] or point["effective_osf_thousandths"]) / 1000,
         "capacity_bytes": point["capacity_bytes"],
@@ -107,7 +108,7 @@ def rows_of_point(point, iterations, settled, unlimited, counters, whole):
     return rows
 
 
-def points_of(connection, whole):
+def points_of(connection, whole, sweep):
     points = rows_of_table(connection, "points", "position")
     by_id = {point["id"]: point for point in points}
     settled = {row["id"]: row for row in rows_of_table(connection, "settled", "id")}
@@ -120,8 +121,11 @@ def points_of(connection, whole):
     ]
     read = []
     for point in points:
-        same = by_id.get(point["id"] if point["limit_by"] == "none" else point["unlimited_id"])
+        if not point["asked"]:
+            continue
+        same = by_id.get(point["unlimited_id"])
         unlimited = (same["total_ns"], same["settled_ns"]) if same else (None, None)
+        point["made_by"] = made_by({**sweep, **point}, point["trace_sha256"], point["system_sha256"])
         read.append(
             rows_of_point(point, iterations.get(point["id"], []), settled.get(point["id"]), unlimited, counters, whole)
         )
@@ -148,7 +152,7 @@ def read_sweep(path, allow_partial=False):
             if sweep["schema"] != SCHEMA:
                 raise ResultError(f"{path}: schema {sweep['schema']!r}; allowed: {SCHEMA!r}")
             whole = refuse_partial(path, sweep, allow_partial)
-            return points_of(connection, whole) + failures_of(connection, whole)
+            return points_of(connection, whole, sweep) + failures_of(connection, whole)
         finally:
             connection.close()
     except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

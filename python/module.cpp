@@ -35,7 +35,7 @@ struct Choices {
   std::string system, layout, seed, iterations, time_scale, recorded_on, capacity_bytes, footprint_bytes;
   Texts osf, plugins, settings;
   std::vector<std::pair<std::string, std::string>> policies;  // by slot
-  bool host_gaps = true, bounds = false, unlimited_run = true;
+  bool host_gaps = true, bounds = false, unlimited_run = true, hypothetical_capacity = false;
 };
 
 struct Ran {
@@ -69,29 +69,22 @@ class Trace {
       points.back().osf_thousandths = sweep::parse_osf("osf", osf);
     }
     if (points.empty()) points.push_back(shared);
-    const bool limited = !choices.osf.empty() || shared.capacity_bytes != 0;
-    const bool with_unlimited = limited && choices.unlimited_run;
     std::vector<sweep::PointToRun> runs;
     for (sweep::Point& point : points) {
       point.bounds = choices.bounds;
       runs.push_back({resolver_.resolve(point), nullptr});
     }
-    if (with_unlimited) {
-      sweep::Point without = shared;
-      without.capacity_bytes = 0;
-      runs.push_back({resolver_.resolve(without), nullptr});
-    }
+    sweep::ResolvedPoint baseline = resolver_.resolve(sweep::baseline_of(shared));
+    const bool is_baseline = runs.front().point.id == baseline.id;
+    const bool with_unlimited = choices.unlimited_run && !is_baseline;
+    if (with_unlimited) runs.push_back({std::move(baseline), nullptr});
     // One after the other: policies in Python take turns anyway.
     std::vector<report::RunRecord> records = sweep::run_points(runs, input(), 1, [](std::uint64_t) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     });
     std::optional<report::UnlimitedRun> unlimited;
-    if (with_unlimited) {
-      const RunResult& result = records.back().result;
-      const auto settled = report::settled_iterations(result);
-      unlimited = {result.total, settled ? settled->duration : Nanoseconds{}, result.counters.evictions};
-      records.pop_back();
-    }
+    if (with_unlimited || is_baseline) unlimited = report::as_unlimited(records.back().result);
+    if (with_unlimited) records.pop_back();
     std::vector<Ran> ran;
     for (report::RunRecord& record : records) {
       record.unlimited = unlimited;
@@ -110,6 +103,7 @@ class Trace {
     point.layout = choices.layout;
     point.plugins = choices.plugins;
     point.recorded_on = choices.recorded_on;
+    point.hypothetical_capacity = choices.hypothetical_capacity;
     point.include_host_gaps = choices.host_gaps;
     point.seed = sweep::parse_unsigned("seed", choices.seed);
     if (!choices.iterations.empty()) point.iterations = sweep::parse_iterations("iterations", choices.iterations);
@@ -186,6 +180,7 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def_readwrite("settings", &Choices::settings)
       .def_readwrite("policies", &Choices::policies)
       .def_readwrite("host_gaps", &Choices::host_gaps)
+      .def_readwrite("hypothetical_capacity", &Choices::hypothetical_capacity)
       .def_readwrite("bounds", &Choices::bounds)
       .def_readwrite("unlimited_run", &Choices::unlimited_run);
   py::class_<Ran>(module, "Ran").def_readonly("json", &Ran::json).def_readonly("csv", &Ran::csv);
@@ -195,7 +190,7 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def_property_readonly("sha256", &Trace::sha256)
       .def_property_readonly("records", &Trace::records)
       .def("footprint_bytes", &Trace::footprint_bytes, py::arg("layout") = "recorded", py::arg("iterations") = 0,
-           "peak of live managed bytes under the layout")
+           "GPU memory in bytes that holds all live managed memory at its peak under the layout")
       .def("_run", &Trace::run, py::arg("choices"));
   module.def("policies", &policies, "every registered policy, as dicts");
   module.def(

@@ -191,7 +191,7 @@ def knee_outcome(paper, model, factor, mode=PCA):
     sharpness, bend = shape(curve)
     ticks = list(curve.index)
     near = bend is not None and factor in ticks and abs(ticks.index(bend) - ticks.index(factor)) <= 1
-    refaults = paper.table("refaulted_pages", mode).loc[model]
+    refaults = paper.table("reloaded_pages", mode).loc[model]
     texts = ", ".join(f"{one:g}: {value:.3g}" for one, value in refaults[refaults.index >= 1].dropna().items())
     readings.append(f"{mode}, pages migrated to the GPU again after an eviction, per iteration: {texts}")
     simulated = f"{times(sharpness)} as steep beyond {factor:g}; {bend_text(bend)}"

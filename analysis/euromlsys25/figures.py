@@ -30,5 +30,5 @@ def draw_all(paper, kernels, folder, dpi=None):
             pyplot.close("all")
             skipped.append((name, str(missing)))
             continue
-        written += save_figure(figure, os.path.join(folder, name + ".png"), dpi)
+        written += save_figure(figure, os.path.join(folder, name + ".png"), dpi, paper.made_by)
     return written, skipped

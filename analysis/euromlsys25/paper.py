@@ -17,7 +17,7 @@ import re
 import pandas
 
 from analysis.errors import ResultError
-from analysis.frame import iterations, moved_bytes, settled, transactions, whole_runs
+from analysis.frame import iterations, made_by_text, moved_bytes, settled, transactions, whole_runs
 
 MODELS = {
     "alexnet": "AlexNet",
@@ -54,7 +54,7 @@ GPT2_BATCH = 8
 
 SUMMED = (
     "duration_ns ideal_ns fault_batches read_fault_batches write_fault_batches faulting_pages fault_service_ns htod_busy_ns"
-    " dtoh_busy_ns refaulted_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
+    " dtoh_busy_ns reloaded_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
     " htod_transactions dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
 # What identifies a row of measures.
@@ -117,6 +117,7 @@ class Paper:
             raise ResultError(
                 f"no results of the paper's models; allowed: {', '.join(MODELS)} under the layouts {', '.join(MODES)}"
             )
+        self.made_by = made_by_text(known)
         self.system = one_value(known, "system", "systems")
         self.policies = one_value(known, "policies", "combinations of policies")
         self.whole = one_value(known, "whole", "sweeps")
@@ -155,8 +156,6 @@ class Paper:
         for name, factor in (("slowdown", NO_LIMIT), ("slowdown_osf1", 1.0)):
             base = rows[rows["osf"] == factor].set_index(key)["duration_ns"].rename("base_ns")
             rows[name] = rows["duration_ns"] / rows.join(base, on=key)["base_ns"]
-        # A sweep without the unlimited runs: the same memory as the footprint needs is no oversubscription either.
-        rows["slowdown"] = rows["slowdown"].fillna(rows["slowdown_osf1"])
         return rows
 
     def _measure_sensitivities(self, frame):

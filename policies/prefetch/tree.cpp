@@ -18,7 +18,8 @@ class Tree final : public Prefetcher {
             .source = "NVIDIA UVM 580, uvm_perf_prefetch.c; with cascade TBNp of Ganguly et al., ISCA 2019"};
   }
   static ParameterTable parameters() {
-    return {integer("threshold", 51, {1, 100}, "percent of a node's pages that must be exceeded to fetch all of it"),
+    return {integer("threshold", 51, {0, 100},
+                    "percent of a node's pages that must be exceeded to fetch all of it; 0: a fault fetches its block"),
             boolean("cascade", false,
                     "as the ISCA 2019 simulator: a node that was filled counts as full for the nodes above it"),
             integer("min_faults", 1, {1, 20}, "faulted pages a block needs before it is prefetched at all")};

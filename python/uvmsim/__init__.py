@@ -80,7 +80,7 @@ class Trace(_uvmsim.Trace):
 
     def run(self, system, *, osf=None, capacity_bytes=None, footprint_bytes=None, layout="recorded", settings=None,
             plugins=None, seed=1, iterations=None, time_scale="auto", recorded_on=None, host_gaps=True, bounds=False,
-            unlimited_run=True, **policies):  # fmt: skip
+            unlimited_run=True, hypothetical_capacity=False, **policies):  # fmt: skip
         """Runs it as `uvmsim run` does, with options of the same names; a Result, or a list of them for a list `osf`.
 
         `settings` is a dict or a list of "key=value". Policies by slot (prefetch=, evict=, ...): a text such as
@@ -97,6 +97,7 @@ class Trace(_uvmsim.Trace):
         choices.seed, choices.iterations, choices.time_scale = str(seed), _text(iterations), str(time_scale)
         choices.recorded_on = _text(recorded_on)
         choices.host_gaps, choices.bounds, choices.unlimited_run = host_gaps, bounds, unlimited_run
+        choices.hypothetical_capacity = hypothetical_capacity
         choices.policies = [(slot, _policy(value)) for slot, value in policies.items()]
         results = [Result(ran) for ran in self._run(choices)]
         return results if isinstance(osf, (list, tuple)) else results[0]

@@ -21,6 +21,11 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using config::printable;
 
+constexpr std::pair<const char*, std::string MadeBy::*> kMadeBy[] = {{"uvmsim_version", &MadeBy::uvmsim_version},
+                                                                     {"uvmsim_commit", &MadeBy::commit},
+                                                                     {"model_version", &MadeBy::model_version},
+                                                                     {"system_sha256", &MadeBy::system_sha256}};
+
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 constexpr std::size_t kLongestName = 200;
 
@@ -104,7 +109,7 @@ class Reader {
   }
 
   void read_point(const Json& object, const std::string& pointer) {
-    check_keys(object, pointer, {"name", "trace_sha256", "inputs", "tolerances", "expected"});
+    check_keys(object, pointer, {"name", "trace_sha256", "made_by", "inputs", "tolerances", "expected"});
     BaselinePoint point;
     point.name = line_of_text(require(object, pointer, "name"), pointer + "/name");
     if (point.name.empty() || point.name.size() > kLongestName) {
@@ -118,6 +123,7 @@ class Reader {
         point.trace_sha256.find_first_not_of("0123456789abcdef") != std::string::npos) {
       refuse(pointer + "/trace_sha256", "is no SHA-256; allowed: 64 hexadecimal digits, as sha256sum prints them");
     }
+    read_made_by(object, pointer, point.made_by);
     const Json& inputs = require(object, pointer, "inputs");
     const std::string where = fmt::format("{}: {}/inputs", path_, pointer);
     point.point = sweep::point_from_json(nlohmann::json(inputs), where);
@@ -126,6 +132,18 @@ class Reader {
     read_tolerances(object, pointer, point.tolerances);
     check_used(point.tolerances, {point}, fmt::format("{}: {}/tolerances", path_, pointer));
     baseline_.points.push_back(std::move(point));
+  }
+
+  void read_made_by(const Json& object, const std::string& pointer, MadeBy& made_by) const {
+    const auto found = object.find("made_by");
+    if (found == object.end()) return;
+    std::vector<std::string> keys;
+    for (const auto& [key, member] : kMadeBy) keys.emplace_back(key);
+    check_keys(*found, pointer + "/made_by", keys);
+    for (const auto& [key, member] : kMadeBy) {
+      if (found->contains(key))
+        made_by.*member = line_of_text((*found)[key], fmt::format("{}/made_by/{}", pointer, key));
+    }
   }
 
   void read_expected(const Json& object, const std::string& pointer, BaselinePoint& point) const {
@@ -198,6 +216,14 @@ compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_v
   return has(point.tolerances) ? point.tolerances.of(metric) : tolerances.of(metric);
 }
 
+MadeBy made_by(const compare::RunView& run) {
+  const auto text = [&](const char* key) {
+    const std::string* found = compare::find_text(run.provenance, key);
+    return found == nullptr ? std::string() : *found;
+  };
+  return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
+}
+
 Baseline read_baseline(const std::string& path) { return Reader(path).read(); }
 
 void check_tolerances(const Baseline& baseline, const std::string& where) {
@@ -211,7 +237,11 @@ std::string baseline_text(const Baseline& baseline) {
   if (!baseline.tolerances.given().empty()) out["tolerances"] = tolerances_json(baseline.tolerances);
   out["points"] = Json::array();
   for (const BaselinePoint& point : baseline.points) {
-    Json one = {{"name", point.name}, {"trace_sha256", point.trace_sha256}, {"inputs", inputs_json(point.point)}};
+    Json one = {{"name", point.name}, {"trace_sha256", point.trace_sha256}};
+    for (const auto& [key, member] : kMadeBy) {
+      if (!(point.made_by.*member).empty()) one["made_by"][key] = point.made_by.*member;
+    }
+    one["inputs"] = inputs_json(point.point);
     if (!point.tolerances.given().empty()) one["tolerances"] = tolerances_json(point.tolerances);
     one["expected"] = Json::object();
     for (const auto& [metric, value] : point.expected) one["expected"][metric] = value;

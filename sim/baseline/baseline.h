@@ -13,10 +13,18 @@ namespace uvmsim::baseline {
 
 inline constexpr const char* kBaselineSchema = "uvmsim.baseline/1";
 
+// What may change under a point although its inputs have the same names.
+struct MadeBy {
+  std::string uvmsim_version, commit, model_version, system_sha256;
+  bool operator==(const MadeBy&) const = default;
+};
+MadeBy made_by(const compare::RunView& run);
+
 struct BaselinePoint {
   std::string name;          // unique within the baseline
   sweep::Point point;        // paths as the file has them: relative to its folder
   std::string trace_sha256;  // of the trace that `expected` was found with
+  MadeBy made_by;            // what else it was found with; empty in an older file
   compare::Metrics expected;
   compare::Tolerances tolerances;  // of this point; before those of the baseline
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
@@ -42,12 +44,50 @@ std::optional<std::uint64_t> value_of(const compare::Metrics& metrics, const std
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-PointVerdict judge(const Baseline& baseline, const BaselinePoint& point, RunAnswer answer) {
-  PointVerdict verdict{point.name, point.trace_sha256, std::move(answer), {}};
+// What the points of a baseline that are alike but for their seed expect, smallest and largest by metric.
+class SeedScatter {
+ public:
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+
+  explicit SeedScatter(const Baseline& baseline) {
+    for (const BaselinePoint& point : baseline.points) {
+      Group& group = groups_[text_of(point)];
+      ++group.seeds;
+      for (const auto& [name, value] : point.expected) {
+        const auto [at, is_new] = group.ranges.emplace(name, Range{value, value});
+        at->second = {std::min(at->second.first, value), std::max(at->second.second, value)};
+      }
+    }
+  }
+  std::optional<Range> of(const BaselinePoint& point, const std::string& metric) const {
+    const Group& group = groups_.at(text_of(point));
+    return group.seeds < 2 ? std::nullopt : std::optional(group.ranges.at(metric));
+  }
+
+ private:
+  struct Group {
+    std::size_t seeds = 0;
+    std::map<std::string, Range> ranges;
+  };
+  static std::string text_of(const BaselinePoint& point) {
+    sweep::Point any_seed = point.point;
+    any_seed.seed = 0;
+    return sweep::to_json(any_seed).dump();
+  }
+
+  std::map<std::string, Group> groups_;
+};
+
+PointVerdict judge(const Baseline& baseline, const SeedScatter& scatter, const BaselinePoint& point, RunAnswer answer) {
+  PointVerdict verdict{point.name, point.trace_sha256, point.made_by, std::move(answer), {}};
   if (!verdict.answer.error.empty()) return verdict;
   for (const auto& [name, expected] : point.expected) {
-    MetricVerdict metric{name, expected, value_of(verdict.answer.metrics, name), baseline.tolerance(point, name),
-                         false};
+    MetricVerdict metric{name,
+                         expected,
+                         value_of(verdict.answer.metrics, name),
+                         baseline.tolerance(point, name),
+                         false,
+                         scatter.of(point, name)};
     metric.within = metric.found && metric.tolerance.allows(expected, *metric.found);
     verdict.metrics.push_back(std::move(metric));
   }
@@ -87,8 +127,9 @@ CheckResult check(const Baseline& baseline, const std::string& path, const Check
   std::vector<RunAnswer> answers = run_points(requests, options.jobs, progress);
   CheckResult result{path, {}};
   const std::vector<const BaselinePoint*> points = chosen_points(baseline, path, options.only);
+  const SeedScatter scatter(baseline);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    result.verdicts.push_back(judge(baseline, *points[i], std::move(answers[i])));
+    result.verdicts.push_back(judge(baseline, scatter, *points[i], std::move(answers[i])));
   }
   return result;
 }
@@ -102,6 +143,7 @@ Baseline updated(const Baseline& baseline, const CheckResult& result) {
     const auto point = std::find_if(out.points.begin(), out.points.end(),
                                     [&](const BaselinePoint& one) { return one.name == verdict.name; });
     point->trace_sha256 = verdict.answer.trace_sha256;
+    point->made_by = verdict.answer.made_by;
     for (std::size_t i = 0; i < point->expected.size(); ++i) {
       const MetricVerdict& metric = verdict.metrics[i];
       if (!metric.found) {

@@ -25,11 +25,14 @@ struct MetricVerdict {
   std::optional<std::uint64_t> found;  // nothing: the run has no such metric
   compare::Tolerance tolerance;
   bool within = false;
+  // Smallest and largest of what is expected of this point with several seeds.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> scatter = {};
 };
 
 struct PointVerdict {
   std::string name;
   std::string expected_trace_sha256;
+  MadeBy expected_made_by;
   RunAnswer answer;
   std::vector<MetricVerdict> metrics;  // empty when it did not run
 

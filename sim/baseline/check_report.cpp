@@ -1,6 +1,7 @@
 #include "sim/baseline/check_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,7 +28,15 @@ std::string failed_metrics(const PointVerdict& verdict, std::string_view indent)
     rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
                     metric.tolerance.text()});
   }
-  return report::aligned_rows(rows, indent);
+  std::string text = report::aligned_rows(rows, indent);
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (metric.within || !metric.found || !metric.scatter) continue;
+    const auto [least, most] = *metric.scatter;
+    if (*metric.found < least || *metric.found > most) continue;
+    text += fmt::format("{}{}: not more than chance, the seeds of this point scatter from {} to {}\n", indent,
+                        metric.name, report::format_count(least), report::format_count(most));
+  }
+  return text;
 }
 
 bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
@@ -37,6 +46,20 @@ bool other_trace(const PointVerdict& verdict) { return verdict.answer.trace_sha2
 bool changed(const PointVerdict& verdict) {
   return other_trace(verdict) || std::any_of(verdict.metrics.begin(), verdict.metrics.end(),
                                              [](const MetricVerdict& metric) { return changed(metric); });
+}
+
+// "the model (since 0123456789ab), the numbers of the system": what is not as it was when the point was looked at last.
+std::string what_changed(const PointVerdict& verdict) {
+  const MadeBy &before = verdict.expected_made_by, &now = verdict.answer.made_by;
+  if (before.model_version.empty()) return "unknown: the baseline is of an older uvmsim; --update notes it";
+  std::vector<std::string> changed;
+  if (before.model_version != now.model_version) {
+    changed.push_back("the model" + (before.commit.empty() ? "" : fmt::format(" (commit {} before)", before.commit)));
+  }
+  if (before.system_sha256 != now.system_sha256) changed.emplace_back("the numbers of the system");
+  if (other_trace(verdict)) changed.emplace_back("the trace");
+  if (changed.empty()) return "a plug-in: model, system and trace are as they were";
+  return fmt::format("{}", fmt::join(changed, ", "));
 }
 
 std::string points_text(std::size_t count) {
@@ -110,23 +133,29 @@ std::string failure_message(const PointVerdict& verdict) {
   return more == 0 ? message : fmt::format("{}, and {} more", message, more);
 }
 
+// As JUnit has it: seconds, here with milliseconds.
+std::string seconds_text(std::uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000000000, ns / 1000000 % 1000); }
+
 std::string testcase_xml(const CheckResult& result, const PointVerdict& verdict) {
-  const std::string head =
-      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.path), escaped(verdict.name));
+  const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", escaped(result.path),
+                                       escaped(verdict.name), seconds_text(verdict.answer.host_ns));
   if (verdict.passed()) return head + "/>\n";
   if (!verdict.answer.error.empty()) {
     return fmt::format("{}>\n      <error type=\"{}\" message=\"{}\"/>\n    </testcase>\n", head,
                        verdict.answer.is_bug ? "bug" : "input", escaped(verdict.answer.error));
   }
   return fmt::format("{}>\n      <failure type=\"changed\" message=\"{}\">{}</failure>\n    </testcase>\n", head,
-                     escaped(failure_message(verdict)), escaped("\n" + failed_metrics(verdict, "")));
+                     escaped(failure_message(verdict)),
+                     escaped(fmt::format("\n{}changed: {}\n", failed_metrics(verdict, ""), what_changed(verdict))));
 }
 
 struct Counts {
   std::size_t tests = 0, failures = 0, errors = 0;
+  std::uint64_t host_ns = 0;
   void add(const CheckResult& result) {
     for (const PointVerdict& verdict : result.verdicts) {
       ++tests;
+      host_ns += verdict.answer.host_ns;
       if (!verdict.answer.error.empty()) {
         ++errors;
       } else if (!verdict.passed()) {
@@ -135,7 +164,8 @@ struct Counts {
     }
   }
   std::string attributes() const {
-    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests, failures, errors);
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\"", tests, failures, errors,
+                       seconds_text(host_ns));
   }
 };
 
@@ -149,7 +179,8 @@ std::string check_text(const CheckResult& result) {
     } else if (!verdict.answer.error.empty()) {
       text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
     } else {
-      text += fmt::format("  FAIL  {}\n{}", verdict.name, failed_metrics(verdict, "          "));
+      text += fmt::format("  FAIL  {}\n{}          changed: {}\n", verdict.name, failed_metrics(verdict, "          "),
+                          what_changed(verdict));
     }
   }
   const std::size_t failures = result.failures();

@@ -46,6 +46,7 @@ BaselinePoint new_point(const std::string& path, const sweep::Point& point, cons
   out.name = sweep::label(point);
   out.point = to_folder_of(path, point);
   out.trace_sha256 = answer.trace_sha256;
+  out.made_by = answer.made_by;
   out.expected = chosen(answer.metrics, metrics, out.name);
   return out;
 }
@@ -55,20 +56,23 @@ SweepPoints points_of_sweep(const std::string& path, const std::string& folder, 
   const sweep::PointFiles files(folder);
   SweepPoints out;
   out.same_model = plan.model_version == sweep::model_version();
-  std::size_t missing = 0;
+  std::size_t asked = 0, missing = 0;
   for (const sweep::PlannedPoint& planned : plan.points) {
+    if (!planned.asked) continue;
+    ++asked;
     const auto result = files.result(planned.id);
     if (!result) {
       ++missing;
       continue;
     }
     const compare::RunView view = compare::view_of_result_text(*result, folder + ": point " + planned.id);
-    out.points.push_back(new_point(path, planned.point,
-                                   {"", false, *compare::find_text(view.identity, "trace"), view.metrics}, metrics));
+    out.points.push_back(
+        new_point(path, planned.point,
+                  {"", false, *compare::find_text(view.identity, "trace"), made_by(view), view.metrics}, metrics));
   }
   if (missing != 0) {
     throw_input_error("{}: {} of {} points have no result, so it is no baseline; `uvmsim sweep run {}` runs them",
-                      folder, missing, plan.points.size(), folder);
+                      folder, missing, asked, folder);
   }
   return out;
 }

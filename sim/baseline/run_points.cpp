@@ -31,8 +31,10 @@ class Worker {
   std::string operator()(const std::string& position) {
     const RunRequest& request = requests_[std::stoull(position)];
     Json answer;
+    const auto start = std::chrono::steady_clock::now();
     try {
       answer = run(request);
+      answer["host_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
     } catch (const InputError& error) {
       answer["error"] = error.what();
     } catch (const std::exception& error) {
@@ -49,9 +51,10 @@ class Worker {
     const sweep::ResolvedPoint resolved = resolver_.resolve(request.point);
     const std::string result = report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));
     Json answer = {{"trace_sha256", resolved.record.trace.sha256}, {"metrics", Json::object()}};
-    for (const auto& [name, value] : compare::view_of_result_text(result, "result").metrics) {
-      answer["metrics"][name] = value;
-    }
+    const compare::RunView view = compare::view_of_result_text(result, "result");
+    for (const auto& [name, value] : view.metrics) answer["metrics"][name] = value;
+    const MadeBy now = made_by(view);
+    answer["made_by"] = {now.uvmsim_version, now.commit, now.model_version, now.system_sha256};
     return answer;
   }
 
@@ -85,6 +88,9 @@ RunAnswer read_answer(const std::string& text) {
   answer.is_bug = json.value("bug", false);
   answer.trace_sha256 = json.value("trace_sha256", "");
   if (!json.contains("metrics")) return answer;
+  const Json& by = json.at("made_by");
+  answer.made_by = {by.at(0), by.at(1), by.at(2), by.at(3)};
+  answer.host_ns = json.value("host_ns", std::uint64_t{0});
   for (const auto& [name, value] : json["metrics"].items()) answer.metrics.emplace_back(name, value);
   return answer;
 }
@@ -99,7 +105,7 @@ std::vector<RunAnswer> run_points(const std::vector<RunRequest>& requests, std::
   std::vector<std::size_t> positions;
   for (const RunRequest& request : requests) {
     positions.push_back(plan.points.size());
-    plan.points.push_back({request.point, "", ""});
+    plan.points.push_back({request.point, "", "", true});
   }
   sweep::Schedule schedule(plan, positions);
   Worker work(requests);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/baseline/baseline.h"
 #include "sim/compare/run_view.h"
 #include "sim/sweep/point.h"
 
@@ -20,7 +21,9 @@ struct RunAnswer {
   std::string error;         // one line; empty: it ran
   bool is_bug = false;       // the error is one of uvmsim or of a plug-in, not of the inputs
   std::string trace_sha256;  // of the trace that is there
+  MadeBy made_by;
   compare::Metrics metrics;
+  std::uint64_t host_ns = 0;  // how long it took to compute, by the clock of this machine
 };
 
 // Called now and then with how many are done; may throw to stop (Ctrl-C). May be empty.

@@ -228,6 +228,7 @@ int make_from_runs(const std::string& path, const std::vector<std::string>& run_
     fmt::print("{}", run_help());
     return 0;
   }
+  if (run.explain_columns) throw_input_error("--new: --explain-columns runs nothing; allowed without it");
   if (run.trace == "-") throw_input_error("--new: the trace of a baseline is a file, not standard input");
   if (run.json || run.csv || run.timeline || run.profile) {
     throw_input_error(

@@ -8,6 +8,7 @@
 
 #include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
+#include "sim/cli/wrapped.h"
 #include "sim/layout/layout_choice.h"
 
 namespace uvmsim::cli {
@@ -38,7 +39,7 @@ void print_overview() {
 }
 
 void print_layout(const LayoutInfo& info) {
-  fmt::print("{}: {}\n", info.name, info.description);
+  fmt::print("{}", wrapped_text(fmt::format("{}: {}\n", info.name, info.description)));
   print_table({{"footprint", info.footprint}, {"source", info.source}}, "  ");
   print_parameters(info.parameters);
 }

@@ -39,8 +39,8 @@ std::string contest_text(const Contest& contest) {
                         ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
     text += fmt::format("best known {} ms: {}\n", ms(contest.best_known_ns), contest.best_known);
   }
-  TextTable table({"    #", "class", "time (ms)", "/ driver", "/ bound", "/ best known", "excess bytes (ms)",
-                   "fault latency (ms)", "serialisation (ms)"});
+  TextTable table({"    #", "class", "time (ms)", "/ driver", "/ bound", "/ best known", "excess bytes",
+                   "fault latency", "serialisation"});
   std::string errors;
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
@@ -75,7 +75,7 @@ std::string legend() {
               sweep::policy_text(driver_choice(slot));
   }
   return "driver: " + driver +
-         "; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run\n";
+         "; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms\n";
 }
 
 }  // namespace

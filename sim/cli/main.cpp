@@ -30,7 +30,7 @@ constexpr std::array kCommands = {
 
 constexpr const char* kExamples = R"(  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.5,2,4
       how GPT-2 training slows down as GPU memory shrinks to a quarter of what it uses
-  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch none --timeline gpt2.json
+  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch none --timeline gpt2.json.gz
       the same without the driver's prefetcher; open the timeline at ui.perfetto.dev
   uvmsim trace info workloads/gpt2.uvmt
       what a trace holds

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/cli/wrapped.h"
+
 namespace uvmsim::cli {
 
 using policy::Parameter;
@@ -53,7 +55,9 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::string_
     for (std::size_t i = 0; i < row.size(); ++i) {
       line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
     }
-    fmt::print("{}\n", line);
+    std::size_t hang = indent.size();
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) hang += widths[i] + 2;
+    fmt::print("{}\n", wrapped_line(line, hang < kLineWidth / 2 ? hang : indent.size() + 4));
   }
 }
 

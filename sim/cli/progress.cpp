@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::uint64_t kBarWidth = 30;
 constexpr std::chrono::milliseconds kRedrawInterval{100};
+constexpr std::chrono::seconds kPipeLineInterval{10};
 
 }  // namespace
 
-Progress::Progress(bool verbose) : verbose_(verbose), terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool verbose)
+    : verbose_(verbose), terminal_(::isatty(STDERR_FILENO) == 1), last_drawn_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() { erase(); }
 
@@ -31,11 +33,14 @@ void Progress::begin(std::string step, std::uint64_t total) {
 }
 
 void Progress::update(std::uint64_t done) {
-  if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_drawn_ < kRedrawInterval) return;
+  if (now - last_drawn_ < (terminal_ ? std::chrono::milliseconds(kRedrawInterval) : kPipeLineInterval)) return;
   last_drawn_ = now;
-  draw(done);
+  if (terminal_) {
+    draw(done);
+  } else {
+    fmt::print(stderr, "uvmsim: {}: {}\n", step_, done_text(done));
+  }
 }
 
 void Progress::end() {
@@ -43,9 +48,14 @@ void Progress::end() {
   if (verbose_) fmt::print(stderr, "uvmsim: {}: done\n", step_);
 }
 
+std::string Progress::done_text(std::uint64_t done) const {
+  if (total_ == 0) return report::format_count(done) + " records";
+  return fmt::format("{} %", std::min(done, total_) * 100 / total_);
+}
+
 void Progress::draw(std::uint64_t done) {
   if (total_ == 0) {
-    fmt::print(stderr, "\r\x1b[K{}: {} records", step_, report::format_count(done));
+    fmt::print(stderr, "\r\x1b[K{}: {}", step_, done_text(done));
   } else {
     const std::uint64_t filled = std::min(done, total_) * kBarWidth / total_;
     fmt::print(stderr, "\r\x1b[K{}: [{:-<{}}] {:>3}%", step_, std::string(filled, '#'), kBarWidth,

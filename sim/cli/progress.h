@@ -1,4 +1,5 @@
-// Progress of long work on standard error: a bar on a terminal, plain lines elsewhere when asked for.
+// Progress of long work on standard error: a bar on a terminal; elsewhere a plain line every ten seconds, so that a log
+// says that it goes on and short work says nothing.
 //
 // Display only: nothing of it reaches a result.
 #pragma once
@@ -25,6 +26,7 @@ class Progress {
 
  private:
   void draw(std::uint64_t done);
+  std::string done_text(std::uint64_t done) const;
   void erase();
 
   bool verbose_;
@@ -32,7 +34,7 @@ class Progress {
   bool drawn_ = false;
   std::string step_;
   std::uint64_t total_ = 0;
-  std::chrono::steady_clock::time_point last_drawn_{};
+  std::chrono::steady_clock::time_point last_drawn_;
 };
 
 }  // namespace uvmsim::cli

@@ -16,6 +16,7 @@
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
 #include "sim/cli/run_to_points.h"
+#include "sim/report/glossary.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/run_points.h"
 #include "sim/sweep/worker_pool.h"
@@ -54,9 +55,10 @@ class Runner {
   }
 
   void run_all() {
-    const bool limited = run_.capacity_bytes != 0 || !run_.osf_thousandths.empty();
-    const bool with_unlimited = limited && run_.unlimited_run;
     std::vector<sweep::Point> chosen = points_of(run_);
+    const sweep::Point& first = chosen.front();
+    const bool is_baseline = resolver_.resolve(first).id == resolver_.resolve(sweep::baseline_of(first)).id;
+    const bool with_unlimited = run_.unlimited_run && !is_baseline;
     std::vector<sweep::Point> rivals;  // the same number for each chosen point
     for (const sweep::Point& point : chosen) {
       for (sweep::Point& rival : rivals_of(run_, point)) rivals.push_back(std::move(rival));
@@ -64,23 +66,24 @@ class Runner {
     for (sweep::Point& point : chosen) point.bounds = run_.bounds;
     std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);
     auto next = records.begin();
-    std::optional<report::UnlimitedRun> unlimited;
-    if (with_unlimited) {
-      const RunResult& without = next++->result;
-      const auto settled = report::settled_iterations(without);
-      unlimited = {without.total, settled ? settled->duration : Nanoseconds{}, without.counters.evictions};
+    std::vector<report::UnlimitedRun> unlimited;  // by seed
+    for (std::uint64_t seed = 0; (with_unlimited || is_baseline) && seed < run_.seeds; ++seed) {
+      unlimited.push_back(report::as_unlimited(next[static_cast<std::ptrdiff_t>(seed)].result));
     }
+    if (with_unlimited) next += static_cast<std::ptrdiff_t>(run_.seeds);
     const auto end_of_chosen = next + static_cast<std::ptrdiff_t>(chosen.size());
     records_of_runs_.assign(std::move_iterator(next), std::move_iterator(end_of_chosen));
-    for (report::RunRecord& record : records_of_runs_) record.unlimited = unlimited;
+    for (std::size_t i = 0; !unlimited.empty() && i < records_of_runs_.size(); ++i) {
+      records_of_runs_[i].unlimited = unlimited[i % run_.seeds];
+    }
     if (!rivals.empty()) compare(std::span(end_of_chosen, records.end()));
   }
 
   void write_and_print() {
     outputs_.write(records_of_runs_);
     if (outputs_.standard_output_taken()) return;
-    fmt::print("{}",
-               records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front()) : runs_table(records_of_runs_));
+    fmt::print("{}", records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front())
+                                                  : runs_table(records_of_runs_, run_.seeds));
     if (run_.bounds) fmt::print("{}", distances_table(records_of_runs_));
   }
 
@@ -102,13 +105,18 @@ class Runner {
       runs.push_back({resolver_.resolve(point), is_chosen ? outputs_.events() : nullptr});
     };
     if (with_unlimited) {
-      names.push_back(sweep::limit_text(shared_));
-      add(shared_, false);
+      names.emplace_back("no limit");
+      for (std::uint64_t seed = 0; seed < run_.seeds; ++seed) {
+        sweep::Point baseline = sweep::baseline_of(shared_);
+        baseline.seed += seed;
+        add(baseline, false);
+      }
     }
     for (const sweep::Point& point : chosen) {
-      names.push_back(sweep::limit_text(point));
+      if (point.seed == run_.seed) names.push_back(sweep::limit_text(point));
       add(point, true);
     }
+    if (run_.seeds > 1) names.push_back(fmt::format("{} seeds each", run_.seeds));
     for (const sweep::Point& rival : rivals) add(rival, false);
     if (!rivals.empty()) names.push_back(fmt::format("{} runs of other policies", rivals.size()));
     progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * runs.size());
@@ -141,6 +149,10 @@ int run_command(const std::vector<std::string>& arguments) {
   const RunArguments run = parse_run_arguments(arguments);
   if (run.help) {
     fmt::print("{}", run_help());
+    return 0;
+  }
+  if (run.explain_columns) {
+    fmt::print("{}", report::glossary_text());
     return 0;
   }
   const InterruptGuard guard;

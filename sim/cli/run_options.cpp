@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "sim/cli/run_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/config/quantity.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::cli {
@@ -31,6 +33,7 @@ void add_machine(po::options_description& options) {
   add("osf", texts_value("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
   add("capacity-bytes", text_value("SIZE"), "GPU memory for managed data, instead of --osf");
   add("footprint-bytes", text_value("SIZE"), "footprint that --osf divides, instead of the measured one");
+  add("hypothetical-capacity", flag_value(), "allow a limit of more memory than the GPU has; results say so");
   add("host-capacity-bytes", text_value("SIZE"),
       "host memory for managed data, above the system's SSD: --set host.memory_bytes=SIZE");
   add("layout", text_value("NAME[:key=value,...]"),
@@ -44,8 +47,12 @@ void add_program(po::options_description& options) {
       "load policies from a shared library, a file or a name in the search path; may be repeated");
   add("set", texts_value("KEY=VALUE"), "change one number of the system; may be repeated");
   add("seed", text_value("N"), "seed of policies that draw random numbers, default 1");
+  add("seeds", text_value("N"),
+      "run N seeds, from --seed on; tables show the mean, and the shortest and the longest time; default 1");
   add("iterations", text_value("N"),
       "marked iterations to run: the last recorded one is repeated; default as recorded");
+  add("replay-all", flag_value(),
+      "replay every iteration; else those that begin as an earlier one did are counted as it ran");
   add("time-scale", text_value("X"),
       "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's");
   add("recorded-on", text_value("SYSTEM"), "system whose GPU made the recording, if the trace's header does not tell");
@@ -71,14 +78,19 @@ po::options_description run_options() {
     add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_option_help(slot));
   }
   add_program(options);
-  add("no-unlimited-run", flag_value(), "do not also run without limit to compare with");
+  add("no-unlimited-run", flag_value(),
+      "do not also run what slowdowns divide by: the driver's own policies, the GPU's whole memory");
   add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
   add_best_of(options,
               "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; "
               "may be repeated");
+  add("explain-columns", flag_value(), "print what every column and counter means, and run nothing");
   add("json", text_value("FILE"), "write results as JSON, one line per run; - is standard output");
   add("csv", text_value("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
-  add("timeline", text_value("FILE"), "write a timeline for ui.perfetto.dev (of one run)");
+  add("timeline", text_value("FILE"),
+      "write a timeline for ui.perfetto.dev (of one run), compressed if FILE ends in .gz");
+  add("timeline-window", text_value("KIND=A..B"),
+      "only iterations=2..2, kernels=100..200 (by their start, from 1) or time=10ms..12ms of it");
   add("profile", text_value("FILE"),
       "write an SQLite file of who faulted, waited and moved (kernels, layers, tensors) and what was resident when (of "
       "one "
@@ -151,6 +163,44 @@ report::ProfileGrid parse_grid(const std::string& option, const std::string& tex
   return {static_cast<std::uint32_t>(times), static_cast<std::uint32_t>(addresses)};
 }
 
+// "iterations=2..2", "kernels=100..200", "time=1.5ms..2ms"
+report::TimelineWindow parse_window(const std::string& option, const std::string& text) {
+  using By = report::TimelineWindow::By;
+  constexpr std::pair<std::string_view, By> kKinds[] = {
+      {"iterations", By::kIterations}, {"kernels", By::kKernels}, {"time", By::kTime}};
+  const auto wrong = [&] {
+    throw_input_error(
+        "{}: '{}' is no window; allowed: iterations=A..B, kernels=A..B from 1, or time=A..B such as time=10ms..12ms",
+        option, text);
+  };
+  const std::size_t equals = text.find('='), dots = text.find("..", equals == std::string::npos ? 0 : equals);
+  if (equals == std::string::npos || dots == std::string::npos) wrong();
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const auto& one) { return one.first == text.substr(0, equals); });
+  if (kind == std::end(kKinds)) wrong();
+  const auto number = [&](const std::string& one) {
+    if (kind->second != By::kTime) {
+      if (one.empty() || one.find_first_not_of("0123456789") != std::string::npos) wrong();
+      return parse_unsigned(option, one);
+    }
+    const config::ParsedQuantity time = config::parse_quantity(one, config::Unit::kNanoseconds);
+    if (!time.value) wrong();
+    return *time.value;
+  };
+  const report::TimelineWindow window{kind->second, number(text.substr(equals + 1, dots - equals - 1)),
+                                      number(text.substr(dots + 2))};
+  if (window.first > window.last || (window.by == By::kKernels && window.first == 0)) wrong();
+  return window;
+}
+
+std::uint64_t parse_seeds(const std::optional<std::string>& text) {
+  constexpr std::uint64_t kMost = 1000;
+  if (!text) return 1;
+  const std::uint64_t seeds = parse_unsigned("--seeds", *text);
+  if (seeds == 0 || seeds > kMost) throw_input_error("--seeds: {} is not allowed; allowed: 1 to {}", *text, kMost);
+  return seeds;
+}
+
 void check_program(const RunArguments& run) {
   if (run.capacity_bytes != 0 && !run.osf_thousandths.empty()) {
     throw_input_error("--osf and --capacity-bytes both set the capacity; give one of them");
@@ -168,6 +218,7 @@ void check_outputs_of(const RunArguments& run) {
     if (*file && run.osf_thousandths.size() > 1) {
       throw_input_error("{} shows one run; give one --osf, not {}", name, run.osf_thousandths.size());
     }
+    if (*file && run.seeds > 1) throw_input_error("{} shows one run; give --seed, not --seeds", name);
   }
   if (run.json == "-" && run.csv == "-") {
     throw_input_error("--json and --csv cannot both go to standard output; give one of them a file");
@@ -246,13 +297,16 @@ RunArguments read_program_options(const std::string& command, const po::variable
   run.osf_thousandths = factors_of(values.texts("osf"));
   run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
   run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
+  run.hypothetical_capacity = values.flag("hypothetical-capacity");
   run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
   run.plugins = values.texts("plugin");
   run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
+  run.seeds = parse_seeds(values.text("seeds"));
   run.iterations = parse_iterations("--iterations", values.text("iterations"));
   run.time_scale_millionths = parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
   run.recorded_on = values.text("recorded-on").value_or("");
   run.include_host_gaps = !values.flag("no-host-gaps");
+  run.replay_all = values.flag("replay-all");
   run.partial = values.flag("partial");
   check_program(run);
   return run;
@@ -263,6 +317,11 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   const RunValues values(parsed);
   if (values.flag("help")) return help_wanted();
 
+  if (values.flag("explain-columns")) {
+    RunArguments wanted;
+    wanted.explain_columns = true;
+    return wanted;
+  }
   RunArguments run = read_shared("run", parsed);
   for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
@@ -273,6 +332,10 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");
+  if (const auto window = values.text("timeline-window")) {
+    run.timeline_window = parse_window("--timeline-window", *window);
+    if (!run.timeline) throw_input_error("--timeline-window has no effect without --timeline");
+  }
   if (const auto grid = values.text("profile-grid")) run.profile_grid = parse_grid("--profile-grid", *grid);
   if (!run.profile && values.text("profile-grid")) throw_input_error("--profile-grid has no effect without --profile");
   if (!run.bounds && !values.texts("best-of").empty()) throw_input_error("--best-of has no effect without --bounds");

@@ -12,7 +12,7 @@ RunOutputs::RunOutputs(const RunArguments& run) : json_to_stdout_(run.json == "-
   if (run.csv && !csv_to_stdout_) csv_.emplace(*run.csv);
   std::vector<EventSink*> sinks;
   if (run.timeline) {
-    timeline_ = std::make_unique<report::Timeline>(*run.timeline);
+    timeline_ = std::make_unique<report::Timeline>(*run.timeline, run.timeline_window);
     sinks.push_back(timeline_.get());
   }
   if (run.profile) {
@@ -32,7 +32,7 @@ void RunOutputs::write(const std::vector<report::RunRecord>& records) {
   if (csv_) csv_->write(csv);
   if (json_) json_->commit();
   if (csv_) csv_->commit();
-  if (timeline_) timeline_->finish();
+  if (timeline_) timeline_->finish(&records.back());
   if (profile_) profile_->finish(records.back());
   if (json_to_stdout_) fmt::print("{}", json);
   if (csv_to_stdout_) fmt::print("{}", csv);

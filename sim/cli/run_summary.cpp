@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "sim/cli/text_table.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
@@ -17,11 +20,24 @@ using report::format_ms;
 using report::format_thousandths;
 using report::RunRecord;
 
+// What slowdowns divide by (sweep::baseline_of).
+constexpr const char* kSlowdown = "slowdown against the driver's policies without limit";
+
 std::uint64_t htod_bytes(const Counters& c) {
   return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
 }
 std::uint64_t dtoh_bytes(const Counters& c) {
   return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
+}
+
+// Of the settled iterations where the trace marks some.
+std::uint64_t time_of(const RunRecord& record) {
+  const auto settled = report::settled_iterations(record.result);
+  return static_cast<std::uint64_t>((settled ? settled->duration : record.result.total).value);
+}
+Counters counters_of(const RunRecord& record) {
+  const auto settled = report::settled_iterations(record.result);
+  return settled ? settled->counters : record.result.counters;
 }
 
 std::string ms_text(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
@@ -35,6 +51,20 @@ std::string policy_text(const report::PolicyUsed& policy) {
   std::string text = fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
   for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
   return text;
+}
+
+std::string capacity_note(const RunRecord& record) {
+  if (!record.options.limited) return " (the GPU's own memory)";
+  return report::has_hypothetical_capacity(record) ? " (hypothetical: the GPU has less)" : "";
+}
+
+// The factor asked for, and the one that ran where whole chunks make it differ by 1 % or more.
+std::string osf_text(const RunRecord& record) {
+  const std::uint64_t asked = record.options.osf_thousandths, ran = report::effective_osf_thousandths(record);
+  if (record.options.capacity_bytes != 0 || !record.options.limited) return format_factor(ran);
+  const std::uint64_t difference = asked > ran ? asked - ran : ran - asked;
+  const std::string text = format_factor(asked);
+  return difference * 100 < asked ? text : fmt::format("{} (ran {})", text, format_factor(ran));
 }
 
 std::string iterations_text(const report::SettledIterations& settled) {
@@ -118,10 +148,10 @@ std::string run_summary(const RunRecord& record) {
   add("slowdown against all resident", "", factor_or_dash(report::slowdown_thousandths(result)));
   if (record.unlimited) {
     const std::string slowdown = factor_or_dash(report::slowdown_to_unlimited_thousandths(record));
-    add("slowdown against no limit", slowdown, settled ? "" : slowdown);
+    add(kSlowdown, slowdown, settled ? "" : slowdown);
   }
-  times("kernels (ms)", &Counters::kernel_ns);
-  times("kernels, all resident (ms)", &Counters::kernel_compute_ns);
+  times("kernel sum (ms)", &Counters::kernel_ns);
+  times("kernel sum, all resident (ms)", &Counters::kernel_compute_ns);
   times("driver serving faults (ms)", &Counters::fault_service_ns);
   times("host in allocation calls (ms)", &Counters::host_allocation_ns);
   counts("fault batches", &Counters::fault_batches);
@@ -151,34 +181,52 @@ std::string run_summary(const RunRecord& record) {
   std::string text = heading(record);
   const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
   text += fmt::format("footprint {}, capacity {}{}, OSF {}{}\n\n", format_bytes(result.footprint_bytes),
-                      format_bytes(result.capacity_bytes), record.options.limited ? "" : " (the GPU's own memory)",
-                      format_factor(report::effective_osf_thousandths(record)), host);
+                      format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;
 }
 
-std::string runs_table(const std::vector<RunRecord>& records) {
-  TextTable table({"OSF", "capacity (GiB)", "time (ms)", "slowdown", "kernels (ms)", "fault batches", "HtoD (GiB)",
-                   "DtoH (GiB)", "evictions"});
-  for (const RunRecord& record : records) {
-    const RunResult& result = record.result;
-    const auto settled = report::settled_iterations(result);
-    const Counters& c = settled ? settled->counters : result.counters;
-    table.add_row({format_factor(record.options.osf_thousandths), format_gib(result.capacity_bytes),
-                   format_ms(settled ? settled->duration : result.total),
-                   factor_or_dash(report::slowdown_to_unlimited_thousandths(record)), ms_text(c.kernel_ns),
-                   format_count(c.fault_batches), format_gib(htod_bytes(c)), format_gib(dtoh_bytes(c)),
-                   format_count(c.evictions)});
+std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
+  std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
+  if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
+  header.emplace_back("slowdown");
+  if (seeds == 1) header.emplace_back("kernel sum (ms)");
+  header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
+  TextTable table(header);
+  for (std::size_t at = 0; at < records.size(); at += seeds) {
+    const std::span<const RunRecord> group = std::span(records).subspan(at, seeds);
+    const RunRecord& record = group.front();
+    const auto mean = [&](auto&& value) {
+      std::uint64_t sum = 0;
+      for (const RunRecord& one : group) sum += value(one);
+      return (sum + seeds / 2) / seeds;
+    };
+    const auto count = [&](auto&& value) {
+      return mean([&](const RunRecord& one) { return std::uint64_t{value(counters_of(one))}; });
+    };
+    const auto [shortest, longest] = std::minmax_element(
+        group.begin(), group.end(), [](const RunRecord& a, const RunRecord& b) { return time_of(a) < time_of(b); });
+    std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(mean(time_of))};
+    if (seeds > 1) row.insert(row.end(), {ms_text(time_of(*shortest)), ms_text(time_of(*longest))});
+    row.push_back(factor_or_dash(mean(report::slowdown_to_unlimited_thousandths)));
+    if (seeds == 1) row.push_back(ms_text(counters_of(record).kernel_ns));
+    row.insert(row.end(),
+               {format_count(count([](const Counters& c) { return c.fault_batches; })), format_gib(count(htod_bytes)),
+                format_gib(count(dtoh_bytes)), format_count(count([](const Counters& c) { return c.evictions; }))});
+    table.add_row(std::move(row));
   }
   const RunRecord& first = records.front();
   const auto settled = report::settled_iterations(first.result);
   std::string text = heading(first);
   text += fmt::format("footprint {}\n", format_bytes(first.result.footprint_bytes));
+  if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
   text += settled ? fmt::format("numbers of the settled {}", iterations_text(*settled))
                   : std::string("numbers of the whole run");
-  text += first.unlimited ? "; slowdown against no limit\n\n" : "\n\n";
-  return text + table.text(false) + unlimited_note(first);
+  text += first.unlimited ? fmt::format("; {}\n\n", kSlowdown) : "\n\n";
+  const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
+  return text + table.text(false) + unlimited_note(first) +
+         (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");
 }
 
 }  // namespace uvmsim::cli

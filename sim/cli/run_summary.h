@@ -11,8 +11,9 @@ namespace uvmsim::cli {
 // One run: settled iteration and whole run side by side.
 std::string run_summary(const report::RunRecord& record);
 
-// Several runs of one trace: a line each, settled iterations where the trace marks some.
-std::string runs_table(const std::vector<report::RunRecord>& records);
+// Several runs of one trace: a line for each group of `seeds` consecutive ones, which differ in their seed only;
+// settled iterations where the trace marks some. Of several seeds the mean, and the shortest and the longest time.
+std::string runs_table(const std::vector<report::RunRecord>& records, std::size_t seeds = 1);
 
 // How kernel durations became those of this GPU; nothing for a trace that names no GPU.
 std::string time_scale_text(const report::RunRecord& record);

@@ -10,11 +10,13 @@ sweep::Point shared_point(const RunArguments& run) {
   point.system = run.system;
   point.settings = run.settings;
   point.footprint_bytes = run.footprint_bytes;
+  point.hypothetical_capacity = run.hypothetical_capacity;
   static_cast<PolicyChoices&>(point) = run;
   point.plugins = run.plugins;
   point.seed = run.seed;
   point.include_host_gaps = run.include_host_gaps;
   point.iterations = run.iterations;
+  point.replay_all = run.replay_all;
   point.time_scale_millionths = run.time_scale_millionths;
   point.recorded_on = run.recorded_on;
   return point;
@@ -31,7 +33,14 @@ std::vector<sweep::Point> points_of(const RunArguments& run) {
     points.back().osf_thousandths = osf;
   }
   if (points.empty()) points.push_back(shared_point(run));
-  return points;
+  std::vector<sweep::Point> seeded;
+  for (const sweep::Point& point : points) {
+    for (std::uint64_t seed = 0; seed < run.seeds; ++seed) {
+      seeded.push_back(point);
+      seeded.back().seed += seed;
+    }
+  }
+  return seeded;
 }
 
 }  // namespace uvmsim::cli

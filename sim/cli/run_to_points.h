@@ -11,7 +11,7 @@ namespace uvmsim::cli {
 // What all runs of one command line share, without a limit.
 sweep::Point shared_point(const RunArguments& run);
 
-// One point per limit, in the order given; without any, the one without limit.
+// One point per limit, in the order given, and seed; without any limit, the one without. The seed varies fastest.
 std::vector<sweep::Point> points_of(const RunArguments& run);
 
 }  // namespace uvmsim::cli

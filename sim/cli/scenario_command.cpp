@@ -34,7 +34,7 @@ Runs several programs at once on one server, each on GPUs of its own, and says h
 Examples:
   uvmsim scenario configs/scenarios/two_programs.json
       GPT-2 beside ResNet-50 that runs all the time
-  uvmsim scenario configs/scenarios/four_programs.json --json result.json --timeline timeline.json
+  uvmsim scenario configs/scenarios/four_programs.json --json result.json --timeline timeline.json.gz
       all numbers for a script; a timeline for ui.perfetto.dev
 
 )";
@@ -140,7 +140,7 @@ int scenario_command(const std::vector<std::string>& arguments) {
   progress.end();
 
   output.write(scenario::scenario_json(scenario, outcomes));
-  if (timeline) timeline->finish();
+  if (timeline) timeline->finish(nullptr);
   if (json != "-") fmt::print("{}", table_of(scenario, outcomes));
   return 0;
 }

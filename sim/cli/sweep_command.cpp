@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -30,7 +31,8 @@ uvmsim sweep collect DIR [--partial]
 uvmsim sweep slurm DIR [options]
 
 Runs a grid of points: every combination of the traces, systems, layouts, factors and policies of a sweep file, on all
-cores. The first form plans, runs and collects.
+cores. The first form plans, runs and collects. What slowdowns divide by (the driver's own policies with the GPU's whole
+memory) is run, too, where the grid lacks it.
 
 Examples:
   uvmsim sweep configs/sweeps/euromlsys25.json -o paper
@@ -92,7 +94,10 @@ sweep::Shard shard_of(const po::variables_map& values) {
 sweep::Plan make_and_write_plan(const std::string& spec, const std::string& folder) {
   sweep::Plan plan = sweep::make_plan(spec);
   sweep::write_plan(plan, folder);
-  fmt::print("{}: {} points\n", folder, plan.points.size());
+  const auto added =
+      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
+  fmt::print("{}: {} points{}\n", folder, plan.points.size(),
+             added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
   return plan;
 }
 

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kLineInterval{10};
 
 }  // namespace
 
-SweepDisplay::SweepDisplay() : terminal_(::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+SweepDisplay::SweepDisplay() : terminal_(::isatty(STDERR_FILENO) == 1), last_(Clock::now()) {}
 
 SweepDisplay::~SweepDisplay() { erase(); }
 
@@ -40,12 +40,9 @@ void SweepDisplay::failed(const std::string& label, const std::string& error) {
   fmt::print(stderr, "uvmsim: failed: {}: {}\n", label, error);
 }
 
-// By the share of the expected work that is done; nothing until that is known.
-std::string SweepDisplay::time_left(const sweep::SweepProgress& progress) const {
-  if (progress.done_thousandths == 0) return "";
-  const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count();
-  const auto left = elapsed * static_cast<std::int64_t>(1000 - progress.done_thousandths) /
-                    static_cast<std::int64_t>(progress.done_thousandths) / 1000;
+std::string SweepDisplay::time_left(const sweep::SweepProgress& progress) {
+  if (!progress.left) return "";
+  const auto left = progress.left->count() / 1000;
   if (left >= 3600) return fmt::format(", about {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
   return fmt::format(", about {}:{:02} left", left / 60, left % 60);
 }

@@ -24,12 +24,12 @@ class SweepDisplay {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::string time_left(const sweep::SweepProgress& progress) const;
+  static std::string time_left(const sweep::SweepProgress& progress);
   void erase();
 
   bool terminal_;
   bool drawn_ = false;
-  Clock::time_point start_, last_;
+  Clock::time_point last_;
 };
 
 }  // namespace uvmsim::cli

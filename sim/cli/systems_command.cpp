@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "sim/cli/options.h"
+#include "sim/cli/wrapped.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
@@ -67,8 +68,9 @@ int print_list(const std::vector<std::string>& search_path, bool as_json) {
       width = std::max(width, system.name.size());
     }
     for (const Listed& system : listed) {
-      fmt::print("{:<{}}  {}\n", system.name, width,
-                 system.problem.empty() ? system.description : "cannot be loaded: " + system.problem);
+      fmt::print("{}", wrapped_text(fmt::format(
+                           "{:<{}}  {}\n", system.name, width,
+                           system.problem.empty() ? system.description : "cannot be loaded: " + system.problem)));
     }
     fmt::print("\nuvmsim systems NAME shows every parameter of a system and where it comes from.\n");
   }
@@ -112,7 +114,7 @@ int systems_command(const std::vector<std::string>& arguments) {
   if (has_overrides) {
     config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
   }
-  fmt::print("{}", as_json ? config::resolved_json(system) : config::system_report(system));
+  fmt::print("{}", as_json ? config::resolved_json(system) : wrapped_text(config::system_report(system)));
   return 0;
 }
 

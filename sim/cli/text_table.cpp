@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/cli/wrapped.h"
+
 namespace uvmsim::cli {
 
 std::string TextTable::text(bool first_column_left) const {
@@ -13,16 +15,23 @@ std::string TextTable::text(bool first_column_left) const {
       widths[column] = std::max(widths[column], row[column].size());
     }
   }
+  constexpr const char* kBetween = "  ";
   std::string out;
-  for (const auto& row : rows_) {
-    std::string line;
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      if (column > 0) line += "  ";
-      line += column == 0 && first_column_left ? fmt::format("{:<{}}", row[column], widths[column])
-                                               : fmt::format("{:>{}}", row[column], widths[column]);
+  for (std::size_t begin = 1, end = 0; end < widths.size(); begin = end) {
+    std::size_t width = widths.front();
+    for (end = begin; end < widths.size() && (end == begin || width + 2 + widths[end] <= kLineWidth); ++end) {
+      width += 2 + widths[end];
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    if (begin > 1) out += "\n";
+    for (const auto& row : rows_) {
+      std::string line = first_column_left ? fmt::format("{:<{}}", row.front(), widths.front())
+                                           : fmt::format("{:>{}}", row.front(), widths.front());
+      for (std::size_t column = begin; column < end; ++column) {
+        line += fmt::format("{}{:>{}}", kBetween, row[column], widths[column]);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
   }
   return out;
 }

@@ -11,7 +11,8 @@ class TextTable {
   explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
   // As many cells as the header has.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Lines that end in newlines, without trailing blanks.
+  // Lines that end in newlines, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow as a second
+  // block, the first column repeated.
   std::string text(bool first_column_left) const;
 
  private:

@@ -13,6 +13,7 @@
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/cli/wrapped.h"
 #include "sim/common/error.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
@@ -96,7 +97,8 @@ int info(const Arguments& arguments) {
   }
   trace::TraceReader reader(values.trace(), {values.flag("partial")});
   const trace::TraceStatistics statistics = with_footprints(reader);
-  fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics) : trace::statistics_text(statistics));
+  fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics)
+                                       : wrapped_text(trace::statistics_text(statistics)));
   warn_truncated(reader);
   return 0;
 }
@@ -152,8 +154,9 @@ int validate(const Arguments& arguments) {
   values.trace();  // at least one
   for (const std::string& path : values.positional()) {
     trace::TraceReader reader(path, {values.flag("partial")});
-    trace::validate(reader);
+    const std::string warning = trace::validate(reader);
     fmt::print("{}: {} records, valid\n", reader.name(), reader.position().record);
+    if (!warning.empty()) fmt::print(stderr, "uvmsim: warning: {}: {}\n", reader.name(), warning);
     warn_truncated(reader);
   }
   return 0;

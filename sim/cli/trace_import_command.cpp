@@ -8,6 +8,7 @@
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/report/numbers.h"
 #include "sim/trace/import_accelprof.h"
 #include "sim/trace/import_nsys.h"
 #include "sim/trace/import_oracle_general.h"
@@ -72,8 +73,11 @@ void import_nsys(const std::string& path, const Values& values) {
   trace::NsysImporter importer(path, options);
   convert(importer, path, values);
   const trace::NsysImportSummary& summary = importer.summary();
-  fmt::print(stderr, "{}: {} kernels, {} of them with faults; {} objects, {} of them inferred from events\n", path,
-             summary.kernels, summary.covered_kernels, summary.objects, summary.inferred_objects);
+  fmt::print(stderr,
+             "{}: {} kernels, {} of them with faults; {} objects, {} of them inferred from events; {} came from "
+             "the host first and count as written there\n",
+             path, summary.kernels, summary.covered_kernels, summary.objects, summary.inferred_objects,
+             report::format_bytes(summary.implied_host_bytes));
   if (summary.unattributed + summary.ambiguous + summary.outside + summary.missing_frees != 0) {
     fmt::print(stderr,
                "{}: events of no kernel: {}; of overlapping kernels: {}; outside of every object: {}; frees that were "

@@ -32,8 +32,8 @@ constexpr std::size_t kMostValidationFiles = 100;
 constexpr const char* kValidationUsage = R"(uvmsim validate EXPERIMENTS... --system SYSTEM [options]
 
 Replays experiments that were measured on a real GPU and prints measured against simulated for each. EXPERIMENTS are
-files of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its two formats, so that you can measure
-your own GPU. - is standard input.
+files of JSON lines, plain or zstd-compressed; sim/validate/README.md describes its three formats, so that you can
+measure your own GPU. - is standard input.
 
 Examples:
   uvmsim validate tests/ground_truth/data/uvm_h200_dev.jsonl.zst --system h200-sxm-pcie5
@@ -42,6 +42,8 @@ Examples:
       some of them
   uvmsim validate mine.jsonl --system mine.json --tolerance ordered_time=40 --json -
       another system, more tolerance in time, for a script
+  uvmsim validate tests/ground_truth/data/oversubscribed_rtx4080.jsonl --system rtx4080-pcie4 --only 'P1_R3'
+      a program that others ran beyond GPU memory, step by step
 
 )";
 
@@ -50,7 +52,8 @@ Tolerances are percentages of the measured value: ordered_time (20), ordered_tim
 parallel_batches (30), parallel_transactions (30), parallel_time (25), parallel_time_median (10), library_bytes (3),
 library_batches (30), library_batches_median (12), library_time (30), library_time_median (12). Where one GPU thread
 touches page after page (`ordered`), faulting pages and transactions must be the same one by one; where the CPU takes
-part or pages are prefetched, the bytes of each direction must be.
+part or pages are prefetched, the bytes of each direction must be. Programs beyond GPU memory (`campaign`) have limits
+of their own in their file.
 Exit code: 0 all within the tolerances, 1 something outside, 2 an error in the input.
 )";
 

@@ -4,6 +4,7 @@
 # Included: uvmsim_add_model_version(), called in sim/sweep, makes the library carry it (sim/sweep/model_version.h).
 
 if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_policy(VERSION 3.22)
   file(STRINGS "${FILES}" files)
   set(all "")
   foreach(file IN LISTS files)

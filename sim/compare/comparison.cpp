@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 12> kMainMetrics = {
     "footprint_bytes", "capacity_bytes",    "total_ns",   "settled_ns",        "fault_batches", "faulting_pages",
-    "htod_bytes",      "htod_transactions", "dtoh_bytes", "dtoh_transactions", "evictions",     "refaulted_pages"};
+    "htod_bytes",      "htod_transactions", "dtoh_bytes", "dtoh_transactions", "evictions",     "reloaded_pages"};
 
 // "prefetch" of "prefetch.threshold"; empty for a key that belongs to none.
 std::string_view owner_of(std::string_view key) {
@@ -175,6 +175,38 @@ std::vector<MetricChange> changes_between(const RunView& a, const RunView& b, co
   return changes;
 }
 
+// What the seeds of one side make of each metric: runs alike but for their seed.
+class SeedRanges {
+ public:
+  SeedRanges(const std::vector<RunView>& runs, std::vector<std::string> across) : keys_(std::move(across)) {
+    keys_.emplace_back("seed");
+    for (const RunView& run : runs) {
+      Ranges& ranges = by_text_[matching_text(run, keys_)];
+      ++ranges.seeds;
+      for (const auto& [name, value] : run.metrics) {
+        const auto [at, is_new] = ranges.of.emplace(name, std::pair(value, value));
+        at->second = {std::min(at->second.first, value), std::max(at->second.second, value)};
+      }
+    }
+  }
+
+  // Smallest and largest; nothing for a run of a single seed.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> of(const RunView& run, const std::string& metric) const {
+    const Ranges& ranges = by_text_.at(matching_text(run, keys_));
+    const auto found = ranges.of.find(metric);
+    if (ranges.seeds < 2 || found == ranges.of.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  struct Ranges {
+    std::size_t seeds = 0;
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> of;
+  };
+  std::vector<std::string> keys_;
+  std::map<std::string, Ranges> by_text_;
+};
+
 void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
                   const std::vector<std::string>& across) {
   std::vector<const RunView*> both = pointers(a);
@@ -218,6 +250,11 @@ Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b,
   std::vector<Tolerance> tolerances;
   for (const std::string& name : names) tolerances.push_back(options.tolerances.of(name));
   const RunsByText runs_a = by_matching_text(a, across), runs_b = by_matching_text(b, across);
+  const SeedRanges ranges_a(a, across), ranges_b(b, across);
+  const auto is_noise = [&](const RunView& run, const RunView& other, const MetricChange& change) {
+    const auto of_a = ranges_a.of(run, change.name), of_b = ranges_b.of(other, change.name);
+    return of_a && of_b && of_a->first <= of_b->second && of_b->first <= of_a->second;
+  };
   for (const RunView& run : a) {
     const std::string text = matching_text(run, across);
     if (runs_a.at(text) != &run) continue;
@@ -225,7 +262,10 @@ Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b,
     if (other == runs_b.end()) {
       result.only_a.push_back(&run);
     } else {
-      result.pairs.push_back({&run, other->second, changes_between(run, *other->second, names, tolerances)});
+      ComparedPair pair{&run, other->second, changes_between(run, *other->second, names, tolerances)};
+      pair.noise = std::erase_if(pair.changes,
+                                 [&](const MetricChange& change) { return is_noise(run, *other->second, change); });
+      result.pairs.push_back(std::move(pair));
     }
   }
   for (const RunView& run : b) {

@@ -36,6 +36,8 @@ struct ComparedPair {
   const RunView* a;
   const RunView* b;
   std::vector<MetricChange> changes;  // those beyond their tolerance, in the order of the metrics
+  // Of further ones a and b have several seeds each, and what one side's scatter over overlaps with the other's.
+  std::size_t noise = 0;
 };
 
 // Points into the runs compared.

@@ -107,7 +107,10 @@ std::string missing_text(const RunSet& set, const char* side) {
 std::string last_line(const Comparison& comparison, bool tolerant) {
   const std::size_t changed = comparison.changed_pairs();
   if (comparison.pairs.empty()) return "no run of a has one in b to compare with\n";
-  const std::string beyond = tolerant ? " beyond the tolerance" : "";
+  std::size_t noise = 0;
+  for (const ComparedPair& pair : comparison.pairs) noise += pair.noise;
+  std::string beyond = tolerant ? " beyond the tolerance" : "";
+  if (noise != 0) beyond += fmt::format(" beyond what the seeds scatter ({} within that)", count_text(noise, "change"));
   if (changed == 0) return fmt::format("no difference{} in {}\n", beyond, count_text(comparison.pairs.size(), "run"));
   return fmt::format("{} of {} differ{}{}\n", report::format_count(changed), count_text(comparison.pairs.size(), "run"),
                      changed == 1 ? "s" : "", beyond);

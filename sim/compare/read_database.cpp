@@ -142,9 +142,11 @@ class DatabaseReader {
                            "total_ns",
                            "ideal_ns",
                            "slowdown_ideal_thousandths",
-                           "effective_osf_thousandths"},
+                           "effective_osf_thousandths",
+                           "asked"},
                           optional_policies());
     database_.each("points", columns.names(), columns.first_optional(), [&](const Row& row) {
+      if (row.required(26, 0, 1) == 0) return;
       const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
       const auto system = systems_.find(row.text(4));
       if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);

@@ -49,9 +49,9 @@ void read_sweep_folder(const std::string& folder, RunSet& set) {
   const sweep::Plan plan = sweep::read_plan(folder);
   const sweep::PointFiles files(folder);
   for (const sweep::PlannedPoint& planned : plan.points) {
+    if (!planned.asked) continue;
     if (const auto result = files.result(planned.id)) {
       set.runs.push_back(view_of_result_text(*result, fmt::format("{}: point {}", folder, planned.id.substr(0, 12))));
-      set.runs.back().provenance.emplace_back("model_version", plan.model_version);
     } else if (const auto error = files.error(planned.id)) {
       set.missing.push_back(fmt::format("{}: failed: {}", sweep::label(planned.point), *error));
     } else {

@@ -149,7 +149,8 @@ class RunViewReader {
   void read_other_members() {
     for (const auto& [key, value] : result_.items()) {
       if (std::find(kReadByName.begin(), kReadByName.end(), key) != kReadByName.end()) continue;
-      if (key.ends_with("_version")) {
+      if (key == "command") continue;  // says what the rest says
+      if (key.ends_with("_version") || key == "uvmsim_commit" || key == "system_sha256") {
         view_.provenance.emplace_back(one_line(key), scalar_text(value));
         continue;
       }

@@ -44,7 +44,7 @@ std::string shown_text(const RunView& run, std::string_view key);
 // `key` is `other` or belongs to it, as "prefetch.threshold" to "prefetch".
 bool belongs_to(std::string_view key, std::string_view other);
 
-// One result, schema "uvmsim.result/1". Throws InputError that starts with `origin` when it is none.
+// One result, schema "uvmsim.result/2". Throws InputError that starts with `origin` when it is none.
 RunView view_of_result(const nlohmann::ordered_json& result, const std::string& origin);
 // The text of one (report::result_json).
 RunView view_of_result_text(std::string_view text, const std::string& origin);

@@ -268,7 +268,8 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
     }
     keys.push_back(parameter.key);
   }
-  throw_input_error("{}: unknown key '{}'; the nearest known key is '{}'", where, key, nearest_name(key, keys));
+  throw_input_error("{}: unknown key '{}'; {}", where, key,
+                    nearest_key_hint(key, keys, fmt::format("`uvmsim systems {}` lists them", config.name)));
 }
 
 void apply_overrides(SystemConfig& config, const std::vector<std::string>& assignments) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace uvmsim::config {
 namespace {
@@ -53,6 +54,16 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     }
   }
   return nearest;
+}
+
+std::string nearest_key_hint(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::string nearest = nearest_name(name, candidates);
+  const std::string_view compared = name.substr(0, kLongestCompared);
+  const bool is_near =
+      !compared.empty() && (nearest.starts_with(compared) || compared.starts_with(nearest) ||
+                            edits_between(compared, nearest) <= std::max<std::size_t>(2, compared.size() / 2));
+  return is_near && name.size() <= kLongestCompared ? "the nearest known key is '" + nearest + "'"
+                                                    : std::move(otherwise);
 }
 
 }  // namespace uvmsim::config

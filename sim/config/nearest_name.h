@@ -12,4 +12,7 @@ namespace uvmsim::config {
 // are no candidates.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+// "the nearest known key is 'batch_ns'" where one may have been meant; else `otherwise`.
+std::string nearest_key_hint(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
+
 }  // namespace uvmsim::config

@@ -55,7 +55,7 @@ inline constexpr std::uint64_t kMostGpus = 16;
 inline constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
 inline constexpr std::string_view kPeerLinkKinds[] = {"pcie", "nvlink"};
 // In the order of ReplayPolicy.
-inline constexpr std::string_view kReplayPolicies[] = {"block", "batch", "batch_flush", "once"};
+inline constexpr std::string_view kReplayPolicies[] = {"batch", "batch_flush"};
 
 inline constexpr Field<GpuConfig> kGpu[] = {
     {"model", &GpuConfig::model, kText, "name of the product, as cudaGetDeviceProperties gives it"},
@@ -97,6 +97,8 @@ inline constexpr Field<GmmuConfig> kGmmu[] = {
      &GmmuConfig::faults_per_warp_access,
      {1, 65536},
      "raw faults of one warp's contiguous access to one page"},
+    {"warps_share_faults", &GmmuConfig::warps_share_faults, kSwitch,
+     "warps of a thread block that miss on the same page raise its faults once, not each its own"},
     {"fresh_pages_per_instruction",
      &GmmuConfig::fresh_pages_per_instruction,
      {1, 65536},
@@ -105,8 +107,10 @@ inline constexpr Field<GmmuConfig> kGmmu[] = {
      &GmmuConfig::new_warps_per_replay,
      {1, 65536},
      "warps of an SM whose first faults one replay lets through"},
-    {"oldest_block_first", &GmmuConfig::oldest_block_first, kSwitch,
-     "of an SM's accesses that are ready those of its oldest thread block come first, else those ready first"},
+    {"issued_accesses_per_sm",
+     &GmmuConfig::issued_accesses_per_sm,
+     {1, 65536},
+     "warp instructions that an SM has under way, served in order; of the rest those of the oldest block come next"},
     {"fault_walk_blocks", &GmmuConfig::fault_walk_blocks, {1, 16}, "VA blocks that the fault unit walked lately"},
     {"fault_block_ns", &GmmuConfig::fault_block_ns, kCost, "the GPU's fault unit: a raw fault in any other VA block"},
     {"fault_page_ns", &GmmuConfig::fault_page_ns, kCost, "a raw fault on another page of a VA block walked lately"},
@@ -197,7 +201,8 @@ inline constexpr Field<SsdConfig> kSsd[] = {
 inline constexpr Field<DriverConfig> kDriver[] = {
     {"version_major", &DriverConfig::version_major, {1, 9999}, "first number of the driver's version"},
     {"fault_batch_count", &DriverConfig::fault_batch_count, kEntries, "raw faults that one batch takes at most"},
-    {"fault_replay_policy", &DriverConfig::fault_replay_policy, kText, "when stalled accesses retry", kReplayPolicies},
+    {"fault_replay_policy", &DriverConfig::fault_replay_policy, kText,
+     "when stalled accesses retry: after every batch, without or with a flush of the fault buffer", kReplayPolicies},
     {"fault_replay_update_put_ratio",
      &DriverConfig::fault_replay_update_put_ratio,
      kPercent,
@@ -213,13 +218,6 @@ inline constexpr Field<DriverConfig> kDriver[] = {
      {1, kMillion},
      "batches with throttled faults per wake-up"},
     {"fault_coalesce", &DriverConfig::fault_coalesce, kSwitch, "merge neighbouring duplicates while fetching"},
-    {"prefetch_threshold",
-     &DriverConfig::prefetch_threshold,
-     kPercent,
-     "a tree node is brought in when more than this is present",
-     {},
-     Unit::kPercent},
-    {"prefetch_min_faults", &DriverConfig::prefetch_min_faults, {1, 20}, "faulted pages before the tree is asked"},
     {"thrashing_enable", &DriverConfig::thrashing_enable, kSwitch, "thrashing control"},
     {"thrashing_threshold", &DriverConfig::thrashing_threshold, {1, 7}, "events that make a page thrashing"},
     {"thrashing_pin_threshold", &DriverConfig::thrashing_pin_threshold, {1, 255}, "throttles before a page is pinned"},
@@ -279,6 +277,9 @@ inline constexpr Field<DriverCosts> kCosts[] = {
      "per block whose mappings on one processor stay and get other rights (read duplication)"},
     {"remote_map_ns", &DriverCosts::remote_map_ns, kCost, "per block mapped remotely"},
     {"evict_chunk_ns", &DriverCosts::evict_chunk_ns, kCost, "driver work of one eviction, without its copy"},
+    {"evict_page_ns", &DriverCosts::evict_page_ns, kCost, "and per page that it copies to the host"},
+    {"unmap_gpu_ns", &DriverCosts::unmap_gpu_ns, kCost,
+     "on the GPU: page-table entries of an evicted block go, TLBs forget them"},
     {"host_allocate_chunk_ns", &DriverCosts::host_allocate_chunk_ns, kCost, "allocate a 2 MB host chunk"},
     {"host_zero_page_ns", &DriverCosts::host_zero_page_ns, kCost, "zero a host page that was resident nowhere"},
     {"cpu_fault_ns", &DriverCosts::cpu_fault_ns, kCost, "one CPU fault, without its copy"},

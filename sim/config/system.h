@@ -47,9 +47,10 @@ struct GmmuConfig {
   // How SMs raise faults. Found by replaying what each batch held in the ground truth; see sim/engine/README.md.
   std::uint32_t faults_per_sm = 14;               // raw faults one SM may have outstanding
   std::uint32_t faults_per_warp_access = 2;       // raw faults of one warp's contiguous access to one page
+  bool warps_share_faults = false;                // a thread block's warps that miss on one page raise faults once
   std::uint32_t fresh_pages_per_instruction = 7;  // pages a scattered access may have out before its first replay
   std::uint32_t new_warps_per_replay = 1;         // warps of an SM whose first faults one replay lets through
-  bool oldest_block_first = false;                // of an SM's accesses that are ready, else the one ready first
+  std::uint32_t issued_accesses_per_sm = 1;       // warp instructions under way in order; then the oldest block's
   std::uint64_t fault_walk_blocks = 1;            // VA blocks that the GPU's fault unit walked lately, at most 16
   std::uint64_t fault_block_ns = 28;              // the fault unit: a raw fault in any other VA block
   std::uint64_t fault_page_ns = 28;               // the same on another page of one of them than before
@@ -125,9 +126,11 @@ struct SsdConfig {                 // optional tier below the host (sim/driver/h
   std::uint32_t queue_depth = 32;  // requests in flight, of reads and of writes
 };
 
-enum class ReplayPolicy : std::uint8_t { kBlock, kBatch, kBatchFlush, kOnce };
+// After every batch, without or with a flush of the fault buffer. The driver's `block` and `once` are not modelled.
+enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
 
-// Module parameters of the driver, by their names there without the uvm_perf_ prefix.
+// Module parameters of the driver, by their names there without the uvm_perf_ prefix. Those of its prefetcher are the
+// parameters of the policy `tree`.
 struct DriverConfig {
   std::uint32_t version_major = 580;
   std::uint32_t fault_batch_count = 256;
@@ -136,8 +139,6 @@ struct DriverConfig {
   std::uint32_t fault_max_batches_per_service = 20;
   std::uint32_t fault_max_throttle_per_service = 5;
   bool fault_coalesce = true;
-  std::uint32_t prefetch_threshold = 51;  // percent
-  std::uint32_t prefetch_min_faults = 1;
   bool thrashing_enable = true;
   std::uint32_t thrashing_threshold = 3;
   std::uint32_t thrashing_pin_threshold = 10;
@@ -193,6 +194,8 @@ struct DriverCosts {
   std::uint64_t protect_block_ns = 0;             // mappings of a block that stay get other rights
   std::uint64_t remote_map_ns = 2000;             // per block mapped remotely
   std::uint64_t evict_chunk_ns = 5100;            // driver work of one eviction, without its copy
+  std::uint64_t evict_page_ns = 50;               // and per page that it copies to the host
+  std::uint64_t unmap_gpu_ns = 5000;              // on the GPU: a victim's page-table entries go, TLBs forget them
   std::uint64_t host_allocate_chunk_ns = 120000;  // allocate a 2 MB host chunk
   std::uint64_t host_zero_page_ns = 0;            // zero a host page that was resident nowhere
   std::uint64_t cpu_fault_ns = 20500;             // one CPU fault, without its copy

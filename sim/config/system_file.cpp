@@ -1,6 +1,7 @@
 #include "sim/config/system_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -121,8 +122,9 @@ class SystemFileReader {
         return;
       }
     }
-    throw_input_error("{}/{}: unknown key; the nearest known key is '{}'", prefix.empty() ? file_ + ": " : at(prefix),
-                      printable(key), nearest_name(key, known_keys(prefix)));
+    const std::vector<std::string> known = known_keys(prefix);
+    throw_input_error("{}/{}: unknown key; {}", prefix.empty() ? file_ + ": " : at(prefix), printable(key),
+                      nearest_key_hint(key, known, fmt::format("allowed: {}", fmt::join(known, ", "))));
   }
 
   bool is_group(const std::string& key) const {
@@ -224,7 +226,8 @@ class SystemFileReader {
     for (const auto& [key, parameter] : parameters_) {
       if (key.starts_with(prefix + ".")) {
         const std::string rest = key.substr(prefix.size() + 1);
-        keys.push_back(rest.substr(0, rest.find('.')));
+        std::string one = rest.substr(0, rest.find('.'));
+        if (std::find(keys.begin(), keys.end(), one) == keys.end()) keys.push_back(std::move(one));
       }
     }
     return keys;
@@ -257,16 +260,23 @@ void complete_system(SystemConfig& config, const std::string& file) {
     throw_input_error("{}: /{}: missing; allowed: an array of 1 to {} objects", file,
                       config.gpus.empty() ? "gpus" : "host_links", kMostListed);
   }
+  std::vector<std::string> missing, allowed;
   for (const Parameter& parameter : parameters(config)) {
     // The lists describe hardware, for which there are no defaults.
     const bool in_list = is_list(parameter.key.substr(0, parameter.key.find('.')));
     const bool stated = config.sources.contains(parameter.key);
     if (parameter.is_unset() || (in_list && parameter.needs_source() && !stated)) {
-      throw_input_error("{}: {}: missing; allowed: {}", file, json_pointer(parameter.key), allowed_text(parameter));
+      missing.push_back(json_pointer(parameter.key));
+      allowed.push_back(allowed_text(parameter));
     }
     if (parameter.needs_source() && !stated) {
       config.sources[parameter.key] = "uvmsim default";
     }
+  }
+  if (missing.size() == 1) throw_input_error("{}: {}: missing; allowed: {}", file, missing.front(), allowed.front());
+  if (!missing.empty()) {
+    throw_input_error("{}: {} keys are missing: {}; `uvmsim systems --schema` says what is allowed", file,
+                      missing.size(), fmt::join(missing, ", "));
   }
 }
 

@@ -48,4 +48,7 @@ std::string check_router_determinism(const policy::PolicyEntry& entry, const Che
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
 
+// Programs of many equal iterations: what is left out because it recurs (engine/recurrence.h) against a full replay.
+std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options);
+
 }  // namespace uvmsim::conformance

@@ -20,25 +20,30 @@ struct Check {
 constexpr Check kEvictorChecks[] = {{"parameters", check_evictor_parameters},
                                     {"tiny GPUs", check_tiny_gpus},
                                     {"determinism", check_evictor_determinism},
-                                    {"programs", check_programs}};
+                                    {"programs", check_programs},
+                                    {"skipped iterations", check_skipped_iterations}};
 constexpr Check kPrefetcherChecks[] = {{"parameters", check_prefetcher_parameters},
                                        {"random blocks", check_random_blocks},
                                        {"determinism", check_prefetcher_determinism},
-                                       {"programs", check_programs}};
+                                       {"programs", check_programs},
+                                       {"skipped iterations", check_skipped_iterations}};
 constexpr Check kPlannerChecks[] = {{"parameters", check_planner_parameters},
                                     {"tiny GPUs", check_tiny_machines},
                                     {"determinism", check_planner_determinism},
-                                    {"programs", check_programs}};
+                                    {"programs", check_programs},
+                                    {"skipped iterations", check_skipped_iterations}};
 
 constexpr Check kMigratorChecks[] = {{"parameters", check_migrator_parameters},
                                      {"random blocks", check_random_faults},
                                      {"determinism", check_migrator_determinism},
-                                     {"programs", check_programs}};
+                                     {"programs", check_programs},
+                                     {"skipped iterations", check_skipped_iterations}};
 
 constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
                                    {"random moves", check_random_moves},
                                    {"determinism", check_router_determinism},
-                                   {"programs", check_programs}};
+                                   {"programs", check_programs},
+                                   {"skipped iterations", check_skipped_iterations}};
 
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {

@@ -61,6 +61,24 @@ class RandomProgram {
     records_.emplace_back(trace::Sync{});
   }
 
+  // Two equal iterations of kernels, the second of which a run may repeat.
+  static RandomProgram iterations(std::uint64_t seed) {
+    RandomProgram program(seed, Empty{});
+    while (program.pages_.size() < 4) program.allocate();
+    const std::size_t first = program.records_.size();
+    for (std::uint64_t left = 3 + program.below(8); left > 0; --left) program.kernel();
+    program.records_.emplace_back(trace::Sync{});
+    const std::vector<trace::Record> one(program.records_.begin() + static_cast<std::ptrdiff_t>(first),
+                                         program.records_.end());
+    program.records_.resize(first);
+    for (const std::uint64_t index : {0u, 1u}) {
+      program.records_.emplace_back(trace::Range{trace::RangeKind::kIterationBegin, "", index});
+      program.records_.insert(program.records_.end(), one.begin(), one.end());
+      program.records_.emplace_back(trace::Range{trace::RangeKind::kIterationEnd, "", index});
+    }
+    return program;
+  }
+
   RunResult run(const RunOptions& options) const {
     trace::Header header;
     header.quantum_bytes = kQuanta;
@@ -79,6 +97,9 @@ class RandomProgram {
   }
 
  private:
+  struct Empty {};
+  RandomProgram(std::uint64_t seed, Empty) : random_(seed), gpus_(1) {}
+
   std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
 
   void allocate() {
@@ -166,6 +187,9 @@ class RandomProgram {
 std::vector<std::uint64_t> numbers_of(const RunResult& result) {
   std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
   for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
+  for (const IterationResult& iteration : result.iterations) {
+    numbers.push_back(static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
+  }
   return numbers;
 }
 
@@ -216,6 +240,30 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
       "{} random programs on GPUs of 2 to 6 chunks, a third of them above an SSD, each twice; {} evictions, {} pages "
       "prefetched",
       kPrograms, evictions, prefetched);
+}
+
+std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  constexpr std::uint64_t kPrograms = 16, kIterations = 60;
+  for (std::uint64_t number = 0; number < kPrograms; ++number) {
+    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number);
+    RunOptions run;
+    run.system = small_system();
+    run.capacity_bytes = (2 + number % 5) * kBlockBytes;
+    run.seed = options.seed;
+    run.iterations = kIterations;
+    for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, options.given};
+    const std::vector<std::uint64_t> skipped = numbers_of(program.run(run));
+    run.replay_all = true;
+    if (numbers_of(program.run(run)) == skipped) continue;
+    throw Wrong(fmt::format(
+        "program {} on a GPU of {} chunks: with iterations left out because they recur, another result than "
+        "with all of them replayed: add_state does not tell all that its answers depend on",
+        number, 2 + number % 5));
+  }
+  return fmt::format(
+      "{} random programs of {} iterations on GPUs of 2 to 6 chunks, with recurring iterations left out "
+      "and with all of them replayed",
+      kPrograms, kIterations);
 }
 
 }  // namespace uvmsim::conformance

@@ -7,6 +7,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
 #include "sim/gmmu/gmmu.h"
 #include "sim/link/topology.h"
@@ -35,6 +36,7 @@ struct GpuState {
   std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
   bool router_hears_kernels = false;                // information class D3 or higher
   std::uint32_t running_kernels = 0;                // copies and memsets with them
+  PageTableChannel page_tables = {};
 };
 
 // Which pages of the GPUs kernels have used since they came, as far as somebody has looked: by block, for all GPUs.

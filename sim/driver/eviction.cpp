@@ -169,10 +169,11 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
       return PageMask::all();  // counted as one piece
     }
   }
-  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
+  const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   if (!copied.empty()) {
     back_on_host(work, b, copied);
-    const Nanoseconds ready = host_tier_.admit(work.cpu, b, copied);
+    work.spend(context_.costs().evict_page_ns * copied.count());
+    const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
     carry(work, b, {gpu_processor(gpu), kHost}, way, ready, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;
     context_.host_resident_pages += copied.count();
@@ -188,6 +189,16 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   leave_evicted(work, b, gpu, gone);
   map_after_eviction(context_, *this, b, gpu, gone, work.cpu);
   return copied;
+}
+
+// Nobody maps the pages any more. Returns when the GPU has forgotten them, so that they can be copied.
+Nanoseconds Residency::unmap_victim(const Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {
+  const config::DriverCosts& costs = context_.costs();
+  const bool mapped = context_.space.pages(b, gpu_processor(gpu)).mapped.intersects(gone);
+  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
+  if (!mapped) return work.cpu;
+  const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
+  return context_.gpus[gpu].page_tables.push(work.cpu + ns(costs.push_to_engine_ns), ns(costs.unmap_gpu_ns));
 }
 
 // The pages, unmapped and copied to wherever they go, are the GPU's no more.

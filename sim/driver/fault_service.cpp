@@ -13,18 +13,11 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
                         bool wanted_mapped) {
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
-  if (block.last_fault_destination != destination) {
-    block.last_fault_destination = destination;
-    block.fault_migrations = 0;
-  }
-  block.fault_migrations =
-      std::min(block.fault_migrations + faulted.count(), context.system.driver.prefetch_min_faults);
   const auto least = static_cast<unsigned>(context.system.driver.page_bytes / kBasePageBytes);
   PageMask pages = faulted.grown_to(least) & block.extent();
   // 590 and later: no tree prefetch away from a preferred location.
   const bool away = !block.hints.preferred.is_none() && block.hints.preferred != destination;
-  const bool asked = block.fault_migrations >= context.system.driver.prefetch_min_faults &&
-                     !(away && context.system.driver.version_major >= 590);
+  const bool asked = !(away && context.system.driver.version_major >= 590);
   if (!asked && least == 1) return {};
 
   const ProcessorPages& there = space.pages(b, destination);

@@ -30,8 +30,8 @@ void Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b, unsigned 
   Harvest& harvest = *context_.harvest;
   const GpuMemory& memory = context_.gpus[spare].memory;
   const ChunkId chunk = harvest.holds(b) ? memory.whole(b) : harvest.take(spare, b, gpu, work.cpu);
-  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap_gpu(b, holder, gone);
-  copy(work, b, {gpu_processor(gpu), gpu_processor(spare)}, std::max(work.cpu, memory.chunk(chunk).ready), copied,
+  const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
+  copy(work, b, {gpu_processor(gpu), gpu_processor(spare)}, std::max(unmapped, memory.chunk(chunk).ready), copied,
        PageMask{}, TransferCause::kEvict);
   const Nanoseconds arrived = arrive_in_spare(b, spare, copied);
   leave_evicted(work, b, gpu, gone);

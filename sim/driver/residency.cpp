@@ -70,7 +70,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
   if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
   if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
-  context_.counters.refaulted_pages += again.count();
+  context_.counters.reloaded_pages += again.count();
   block.evicted -= absent;
 
   if (migration.duplicate) {
@@ -280,6 +280,7 @@ void Residency::map_local(Work& work, BlockIndex b, unsigned gpu, const PageMask
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   UVMSIM_CHECK(mine.resident.contains(pages), "block {}: mapping pages that are not resident", b.value);
   work.spend(context_.costs().map_block_ns + context_.costs().map_page_ns * (pages - mine.mapped).count());
+  context_.gpus[gpu].page_tables.push_until(work.pushed);
   if (!((writable & pages & mine.mapped) - mine.writable).empty()) work.spend(context_.costs().protect_block_ns);
   mine.mapped |= pages;
   mine.writable |= writable & pages;

@@ -89,6 +89,7 @@ class Residency final : private policy::EvictionQueries {
   policy::ContentIndex content(BlockIndex block, unsigned unit, unsigned gpu) const;
   ChunkId take(unsigned gpu, ChunkId victim);
   ChunkId select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early);
+  Nanoseconds unmap_victim(const Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
   PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole);
   void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
   void empty_root(Work& work, unsigned gpu, ChunkId victim);

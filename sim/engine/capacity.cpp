@@ -33,9 +33,18 @@ std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
     if (options.footprint_bytes == 0) {
       throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
     }
-    capacity = options.footprint_bytes / options.osf_thousandths * 1000 +
-               options.footprint_bytes % options.osf_thousandths * 1000 / options.osf_thousandths;
+    // One that was given may be no whole blocks; half a block takes a chunk too.
+    const std::uint64_t footprint = (options.footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    capacity = footprint / options.osf_thousandths * 1000 +
+               footprint % options.osf_thousandths * 1000 / options.osf_thousandths;
     capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
+  }
+  const std::uint64_t own = own_capacity_bytes(options.system, gpu);
+  if (in_chunks(capacity) > own && !options.hypothetical_capacity) {
+    throw_input_error(
+        "GPU memory for managed data is {} bytes, and the GPU of {} has {} for it; allowed: at most that, or "
+        "--hypothetical-capacity (hypothetical_capacity in a sweep)",
+        capacity, options.system.name, own);
   }
   return in_chunks(capacity);
 }

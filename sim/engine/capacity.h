@@ -11,7 +11,8 @@ namespace uvmsim::engine {
 std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu);
 
 // What a program gets, a multiple of 2 MB. An oversubscription factor divides options.footprint_bytes, which must be
-// the resolved one. Throws InputError when there is no footprint to divide, or less than one root chunk is left.
+// the resolved one. Throws InputError when there is no footprint to divide, less than one root chunk is left, or it is
+// more than the GPU has and options.hypothetical_capacity is not set.
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu);
 
 }  // namespace uvmsim::engine

@@ -89,6 +89,7 @@ void KernelRun::start(Nanoseconds now) {
     for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
   }
   plain_slices_ = plain_slices(work_);
+  issue_depth_ = std::max(1u, gmmu_.issued_accesses_per_sm / instructions_per_part(work_));
   begin_section();
   plan_turns();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {

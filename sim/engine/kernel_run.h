@@ -114,6 +114,10 @@ class KernelRun {
     }
     return pages.end;
   }
+  // Of the warps of a unit that access a page, those that raise faults of their own.
+  std::uint16_t faulting_warps(std::uint32_t warps) const {
+    return gmmu_.warps_share_faults ? std::uint16_t{1} : static_cast<std::uint16_t>(std::min(warps, 1024u));
+  }
   // Call before anything looks at pages: the address space may have grown, and pages may have been unmapped.
   void find_pages() {
     pages_ = space_.block_count() == 0 ? nullptr : &space_.pages(BlockIndex(0), gpu_processor(gpu_));
@@ -202,6 +206,7 @@ class KernelRun {
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
+  std::uint32_t issue_depth_ = 1;  // parts that an SM has under way
   Nanoseconds block_start_{};
   Nanoseconds block_dispatch_{};
   Nanoseconds load_time_{};       // of a step's loads

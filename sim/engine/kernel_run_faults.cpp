@@ -102,8 +102,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         if (first == end) return;
       }
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), static_cast<std::uint16_t>(std::min(warps, 1024u)),
-                      run.write, scattered});
+                      static_cast<std::uint16_t>(end - first), run_.faulting_warps(warps), run.write, scattered});
     }
   };
   rest.clear();
@@ -130,10 +129,9 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
       missing = true;
       rest.clear();
     }
-    const std::uint32_t warps = std::min(warps_per_page(work_, pages), 1024u);
+    const std::uint16_t warps = faulting_warps(warps_per_page(work_, pages));
     operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
-      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count,
-                      static_cast<std::uint16_t>(warps), operand.write, false});
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, warps, operand.write, false});
     });
   }
   return missing;
@@ -157,7 +155,7 @@ void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share
 inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   while (true) {
     if (!sm.taking) {
-      if (gmmu_.oldest_block_first) sm.put_oldest_first(now + load_time_);
+      sm.issue(now + load_time_, issue_depth_);
       // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
       const Nanoseconds ready = sm.next_ready();
       if (ready == kNever || ready > now + load_time_) return kNever;

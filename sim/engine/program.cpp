@@ -295,7 +295,7 @@ RunResult Program::finish() {
   const Nanoseconds end = repeats_ ? std::max(events_.now(), start_) : std::max(host_time_, last_completion_);
   result_.total = end - start_ + left_out_.time;
   result_.ideal = ideal_.end() + left_out_.ideal_time;
-  result_.footprint_bytes = layout_.peak_bytes();
+  result_.footprint_bytes = layout_.peak_chunk_bytes();
   result_.records = record_number_;
   if (options_.iterations != 0) {
     const auto settled = feed_.settled();

@@ -5,8 +5,8 @@
 namespace uvmsim::engine {
 
 void Program::before_repetition() {
-  if (machine_.programs != 1) return;       // of several, the states hardly ever recur together
-  if (observer_.events != nullptr) return;  // who wants events gets all of them
+  if (machine_.programs != 1) return;                              // of several, the states hardly ever recur together
+  if (observer_.events != nullptr || options_.replay_all) return;  // who wants events gets all of them
   if (feed_.repetitions_left() == 0) return;
   const auto state = digest_of_state();
   if (!state) {
@@ -84,6 +84,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
     }
     if (state.router != nullptr) state.router->add_state(digest);
     state.mmu.add_state(digest);
+    state.page_tables.add_state(digest);
     machine_.remote_lanes[gpu].add_state(digest);
     fault_loops_[gpu]->add_state(digest);
   }

@@ -28,11 +28,14 @@ struct RunOptions : PolicyChoices {
   // footprint_bytes / osf. osf_thousandths is OSF * 1000 (an integer keeps results identical everywhere).
   std::uint64_t capacity_bytes = 0;
   std::uint64_t osf_thousandths = 1000;
-  std::uint64_t footprint_bytes = 0;  // 0 = measured from the trace under the layout
-  bool limited = true;                // false: the GPU's own memory is the capacity (no OSF given)
+  std::uint64_t footprint_bytes = 0;   // 0 = measured from the trace under the layout
+  bool limited = true;                 // false: the GPU's own memory is the capacity (no OSF given)
+  bool hypothetical_capacity = false;  // more than the GPU's own memory is allowed
   std::uint64_t seed = 1;
   bool include_host_gaps = true;  // replay the recorded host time between calls
-  std::uint64_t iterations = 0;   // marked iterations to replay (repeat_iterations.h); 0 = as many as were recorded
+  // Iterations that begin as an earlier one did run as it and are counted, not replayed (recurrence.h); true: all are.
+  bool replay_all = false;
+  std::uint64_t iterations = 0;  // marked iterations to replay (repeat_iterations.h); 0 = as many as were recorded
   TimeScaleChoice time_scale;
 };
 
@@ -48,7 +51,7 @@ struct IterationResult {
 struct RunResult {
   Nanoseconds total{};                // first call to last completion
   Nanoseconds ideal{};                // the same program with everything resident and no managed memory cost
-  std::uint64_t footprint_bytes = 0;  // peak of live managed bytes under the layout
+  std::uint64_t footprint_bytes = 0;  // GPU memory that holds all live managed memory at its peak, under the layout
   std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
@@ -68,8 +71,8 @@ struct RunObserver {
   std::function<RecordSource()> reopen;
 };
 
-// Peak of live managed bytes of the program under a layout (needs one pass over the trace), run for so many iterations
-// (0: as recorded).
+// The GPU memory, in 2 MB chunks, that holds all live managed memory of the program at its peak under a layout (needs
+// one pass over the trace), run for so many iterations (0: as recorded).
 std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout,
                                 std::uint64_t iterations = 0);
 

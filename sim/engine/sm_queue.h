@@ -71,7 +71,7 @@ class SmQueue {
 
   void add(const Turn& turn) {
     std::uint32_t place = end_++;
-    for (; place != begin_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
+    for (; place != begin_ + issued_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
     at(place) = turn;
   }
   // When the head of the queue can be served.
@@ -81,27 +81,30 @@ class SmQueue {
   }
   // The part at the head of the queue, if none is being taken; it must be there.
   const Turn& next() const { return at(begin_); }
-  // Of the parts that are ready by `limit`, that of the oldest unit becomes the head.
-  void put_oldest_first(Nanoseconds limit) {
-    if (end_ - begin_ < 2) return;
-    std::uint32_t oldest = begin_;
-    std::uint32_t unit = at(begin_).unit;
-    for (std::uint32_t place = begin_ + 1; place != end_ && at(place).ready <= limit; ++place) {
-      const std::uint32_t other = at(place).unit;
-      if (static_cast<std::int32_t>(other - unit) >= 0) continue;
-      unit = other;
-      oldest = place;
+  // Issues parts that are ready by `limit`, those of the oldest units first, until `depth` of them are under way. What
+  // was issued is served in that order.
+  void issue(Nanoseconds limit, std::uint32_t depth) {
+    for (; issued_ < depth; ++issued_) {
+      const std::uint32_t first = begin_ + issued_;
+      if (first == end_ || at(first).ready > limit) return;
+      std::uint32_t oldest = first;
+      for (std::uint32_t place = first + 1; place != end_ && at(place).ready <= limit; ++place) {
+        if (static_cast<std::int32_t>(at(place).unit - at(oldest).unit) < 0) oldest = place;
+      }
+      const Turn turn = at(oldest);
+      for (std::uint32_t place = oldest; place != first; --place) at(place) = at(place - 1);
+      at(first) = turn;
     }
-    if (oldest == begin_) return;
-    const Turn turn = at(oldest);
-    for (std::uint32_t place = oldest; place != begin_; --place) at(place) = at(place - 1);
-    at(begin_) = turn;
   }
   // It passes as a whole.
-  void skip() { ++begin_; }
+  void skip() {
+    ++begin_;
+    issued_ -= issued_ == 0 ? 0 : 1;
+  }
   // Begins with it; `rest` says what of it is left.
   void take() {
-    taken = at(begin_++);
+    taken = at(begin_);
+    skip();
     taking = true;
     next_rest = 0;
   }
@@ -142,8 +145,10 @@ class SmQueue {
   Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
   const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
 
-  std::vector<Turn> ring_;  // what waits, ascending in `ready`: at most one part of each lane
+  // What waits, at most one part of each lane: first what was issued, then the rest, ascending in `ready`.
+  std::vector<Turn> ring_;
   std::uint32_t begin_ = 0, end_ = 0;
+  std::uint32_t issued_ = 0;
   std::uint32_t mask_ = 0;
 };
 

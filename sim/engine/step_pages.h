@@ -26,6 +26,12 @@ inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::
 // Slices in which no warp has a part of its own.
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
+// Memory instructions of a part of a unit: of each warp, those that it issues before it waits (compilers unroll loops).
+inline std::uint32_t instructions_per_part(const KernelWork& work) {
+  constexpr std::uint32_t kUnrolled = 4;
+  return work.pattern == Pattern::kThreads ? 1 : work.warps * kUnrolled;
+}
+
 // f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
 // pages. f.passes(operand, share): these pages need no look one by one; only asked where that may spare many.
 // shares[i]: what the unit walks through of operand i, in patterns that have such.

@@ -165,7 +165,8 @@ void Program::end_operation(std::uint32_t index) {
     counters.kernel_ns += static_cast<std::uint64_t>((now - stream.started).value);
     counters.kernel_compute_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(kernel->kernel.duration_ns, 0));
     if (observer_.events != nullptr) {
-      observer_.events->on(KernelEvent{kernel->kernel.name, index, kernel->kernel.device, stream.started, now});
+      observer_.events->on(KernelEvent{kernel->kernel.name, index, kernel->kernel.device, stream.started, now,
+                                       Nanoseconds(std::max<std::int64_t>(kernel->kernel.duration_ns, 0))});
     }
   }
   if (accounts_.sink() != nullptr) tell_end(index, now);

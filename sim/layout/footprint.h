@@ -1,4 +1,5 @@
-// The footprint of a program: the peak of live managed bytes, as the driver sees them under a layout.
+// The footprint of a program: the GPU memory that holds all of its live managed memory at its peak, under a
+// layout: whole 2 MB chunks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class FootprintMeter {
 
   // Every record of a trace in order; `is_segment` is SegmentFinder's word. Throws InputError as Layout does.
   void add(const trace::Record& record, bool is_segment);
-  std::uint64_t footprint_bytes() const { return layout_.peak_bytes(); }
+  std::uint64_t footprint_bytes() const { return layout_.peak_chunk_bytes(); }
   // 2 MB blocks of addresses that the program has used so far.
   std::uint64_t block_count() const { return space_.block_count(); }
   // Segments that the layout's allocator has opened so far; 0 where it has none.

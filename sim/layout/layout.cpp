@@ -12,6 +12,7 @@ namespace uvmsim::layout {
 namespace {
 // Allocations of 2 MB and more that start at a multiple of it have a range of their own, cut off where they end.
 bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockBytes && va % kBlockBytes == 0; }
+std::uint64_t slots_of(std::uint64_t bytes) { return (bytes + kBigPageBytes - 1) / kBigPageBytes; }
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 
 std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space, unsigned region) {
@@ -56,7 +57,11 @@ void Layout::take(std::uint64_t calls, std::uint64_t bytes) {
   taken_.calls += calls;
   taken_.bytes += bytes;
   live_bytes_ += bytes;
-  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+}
+
+void Layout::take_slots(std::uint64_t count) {
+  live_slots_ += count;
+  peak_slots_ = std::max(peak_slots_, live_slots_);
 }
 
 const Placement& Layout::insert(trace::ObjectId id, Placement placement) {
@@ -138,11 +143,15 @@ Placement Layout::place_tensor(const trace::TensorAlloc& tensor) {
   note_released(released_before);
   if (place.new_segment && va != unused_vas_.end()) unused_vas_.erase(va);
   take(tensor_memory_->taken_calls(), tensor_memory_->taken_bytes());
+  take_slots(slots_of(tensor_memory_->taken_bytes()));
   return place_inside(place.blocks, place.offset, tensor.bytes);
 }
 
 void Layout::note_released(std::size_t from) {
-  for (; from < released_.size(); ++from) live_bytes_ -= released_[from].bytes;
+  for (; from < released_.size(); ++from) {
+    live_bytes_ -= released_[from].bytes;
+    live_slots_ -= slots_of(released_[from].bytes);
+  }
 }
 
 void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
@@ -205,6 +214,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
     for (std::size_t i = 0; !own_range && i < placement.blocks.size(); ++i) {
       const auto window = windows_.find(va->second / kBlockBytes + i);
       if (--window->second.users != 0) continue;
+      live_slots_ -= kBigPagesPerBlock;
       release(window->second.block);
       space_.free(window->second.block, 1, region_);
       windows_.erase(window);
@@ -238,6 +248,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
     const BlockIndex first = space_.allocate(0, bytes, region_);
     const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
     placement.blocks.reserve(count);
+    take_slots(slots_of(bytes));
     for (std::uint64_t i = 0; i < count; ++i) placement.blocks.push_back(BlockIndex(first.value + i));
     return placement;
   }
@@ -252,6 +263,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
   }
   if (slab == nullptr) {
     const BlockIndex block = space_.allocate(0, kBlockBytes, region_);
+    take_slots(kBigPagesPerBlock);
     slab = &slabs_.emplace(block.value, Slab{block, {{0, kBlockBytes}}, 0}).first->second;
     hole = slab->free.begin();
   }
@@ -278,8 +290,10 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
   const std::uint64_t last = (va + bytes - 1) / kBlockBytes;
   for (std::uint64_t w = first; w <= last; ++w) {
     auto window = windows_.find(w);
-    if (window == windows_.end())
+    if (window == windows_.end()) {
+      take_slots(kBigPagesPerBlock);
       window = windows_.emplace(w, Window{space_.allocate(0, kBlockBytes, region_), 0}).first;
+    }
     ++window->second.users;
     placement.blocks.push_back(window->second.block);
   }
@@ -289,6 +303,7 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
 void Layout::remove(const Placement& placement, const std::function<void(BlockIndex)>& release) {
   const auto shared = slabs_.find(placement.blocks.front().value);
   if (shared == slabs_.end()) {
+    live_slots_ -= slots_of(placement.bytes);
     for (const BlockIndex b : placement.blocks) release(b);
     space_.free(placement.blocks.front(), placement.blocks.size(), region_);
     return;
@@ -297,6 +312,7 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
   const std::uint64_t bytes = (placement.bytes + small_alignment_ - 1) / small_alignment_ * small_alignment_;
   slab.used -= bytes;
   if (slab.used == 0) {
+    live_slots_ -= kBigPagesPerBlock;
     release(slab.block);
     space_.free(slab.block, 1, region_);
     slabs_.erase(shared);

@@ -88,7 +88,11 @@ class Layout {
   void add_state(StateDigest& digest) const;
 
   std::uint64_t live_bytes() const { return live_bytes_; }  // managed only
-  std::uint64_t peak_bytes() const { return peak_bytes_; }
+  // Most that live managed memory needed of a GPU to lie there as a whole: 2 MB chunks, of which short blocks share
+  // some in slots of 64 KB.
+  std::uint64_t peak_chunk_bytes() const {
+    return (peak_slots_ + kBigPagesPerBlock - 1) / kBigPagesPerBlock * kBlockBytes;
+  }
 
  private:
   struct Slab {  // a shared 2 MB range: free byte ranges by offset
@@ -105,6 +109,7 @@ class Layout {
   void remove(const Placement& placement, const std::function<void(BlockIndex)>& release);
   const Placement& insert(trace::ObjectId id, Placement placement);
   void take(std::uint64_t calls, std::uint64_t bytes);
+  void take_slots(std::uint64_t count);
 
   bool recorded_ = false;                        // the layout of that name
   std::unique_ptr<TensorMemory> tensor_memory_;  // of PyTorch's allocators
@@ -126,7 +131,7 @@ class Layout {
   std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;  // of recorded segments that no model segment took
   std::vector<Released> released_;
   Taken taken_;
-  std::uint64_t live_bytes_ = 0, peak_bytes_ = 0;
+  std::uint64_t live_bytes_ = 0, live_slots_ = 0, peak_slots_ = 0;
   std::uint64_t empty_segments_ = 0;
 };
 

@@ -192,6 +192,7 @@ League rank(const sweep::Plan& plan, const std::string& folder) {
   League league;
   std::map<std::pair<std::string, std::uint64_t>, std::size_t> places;
   for (const sweep::PlannedPoint& planned : plan.points) {
+    if (!planned.asked) continue;
     if (!planned.point.bounds) {
       throw_input_error(
           "{}: was planned without bounds; `uvmsim league plan` or \"bounds\": true in a sweep file plans with them",

@@ -112,7 +112,6 @@ void AddressSpace::add_state(StateDigest& digest) const {
     digest.add(std::uint64_t{b.hints.accessed_by} << 32 | std::uint64_t{b.hints.preferred.index} << 8 |
                std::uint64_t{b.hints.read_mostly} << 1 | std::uint64_t{b.hints.pinned});
     digest.add(std::uint64_t{b.dma_mapped} << 32 | b.page_tables);
-    digest.add(std::uint64_t{b.fault_migrations} << 32 | b.last_fault_destination.index);
     for (unsigned p = 0; p < processors_; ++p) {
       const ProcessorPages& pages = pages_[i * processors_ + p];
       for (const PageMask* mask : {&pages.resident, &pages.mapped, &pages.writable}) add_mask(*mask);

@@ -48,8 +48,6 @@ struct VaBlock {
   Hints hints;
   std::uint32_t dma_mapped = 0;   // ProcessorId::bit() of GPUs whose DMA engines know the host pages
   std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block
-  ProcessorId last_fault_destination = kNoProcessor;
-  std::uint32_t fault_migrations = 0;  // to that destination, in pages; no more than the prefetcher waits for
   bool live = false;
   PageMask extent() const { return PageMask::range(first_page, static_cast<unsigned>(end_page - first_page)); }
   bool full_size() const { return first_page == 0 && end_page == kPagesPerBlock; }

@@ -46,7 +46,7 @@ struct Counters {
   std::uint64_t dtod_user_bytes = 0, dtod_user_transactions = 0;
   std::uint64_t dtod_evict_bytes = 0, dtod_evict_transactions = 0;
   std::uint64_t populated_pages = 0;  // zero-filled on the GPU
-  std::uint64_t refaulted_pages = 0;  // migrated to the GPU again after an eviction
+  std::uint64_t reloaded_pages = 0;   // migrated to the GPU again after an eviction
   // Eviction
   std::uint64_t evictions = 0;  // root chunks
   std::uint64_t evictions_without_copy = 0;
@@ -128,7 +128,7 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(dtod_evict_bytes);
   UVMSIM_COUNTER(dtod_evict_transactions);
   UVMSIM_COUNTER(populated_pages);
-  UVMSIM_COUNTER(refaulted_pages);
+  UVMSIM_COUNTER(reloaded_pages);
   UVMSIM_COUNTER(evictions);
   UVMSIM_COUNTER(evictions_without_copy);
   UVMSIM_COUNTER(evictions_to_peers);

@@ -17,6 +17,7 @@ struct KernelEvent {
   std::uint32_t stream;
   std::int32_t device;
   Nanoseconds start, end;
+  Nanoseconds compute;  // its duration with everything resident
 };
 struct FaultBatchEvent {
   std::int32_t device;

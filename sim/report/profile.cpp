@@ -315,7 +315,7 @@ void Profile::on(const ResidentPagesEvent& event) {
     });
   };
   if (event.change == ResidencyChange::kPopulated) count(&Traffic::populated_pages, 1);
-  if (event.change == ResidencyChange::kReloaded) count(&Traffic::refaulted_pages, 1);
+  if (event.change == ResidencyChange::kReloaded) count(&Traffic::reloaded_pages, 1);
   if (event.change == ResidencyChange::kEvicted) count(&Traffic::evicted_bytes, kBasePageBytes);
 }
 

@@ -15,7 +15,7 @@ namespace uvmsim::report {
 // counters of the run.
 struct Traffic {
   std::uint64_t read_faulting_pages = 0, write_faulting_pages = 0;  // together: faulting_pages
-  std::uint64_t refaulted_pages = 0;                                // came back after an eviction
+  std::uint64_t reloaded_pages = 0;                                 // came back after an eviction
   std::uint64_t populated_pages = 0;                                // zero-filled on the GPU
   std::uint64_t htod_fault_bytes = 0, htod_prefetch_bytes = 0, htod_user_bytes = 0, htod_counter_bytes = 0;
   std::uint64_t dtoh_fault_bytes = 0, dtoh_prefetch_bytes = 0, dtoh_user_bytes = 0, dtoh_evict_bytes = 0;
@@ -28,7 +28,7 @@ struct Traffic {
 inline constexpr std::pair<const char*, std::uint64_t Traffic::*> kTrafficColumns[] = {
     {"read_faulting_pages", &Traffic::read_faulting_pages},
     {"write_faulting_pages", &Traffic::write_faulting_pages},
-    {"refaulted_pages", &Traffic::refaulted_pages},
+    {"reloaded_pages", &Traffic::reloaded_pages},
     {"populated_pages", &Traffic::populated_pages},
     {"htod_fault_bytes", &Traffic::htod_fault_bytes},
     {"htod_prefetch_bytes", &Traffic::htod_prefetch_bytes},

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "sim/common/commit.h"
 #include "sim/common/version.h"
 #include "sim/policy/registry.h"
 #include "sim/report/csv_field.h"
@@ -40,9 +41,13 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
   const Nanoseconds ideal = iteration != nullptr ? iteration->ideal : result.ideal;
   ResultRow row = {
       {"uvmsim_version", version()},
+      {"uvmsim_commit", commit()},
+      {"model_version", record.provenance.model_version},
+      {"command", record.provenance.command},
       {"trace", record.trace.name},
       {"trace_sha256", record.trace.sha256},
       {"system", record.options.system.name},
+      {"system_sha256", record.provenance.system_sha256},
       {"layout", record.options.layout.name},
       {"layout_parameters", parameters_text(layout::resolve(record.options.layout).resolved())},
   };

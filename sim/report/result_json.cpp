@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/common/commit.h"
 #include "sim/common/version.h"
 
 namespace uvmsim::report {
@@ -27,7 +28,8 @@ Json trace_json(const RunRecord& record) {
 }
 
 // How the capacity was chosen: by a factor, in bytes, or not at all (the GPU's own memory).
-Json limit_json(const RunOptions& options) {
+Json limit_json(const RunRecord& record) {
+  const RunOptions& options = record.options;
   Json out = {{"by", "none"}, {"osf_thousandths", nullptr}, {"capacity_bytes", nullptr}, {"footprint_bytes", nullptr}};
   if (options.capacity_bytes != 0) {
     out["by"] = "capacity";
@@ -37,6 +39,7 @@ Json limit_json(const RunOptions& options) {
     out["osf_thousandths"] = options.osf_thousandths;
   }
   if (options.footprint_bytes != 0) out["footprint_bytes"] = options.footprint_bytes;
+  if (has_hypothetical_capacity(record)) out["hypothetical"] = true;
   return out;
 }
 
@@ -110,13 +113,16 @@ Json program_json(const RunRecord& record, const char* schema) {
   Json out;
   out["schema"] = schema;
   out["uvmsim_version"] = version();
+  out["uvmsim_commit"] = commit();
+  out["model_version"] = record.provenance.model_version;
+  out["command"] = record.provenance.command;
   out["trace"] = trace_json(record);
   out["layout"] = record.options.layout.name;
   out["layout_parameters"] = Json::object();
   for (const auto& [key, value] : layout::resolve(record.options.layout).resolved()) {
     out["layout_parameters"][key] = value;
   }
-  out["limit"] = limit_json(record.options);
+  out["limit"] = limit_json(record);
   return out;
 }
 
@@ -206,6 +212,7 @@ std::string result_json(const RunRecord& record) {
     out["bounds"]["distance"] = distance_json(record);
   }
 
+  out["system_sha256"] = record.provenance.system_sha256;
   out["system"] = Json::parse(record.system_json);
   return line(out);
 }

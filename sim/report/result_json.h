@@ -1,4 +1,4 @@
-// A result as one JSON object on one line, schema "uvmsim.result/1" (README.md lists its keys).
+// A result as one JSON object on one line, schema "uvmsim.result/2" (README.md lists its keys).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace uvmsim::report {
 
-inline constexpr const char* kResultSchema = "uvmsim.result/1";
+inline constexpr const char* kResultSchema = "uvmsim.result/2";
 inline constexpr const char* kBoundsSchema = "uvmsim.bounds/1";
 
 // Ends in a newline, so that several runs in one file are JSON lines. Integers only, keys in a fixed order: the same

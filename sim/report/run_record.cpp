@@ -61,12 +61,23 @@ std::uint64_t effective_osf_thousandths(const RunRecord& record) {
   return ratio_thousandths(given != 0 ? given : record.result.footprint_bytes, record.result.capacity_bytes);
 }
 
+bool has_hypothetical_capacity(const RunRecord& record) {
+  if (record.options.system.gpus.empty()) return false;  // bounds of no run
+  const config::GpuConfig& gpu = record.options.system.gpus.front();
+  return record.result.capacity_bytes > gpu.memory_bytes - std::min(gpu.memory_bytes, gpu.reserved_bytes);
+}
+
 std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other) {
   if (time.value < 0 || other.value <= 0) return 0;
   return ratio_thousandths(static_cast<std::uint64_t>(time.value), static_cast<std::uint64_t>(other.value));
 }
 
 std::uint64_t slowdown_thousandths(const RunResult& result) { return times_thousandths(result.total, result.ideal); }
+
+UnlimitedRun as_unlimited(const RunResult& result) {
+  const auto settled = settled_iterations(result);
+  return {result.total, settled ? settled->duration : Nanoseconds{}, result.counters.evictions};
+}
 
 std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record) {
   if (!record.unlimited) return 0;

@@ -25,6 +25,12 @@ struct InputFile {
 // Reads the file once. Throws InputError "cannot read <path>: <reason>".
 InputFile describe_input(const std::string& path);
 
+// What would give the same result again, and made this one; empty for a run that no command line can name.
+struct Provenance {
+  std::string command;  // one line of `uvmsim run`, files by their last names
+  std::string model_version, system_sha256;
+};
+
 struct PolicyUsed {
   std::string slot;  // "prefetch", "evict"
   std::string name;
@@ -32,7 +38,7 @@ struct PolicyUsed {
   std::vector<std::pair<std::string, std::string>> parameters;  // all of them, with their defaults
 };
 
-// The same program, system and policies with the GPU's whole memory: what "slowdown against no limit" divides by.
+// The same program and system under the driver's own policies, with the GPU's whole memory: what slowdowns divide by.
 struct UnlimitedRun {
   Nanoseconds total{};
   Nanoseconds settled{};        // mean of the settled iterations; zero without iterations
@@ -56,11 +62,12 @@ struct RunRecord {
   bool partial = false;  // the trace was cut off; only its whole part ran
   trace::Header header;
   std::string system_json;  // the resolved system
+  Provenance provenance;
   std::vector<PolicyUsed> policies;
   std::vector<InputFile> plugins;
   RunOptions options;
   RunResult result;
-  std::optional<UnlimitedRun> unlimited;  // absent when the run itself was unlimited, or not asked for
+  std::optional<UnlimitedRun> unlimited;  // of the run itself where it is that one; absent when not asked for
   std::optional<RunBounds> bounds;        // absent when not asked for
 };
 
@@ -80,8 +87,13 @@ bool is_settled(const RunResult& result, const IterationResult& iteration);  // 
 // Footprint (the given one if there is one) / capacity, in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
 
+// Whether the run had more memory than its GPU has (RunOptions::hypothetical_capacity).
+bool has_hypothetical_capacity(const RunRecord& record);
+
 // How many times as long as another time, in thousandths; 0 when that is zero.
 std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other);
+
+UnlimitedRun as_unlimited(const RunResult& result);
 
 // Total time over the time with everything resident.
 std::uint64_t slowdown_thousandths(const RunResult& result);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "sim/common/commit.h"
+#include "sim/common/version.h"
 #include "sim/report/json_text.h"
+#include "sim/report/kernel_label.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {
@@ -31,6 +34,7 @@ constexpr std::uint64_t kFirstStream = 100;
 
 // Residency changes with every block served; a picture needs no more samples than this.
 constexpr Nanoseconds kResidencyInterval = microseconds(10);
+constexpr Nanoseconds kBucket = microseconds(1000);
 
 std::string_view name_of(TransferCause cause) {
   switch (cause) {
@@ -74,7 +78,9 @@ class Timeline::OfProgram final : public EventSink {
   std::uint64_t process_;
 };
 
-Timeline::Timeline(const std::string& path) : file_(path) { file_.write("[\n"); }
+Timeline::Timeline(const std::string& path, const TimelineWindow& window) : file_(path), filter_(window) {
+  file_.write("{\"traceEvents\":[\n");
+}
 
 Timeline::~Timeline() = default;
 
@@ -84,13 +90,43 @@ EventSink* Timeline::of_program(std::string_view name) {
   return programs_.back().get();
 }
 
+void Timeline::add(OfGpu& gpu, Nanoseconds at, const Sums& more) {
+  Sums sum = gpu.sums.empty() ? Sums{} : gpu.sums.back();
+  sum.at = std::max(sum.at, at);
+  sum.batches += more.batches;
+  sum.htod_bytes += more.htod_bytes;
+  sum.dtoh_bytes += more.dtoh_bytes;
+  gpu.sums.push_back(sum);
+}
+
+Timeline::Sums Timeline::between(const OfGpu& gpu, Nanoseconds start, Nanoseconds end) {
+  const auto until = [&](Nanoseconds at) {
+    const auto next = std::upper_bound(gpu.sums.begin(), gpu.sums.end(), at,
+                                       [](Nanoseconds moment, const Sums& sums) { return moment < sums.at; });
+    return next == gpu.sums.begin() ? Sums{} : *std::prev(next);
+  };
+  const Sums before = until(start), after = until(end);
+  return {end, after.batches - before.batches, after.htod_bytes - before.htod_bytes,
+          after.dtoh_bytes - before.dtoh_bytes};
+}
+
 void Timeline::on(const KernelEvent& event) {
+  if (!filter_.shows(event.start, event.end)) return;
   const Track track =
       named_track(process_of(event.device), kFirstStream + event.stream, fmt::format("stream {}", event.stream));
-  slice(track, event.name, "kernel", event.start, event.end, "");
+  const Sums meanwhile = between(gpus_[event.device], event.start, event.end);
+  const Nanoseconds stall = std::max(event.end - event.start - event.compute, Nanoseconds{});
+  slice(track, kernel_label(event.name), "kernel", event.start, event.end,
+        fmt::format(R"("name":{},"stall_us":{},"fault_batches":{},"htod_bytes":{},"dtoh_bytes":{})",
+                    json_text(event.name), format_us(stall), meanwhile.batches, meanwhile.htod_bytes,
+                    meanwhile.dtoh_bytes));
 }
 
 void Timeline::on(const FaultBatchEvent& event) {
+  OfGpu& gpu = gpus_[event.device];
+  add(gpu, event.end, {event.end, 1, 0, 0});
+  if (!filter_.shows(event.start, event.end)) return;
+  gpu.buckets[event.end.value / kBucket.value].raw_faults += event.raw_faults;
   // The first fault of a batch may arrive while the batch before is served; slices of one track must not overlap.
   Nanoseconds& drawn_until = fault_batches_end_[event.device];
   const Nanoseconds start = std::min(std::max(event.start, drawn_until), event.end);
@@ -105,6 +141,14 @@ void Timeline::on(const FaultBatchEvent& event) {
 }
 
 void Timeline::on(const TransferEvent& event) {
+  OfGpu& gpu = gpus_[event.device];
+  const bool in = event.direction == TransferDirection::kHostToDevice;
+  const bool out = event.direction == TransferDirection::kDeviceToHost;
+  add(gpu, event.end, {event.end, 0, in ? event.bytes : 0, out ? event.bytes : 0});
+  if (!filter_.shows(event.start, event.end)) return;
+  Bucket& bucket = gpu.buckets[event.end.value / kBucket.value];
+  bucket.htod_bytes += in ? event.bytes : 0;
+  bucket.dtoh_bytes += out ? event.bytes : 0;
   Track track{};
   switch (event.direction) {
     case TransferDirection::kHostToDevice:
@@ -123,6 +167,7 @@ void Timeline::on(const TransferEvent& event) {
 }
 
 void Timeline::on(const StorageEvent& event) {
+  if (!filter_.shows(event.start, event.end)) return;
   // Requests overlap in the device's queue; slices of one track must not, so each begins where the one before ends.
   Nanoseconds& drawn_until = storage_end_[event.write ? 1 : 0];
   const Nanoseconds start = std::max(event.start, drawn_until);
@@ -135,6 +180,8 @@ void Timeline::on(const StorageEvent& event) {
 }
 
 void Timeline::on(const EvictionEvent& event) {
+  if (!filter_.shows(event.at, event.at)) return;
+  ++gpus_[event.device].buckets[event.at.value / kBucket.value].evictions;
   instant(named_track(process_of(event.device), kEvictions, "evictions"), "eviction", "eviction", event.at,
           fmt::format(R"("copied_bytes":{},"address":"{:#x}")", event.copied_bytes, event.address));
 }
@@ -144,21 +191,25 @@ void Timeline::on(const ThrashingEvent& event) { draw(event, kHostProcess); }
 void Timeline::on(const RangeEvent& event) { draw(event, kHostProcess); }
 
 void Timeline::draw(const CpuFaultEvent& event, std::uint64_t host_process) {
+  if (!filter_.shows(event.start, event.end)) return;
   slice(named_track(host_process, kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
         "cpu fault", event.start, event.end, fmt::format(R"("address":"{:#x}")", event.address));
 }
 
 void Timeline::on(const RemoteMapEvent& event) {
+  if (!filter_.shows(event.at, event.at)) return;
   instant(named_track(process_of(event.device), kRemoteMaps, "remote maps"), "remote map", "remote map", event.at,
           fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
 }
 
 void Timeline::draw(const ThrashingEvent& event, std::uint64_t host_process) {
+  if (!filter_.shows(event.at, event.at)) return;
   instant(named_track(host_process, kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
           fmt::format(R"("address":"{:#x}")", event.address));
 }
 
 void Timeline::on(const ResidencyEvent& event) {
+  if (!filter_.shows(event.at, event.at)) return;
   const auto [sample, inserted] = residency_.try_emplace(event.device, event);
   if (inserted) return;
   // The last value of every interval, at the time it was reached.
@@ -169,14 +220,49 @@ void Timeline::on(const ResidencyEvent& event) {
 }
 
 void Timeline::draw(const RangeEvent& event, std::uint64_t host_process) {
+  if (!filter_.shows(event.start, event.end)) return;
   slice(named_track(host_process, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
 }
 
-void Timeline::finish() {
+void Timeline::finish(const RunRecord* record) {
   for (const auto& [device, event] : residency_) write_residency(event);
-  residency_.clear();
-  file_.write("\n]\n");
+  for (const auto& [device, gpu] : gpus_) write_buckets(device, gpu);
+  std::string made_by =
+      fmt::format(R"("uvmsim_version":{},"uvmsim_commit":{})", json_text(version()), json_text(commit()));
+  if (record != nullptr) {
+    made_by +=
+        fmt::format(R"(,"model_version":{},"command":{},"trace":{},"trace_sha256":{},"system":{},"system_sha256":{})",
+                    json_text(record->provenance.model_version), json_text(record->provenance.command),
+                    json_text(record->trace.name), json_text(record->trace.sha256),
+                    json_text(record->options.system.name), json_text(record->provenance.system_sha256));
+  }
+  file_.write(fmt::format("\n],\n\"displayTimeUnit\":\"ns\",\"otherData\":{{{}}}}}\n", made_by));
   file_.commit();
+}
+
+// A value holds until the next one: what is over ends in a zero.
+void Timeline::write_buckets(std::int32_t device, const OfGpu& gpu) {
+  const std::uint64_t process = process_of(device);
+  const auto write = [&](std::int64_t number, const Bucket& bucket) {
+    const Nanoseconds at(number * kBucket.value);
+    // Bytes per millisecond over a million are GB/s.
+    write_counter(process, "links (GB/s)", at,
+                  fmt::format(R"("HtoD":{},"DtoH":{})", format_millionths(bucket.htod_bytes),
+                              format_millionths(bucket.dtoh_bytes)));
+    write_counter(process, "raw faults per ms", at, fmt::format(R"("faults":{})", bucket.raw_faults));
+    write_counter(process, "evictions per ms", at, fmt::format(R"("chunks":{})", bucket.evictions));
+  };
+  for (auto bucket = gpu.buckets.begin(); bucket != gpu.buckets.end(); ++bucket) {
+    write(bucket->first, bucket->second);
+    const auto next = std::next(bucket);
+    if (next == gpu.buckets.end() || next->first != bucket->first + 1) write(bucket->first + 1, {});
+  }
+}
+
+void Timeline::write_counter(std::uint64_t process, std::string_view name, Nanoseconds at, std::string_view values) {
+  name_process(process);
+  write_event(
+      fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":"{}","args":{{{}}}}})", process, format_us(at), name, values));
 }
 
 void Timeline::name_process(std::uint64_t process) {
@@ -189,6 +275,8 @@ void Timeline::name_process(std::uint64_t process) {
   }
   write_event(
       fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", process, json_text(name)));
+  write_event(
+      fmt::format(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", process, process));
 }
 
 Timeline::Track Timeline::named_track(std::uint64_t process, std::uint64_t thread, std::string_view name) {
@@ -217,10 +305,8 @@ void Timeline::instant(Track track, std::string_view name, std::string_view cate
 
 void Timeline::write_residency(const ResidencyEvent& event) {
   const std::uint64_t process = process_of(event.device);
-  name_process(process);
-  write_event(
-      fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":"residency","args":{{"resident_bytes":{},"chunk_bytes":{}}}}})",
-                  process, format_us(event.at), event.resident_bytes, event.chunk_bytes));
+  write_counter(process, "residency", event.at,
+                fmt::format(R"("resident_bytes":{},"chunk_bytes":{})", event.resident_bytes, event.chunk_bytes));
 }
 
 void Timeline::write_event(std::string_view text) {

@@ -1,12 +1,16 @@
-// Draws a run for Perfetto (ui.perfetto.dev) or chrome://tracing: the Chrome trace event format, an array of events.
+// Draws a run for Perfetto (ui.perfetto.dev) or chrome://tracing: the Chrome trace event format, an object whose
+// `traceEvents` are the events and whose `otherData` says what made them. Compressed where the file's name ends in
+// ".gz".
 //
-// Events are written as they come, so a timeline of any length needs a constant amount of memory. One process per GPU
-// and one for the host; their tracks:
-//   GPU n   stream s             kernels
+// Events are written as they come; what stays in memory is a few numbers per fault batch and copy. One process per GPU
+// and one for the host, the host first; their tracks:
+//   GPU n   stream s             kernels, by short names; as arguments the whole name, and what happened on the GPU
+//                                meanwhile: fault batches, bytes of each direction; the time beyond its compute
 //           fault batches        first fault's arrival until the replay; service start, counts and blocks as arguments
 //           migration HtoD/DtoH/DtoD   one slice per transaction, category = cause (fault, prefetch, evict, ...)
 //           evictions, remote maps     instants
 //           residency            counter: resident and chunk bytes
+//           links, faults, evictions   counters: GB/s of each direction, raw faults and chunks, per millisecond
 //   host    ranges               iterations and named ranges
 //           CPU faults, thrashing
 //           SSD reads, SSD writes      one slice per request, from the end of the one before
@@ -24,16 +28,20 @@
 #include <utility>
 #include <vector>
 
-#include "sim/common/atomic_file.h"
+#include "sim/report/compressed_file.h"
 #include "sim/report/event_sink.h"
+#include "sim/report/run_record.h"
+#include "sim/report/timeline_window.h"
 
 namespace uvmsim::report {
 
 class Timeline final : public EventSink {
  public:
   // Opens the file; throws InputError when it cannot be written. Nothing appears at `path` before finish().
-  explicit Timeline(const std::string& path);
+  explicit Timeline(const std::string& path, const TimelineWindow& window = {});
   ~Timeline() override;
+
+  bool wants_accounts() const override { return filter_.wants_accounts(); }
 
   // What one of several programs tells its events; the timeline owns it.
   EventSink* of_program(std::string_view name);
@@ -48,15 +56,32 @@ class Timeline final : public EventSink {
   void on(const ThrashingEvent& event) override;
   void on(const ResidencyEvent& event) override;
   void on(const RangeEvent& event) override;
+  void on(const IterationEvent& event) override { filter_.note(event); }
+  void on(const WorkStartEvent& event) override { filter_.note(event); }
+  void on(const WorkEndEvent& event) override { filter_.note(event); }
 
-  // Completes the array and puts the file in place. No event after it.
-  void finish();
+  // Completes the file and puts it in place. No event after it. `record`: of the run, which the file names; null for
+  // several programs at once.
+  void finish(const RunRecord* record);
 
  private:
   class OfProgram;
   struct Track {
     std::uint64_t process;
     std::uint64_t thread;
+  };
+  // What happened on a GPU until a moment.
+  struct Sums {
+    Nanoseconds at{};
+    std::uint64_t batches = 0, htod_bytes = 0, dtoh_bytes = 0;
+  };
+  // What happened on it within a millisecond.
+  struct Bucket {
+    std::uint64_t htod_bytes = 0, dtoh_bytes = 0, raw_faults = 0, evictions = 0;
+  };
+  struct OfGpu {
+    std::vector<Sums> sums;                  // ascending
+    std::map<std::int64_t, Bucket> buckets;  // by millisecond
   };
 
   void draw(const CpuFaultEvent& event, std::uint64_t host_process);
@@ -69,10 +94,15 @@ class Timeline final : public EventSink {
              std::string_view arguments);
   void instant(Track track, std::string_view name, std::string_view category, Nanoseconds at,
                std::string_view arguments);
+  void add(OfGpu& gpu, Nanoseconds at, const Sums& more);
+  static Sums between(const OfGpu& gpu, Nanoseconds start, Nanoseconds end);
+  void write_counter(std::uint64_t process, std::string_view name, Nanoseconds at, std::string_view values);
+  void write_buckets(std::int32_t device, const OfGpu& gpu);
   void write_residency(const ResidencyEvent& event);
   void write_event(std::string_view text);
 
-  AtomicFile file_;
+  CompressedFile file_;
+  WindowFilter filter_;
   bool first_ = true;
   std::vector<std::unique_ptr<OfProgram>> programs_;
   std::vector<std::string> program_names_;
@@ -81,6 +111,7 @@ class Timeline final : public EventSink {
   std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn
   std::array<Nanoseconds, 2> storage_end_{};               // reads, writes: of the last slice drawn
   std::map<std::int32_t, ResidencyEvent> residency_;       // per device, the last one, not yet written
+  std::map<std::int32_t, OfGpu> gpus_;                     // by device
 };
 
 }  // namespace uvmsim::report

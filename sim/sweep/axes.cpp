@@ -331,6 +331,11 @@ const std::vector<AxisKey>& axis_keys() {
         {"partial", "of traces that are cut off, use what is whole; default false",
          [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
          [] { return typed("boolean"); }},
+        {"hypothetical_capacity", "allow a limit of more memory than the GPU has; default false",
+         [](const Json& value, const Place& place, Axes& axes) {
+           axes.hypothetical_capacity = read_boolean(value, place);
+         },
+         [] { return typed("boolean"); }},
         {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
          [](const Json& value, const Place& place, Axes& axes) { axes.bounds = read_boolean(value, place); },
          [] { return typed("boolean"); }},
@@ -393,6 +398,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   Point point;
   point.partial = axes.partial;
   point.bounds = axes.bounds;
+  point.hypothetical_capacity = axes.hypothetical_capacity;
   point.plugins = axes.plugins;
   point.recorded_on = axes.recorded_on;
   const std::vector<PolicyChoices> policies = policy_combinations(axes);

@@ -11,10 +11,12 @@
 #include <string_view>
 
 #include "sim/common/atomic_file.h"
+#include "sim/common/commit.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/report/sqlite_file.h"
 #include "sim/sweep/point_files.h"
+#include "sim/sweep/resolve.h"
 #include "sim/sweep/result_table.h"
 
 namespace uvmsim::sweep {
@@ -24,8 +26,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 const std::vector<Column> kSweepColumns = {
-    {"schema", true},   {"uvmsim_version", true}, {"model_version", true}, {"spec", true},      {"spec_sha256", true},
-    {"planned", false}, {"finished", false},      {"failed", false},       {"complete", false},
+    {"schema", true},  {"uvmsim_version", true}, {"uvmsim_commit", true}, {"model_version", true},
+    {"spec", true},    {"spec_sha256", true},    {"planned", false},      {"finished", false},
+    {"failed", false}, {"complete", false},
 };
 const std::vector<Column> kSystemColumns = {{"sha256", true}, {"name", true}, {"json", true}};
 const std::vector<Column> kFailureColumns = {{"position", false}, {"id", true}, {"label", true}, {"error", true}};
@@ -133,9 +136,9 @@ class Collector {
  private:
   void begin(Tables& tables, AtomicFile& csv) const {
     const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    tables.sweep.insert({kSweepSchema, plan_.uvmsim_version, plan_.model_version, plan_.spec, sha256(plan_.spec),
-                         number(status_.planned), number(status_.finished), number(status_.failed.size()),
-                         std::int64_t{status_.complete()}});
+    tables.sweep.insert({kSweepSchema, plan_.uvmsim_version, commit(), plan_.model_version, plan_.spec,
+                         sha256(plan_.spec), number(status_.planned), number(status_.finished),
+                         number(status_.failed.size()), std::int64_t{status_.complete()}});
     std::vector<std::string> names;
     for (const Column& column : csv_columns()) names.push_back(column.name);
     // A partial one has a column more, which says so in every row.
@@ -170,7 +173,7 @@ class Collector {
   }
 
   std::optional<Unlimited> unlimited_of(const PlannedPoint& planned) {
-    const std::string id = unlimited_id(planned);
+    const std::string id = baseline_id(planned.determinants);
     const auto known = unlimited_.find(id);
     if (known != unlimited_.end()) return known->second;
     std::optional<Unlimited> unlimited;

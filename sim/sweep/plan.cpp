@@ -59,6 +59,10 @@ PlannedPoint read_point(const std::string& line, const std::string& where) {
   if (!object.contains("determinants") || !object.contains("point")) {
     throw_input_error("{}: has no determinants or no point; plan the sweep again", where);
   }
+  if (!object.contains("asked") || !object["asked"].is_boolean()) {
+    throw_input_error("{}: /asked: is missing or neither true nor false; plan the sweep again", where);
+  }
+  planned.asked = object["asked"].get<bool>();
   planned.determinants = object["determinants"].dump();
   if (sha256(planned.determinants) != planned.id) {
     throw_input_error("{}: the id is not that of the determinants; plan the sweep again", where);
@@ -78,15 +82,19 @@ Plan make_plan(const Spec& spec, const std::string& name) {
   plan.model_version = model_version();
   Resolver resolver;
   std::unordered_set<std::string> known;
-  for (const Point& point : spec.points) {
-    try {
+  const auto add = [&](const std::vector<Point>& points, bool asked) {
+    for (const Point& point : points) {
       ResolvedPoint resolved = resolver.resolve(point);
       if (known.insert(resolved.id).second) {
-        plan.points.push_back({point, std::move(resolved.determinants), std::move(resolved.id)});
+        plan.points.push_back({point, std::move(resolved.determinants), std::move(resolved.id), asked});
       }
-    } catch (const InputError& error) {
-      throw_input_error("{}: {}", name, error.what());
     }
+  };
+  try {
+    add(spec.points, true);
+    add(spec.baselines, false);
+  } catch (const InputError& error) {
+    throw_input_error("{}: {}", name, error.what());
   }
   return plan;
 }
@@ -98,7 +106,8 @@ void write_plan(const Plan& plan, const std::string& folder) {
   std::string lines;
   for (const PlannedPoint& planned : plan.points) {
     // By hand: the determinants are text whose bytes are hashed.
-    lines += R"({"determinants":)" + planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
+    lines += std::string(R"({"asked":)") + (planned.asked ? "true" : "false") + R"(,"determinants":)" +
+             planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
              to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace) + "}\n";
   }
   const ordered_json header = {{"schema", kSweepSchema},

@@ -1,7 +1,8 @@
 // A planned sweep: its folder holds what is to be computed, by whom, and what is done.
 //
 //   DIR/sweep.json           the sweep file, the versions that planned it, how many points and their SHA-256
-//   DIR/points.jsonl         one point per line, in plan order: {"determinants": ..., "id": ..., "point": ...}
+//   DIR/points.jsonl         one point per line, in plan order: {"asked": ..., "determinants": ..., "id": ...,
+//                            "point": ...}
 //   DIR/points/ID.json       a finished point (point_files.h)
 //   DIR/points/ID.error.json a failed one
 //   DIR/results.sqlite, .csv all of them together (collect.h); DIR/results.partial.* when some are missing
@@ -16,12 +17,13 @@
 
 namespace uvmsim::sweep {
 
-inline constexpr const char* kSweepSchema = "uvmsim.sweep/1";  // of a planned sweep and of its database
+inline constexpr const char* kSweepSchema = "uvmsim.sweep/2";  // of a planned sweep and of its database
 
 struct PlannedPoint {
   Point point;
   std::string determinants;  // canonical JSON
   std::string id;            // its SHA-256
+  bool asked = true;         // of the grid; false: there only for slowdowns to divide by (baseline_of)
 };
 
 struct Plan {
@@ -30,7 +32,8 @@ struct Plan {
   std::vector<PlannedPoint> points;  // ids are unique
 };
 
-// Resolves every point of a sweep file. Points that are equal are there once, where they came first. Throws InputError,
+// Resolves every point of a sweep file, then the baselines that the grid lacks. Points that are equal are there once,
+// where they came first. Throws InputError,
 // beginning with the file's name.
 Plan make_plan(const std::string& spec_path);
 // The same of a spec that is read already; `name` begins the messages.

@@ -99,6 +99,14 @@ class Members {
 
 }  // namespace
 
+Point baseline_of(const Point& point) {
+  Point baseline = point;
+  static_cast<PolicyChoices&>(baseline) = {};
+  baseline.osf_thousandths = baseline.capacity_bytes = baseline.footprint_bytes = 0;
+  baseline.hypothetical_capacity = false;
+  return baseline;
+}
+
 std::string limit_text(const Point& point) {
   if (point.capacity_bytes != 0) return "capacity " + report::format_bytes(point.capacity_bytes);
   if (point.osf_thousandths != 0) return "OSF " + report::format_factor(point.osf_thousandths);
@@ -127,6 +135,56 @@ std::string label(const Point& point) {
   return text;
 }
 
+namespace {
+
+// As a shell takes it as one word.
+std::string quoted(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string last_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+}  // namespace
+
+std::string command_text(const Point& point) {
+  std::string text = "uvmsim run " + quoted(last_name(point.trace));
+  const auto add = [&](std::string_view option, const std::string& value) {
+    text += fmt::format(" --{} {}", option, quoted(value));
+  };
+  add("system", last_name(point.system));
+  for (const std::string& setting : point.settings) add("set", setting);
+  if (point.osf_thousandths != 0) add("osf", report::format_factor(point.osf_thousandths));
+  if (point.capacity_bytes != 0) add("capacity-bytes", fmt::format("{}", point.capacity_bytes));
+  if (point.footprint_bytes != 0) add("footprint-bytes", fmt::format("{}", point.footprint_bytes));
+  if (point.hypothetical_capacity) text += " --hypothetical-capacity";
+  const Point usual;
+  if (point.layout != usual.layout) add("layout", point.layout);
+  for (const policy::Slot slot : kPolicySlots) {
+    const PolicyChoice& choice = point.*choice_of(slot);
+    if (!(choice == usual.*choice_of(slot))) add(policy::slot_name(slot), policy_text(choice));
+  }
+  for (const std::string& plugin : point.plugins) add("plugin", last_name(plugin));
+  if (point.seed != usual.seed) add("seed", fmt::format("{}", point.seed));
+  if (point.iterations != 0) add("iterations", fmt::format("{}", point.iterations));
+  if (point.time_scale_millionths != 0) add("time-scale", report::format_millionths(point.time_scale_millionths));
+  if (!point.recorded_on.empty()) add("recorded-on", last_name(point.recorded_on));
+  if (!point.include_host_gaps) text += " --no-host-gaps";
+  if (point.partial) text += " --partial";
+  if (point.replay_all) text += " --replay-all";
+  if (point.bounds) text += " --bounds";
+  return text;
+}
+
 json to_json(const Point& point) {
   json object = {
       {"trace", point.trace},
@@ -149,6 +207,8 @@ json to_json(const Point& point) {
     if (!is_always_named(slot) && choice.name == driver_choice(slot).name) continue;
     object[std::string(policy::slot_name(slot))] = policy_json(choice);
   }
+  if (point.hypothetical_capacity) object["hypothetical_capacity"] = true;
+  if (point.replay_all) object["replay_all"] = true;
   if (point.bounds) object["bounds"] = true;
   return object;
 }
@@ -173,6 +233,8 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("iterations", point.iterations);
   members.number("time_scale_millionths", point.time_scale_millionths);
   members.text("recorded_on", point.recorded_on);
+  members.boolean("hypothetical_capacity", point.hypothetical_capacity);
+  members.boolean("replay_all", point.replay_all);
   members.boolean("bounds", point.bounds);
   members.check_all_known();
   if (point.trace.empty()) members.refuse("trace", "the path of a trace");

@@ -19,15 +19,21 @@ struct Point : PolicyChoices {
   // The limit: at most one of the two is not 0; both 0: none, the GPU's own memory.
   std::uint64_t osf_thousandths = 0;
   std::uint64_t capacity_bytes = 0;
-  std::uint64_t footprint_bytes = 0;  // what the factor divides; 0: measured under the layout
-  std::vector<std::string> plugins;   // paths of shared libraries
+  std::uint64_t footprint_bytes = 0;   // what the factor divides; 0: measured under the layout
+  bool hypothetical_capacity = false;  // the limit may be more than the GPU has
+  std::vector<std::string> plugins;    // paths of shared libraries
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
   std::uint64_t iterations = 0;             // 0: as recorded
   std::uint64_t time_scale_millionths = 0;  // 0: auto
   std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
+  bool replay_all = false;                  // also iterations that recur, which are else counted without a replay
   bool bounds = false;                      // also the lower bounds, and how far the run is from the best one
 };
+
+// What slowdowns divide by, whatever the policies: the same program and system under the driver's own policies, with
+// the GPU's whole memory.
+Point baseline_of(const Point& point);
 
 // "none", "OSF 1.25" or "capacity 4.00 MiB"
 std::string limit_text(const Point& point);
@@ -36,9 +42,13 @@ std::string policy_text(const PolicyChoice& policy);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 
-// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no bounds and
-// the driver's policies of slots that are not always named are left out. Dumped, its keys are in alphabetical order:
-// equal points give equal bytes.
+// "uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 1.25 --prefetch tree:threshold=75": what runs this point alone.
+// Files go by their last names, so that no folder gets into a result.
+std::string command_text(const Point& point);
+
+// Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no bounds, no
+// `replay_all`, no hypothetical capacity and the driver's policies of slots that are not always named are left out.
+// Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

@@ -27,6 +27,16 @@ report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice
           entry.resolve(choice.parameters).resolved()};
 }
 
+// Of the slots that are always named, and of those that are not the driver's.
+std::vector<report::PolicyUsed> policies_used(const PolicyChoices& choices) {
+  std::vector<report::PolicyUsed> all;
+  for (const policy::Slot slot : kPolicySlots) {
+    report::PolicyUsed used = describe_policy(slot, choices.*choice_of(slot));
+    if (is_always_named(slot) || used.name != driver_choice(slot).name) all.push_back(std::move(used));
+  }
+  return all;
+}
+
 json limit_json(const Point& point) {
   if (point.capacity_bytes != 0) return {{"capacity_bytes", point.capacity_bytes}};
   if (point.osf_thousandths == 0) return nullptr;
@@ -64,6 +74,15 @@ std::string program_determinants(const std::string& determinants) {
   json program = json::parse(determinants);
   for (const char* key : {"policies", "plugins", "seed", "bounds"}) program.erase(key);
   return program.dump();
+}
+
+std::string baseline_id(const std::string& determinants) {
+  json baseline = json::parse(determinants);  // sorted keys, as its id wants
+  baseline["limit"] = nullptr;
+  baseline["footprint_bytes"] = nullptr;
+  baseline.erase("hypothetical_capacity");
+  baseline["policies"] = policies_json(policies_used({}));
+  return sha256(baseline.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 TraceInput& Resolver::trace(const Point& point) {
@@ -125,12 +144,10 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   record.trace = input.description();
   for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
   check_choices(point);
-  for (const policy::Slot slot : kPolicySlots) {
-    report::PolicyUsed used = describe_policy(slot, point.*choice_of(slot));
-    if (is_always_named(slot) || used.name != driver_choice(slot).name) record.policies.push_back(std::move(used));
-  }
+  record.policies = policies_used(point);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
+  record.provenance = {command_text(point), model_version(), loaded.sha256};
 
   RunOptions& options = record.options;
   options.system = loaded.config;
@@ -140,9 +157,11 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;
   if (point.osf_thousandths != 0) options.osf_thousandths = point.osf_thousandths;
   options.footprint_bytes = point.footprint_bytes;
+  options.hypothetical_capacity = point.hypothetical_capacity;
   options.seed = point.seed;
   options.include_host_gaps = point.include_host_gaps;
   options.iterations = point.iterations;
+  options.replay_all = point.replay_all;
   options.time_scale.factor_millionths = point.time_scale_millionths;
   options.time_scale.recorded_on = recorded_gpu(point);
 
@@ -162,6 +181,8 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"iterations", point.iterations},
       {"time_scale", time_scale_json(options.time_scale)},
   };
+  if (point.hypothetical_capacity) determinants["hypothetical_capacity"] = true;
+  if (point.replay_all) determinants["replay_all"] = true;
   if (point.bounds) determinants["bounds"] = true;
   resolved.determinants =
       determinants.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8

@@ -27,6 +27,9 @@ struct ResolvedPoint {
 // The determinants without what chooses and feeds policies: those of the program, its system and its limit.
 std::string program_determinants(const std::string& determinants);
 
+// The id of the point's baseline (baseline_of); its own when it is one.
+std::string baseline_id(const std::string& determinants);
+
 // Resolves many points: each system is loaded, each plug-in loaded and each trace hashed once.
 class Resolver {
  public:

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/common/sha256.h"
 #include "sim/policy/registry.h"
 #include "sim/report/counters.h"
 #include "sim/report/numbers.h"
@@ -101,13 +100,6 @@ Cell slowdown(const ordered_json& result, const std::optional<Unlimited>& unlimi
 
 }  // namespace
 
-std::string unlimited_id(const PlannedPoint& planned) {
-  nlohmann::json determinants = nlohmann::json::parse(planned.determinants);  // sorted keys, as its id wants
-  determinants["limit"] = nullptr;
-  determinants["footprint_bytes"] = nullptr;
-  return sha256(determinants.dump());
-}
-
 std::uint64_t settled_ns(const ordered_json& result) {
   const ordered_json& settled = result.at("settled");
   return settled.is_null() ? result.at("total_ns").get<std::uint64_t>()
@@ -119,6 +111,8 @@ const std::vector<Column>& point_columns() {
     std::vector<Column> first = {
         number("position"),
         text("id"),
+        number("asked"),
+        text("command"),
         text("trace"),
         text("trace_sha256"),
         number("trace_partial"),
@@ -176,6 +170,8 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered
   Row row = {
       cell(position),
       planned.id,
+      cell(std::uint64_t{planned.asked}),
+      cell(result.at("command")),
       cell(trace.at("file")),
       cell(trace.at("sha256")),
       cell(trace.at("partial")),
@@ -269,9 +265,9 @@ std::optional<Row> settled_row(const PlannedPoint& planned, const ordered_json& 
 const std::vector<Column>& csv_columns() {
   static const std::vector<Column> columns = [] {
     const std::vector<Column> first = {
-        number("position"),        text("id"),       text("uvmsim_version"),    text("trace"),
-        text("trace_sha256"),      text("system"),   text("settings"),          text("layout"),
-        text("layout_parameters"), text("limit_by"), number("osf_thousandths"),
+        number("position"), text("id"),     text("uvmsim_version"),    text("uvmsim_commit"), text("model_version"),
+        text("command"),    text("trace"),  text("trace_sha256"),      text("system"),        text("system_sha256"),
+        text("settings"),   text("layout"), text("layout_parameters"), text("limit_by"),      number("osf_thousandths"),
     };
     std::vector<Column> policies;
     for (const policy::Slot slot : kPolicySlots) policies.push_back(text(std::string(policy::slot_name(slot))));
@@ -293,9 +289,13 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
       cell(position),
       planned.id,
       cell(result.at("uvmsim_version")),
+      cell(result.at("uvmsim_commit")),
+      cell(result.at("model_version")),
+      cell(result.at("command")),
       cell(result.at("trace").at("file")),
       cell(result.at("trace").at("sha256")),
       cell(result.at("system").at("name")),
+      cell(result.at("system_sha256")),
       ordered_json(point.settings).dump(),
       cell(result.at("layout")),
       parameters_text(result.at("layout_parameters")),

@@ -22,19 +22,16 @@ struct Column {
   bool is_text = false;
 };
 
-// The same point without limit, to compare with.
+// The point's baseline (baseline_of), to compare with.
 struct Unlimited {
   std::string id;
   std::uint64_t settled_ns = 0;
 };
 
-// The id that a point would have without limit; its own when it has none.
-std::string unlimited_id(const PlannedPoint& planned);
-
 // Duration of the settled iteration; of the whole run when no iterations are marked.
 std::uint64_t settled_ns(const nlohmann::ordered_json& result);
 
-// Throughout, `result` is a parsed result (schema uvmsim.result/1); json::exception when it is none.
+// Throughout, `result` is a parsed result (schema uvmsim.result/2); json::exception when it is none.
 
 const std::vector<Column>& point_columns();
 Row point_row(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,

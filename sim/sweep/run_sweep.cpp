@@ -6,9 +6,11 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "sim/common/error.h"
@@ -18,6 +20,7 @@
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/run_point.h"
 #include "sim/sweep/schedule.h"
+#include "sim/sweep/time_left.h"
 #include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::sweep {
@@ -95,6 +98,8 @@ class PointWorker {
 };
 
 class Sweep {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Sweep(const Plan& plan, const std::string& folder, const SweepRun& run)
       : plan_(plan), run_(run), files_(folder), folder_(folder), schedule_(plan, missing_points()) {}
@@ -105,11 +110,13 @@ class Sweep {
     PointWorker work(plan_, folder_);
     WorkerPool pool(std::clamp<std::size_t>(run_.jobs, 1, missing_.size()), std::ref(work));
     running_.resize(pool.size());
+    started_.resize(pool.size());
     last_.resize(pool.size());
     try {
       for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
       while (std::any_of(running_.begin(), running_.end(), [](const auto& point) { return point.has_value(); })) {
         if (const auto event = pool.wait(kTick)) take_answer(pool, *event);
+        estimate(pool.size());
         if (run_.progress) run_.progress(progress_);
       }
     } catch (...) {
@@ -124,6 +131,10 @@ class Sweep {
   }
 
  private:
+  static TimeLeft::Milliseconds since(Clock::time_point start) {
+    return std::chrono::duration_cast<TimeLeft::Milliseconds>(Clock::now() - start);
+  }
+
   const std::vector<std::size_t>& missing_points() {
     for (std::size_t i = 0; i < plan_.points.size(); ++i) {
       if (!run_.shard.holds(i)) continue;
@@ -137,7 +148,27 @@ class Sweep {
     return missing_;
   }
 
+  // At most once a second: there may be many points.
+  void estimate(std::size_t processes) {
+    const auto now = Clock::now();
+    if (!run_.progress || now - estimated_ < std::chrono::seconds(1)) return;
+    estimated_ = now;
+    std::vector<TimeLeft::Rest> rest;
+    for (const std::size_t position : missing_) {
+      if (!over_.contains(position)) rest.push_back({&plan_.points[position].point});
+    }
+    std::map<const Point*, TimeLeft::Milliseconds> elapsed;
+    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
+      if (running_[worker]) elapsed[&plan_.points[*running_[worker]].point] = since(started_[worker]);
+    }
+    for (TimeLeft::Rest& one : rest) {
+      if (const auto found = elapsed.find(one.point); found != elapsed.end()) one.elapsed = found->second;
+    }
+    progress_.left = time_left_.of(rest, processes);
+  }
+
   void give_work(WorkerPool& pool, std::size_t worker) {
+    started_[worker] = Clock::now();
     if (const auto position = schedule_.take(last_[worker])) {
       last_[worker] = position;
       running_[worker] = position;
@@ -164,6 +195,7 @@ class Sweep {
       busy_.push_back(position);
     } else if (event.text == kFinished) {
       ++progress_.finished;
+      time_left_.note(planned.point, since(started_[event.worker]));
       done(position);
     } else {
       fail(position, event.text.substr(std::min(event.text.size(), std::string_view(kFailed).size())));
@@ -178,6 +210,7 @@ class Sweep {
   }
 
   void done(std::size_t position) {
+    over_.insert(position);
     cost_done_ += expected_cost(plan_.points[position].point);
     progress_.done_thousandths = cost_done_ * 1000 / std::max<std::uint64_t>(cost_, 1);
   }
@@ -193,6 +226,10 @@ class Sweep {
   std::vector<std::optional<std::size_t>> running_;  // by worker
   std::vector<std::optional<std::size_t>> last_;     // by worker, for the schedule
   std::uint64_t cost_ = 0, cost_done_ = 0;
+  std::vector<Clock::time_point> started_;  // by worker
+  std::set<std::size_t> over_;              // finished or failed now
+  TimeLeft time_left_;
+  Clock::time_point estimated_{};
 };
 
 }  // namespace

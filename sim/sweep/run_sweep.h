@@ -1,8 +1,10 @@
 // Runs what is missing of a planned sweep, on all cores.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "sim/sweep/plan.h"
@@ -13,7 +15,8 @@ struct SweepProgress {
   std::uint64_t points = 0;    // of this shard
   std::uint64_t finished = 0;  // those that were there before included
   std::uint64_t failed = 0;
-  std::uint64_t done_thousandths = 0;  // of the work that was missing at the start, by expected cost
+  std::uint64_t done_thousandths = 0;             // of the work that was missing at the start, by expected cost
+  std::optional<std::chrono::milliseconds> left;  // nothing before the first point is done
 };
 
 struct SweepRun {

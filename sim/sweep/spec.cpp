@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/common/error.h"
 #include "sim/config/json_file.h"
@@ -47,6 +49,17 @@ void add_grid(const Axes& axes, const Place& place, std::vector<Point>& points) 
   append_points(axes, place, points);
 }
 
+// One for each program and system: points that differ in limit and policies share it.
+std::vector<Point> baselines_of(const std::vector<Point>& points) {
+  std::vector<Point> baselines;
+  std::set<std::string> known;
+  for (const Point& point : points) {
+    Point baseline = baseline_of(point);
+    if (known.insert(to_json(baseline).dump()).second) baselines.push_back(std::move(baseline));
+  }
+  return baselines;
+}
+
 }  // namespace
 
 Spec read_spec(const std::string& path) {
@@ -65,6 +78,7 @@ Spec read_spec(const std::string& path) {
   spec.description = json.value("description", "");
   if (!json.contains("grids")) {
     add_grid(defaults, top, spec.points);
+    spec.baselines = baselines_of(spec.points);
     return spec;
   }
   const Place grids = top / "grids";
@@ -84,6 +98,7 @@ Spec read_spec(const std::string& path) {
     }
     add_grid(axes, place, spec.points);
   }
+  spec.baselines = baselines_of(spec.points);
   return spec;
 }
 

@@ -11,8 +11,9 @@ namespace uvmsim::sweep {
 
 struct Spec {
   std::string description;
-  std::string json;           // the file's content, on one line
-  std::vector<Point> points;  // every combination, in order; files by absolute path; the same one may be there twice
+  std::string json;              // the file's content, on one line
+  std::vector<Point> points;     // every combination, in order; files by absolute path; the same one may be there twice
+  std::vector<Point> baselines;  // what the slowdowns of these points divide by; run, too, where the grid lacks them
 };
 
 inline constexpr std::uint64_t kLargestSweep = 1'000'000;  // points

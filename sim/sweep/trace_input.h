@@ -34,9 +34,9 @@ class TraceInput {
   // Of the file's start; no check of the rest. Throws InputError when it is no trace.
   const trace::Header& header();
 
-  // The peak of live managed bytes under the layout, with so many iterations (0: as recorded). The first call reads the
-  // whole trace and checks that it makes sense, so that a mistake near its end does not cost the simulation before it;
-  // later ones are cheap.
+  // The footprint under the layout (layout/footprint.h), with so many iterations (0: as recorded). The first call reads
+  // the whole trace and checks that it makes sense, so that a mistake near its end does not cost the simulation before
+  // it; later ones are cheap.
   std::uint64_t footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
                                 const ReadProgress& progress = {});
 

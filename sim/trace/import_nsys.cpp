@@ -10,13 +10,14 @@
 #include "sim/trace/address_map.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/trace/nsys_faults.h"
+#include "sim/trace/nsys_host_data.h"
 #include "sim/trace/nsys_report.h"
 
 namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 1";
+constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 2";
 constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
 
 CopyKind copy_kind(std::uint32_t kind) {
@@ -54,6 +55,7 @@ class NsysImporter::State {
     summary.unattributed = faults_.unattributed;
     summary.ambiguous = faults_.ambiguous;
     infer_objects();
+    host_data_ = implied_host_data(report_);
     order();
   }
 
@@ -70,7 +72,7 @@ class NsysImporter::State {
 
  private:
   // At one time: what frees memory comes first, what is a consequence comes last.
-  enum class StepKind : std::uint8_t { kFree, kAllocate, kSync, kKernel, kCopy, kHostAccess, kCounter };
+  enum class StepKind : std::uint8_t { kFree, kAllocate, kHostData, kSync, kKernel, kCopy, kHostAccess, kCounter };
   struct Step {
     std::int64_t time = 0;       // the call's, on the host; else when it began
     std::int64_t begin = 0;      // on the GPU
@@ -141,6 +143,11 @@ class NsysImporter::State {
     for (std::size_t i = 0; i < report_.cpu_faults.size(); ++i) {
       steps_.push_back({report_.cpu_faults[i].start, report_.cpu_faults[i].start, -1, StepKind::kHostAccess, i});
     }
+    // All that the host had when an allocation was made, at once: from the index to the next other time.
+    for (std::size_t i = 0; i < host_data_.size(); ++i) {
+      if (i != 0 && host_data_[i].time == host_data_[i - 1].time) continue;
+      steps_.push_back({host_data_[i].time, host_data_[i].time, -1, StepKind::kHostData, i});
+    }
     fault_base_ = report_.copies.size();
     for (std::size_t i = 0; i < report_.gpu_faults.size(); ++i) {
       steps_.push_back(
@@ -166,6 +173,9 @@ class NsysImporter::State {
         allocate(event.address, event.bytes, event.kind, event.device);
         break;
       }
+      case StepKind::kHostData:
+        host_data(step.index);
+        break;
       case StepKind::kSync:
         synchronize(step);
         break;
@@ -281,6 +291,22 @@ class NsysImporter::State {
     put_counter("cpu_fault", fault.address, fault.count, fault.start, fault.start, 0);
   }
 
+  // Written right after its allocation: when, the report does not say.
+  void host_data(std::size_t first) {
+    AccessSet set;
+    for (std::size_t i = first; i < host_data_.size() && host_data_[i].time == host_data_[first].time; ++i) {
+      const HostData& data = host_data_[i];
+      summary.implied_host_bytes +=
+          data.bytes - live_.add_accesses(data.address, data.bytes, AccessMode::kWrite, kQuantumBytes, set);
+    }
+    for (ObjectAccess& access : set.take()) {
+      HostAccess out;
+      out.object = access.object;
+      out.extents = std::move(access.extents);
+      ready_.emplace_back(std::move(out));
+    }
+  }
+
   void counter(std::size_t index) {
     if (index >= fault_base_) {
       const NsysReport::Fault& fault = report_.gpu_faults[index - fault_base_];
@@ -313,6 +339,7 @@ class NsysImporter::State {
   NsysImportOptions options_;
   std::int64_t origin_ = 0;
   KernelFaults faults_;
+  std::vector<HostData> host_data_;
   std::vector<Step> steps_;
   std::unordered_map<std::size_t, bool> blocking_;  // copies; only looked up
   std::size_t step_ = 0, fault_base_ = 0;

@@ -34,11 +34,12 @@ struct NsysImportOptions {
 
 struct NsysImportSummary {
   std::uint64_t kernels = 0, objects = 0, inferred_objects = 0;
-  std::uint64_t covered_kernels = 0;  // with accesses
-  std::uint64_t unattributed = 0;     // GPU faults and migrations for them outside of every kernel
-  std::uint64_t ambiguous = 0;        // where kernels overlapped
-  std::uint64_t outside = 0;          // events at addresses that no live object holds
-  std::uint64_t missing_frees = 0;    // allocations over live ones
+  std::uint64_t covered_kernels = 0;     // with accesses
+  std::uint64_t unattributed = 0;        // GPU faults and migrations for them outside of every kernel
+  std::uint64_t ambiguous = 0;           // where kernels overlapped
+  std::uint64_t outside = 0;             // events at addresses that no live object holds
+  std::uint64_t missing_frees = 0;       // allocations over live ones
+  std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_host_data.h)
 };
 
 class NsysImporter {

@@ -77,6 +77,8 @@ class JsonFields {
   const std::string& context() const { return context_; }
 
  private:
+  std::string misspelt_hint(std::string_view key) const;
+
   const JsonValue& object_;
   std::string context_;
   std::vector<std::string_view> asked_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/trace/assumed_order.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/live_objects.h"
 #include "sim/trace/names.h"
@@ -306,13 +307,16 @@ void Validator::finish(bool truncated) const {
   }
 }
 
-void validate(TraceReader& reader) {
+std::string validate(TraceReader& reader) {
   Validator validator(reader.name(), reader.header());
+  AssumedOrder assumed(reader.header());
   Record record;
   while (reader.next(record)) {
     validator.check(record, reader.position());
+    assumed.add(record);
   }
   validator.finish(reader.truncated());
+  return assumed.warning();
 }
 
 }  // namespace uvmsim::trace

@@ -39,7 +39,8 @@ class Validator {
   std::unique_ptr<State> state_;
 };
 
-// Reads the rest of the trace and checks every record.
-void validate(TraceReader& reader);
+// Reads the rest of the trace and checks every record. Returns what its results hang on although nobody recorded it
+// (assumed_order.h), in one line, or "".
+std::string validate(TraceReader& reader);
 
 }  // namespace uvmsim::trace

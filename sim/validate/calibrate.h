@@ -3,11 +3,12 @@
 // Deterministic: coordinate descent over integers, each parameter within its range and a factor of ten around the value
 // it had, first all driver costs together (a faster host makes all of them shorter), then one by one with smaller and
 // smaller steps. What is minimised is the weighted mean over the kinds of experiments (ordered, parallel, streams,
-// library calls, and the durations of their copies to the GPU) of a trimmed mean: of |ln(simulated / measured)| of each
+// library calls, campaigns, and the durations of their copies) of a trimmed mean: of |ln(simulated / measured)| of each
 // experiment's time, raw and quiet (quiet.h), and a quarter of the error in batches where those are not a matter of
-// rules; the worst fifth of each kind does not count. A small cost of moving keeps parameters that the experiments do
-// not tell apart where they were. `first_fault_ns` is not searched for but read off: the median of the ordered
-// experiments. What the CPU and prefetch experiments show is not fitted.
+// rules; of a campaign the time of each step and a quarter of the error in copies. The worst fifth of each kind does
+// not count. A small cost of moving keeps parameters that the experiments do not tell apart where they were.
+// `first_fault_ns` is not searched for but read off: the median of the ordered experiments. What the CPU and prefetch
+// experiments show is not fitted.
 #pragma once
 
 #include <cstdint>

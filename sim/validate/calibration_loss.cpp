@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/validate/compare.h"
@@ -14,8 +16,8 @@ namespace {
 
 // What a kind counts, whatever its number of experiments. Ordered ones twice: their faults follow from the driver's
 // rules alone, so their times speak of costs and of nothing else.
-enum Kind : std::size_t { kOrdered, kParallel, kStream, kLibrary, kCopies, kKinds };
-constexpr std::array<double, kKinds> kWeights = {2, 1, 1, 1, 0.5};
+enum Kind : std::size_t { kOrdered, kParallel, kStream, kLibrary, kCampaign, kCopies, kKinds };
+constexpr std::array<double, kKinds> kWeights = {2, 1, 1, 1, 1, 0.5};
 constexpr double kTrimmedShare = 0.2;
 constexpr double kBatchesWeight = 0.25;
 constexpr double kWorst = 1.5;  // |ln|: a factor of 4.5 and more counts as that
@@ -32,6 +34,8 @@ Kind kind_of(const Experiment& experiment) {
       return kStream;
     case Mode::kLibrary:
       return kLibrary;
+    case Mode::kCampaign:
+      return kCampaign;
     case Mode::kCpu:
     case Mode::kPrefetch:
       break;
@@ -52,6 +56,22 @@ std::uint64_t copying_ns(const Observation& seen) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
 }
 
+// Mean over what was published of a campaign's steps: their time and, for less, in how many copies.
+std::optional<double> campaign_term(const CampaignRun& run) {
+  double sum = 0, weights = 0;
+  const auto add = [&](const std::optional<Pair>& pair, double weight) {
+    if (!pair || pair->measured == 0) return;
+    sum += weight * deviation(pair->measured, pair->simulated);
+    weights += weight;
+  };
+  for (const CampaignStep& step : run.steps) {
+    add(step.pair(figure::kTime), 1);
+    if (!step.lost_records) add(step.pair(figure::kCopies), kBatchesWeight);
+  }
+  add(run.steady_ns, 1);
+  return weights == 0 ? std::nullopt : std::optional(sum / weights);
+}
+
 double trimmed_mean(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   values.resize(values.size() - static_cast<std::size_t>(static_cast<double>(values.size()) * kTrimmedShare));
@@ -65,7 +85,9 @@ CalibrationLoss::CalibrationLoss(const std::vector<ExperimentFile>& files, const
     for (const Experiment& experiment : file.experiments) {
       if (kind_of(experiment) == kKinds) continue;
       try {
-        items_.push_back({&experiment, &file.path, make_program(experiment, base), observe_measured(experiment)});
+        // The program of a campaign is made anew in each replay: its records are many.
+        Program program = experiment.campaign ? Program{} : make_program(experiment, base);
+        items_.push_back({&experiment, &file.path, std::move(program), observe_measured(experiment)});
       } catch (const InputError& error) {
         throw_input_error("{}: line {}: experiment '{}': {}", file.path, experiment.line, experiment.name,
                           error.what());
@@ -74,18 +96,33 @@ CalibrationLoss::CalibrationLoss(const std::vector<ExperimentFile>& files, const
   }
 }
 
-Observation CalibrationLoss::simulate(const Item& item, const config::SystemConfig& system) const {
+template <class Replay>
+auto CalibrationLoss::named(const Item& item, Replay&& replay) const {
   try {
-    return observe_simulated(item.program, system);
+    return replay();
   } catch (const InputError& error) {
     throw_input_error("{}: line {}: experiment '{}': {}", *item.path, item.experiment->line, item.experiment->name,
                       error.what());
   }
 }
 
+Observation CalibrationLoss::simulate(const Item& item, const config::SystemConfig& system) const {
+  return named(item, [&] { return observe_simulated(item.program, system); });
+}
+
 double CalibrationLoss::operator()(const config::SystemConfig& system) const {
   std::array<std::vector<double>, kKinds> terms;
   for (const Item& item : items_) {
+    if (const auto& campaign = item.experiment->campaign) {
+      const CampaignRun run = named(item, [&] { return replay_campaign(item.experiment->name, *campaign, system); });
+      if (const auto term = campaign_term(run)) terms[kCampaign].push_back(*term);
+      for (const auto index : {figure::kCopyTime, figure::kCopyInTime, figure::kCopyOutTime}) {
+        const auto copying = run.total.pair(index);
+        if (copying && copying->measured > 0)
+          terms[kCopies].push_back(deviation(copying->measured, copying->simulated));
+      }
+      continue;
+    }
     const Observation simulated = simulate(item, system);
     const Comparison seen = compare(*item.experiment, item.measured, simulated, system, Tolerances{});
     const Kind kind = kind_of(*item.experiment);

@@ -29,10 +29,13 @@ class CalibrationLoss {
   struct Item {
     const Experiment* experiment;
     const std::string* path;
-    Program program;  // the same for all costs
+    Program program;  // the same for all costs; empty for a campaign
     Observation measured;
   };
   Observation simulate(const Item& item, const config::SystemConfig& system) const;
+  // What replay() returns; its InputErrors with file, line and name of the experiment.
+  template <class Replay>
+  auto named(const Item& item, Replay&& replay) const;
 
   std::vector<Item> items_;
 };

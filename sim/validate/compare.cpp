@@ -1,7 +1,5 @@
 #include "sim/validate/compare.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sim/validate/quiet.h"
@@ -92,7 +90,7 @@ class Judge {
   std::vector<Failure>& failures_;
 };
 
-void judge(const Comparison& result, const Pair& time, const Tolerances& allowed, Judge verdict) {
+void judge_events(const Comparison& result, const Pair& time, const Tolerances& allowed, Judge verdict) {
   switch (result.experiment_class) {
     case ExperimentClass::kOrdered:
       verdict.equal("pages", result.same_pages);
@@ -123,27 +121,12 @@ void judge(const Comparison& result, const Pair& time, const Tolerances& allowed
       verdict.equal("bytes out", result.dtoh_bytes);
       verdict.equal("bytes from peers", result.dtod_bytes);
       break;
+    case ExperimentClass::kCampaign:
+      break;  // campaign_comparison.cpp
   }
 }
 
 }  // namespace
-
-double error_percent(std::uint64_t measured, std::uint64_t simulated) {
-  if (measured == simulated) return 0;
-  if (measured == 0) return kUnboundedError;
-  const std::uint64_t difference = measured > simulated ? measured - simulated : simulated - measured;
-  return std::min(kUnboundedError, 100.0 * static_cast<double>(difference) / static_cast<double>(measured));
-}
-
-std::string Failure::text() const {
-  return error_percent == 0 ? check : fmt::format("{} {:.1f} %", check, error_percent);
-}
-
-std::string joined(const std::vector<Failure>& failures) {
-  std::string text;
-  for (const Failure& failure : failures) text += (text.empty() ? "" : ", ") + failure.text();
-  return text;
-}
 
 bool Comparison::exact() const {
   return same_pages && same_transactions && same_remote_maps && cpu_faults.measured == cpu_faults.simulated &&
@@ -158,9 +141,39 @@ Comparison compare(const Experiment& experiment, const Observation& measured, co
   result.line = experiment.line;
   fill_counts(result, measured, simulated);
   fill_times(result, measured, simulated, system);
-  judge(result, result.time_ns, tolerances, Judge(result.failures));
-  judge(result, result.quiet_ns, tolerances, Judge(result.quiet_failures));
+  judge_events(result, result.time_ns, tolerances, Judge(result.failures));
+  judge_events(result, result.quiet_ns, tolerances, Judge(result.quiet_failures));
   return result;
+}
+
+Comparison compare_campaign(const Experiment& experiment, CampaignRun run) {
+  const auto total = [&](figure::Index index) { return run.total.pair(index).value_or(Pair{}); };
+  Comparison result;
+  result.name = experiment.name;
+  result.experiment_class = experiment.experiment_class();
+  result.line = experiment.line;
+  result.htod_bytes = total(figure::kBytesIn);
+  result.htod_fault_bytes = total(figure::kFaultBytesIn);
+  result.htod_prefetch_bytes = total(figure::kPrefetchBytesIn);
+  result.dtoh_bytes = total(figure::kBytesOut);
+  result.dtoh_evict_bytes = total(figure::kEvictedBytes);
+  result.htod_transactions = total(figure::kCopiesIn);
+  result.dtoh_transactions = total(figure::kCopiesOut);
+  result.transactions = total(figure::kCopies);
+  result.batches = total(figure::kFaultBatches);
+  result.cpu_faults = total(figure::kCpuFaults);
+  for (const CampaignStep& step : run.steps) {
+    if (const auto time = step.pair(figure::kTime)) result.time_ns = result.time_ns + *time;
+  }
+  if (result.time_ns.measured == 0) result.time_ns = run.steady_ns.value_or(total(figure::kTime));
+  result.kernel_ns = result.quiet_ns = result.time_ns;
+  result.campaign = std::move(run);
+  return result;
+}
+
+void judge(const Experiment& experiment, const CampaignRun* cold, Comparison& comparison) {
+  if (cold != nullptr) add_ratio(*comparison.campaign, *cold);
+  comparison.failures = comparison.quiet_failures = judge_campaign(*experiment.campaign, *comparison.campaign);
 }
 
 }  // namespace uvmsim::validate

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/validate/campaign_comparison.h"
 #include "sim/validate/experiment.h"
 #include "sim/validate/observation.h"
+#include "sim/validate/pair.h"
 
 namespace uvmsim::validate {
 
@@ -18,26 +21,8 @@ struct Tolerances {
   double parallel_time = 25, parallel_time_median = 10;
   double library_bytes = 3, library_batches = 30, library_time = 30;
   double library_batches_median = 12, library_time_median = 12;
-  // cpu, prefetch: bytes of each direction are equal.
+  // cpu, prefetch: bytes of each direction are equal. campaign: as the experiment's own limits say.
 };
-
-// |simulated - measured| / measured in percent; kUnboundedError when only the measured value is 0.
-inline constexpr double kUnboundedError = 999.9;
-double error_percent(std::uint64_t measured, std::uint64_t simulated);
-
-struct Pair {
-  std::uint64_t measured = 0, simulated = 0;
-  double error() const { return error_percent(measured, simulated); }
-  Pair operator+(const Pair& other) const { return {measured + other.measured, simulated + other.simulated}; }
-};
-
-// One check that is outside its tolerance.
-struct Failure {
-  std::string check;         // "time", "pages", "median batches", ...
-  double error_percent = 0;  // 0: not a matter of degree
-  std::string text() const;  // "time 23.1 %"
-};
-std::string joined(const std::vector<Failure>& failures);
 
 struct Comparison {
   std::string name;
@@ -59,16 +44,25 @@ struct Comparison {
   bool same_pages = false;         // batch by batch: lowest faulting page
   bool same_transactions = false;  // one by one in each direction: cause, offset, bytes
   bool same_remote_maps = false;
+  std::optional<CampaignRun> campaign;  // says more than the sums above
 
   std::vector<Failure> failures;        // empty = within
   std::vector<Failure> quiet_failures;  // the same judged by quiet_ns instead of time_ns
 
   bool within() const { return failures.empty(); }
+  // Programs of CPU and GPU in turns: only their bytes can be outside; their times and transactions are shown, not
+  // judged.
+  bool judged() const { return experiment_class != ExperimentClass::kCpu; }
   // Nothing that is counted differs (time may).
   bool exact() const;
 };
 
 Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
                    const config::SystemConfig& system, const Tolerances& tolerances);
+
+// The same of a campaign. It is judged later, by judge(), as its cold run may be another experiment (null: not
+// there).
+Comparison compare_campaign(const Experiment& experiment, CampaignRun run);
+void judge(const Experiment& experiment, const CampaignRun* cold, Comparison& comparison);
 
 }  // namespace uvmsim::validate

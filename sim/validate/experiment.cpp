@@ -13,6 +13,20 @@ namespace uvmsim::validate {
 
 namespace {
 
+// Not only where --only leaves it out.
+void check_cold_runs(const ExperimentFile& file) {
+  for (const Experiment& experiment : file.experiments) {
+    if (!experiment.campaign || !experiment.campaign->steady || experiment.campaign->steady->cold_run.empty()) continue;
+    const std::string& cold = experiment.campaign->steady->cold_run;
+    const bool there = std::any_of(file.experiments.begin(), file.experiments.end(),
+                                   [&](const Experiment& other) { return other.campaign && other.name == cold; });
+    if (!there) {
+      throw_input_error("{}: line {}: 'cold_run' names '{}', which is no campaign of this file", file.path,
+                        experiment.line, cold);
+    }
+  }
+}
+
 ExperimentFile read_all(trace::Input& input, const std::string& path) {
   ExperimentFile file;
   file.path = path;
@@ -32,6 +46,7 @@ ExperimentFile read_all(trace::Input& input, const std::string& path) {
   if (file.experiments.empty()) {
     throw_input_error("{}: no experiments; expected JSON lines as sim/validate/README.md describes", path);
   }
+  check_cold_runs(file);
   for (const std::string& text : unknown) file.warnings.push_back(path + ": " + text);
   return file;
 }
@@ -63,6 +78,8 @@ ExperimentClass Experiment::experiment_class() const {
       return ExperimentClass::kPrefetch;
     case Mode::kLibrary:
       return ExperimentClass::kLibrary;
+    case Mode::kCampaign:
+      return ExperimentClass::kCampaign;
   }
   return ExperimentClass::kOrdered;
 }
@@ -79,6 +96,8 @@ const char* class_name(ExperimentClass experiment_class) {
       return "cpu";
     case ExperimentClass::kPrefetch:
       return "prefetch";
+    case ExperimentClass::kCampaign:
+      return "campaign";
   }
   return "";
 }

@@ -1,12 +1,14 @@
 // One ground-truth experiment: what a small program did to managed memory on a real GPU, and what the driver's event
-// stream (CUPTI) said happened. Two formats of JSON lines, told apart per line; README.md describes their keys.
+// stream (CUPTI) said happened. Three formats of JSON lines, told apart per line; README.md describes their keys.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/trace/record.h"
+#include "sim/validate/campaign.h"
 
 namespace uvmsim::validate {
 
@@ -24,10 +26,11 @@ enum class Mode : std::uint8_t {
   kCpu,          // GPU writes, CPU reads or writes
   kPrefetch,     // cudaMemPrefetchAsync
   kLibrary,      // a library call on several tensors
+  kCampaign,     // a generated program, with figures per step instead of events
 };
 
 // What the tolerances distinguish.
-enum class ExperimentClass : std::uint8_t { kOrdered, kParallel, kLibrary, kCpu, kPrefetch };
+enum class ExperimentClass : std::uint8_t { kOrdered, kParallel, kLibrary, kCpu, kPrefetch, kCampaign };
 
 struct PageTouch {
   std::uint64_t page = 0;  // 4 KB page from the start of the allocation
@@ -93,6 +96,8 @@ struct Experiment {
   bool inputs_on_host = false;
   bool outputs_on_host = false;  // written by the CPU first; else never touched before
   std::string note;
+  // Campaigns
+  std::optional<Campaign> campaign;
 
   ExperimentClass experiment_class() const;
 };
@@ -107,7 +112,7 @@ struct ExperimentFile {
 };
 
 // Reads a plain or zstd-compressed file ("-" = standard input). Throws InputError of one line with file and line
-// number for anything that is not an experiment of either format, and for a file without any.
+// number for anything that is not an experiment of any format, and for a file without any.
 ExperimentFile read_experiments(const std::string& path);
 
 // The same from memory; `path` names it in messages.

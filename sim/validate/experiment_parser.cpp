@@ -19,8 +19,6 @@ namespace {
 using trace::JsonFields;
 using trace::JsonValue;
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1}
-                                    << 40;  // larger than any GPU; keeps a bad number from running long
 // Wall-clock nanoseconds fit; differences do not overflow.
 constexpr std::int64_t kMaxTime = std::int64_t{1} << 61;
 constexpr std::int64_t kMaxKernelNs = std::int64_t{3600} * 1000000000;
@@ -30,23 +28,6 @@ constexpr std::int64_t kMaxAddress = std::int64_t{1} << 57;
 constexpr std::size_t kUnlisted = SIZE_MAX;
 constexpr std::uint32_t kMaxBlocks = 1u << 31;
 constexpr std::size_t kMaxName = 200;
-
-void note_unknown_keys(const JsonValue& object, std::initializer_list<std::string_view> known,
-                       std::set<std::string>& unknown) {
-  for (const auto& [key, value] : object.members()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", trace::printable(key)));
-    }
-  }
-}
-
-std::string name_of(JsonFields& fields, std::string_view key) {
-  const std::string& name = trace::json_text(fields.require(key), key);
-  if (name.empty() || name.size() > kMaxName) {
-    throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
-  }
-  return trace::printable(name);
-}
 
 std::optional<EventKind> event_kind(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, EventKind>, 7> kinds{{
@@ -344,6 +325,23 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
 
 }  // namespace
 
+void note_unknown_keys(const JsonValue& object, std::initializer_list<std::string_view> known,
+                       std::set<std::string>& unknown) {
+  for (const auto& [key, value] : object.members()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", trace::printable(key)));
+    }
+  }
+}
+
+std::string name_of(JsonFields& fields, std::string_view key) {
+  const std::string& name = trace::json_text(fields.require(key), key);
+  if (name.empty() || name.size() > kMaxName) {
+    throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
+  }
+  return trace::printable(name);
+}
+
 std::uint32_t grid_in_name(std::string_view name) {
   for (std::size_t at = name.find("_g"); at != std::string_view::npos; at = name.find("_g", at + 1)) {
     std::uint32_t blocks = 0;
@@ -359,7 +357,9 @@ Experiment parse_experiment(const JsonValue& line, std::set<std::string>& unknow
   JsonFields fields(line, "experiment");
   Experiment experiment;
   experiment.name = name_of(fields, "name");
-  if (fields.find("tensors") != nullptr) {
+  if (fields.find("program") != nullptr) {
+    parse_campaign(line, fields, experiment, unknown);
+  } else if (fields.find("tensors") != nullptr) {
     parse_library(line, fields, experiment, unknown);
   } else {
     parse_known_access(line, fields, experiment, unknown);

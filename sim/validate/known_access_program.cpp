@@ -59,6 +59,7 @@ void ProgramBuilder::add_known_access() {
       add_measured_prefetches();
       break;
     case Mode::kLibrary:
+    case Mode::kCampaign:
       break;
   }
   end_measurement();

@@ -60,6 +60,7 @@ void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
       break;
     case ExperimentClass::kCpu:
     case ExperimentClass::kPrefetch:
+    case ExperimentClass::kCampaign:
       break;
   }
 }
@@ -71,6 +72,8 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
   summary.experiments = members.size();
   for (const Comparison* member : members) {
     summary.exact += member->exact() ? 1 : 0;
+    if (!member->judged()) continue;
+    ++summary.judged;
     summary.within += member->failures.empty() ? 1 : 0;
     summary.quiet_within += member->quiet_failures.empty() ? 1 : 0;
   }
@@ -96,10 +99,29 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
 Comparison replay(const Experiment& experiment, const std::string& path, const config::SystemConfig& system,
                   const Tolerances& tolerances) {
   try {
+    if (experiment.campaign) {
+      return compare_campaign(experiment, replay_campaign(experiment.name, *experiment.campaign, system));
+    }
     const Program program = make_program(experiment, system);
     return compare(experiment, observe_measured(experiment), observe_simulated(program, system), system, tolerances);
   } catch (const InputError& error) {
     throw_input_error("{}: line {}: experiment '{}': {}", path, experiment.line, experiment.name, error.what());
+  }
+}
+
+// Campaigns are judged when all have run: a cold step may be another experiment's, unless --only left that out.
+void judge_campaigns(const std::vector<std::pair<const Experiment*, const ExperimentFile*>>& chosen,
+                     std::vector<Comparison>& comparisons) {
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const Experiment& experiment = *chosen[i].first;
+    if (!experiment.campaign) continue;
+    const std::string& cold = experiment.campaign->steady ? experiment.campaign->steady->cold_run : experiment.name;
+    const CampaignRun* run = cold.empty() ? &*comparisons[i].campaign : nullptr;
+    for (std::size_t k = 0; run == nullptr && k < chosen.size(); ++k) {
+      const bool is_it = chosen[k].second == chosen[i].second && chosen[k].first->name == cold;
+      if (is_it && comparisons[k].campaign) run = &*comparisons[k].campaign;
+    }
+    judge(experiment, run, comparisons[i]);
   }
 }
 
@@ -133,8 +155,9 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
     if (options.progress) options.progress(i, chosen.size());
     result.comparisons.push_back(replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances));
   }
+  judge_campaigns(chosen, result.comparisons);
   for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
-                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch}) {
+                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch, ExperimentClass::kCampaign}) {
     std::vector<const Comparison*> members;
     for (const Comparison& comparison : result.comparisons) {
       if (comparison.experiment_class == experiment_class) members.push_back(&comparison);

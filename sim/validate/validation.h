@@ -16,8 +16,9 @@ struct ClassSummary {
   ExperimentClass experiment_class = ExperimentClass::kOrdered;
   std::size_t experiments = 0;
   std::size_t exact = 0;         // nothing that is counted differs
-  std::size_t within = 0;        // of all tolerances
-  std::size_t quiet_within = 0;  // of all tolerances, judged by the quiet time
+  std::size_t judged = 0;        // the others are shown only
+  std::size_t within = 0;        // of those judged: within all tolerances
+  std::size_t quiet_within = 0;  // the same by the quiet time
   double median_time_error = 0, worst_time_error = 0;
   double median_quiet_error = 0, worst_quiet_error = 0;
   double median_batches_error = 0, worst_batches_error = 0;

@@ -26,11 +26,35 @@ Json failures_json(const std::vector<Failure>& failures) {
   return out;
 }
 
+Json step_json(const CampaignStep& step) {
+  Json out;
+  out["name"] = step.name;
+  if (step.lost_records) out["lost_records"] = true;
+  for (std::size_t i = 0; i < figure::kCount; ++i) {
+    const auto pair = step.pair(i);
+    out[kFigureTable[i].key] = pair ? pair_json(*pair) : Json{{"simulated", *step.simulated[i]}};
+  }
+  return out;
+}
+
+Json campaign_json(const CampaignRun& run) {
+  Json out;
+  out["footprint_blocks"] = run.footprint_blocks;
+  out["capacity_blocks"] = run.capacity_blocks;
+  if (run.steady_ns) out["steady_ns"] = pair_json(*run.steady_ns);
+  if (run.ratio_permille) out["steady_to_cold_permille"] = pair_json(*run.ratio_permille);
+  out["total"] = step_json(run.total);
+  out["steps"] = Json::array();
+  for (const CampaignStep& step : run.steps) out["steps"].push_back(step_json(step));
+  return out;
+}
+
 Json comparison_json(const Comparison& c) {
   Json out;
   out["name"] = c.name;
   out["class"] = class_name(c.experiment_class);
   out["line"] = c.line;
+  out["judged"] = c.judged();
   out["within"] = c.within();
   out["within_quiet"] = c.quiet_failures.empty();
   out["exact"] = c.exact();
@@ -60,6 +84,7 @@ Json comparison_json(const Comparison& c) {
   out["kernel_ns"] = pair_json(c.kernel_ns);
   out["judged_ns"] = pair_json(c.time_ns);
   out["quiet_ns"] = pair_json(c.quiet_ns);
+  if (c.campaign) out["campaign"] = campaign_json(*c.campaign);
   return out;
 }
 
@@ -71,6 +96,7 @@ Json summary_json(const ClassSummary& s) {
   out["class"] = class_name(s.experiment_class);
   out["experiments"] = s.experiments;
   out["exact"] = s.exact;
+  out["judged"] = s.judged;
   out["within"] = s.within;
   out["within_quiet"] = s.quiet_within;
   out["time_error"] = spread(s.median_time_error, s.worst_time_error);

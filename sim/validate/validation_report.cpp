@@ -8,6 +8,7 @@
 
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
+#include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
 
@@ -31,6 +32,7 @@ std::string time_text(const Pair& pair) {
 }
 
 std::string verdict_text(const Comparison& comparison) {
+  if (!comparison.judged() && comparison.within()) return "not judged";
   std::string text = comparison.within() ? "within" : joined(comparison.failures);
   if (comparison.within() != comparison.quiet_failures.empty()) {
     text += comparison.within() ? "; quiet: " + joined(comparison.quiet_failures) : "; quiet: within";
@@ -51,19 +53,41 @@ Row row_of(const Comparison& c) {
           verdict_text(c)};
 }
 
+// Campaigns have tables of their own.
 std::vector<Row> rows_of(const Validation& validation) {
   std::vector<Row> rows;
-  for (const Comparison& comparison : validation.comparisons) rows.push_back(row_of(comparison));
+  for (const Comparison& comparison : validation.comparisons) {
+    if (!comparison.campaign) rows.push_back(row_of(comparison));
+  }
   return rows;
 }
 
+Row class_row(const ClassSummary& s) {
+  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
+  return {class_name(s.experiment_class),
+          fmt::to_string(s.experiments),
+          fmt::to_string(s.exact),
+          s.judged == 0 ? "not judged" : fmt::to_string(s.within),
+          s.judged == 0 ? "-" : fmt::to_string(s.quiet_within),
+          spread(s.median_time_error, s.worst_time_error),
+          spread(s.median_quiet_error, s.worst_quiet_error),
+          spread(s.median_batches_error, s.worst_batches_error),
+          fmt::format("{:.1f} %", s.worst_bytes_error)};
+}
+
 std::string summary_line(const ClassSummary& s) {
+  if (s.experiment_class == ExperimentClass::kCampaign) {
+    return fmt::format(
+        "campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
+        s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+  }
   std::string text = fmt::format(
-      "{:<9} {:>3} experiments, {} exact, {} within tolerances (quiet {}); time median {:.1f} % worst {:.1f} % ({}); "
+      "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
       "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
-      class_name(s.experiment_class), s.experiments, s.exact, s.within, s.quiet_within, s.median_time_error,
-      s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error, s.worst_quiet_name,
-      s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
+      class_name(s.experiment_class), s.experiments, s.exact,
+      s.judged == 0 ? "not judged" : fmt::format("{} within tolerances (quiet {})", s.within, s.quiet_within),
+      s.median_time_error, s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error,
+      s.worst_quiet_name, s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
   if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
   return text + "\n";
 }
@@ -72,7 +96,7 @@ std::string summary_line(const ClassSummary& s) {
 
 std::string validation_text(const Validation& validation) {
   std::vector<Row> rows = rows_of(validation);
-  rows.insert(rows.begin(), kHead);
+  if (!rows.empty()) rows.insert(rows.begin(), kHead);
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -86,6 +110,9 @@ std::string validation_text(const Validation& validation) {
     text += line + "\n";
   }
   text += "\n";
+  for (const Comparison& comparison : validation.comparisons) {
+    if (comparison.campaign) text += campaign_text(comparison) + "\n";
+  }
   for (const ClassSummary& summary : validation.classes) text += summary_line(summary);
   std::size_t outside = 0;
   for (const Comparison& comparison : validation.comparisons) {
@@ -101,29 +128,30 @@ std::string validation_text(const Validation& validation) {
 std::string validation_markdown(const Validation& validation) {
   const auto line = [](const auto& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
   std::string text = fmt::format("Measured / simulated on `{}`:\n\n", validation.system);
-  text +=
-      line(std::vector<std::string>{"class", "experiments", "exact", "within", "within (quiet)", "time: median, worst",
-                                    "quiet time: median, worst", "batches: median, worst", "bytes: worst"});
-  text += "|---|---|---|---|---|---|---|---|---|\n";
-  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
-  for (const ClassSummary& s : validation.classes) {
-    text += line(std::vector<std::string>{
-        class_name(s.experiment_class), fmt::to_string(s.experiments), fmt::to_string(s.exact),
-        fmt::to_string(s.within), fmt::to_string(s.quiet_within), spread(s.median_time_error, s.worst_time_error),
-        spread(s.median_quiet_error, s.worst_quiet_error), spread(s.median_batches_error, s.worst_batches_error),
-        fmt::format("{:.1f} %", s.worst_bytes_error)});
+  const std::vector<Row> rows = rows_of(validation);
+  if (!rows.empty()) {
+    text += line(std::vector<std::string>{"class", "experiments", "exact", "within", "within (quiet)",
+                                          "time: median, worst", "quiet time: median, worst", "batches: median, worst",
+                                          "bytes: worst"});
+    text += "|---|---|---|---|---|---|---|---|---|\n";
+    for (const ClassSummary& s : validation.classes) {
+      if (s.experiment_class != ExperimentClass::kCampaign) text += line(class_row(s));
+    }
+    text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
+    for (const Row& row : rows) text += line(row);
   }
-  text += "\n" + line(kHead) + "|---|---|---|---|---|---|---|---|---|\n";
-  for (const Row& row : rows_of(validation)) text += line(row);
-  return text;
+  const std::string campaigns = campaigns_markdown(validation.comparisons);
+  return rows.empty() || campaigns.empty() ? text + campaigns : text + "\n" + campaigns;
 }
 
-std::string with_table(const std::string& document, const std::string& table) {
-  static constexpr std::string_view begin = "<!-- validate:begin -->\n", end = "<!-- validate:end -->\n";
+std::string with_table(const std::string& document, const std::string& table, const std::string& mark) {
+  const std::string begin_line = fmt::format("<!-- {}:begin -->", mark),
+                    end_line = fmt::format("<!-- {}:end -->", mark);
+  const std::string begin = begin_line + "\n", end = end_line + "\n";
   const std::size_t from = document.find(begin), to = document.find(end);
   if (from == std::string::npos && to == std::string::npos) return table;
   if (from == std::string::npos || to == std::string::npos || to < from) {
-    throw_input_error("the document has only one of the lines '<!-- validate:begin -->' and '<!-- validate:end -->'");
+    throw_input_error("the document has only one of the lines '{}' and '{}'", begin_line, end_line);
   }
   return document.substr(0, from + begin.size()) + table + document.substr(to);
 }

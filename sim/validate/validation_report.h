@@ -18,8 +18,8 @@ std::string validation_markdown(const Validation& validation);
 // One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.
 std::string validation_json(const Validation& validation);
 
-// Replaces what stands between the lines "<!-- validate:begin -->" and "<!-- validate:end -->" of `document` by
-// `table`; a document without them becomes the table alone. Throws InputError when only one of the two is there.
-std::string with_table(const std::string& document, const std::string& table);
+// Replaces what stands between the lines "<!-- MARK:begin -->" and "<!-- MARK:end -->" of `document` by `table`; a
+// document without them becomes the table alone. Throws InputError when only one of the two is there.
+std::string with_table(const std::string& document, const std::string& table, const std::string& mark = "validate");
 
 }  // namespace uvmsim::validate

@@ -61,7 +61,7 @@ def training_run(model, layout, osf):
         dtoh_evict_transactions=transfers // 2,
         htod_busy_ns=moved // 50,
         dtoh_busy_ns=moved // 50,
-        refaulted_pages=moved // 2 // 4096,
+        reloaded_pages=moved // 2 // 4096,
         evictions=moved // 2 // (2 << 20),
     )
     if layout == PCA and factor <= 1:

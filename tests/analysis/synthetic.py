@@ -46,7 +46,9 @@ class Point:
         self.given_capacity_bytes = None  # a limit in bytes instead of a factor
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.plan = "none"
+        self.seed = 1
         self.system, self.system_sha256 = "a100-pcie-80g", "0" * 64
+        self.asked = True  # of a sweep's grid; False: run only to compare with
         self.error = None
 
     @property
@@ -77,7 +79,24 @@ def ideal_ns(counters):
     return counters["kernel_compute_ns"]
 
 
-def result_of(point):
+def is_baseline(point):
+    """Under the driver's own policies, with the GPU's whole memory."""
+    own = (point.prefetch, point.prefetch_parameters.get("threshold"), point.evict, point.plan)
+    return point.limit == "none" and own == ("tree", "51", "lrm", "none")
+
+
+def baseline_of(point, points):
+    """What the slowdown of a point divides by: the one among `points`, or None."""
+    for other in points:
+        names = ("program", "layout", "system", "seed")
+        same = all(getattr(other, name) == getattr(point, name) for name in names)
+        if same and is_baseline(other):
+            return other
+    return None
+
+
+def result_of(point, points=()):
+    baseline = baseline_of(point, points)
     total_ns, counters = point.total()
     iterations = [
         {
@@ -92,11 +111,16 @@ def result_of(point):
     ]
     thousandths = None if point.osf is None else round(1000 * point.osf)
     return {
-        "schema": "uvmsim.result/1",
+        "schema": "uvmsim.result/2",
+        "uvmsim_version": "0.1.0",
+        "uvmsim_commit": "0123456789ab",
+        "model_version": "m" * 64,
+        "command": f"uvmsim run {point.program}.uvmt",
+        "system_sha256": point.system_sha256,
         "trace": {"file": point.program + ".uvmt", "sha256": point.program.encode().hex().ljust(64, "0")},
         "layout": point.layout,
         "limit": {"by": point.limit, "osf_thousandths": thousandths},
-        "seed": 1,
+        "seed": point.seed,
         "include_host_gaps": True,
         "time_scale": {"rule": "roofline", "factor_millionths": point.time_scale_millionths},
         "policies": {
@@ -109,7 +133,7 @@ def result_of(point):
         "osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),
         "total_ns": total_ns,
         "ideal_ns": ideal_ns(counters),
-        "unlimited": None,
+        "unlimited": baseline and {"total_ns": baseline.total()[0], "settled_ns": baseline.duration_ns},
         "counters": counters,
         "iterations": iterations,
         "settled": iterations[-1] if iterations else None,
@@ -120,7 +144,7 @@ def result_of(point):
 def write_lines(points, path):
     with open(path, "w", encoding="utf-8") as file:
         for point in points:
-            file.write(json.dumps(result_of(point)) + "\n")
+            file.write(json.dumps(result_of(point, points)) + "\n")
     return path
 
 
@@ -137,6 +161,8 @@ def point_row(position, point, ids):
     return {
         "position": position,
         "id": ids[point],
+        "asked": int(point.asked),
+        "command": f"uvmsim run {point.program}.uvmt",
         "trace": point.program + ".uvmt",
         "trace_sha256": point.program.encode().hex().ljust(64, "0"),
         "trace_partial": 0,
@@ -158,7 +184,7 @@ def point_row(position, point, ids):
         "plan": point.plan,
         "plan_parameters": "{}",
         "plugins": "[]",
-        "seed": 1,
+        "seed": point.seed,
         "include_host_gaps": 1,
         "iterations_asked": point.iterations,
         "time_scale_millionths": point.time_scale_millionths,
@@ -171,23 +197,13 @@ def point_row(position, point, ids):
         "ideal_ns": ideal_ns(counters),
         "slowdown_ideal_thousandths": 1000,
         "settled_ns": point.duration_ns,
-        "unlimited_id": next(
-            (
-                key
-                for other, key in ids.items()
-                if point.limit != "none"
-                and other.limit == "none"
-                and (other.program, other.layout, other.prefetch, other.evict, other.prefetch_parameters)
-                == (point.program, point.layout, point.prefetch, point.evict, point.prefetch_parameters)
-            ),
-            None,
-        ),
+        "unlimited_id": ids.get(baseline_of(point, ids)),
         "slowdown_thousandths": None,
         **counters,
     }
 
 
-def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
+def write_database(points, path, planned=None, schema="uvmsim.sweep/2"):
     """The database of a sweep. Points with an `error` are failed ones; `planned` makes it incomplete."""
     finished = [point for point in points if point.error is None]
     failed = [point for point in points if point.error is not None]
@@ -196,7 +212,8 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/1"):
     sweep = {
         "schema": schema,
         "uvmsim_version": "0.1.0",
-        "model_version": "0",
+        "uvmsim_commit": "0123456789ab",
+        "model_version": "m" * 64,
         "spec": "{}",
         "spec_sha256": "0" * 64,
         "planned": planned,

@@ -106,8 +106,7 @@ class SweepFiguresTest(PictureTest):
         self.assert_figures(["out/osf"])
 
     def test_a_run_that_moves_nothing_and_one_factor(self):
-        point = Point("a", osf=2.0)
-        path = write_lines([point], self.path("a.jsonl"))
+        path = write_lines([Point("a"), Point("a", osf=2.0)], self.path("a.jsonl"))
         status, _, err = call(plot_osf.main, path, "-o", self.path("one.png"))
         self.assertEqual((status, err), (0, ""))
         self.assert_figures(["one"])

@@ -111,9 +111,9 @@ class RefusedInputTest(FolderTest):
         self.refused(self.write("empty.jsonl", ""), "no results given")
         self.refused(self.write("text.jsonl", "hello\n"), "text.jsonl: line 1: not JSON")
         self.refused(self.write("cut.jsonl", text + text[: len(text) // 2]), "cut.jsonl: line 2: not JSON")
-        self.refused(self.write("other.jsonl", '{"schema": "uvmsim.result/9"}\n'), "allowed: 'uvmsim.result/1'")
+        self.refused(self.write("other.jsonl", '{"schema": "uvmsim.result/9"}\n'), "allowed: 'uvmsim.result/2'")
         self.refused(self.write("list.jsonl", "[1]\n"), "schema None")
-        self.refused(self.write("part.jsonl", '{"schema": "uvmsim.result/1"}\n'), "not a whole result")
+        self.refused(self.write("part.jsonl", '{"schema": "uvmsim.result/2"}\n'), "not a whole result")
         self.refused(self.write("binary.jsonl", b"\xff\xfe\x00"), "not a text file")
 
     def test_what_is_no_sweep(self):
@@ -122,7 +122,7 @@ class RefusedInputTest(FolderTest):
         connection.commit()
         connection.close()
         self.refused(self.path("other.sqlite"), "not a sweep of uvmsim")
-        self.refused(write_database(sweep(), self.path("new.sqlite"), schema="uvmsim.sweep/9"), "uvmsim.sweep/1")
+        self.refused(write_database(sweep(), self.path("new.sqlite"), schema="uvmsim.sweep/9"), "uvmsim.sweep/2")
         cut = self.path("cut.sqlite")
         write_database(sweep(), cut)
         with open(cut, "r+b") as file:
@@ -147,10 +147,27 @@ class SlowdownTest(FolderTest):
         points = points_of(load([write_database(sweep(), self.path("a.sqlite"))]))
         self.assertEqual(points["slowdown"].tolist(), [1, 1, 2, 1, 1, 2])
 
-    def test_without_one_against_the_lowest_factor(self):
+    def test_without_one_there_is_none_and_nothing_in_its_place(self):
         runs = [Point("a", osf=4.0, duration_ns=900), Point("a", osf=1.5, duration_ns=300)]
-        points = points_of(load([write_lines(runs, self.path("a.jsonl"))]))
-        self.assertEqual(points["slowdown"].tolist(), [3, 1])
+        path = write_lines(runs, self.path("a.jsonl"))
+        self.assertTrue(points_of(load([path]))["slowdown"].isna().all())
+        for wanted in (["--table"], ["-o", self.path("a.png")]):
+            self.assert_refused(plot_osf.main, path, *wanted, says="no run to compare with, the driver's own policies")
+
+    def test_all_policies_against_the_drivers_own(self):
+        runs = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 100), (2.0, 400))]
+        other = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 9000), (2.0, 9500))]
+        for point in other:
+            point.prefetch = "none"
+        for write, name in ((write_lines, "a.jsonl"), (write_database, "a.sqlite")):
+            points = points_of(load([write(runs + other, self.path(name))]))
+            self.assertEqual(points["slowdown"].tolist(), [1, 4, 90, 95])
+
+    def test_a_run_that_a_sweep_made_only_to_compare_with_is_in_no_figure(self):
+        runs = [Point("a", osf=2.0, duration_ns=400), Point("a", duration_ns=100)]
+        runs[1].asked = False
+        points = points_of(load([write_database(runs, self.path("a.sqlite"))]))
+        self.assertEqual((points["limit"].tolist(), points["slowdown"].tolist()), (["osf"], [4]))
 
     def test_table_of_one_program(self):
         path = write_lines(sweep()[:3], self.path("a.jsonl"))
@@ -158,8 +175,12 @@ class SlowdownTest(FolderTest):
         lines = out.splitlines()
         self.assertEqual(status, 0)
         self.assertEqual(lines[0], "slow, a100-pcie-80g, layout none, tree, lrm")
+        self.assertEqual(
+            lines[1],
+            "slowdown against the driver's own policies with the GPU's whole memory; numbers per iteration",
+        )
         self.assertRegex(lines[-1], r"^ +2 +4\.66 +0\.0 +2\.00x +7 +0 +0\.9 +0\.0$")
-        self.assertEqual(len(lines), 5)  # the run without limit belongs in no curve
+        self.assertEqual(len(lines), 6)  # the run without limit belongs in no curve
 
 
 class PolicyTest(FolderTest):

@@ -15,14 +15,15 @@ using ::testing::Not;
 MetricVerdict metric(const std::string& name, std::uint64_t expected, std::optional<std::uint64_t> found,
                      const std::string& allowed = "exact") {
   const auto tolerance = compare::Tolerance::parse(allowed, name, "here");
-  return {name, expected, found, tolerance, found && tolerance.allows(expected, *found)};
+  return {name, expected, found, tolerance, found && tolerance.allows(expected, *found), {}};
 }
 
 PointVerdict ran(const std::string& name, std::vector<MetricVerdict> metrics) {
-  return {name, "aa", {"", false, "aa", {}}, std::move(metrics)};
+  const MadeBy before{"0.1.0", "0123456789ab", "m", "s"};
+  return {name, "aa", before, {"", false, "aa", before, {}, 1234567890}, std::move(metrics)};
 }
 PointVerdict broken(const std::string& name, const std::string& error, bool is_bug = false) {
-  return {name, "aa", {error, is_bug, "", {}}, {}};
+  return {name, "aa", {}, {error, is_bug, "", {}, {}}, {}};
 }
 
 CheckResult example() {
@@ -41,12 +42,35 @@ TEST(CheckText, NamesMetricExpectedFoundAndChange) {
             "          metric          expected        got   change  allowed\n"
             "          settled_ns     1,000,000  1,030,000  +3.00 %      2 %\n"
             "          fault_batches          0          3   from 0    exact\n"
+            "          changed: a plug-in: model, system and trace are as they were\n"
             "  FAIL  gone: x.uvmt: no such file\n"
             "  FAIL  odd\n"
             "          metric     expected             got  change  allowed\n"
             "          setled_ns         7  no such metric       -    exact\n"
+            "          changed: a plug-in: model, system and trace are as they were\n"
             "3 of 4 points not as expected\n");
   EXPECT_THAT(check_text({"b", {ran("fine", {metric("evictions", 5, 5)})}}), HasSubstr("1 point as expected\n"));
+}
+
+TEST(CheckText, SaysWhatChanged) {
+  PointVerdict verdict = ran("slower", {metric("evictions", 5, 6)});
+  const auto text = [&] { return check_text({"b", {verdict}}); };
+  verdict.answer.made_by.model_version = "n";
+  EXPECT_THAT(text(), HasSubstr("changed: the model (commit 0123456789ab before)\n"));
+  verdict.answer.made_by.system_sha256 = "t";
+  EXPECT_THAT(text(), HasSubstr("changed: the model (commit 0123456789ab before), the numbers of the system\n"));
+  verdict.answer.made_by.model_version = "m";
+  EXPECT_THAT(text(), HasSubstr("changed: the numbers of the system\n"));
+  verdict.expected_made_by = {};
+  EXPECT_THAT(text(), HasSubstr("changed: unknown: the baseline is of an older uvmsim"));
+}
+
+TEST(CheckText, KnowsWhatTheSeedsScatter) {
+  PointVerdict verdict = ran("random", {metric("evictions", 5, 7), metric("fault_batches", 5, 9)});
+  for (MetricVerdict& one : verdict.metrics) one.scatter = {4, 8};
+  const std::string text = check_text({"b", {verdict}});
+  EXPECT_THAT(text, HasSubstr("evictions: not more than chance, the seeds of this point scatter from 4 to 8\n"));
+  EXPECT_THAT(text, Not(HasSubstr("fault_batches: not more")));
 }
 
 TEST(UpdateText, NamesWhatChangedWithinTheTolerancesToo) {
@@ -69,9 +93,12 @@ TEST(UpdateText, NamesATraceThatWasReplaced) {
 
 TEST(Junit, CountsFailuresAndErrorsApart) {
   const std::string xml = junit_xml({example(), {"other.json", {broken("crash", "signal 11", true)}}});
-  EXPECT_THAT(xml, HasSubstr("<testsuites name=\"uvmsim check\" tests=\"5\" failures=\"2\" errors=\"2\">"));
-  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"mine.json\" tests=\"4\" failures=\"2\" errors=\"1\" skipped=\"0\">"));
-  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"mine.json\" name=\"fine\"/>"));
+  EXPECT_THAT(xml,
+              HasSubstr("<testsuites name=\"uvmsim check\" tests=\"5\" failures=\"2\" errors=\"2\" time=\"3.703\">"));
+  EXPECT_THAT(
+      xml,
+      HasSubstr("<testsuite name=\"mine.json\" tests=\"4\" failures=\"2\" errors=\"1\" time=\"3.703\" skipped=\"0\">"));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"mine.json\" name=\"fine\" time=\"1.234\"/>"));
   EXPECT_THAT(xml, HasSubstr("<failure type=\"changed\" message=\"settled_ns is 1,030,000 instead of 1,000,000 "
                              "(+3.00 %, allowed: 2 %), and 1 more\">"));
   EXPECT_THAT(xml, HasSubstr("<error type=\"input\" message=\"x.uvmt: no such file\"/>"));

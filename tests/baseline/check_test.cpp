@@ -188,7 +188,7 @@ TEST_F(Check, PointsAreAddedOnce) {
 
 TEST_F(Check, MetricsAreChosenByName) {
   sweep::Point point = baseline_.points[0].point;
-  const RunAnswer answer{"", false, std::string(64, 'a'), {{"total_ns", 1}, {"settled_ns", 2}, {"wakeups", 3}}};
+  const RunAnswer answer{"", false, std::string(64, 'a'), {}, {{"total_ns", 1}, {"settled_ns", 2}, {"wakeups", 3}}};
   EXPECT_EQ(new_point(path(), point, answer, {}).expected, (compare::Metrics{{"total_ns", 1}, {"settled_ns", 2}}));
   EXPECT_EQ(new_point(path(), point, answer, {"w*"}).expected, (compare::Metrics{{"wakeups", 3}}));
   EXPECT_THROW(new_point(path(), point, answer, {"w*", "setled_ns"}), InputError);

@@ -260,14 +260,14 @@ TEST_F(Standings, ExactlyThisTable) {
             R"(a.jsonl, h200-sxm-pcie5, layout recorded, OSF 2
 capacity 8.00 MiB, footprint 16.00 MiB; lower bound 40.000 ms: computing 30.000, necessary bytes 10.000
 best known 70.000 ms: evict arc
-    #               class  time (ms)  / driver  / bound  / best known  excess bytes (ms)  fault latency (ms)  serialisation (ms)
-    1  evict fifo      D0     80.000     0.800    2.000         1.143              5.000              15.000              20.000
-    1  evict lru       D2     80.000     0.800    2.000         1.143              5.000              15.000              20.000
-    3  driver          D0    100.000     1.000    2.500         1.429              5.000              15.000              40.000
-    4  evict clock     D2    125.000     1.250    3.125         1.786              5.000              15.000              65.000
-   o1  evict arc       D4     70.000     0.700    1.750         1.000              5.000              15.000              10.000
+    #               class  time (ms)  / driver  / bound  / best known  excess bytes  fault latency  serialisation
+    1  evict fifo      D0     80.000     0.800    2.000         1.143         5.000         15.000         20.000
+    1  evict lru       D2     80.000     0.800    2.000         1.143         5.000         15.000         20.000
+    3  driver          D0    100.000     1.000    2.500         1.429         5.000         15.000         40.000
+    4  evict clock     D2    125.000     1.250    3.125         1.786         5.000         15.000         65.000
+   o1  evict arc       D4     70.000     0.700    1.750         1.000         5.000         15.000         10.000
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms
 )");
 }
 
@@ -305,7 +305,7 @@ overall, contests counted: 2; by the geometric mean of the run's time over that 
     3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
     -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms
 )"));
 }
 

@@ -42,7 +42,7 @@ TEST_F(RunProfile, EveryPageIsAccountedFor) {
   const TestDatabase db(folder.path("p.sqlite"));
   EXPECT_THAT(
       db.rows("SELECT name, layer_path, iteration, read_faulting_pages, write_faulting_pages, populated_pages, "
-              "refaulted_pages, htod_fault_bytes, dtoh_evict_bytes, evicted_bytes, evictions FROM kernels "
+              "reloaded_pages, htod_fault_bytes, dtoh_evict_bytes, evicted_bytes, evictions FROM kernels "
               "ORDER BY operation"),
       ElementsAre(ElementsAre("init", "model", "0", "0", "512", "512", "0", "0", "0", "0", "0"),
                   ElementsAre("gradient", "model / conv", "0", "0", "512", "512", "0", "0", "2097152", "2097152", "1"),

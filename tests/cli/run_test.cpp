@@ -70,7 +70,7 @@ TEST_F(Run, JsonHoldsTheWholeRun) {
   const auto runs = json_lines(folder.read("r.json"));
   ASSERT_EQ(runs.size(), 1u);
   const json& r = runs[0];
-  EXPECT_EQ(r["schema"], "uvmsim.result/1");
+  EXPECT_EQ(r["schema"], "uvmsim.result/2");
   EXPECT_EQ(r["trace"]["file"], "trace.jsonl");
   EXPECT_EQ(r["trace"]["sha256"], sha256(trace));
   EXPECT_EQ(r["trace"]["partial"], false);
@@ -88,6 +88,114 @@ TEST_F(Run, JsonHoldsTheWholeRun) {
   EXPECT_GE(r["slowdown_thousandths"], 1000);
   EXPECT_GE(r["unlimited"]["slowdown_thousandths"], 1000);
   EXPECT_GT(r["total_ns"], r["ideal_ns"]);
+}
+
+TEST_F(Run, MoreMemoryThanTheGpuHasIsRefusedOrSaid) {
+  const std::vector<std::string> small = {
+      "--set", "gpus.0.memory_bytes=16MiB", "--set", "gpus.0.reserved_bytes=0", "--json", "r.json"};
+  const auto with = [&](std::vector<std::string> options) {
+    options.insert(options.end(), small.begin(), small.end());
+    return run_trace(two_iterations(32), options);
+  };
+  for (const auto& limit : std::vector<std::vector<std::string>>{{"--osf", "1"}, {"--capacity-bytes", "300GiB"}}) {
+    expect_one_line_error(with(limit), {"trace.jsonl", "16777216", "--hypothetical-capacity"});
+  }
+  EXPECT_EQ(with({"--osf", "2"}).exit_code, 0);
+  EXPECT_FALSE(json::parse(folder.read("r.json"))["limit"].contains("hypothetical"));
+  const auto asked = with({"--osf", "1", "--hypothetical-capacity"});
+  ASSERT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_THAT(asked.out, HasSubstr("capacity 32.00 MiB (hypothetical: the GPU has less)"));
+  EXPECT_EQ(json::parse(folder.read("r.json"))["limit"]["hypothetical"], true);
+}
+
+TEST_F(Run, TheTableSaysWhichFactorRan) {
+  const auto result = run_trace(two_iterations(6), {"--osf", "1,1.25,2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("1.25 (ran 1.5)"));
+  EXPECT_THAT(result.out, HasSubstr("2 (ran 3)"));
+  EXPECT_THAT(result.out, Not(HasSubstr("(ran 1)")));
+}
+
+// One baseline whatever the policies, in the summary, the table and the JSON.
+TEST_F(Run, SlowdownIsAgainstTheDriversOwnPoliciesWithoutLimit) {
+  const std::string trace = two_iterations(16);
+  const auto settled_of = [&](const std::vector<std::string>& options, const char* key) {
+    std::vector<std::string> all = {"--json", "r.json"};
+    all.insert(all.end(), options.begin(), options.end());
+    EXPECT_EQ(run_trace(trace, all).exit_code, 0);
+    const json r = json::parse(folder.read("r.json"));
+    return (key == nullptr ? r["settled"]["duration_ns"] : r["unlimited"][key]).get<std::uint64_t>();
+  };
+  const std::uint64_t baseline = settled_of({}, nullptr);
+  EXPECT_EQ(settled_of({}, "settled_ns"), baseline);
+  EXPECT_EQ(settled_of({}, "slowdown_thousandths"), 1000u);
+  EXPECT_EQ(settled_of({"--osf", "2"}, "settled_ns"), baseline);
+  EXPECT_EQ(settled_of({"--osf", "2", "--prefetch", "none"}, "settled_ns"), baseline);
+  EXPECT_EQ(settled_of({"--prefetch", "none"}, "settled_ns"), baseline);
+  EXPECT_THAT(run_trace(trace, {"--osf", "2", "--prefetch", "none"}).out,
+              HasSubstr("slowdown against the driver's policies without limit"));
+}
+
+TEST_F(Run, SeveralSeeds) {
+  const auto result = run_trace(
+      two_iterations(16), {"--osf", "2,4", "--evict", "random", "--seed", "3", "--seeds", "4", "--json", "r.json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto runs = json_lines(folder.read("r.json"));
+  ASSERT_EQ(runs.size(), 8u);
+  std::uint64_t sum = 0, least = ~std::uint64_t{0}, most = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(runs[i]["seed"], 3 + i);
+    const auto time = runs[i]["settled"]["duration_ns"].get<std::uint64_t>();
+    sum += time;
+    least = std::min(least, time);
+    most = std::max(most, time);
+  }
+  const auto ms = [](std::uint64_t ns) {
+    return fmt::format("{}.{:03}", (ns + 500) / 1000000, (ns + 500) / 1000 % 1000);
+  };
+  EXPECT_THAT(result.out, HasSubstr("means of 4 seeds"));
+  EXPECT_THAT(result.out, ::testing::ContainsRegex("shortest \\(ms\\) +longest \\(ms\\)"));
+  EXPECT_THAT(result.out, ::testing::ContainsRegex(ms((sum + 2) / 4) + " +" + ms(least) + " +" + ms(most)));
+  expect_one_line_error(run_trace(two_iterations(16), {"--seeds", "0"}), {"--seeds", "1 to 1000"});
+  expect_one_line_error(run_trace(two_iterations(16), {"--seeds", "2", "--timeline", "t.json"}),
+                        {"--timeline", "--seeds"});
+}
+
+TEST_F(Run, EveryLineFitsATerminal) {
+  const std::string trace = two_iterations(16);
+  for (const auto& options : std::vector<std::vector<std::string>>{{},
+                                                                   {"--osf", "1,1.3,2,3"},
+                                                                   {"--osf", "2,4", "--seeds", "2"},
+                                                                   {"--osf", "2,4", "--bounds"},
+                                                                   {"--explain-columns"}}) {
+    const auto result = run_trace(trace, options);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    std::istringstream text(result.out);
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 120u) << line;
+  }
+}
+
+// What made a result is in it, and the command that it names makes it again.
+TEST_F(Run, ResultsSayWhatMadeThem) {
+  const auto result = run_trace(two_iterations(16), {"--osf", "2", "--evict", "lru", "--no-host-gaps", "--set",
+                                                     "costs.batch_ns=7 us", "--json", "r.json", "--csv", "r.csv"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json r = json::parse(folder.read("r.json"));
+  EXPECT_EQ(
+      r["command"],
+      "uvmsim run trace.jsonl --system h200-sxm-pcie5 --set 'costs.batch_ns=7 us' --osf 2 --evict lru --no-host-gaps");
+  EXPECT_EQ(r["model_version"].get<std::string>().size(), 64u);
+  EXPECT_EQ(r["system_sha256"].get<std::string>().size(), 64u);
+  EXPECT_TRUE(r.contains("uvmsim_commit"));
+  for (const char* key : {"command", "model_version", "system_sha256", "uvmsim_commit"}) {
+    EXPECT_THAT(folder.read("r.csv"), HasSubstr(std::string(",") + key + ","));
+    EXPECT_THAT(folder.read("r.csv"), HasSubstr(r[key].get<std::string>()));
+  }
+  ASSERT_EQ(run({"run", "trace.jsonl", "--system", "h200-sxm-pcie5", "--set", "costs.batch_ns=7 us", "--osf", "2",
+                 "--evict", "lru", "--no-host-gaps", "--json", "again.json"})
+                .exit_code,
+            0);
+  EXPECT_EQ(folder.read("again.json"), folder.read("r.json"));
 }
 
 TEST_F(Run, MoreIterationsThanRecorded) {
@@ -191,7 +299,9 @@ TEST_F(Run, CsvHasOneRowPerIterationAndRun) {
 
 TEST_F(Run, TimelineIsJson) {
   ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "2", "--timeline", "t.json"}).exit_code, 0);
-  const json events = json::parse(folder.read("t.json"));
+  const json timeline = json::parse(folder.read("t.json"));
+  EXPECT_EQ(timeline["otherData"]["command"], "uvmsim run trace.jsonl --system h200-sxm-pcie5 --osf 2");
+  const json& events = timeline["traceEvents"];
   std::size_t kernels = 0, evictions = 0, batches = 0, transfers = 0, ranges = 0, samples = 0;
   for (const json& event : events) {
     const std::string category = event.value("cat", "");
@@ -208,6 +318,27 @@ TEST_F(Run, TimelineIsJson) {
   EXPECT_GT(batches, 0u);
   EXPECT_GT(transfers, 0u);
   EXPECT_GT(samples, 0u);
+}
+
+TEST_F(Run, TimelineOfOneIteration) {
+  const auto kernels = [&](const std::string& window) {
+    const auto result =
+        run_trace(two_iterations(16), {"--osf", "2", "--timeline", "t.json", "--timeline-window", window});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const json events = json::parse(folder.read("t.json"))["traceEvents"];
+    return std::count_if(events.begin(), events.end(),
+                         [](const json& event) { return event.value("cat", "") == "kernel"; });
+  };
+  EXPECT_EQ(kernels("iterations=1..1"), 1);
+  EXPECT_EQ(kernels("iterations=0..1"), 2);
+  EXPECT_EQ(kernels("kernels=2..2"), 1);
+  EXPECT_EQ(kernels("time=0ms..1s"), 2);
+  for (const char* wrong :
+       {"iterations=2", "iterations=2..1", "kernels=0..1", "time=1..x", "layers=1..2", "time=1ms..2"}) {
+    expect_one_line_error(run_trace(two_iterations(4), {"--timeline", "t.json", "--timeline-window", wrong}),
+                          {"--timeline-window", wrong, "iterations=A..B"});
+  }
+  expect_one_line_error(run_trace(two_iterations(4), {"--timeline-window", "iterations=0..0"}), {"without --timeline"});
 }
 
 TEST_F(Run, TimelineDoesNotChangeTheResult) {

@@ -65,7 +65,7 @@ TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
   EXPECT_EQ(small["start_ns"], 1000);
   for (const json& program : out["programs"]) {
     const json &together = program["together"], &alone = program["alone"];
-    EXPECT_EQ(together["schema"], "uvmsim.result/1");
+    EXPECT_EQ(together["schema"], "uvmsim.result/2");
     EXPECT_FALSE(together.contains("system"));
     EXPECT_EQ(program["together_ns"], together["settled"]["duration_ns"]);
     EXPECT_EQ(program["alone_ns"], alone["settled"]["duration_ns"]);
@@ -139,7 +139,7 @@ TEST_F(ScenarioTest, TheTimelineHasAProcessPerGpuAndPerProgram) {
   std::map<int, std::string> processes;
   std::map<std::string, std::set<std::string>> tracks;
   std::map<std::string, int> ranges, kernels;
-  const json events = json::parse(folder.read("out.trace"));
+  const json events = json::parse(folder.read("out.trace"))["traceEvents"];
   for (const json& event : events) {
     if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
   }

@@ -86,10 +86,26 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   }
 }
 
-TEST_F(Sweep, WithoutAnUnlimitedPointThereIsNoSlowdown) {
-  ASSERT_EQ(sweep({spec("s", R"("osf": [1, 2])"), "-o", "out"}).exit_code, 0);
-  EXPECT_THAT(query("out/results.sqlite", "SELECT DISTINCT slowdown_thousandths, unlimited_id FROM points"),
-              ElementsAre(ElementsAre("null", "null")));
+// Of a grid without it, too: one run per program under the driver's policies without limit, for all policies.
+TEST_F(Sweep, WhatSlowdownsDivideByIsRunWhereTheGridLacksIt) {
+  const auto result = sweep({spec("s", R"("osf": [1, 2], "prefetch": ["none", "tree"])"), "-o", "out"});
+  ASSERT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("10 points, 2 of them only for slowdowns to divide by"));
+  EXPECT_THAT(query("out/results.sqlite",
+                    "SELECT b.trace, b.limit_by, b.prefetch, b.evict, b.slowdown_thousandths, count(*), "
+                    "sum(p.slowdown_thousandths = (1000 * p.settled_ns + b.settled_ns / 2) / b.settled_ns) "
+                    "FROM points p JOIN points b ON b.id = p.unlimited_id WHERE p.asked AND NOT b.asked "
+                    "GROUP BY b.id ORDER BY b.trace"),
+              ElementsAre(ElementsAre("a.jsonl", "none", "tree", "lrm", "1000", "4", "4"),
+                          ElementsAre("b.jsonl", "none", "tree", "lrm", "1000", "4", "4")));
+  ASSERT_EQ(
+      run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "none", "--json", "r.json"})
+          .exit_code,
+      0);
+  EXPECT_THAT(query("out/results.sqlite",
+                    "SELECT slowdown_thousandths FROM points "
+                    "WHERE trace = 'a.jsonl' AND osf_thousandths = 2000 AND prefetch = 'none'"),
+              ElementsAre(ElementsAre(json::parse(folder.read("r.json"))["unlimited"]["slowdown_thousandths"].dump())));
 }
 
 TEST_F(Sweep, JobsAndSharesGiveTheSameBytes) {
@@ -149,7 +165,7 @@ TEST_F(Sweep, AnExtendedSweepComputesOnlyWhatIsNew) {
   spec("s", R"("osf": 2)");
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
   EXPECT_EQ(times("out"), after);
-  EXPECT_THAT(query("out/results.sqlite", "SELECT position, osf_thousandths FROM points"),
+  EXPECT_THAT(query("out/results.sqlite", "SELECT position, osf_thousandths FROM points WHERE asked"),
               ElementsAre(ElementsAre("1", "2000"), ElementsAre("2", "2000")));
 }
 
@@ -158,7 +174,7 @@ TEST_F(Sweep, AFailedPointFailsTheSweepAndIsTriedAgain) {
   const auto result = sweep({"s.json", "-o", "out"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("failed: a.jsonl"), HasSubstr("osf: 9"), HasSubstr("at most 8")));
-  EXPECT_EQ(finished("out").size(), 3u) << "the others are computed";
+  EXPECT_EQ(finished("out").size(), 5u) << "the others are computed";
   EXPECT_FALSE(exists("out/results.sqlite"));
 
   const auto status = sweep({"status", "out"});
@@ -180,7 +196,7 @@ TEST_F(Sweep, APartialSweepIsNotTakenForAWholeOne) {
   ASSERT_EQ(sweep({"plan", "s.json", "-o", "out"}).exit_code, 0);
   const auto nothing = sweep({"collect", "out"});
   EXPECT_EQ(nothing.exit_code, 1);
-  EXPECT_THAT(nothing.err, AllOf(HasSubstr("0 of 4"), HasSubstr("4 missing"), HasSubstr("--partial")));
+  EXPECT_THAT(nothing.err, AllOf(HasSubstr("0 of 6"), HasSubstr("6 missing"), HasSubstr("--partial")));
   ASSERT_EQ(sweep({"run", "out", "--shard", "1/2"}).exit_code, 0);
   ASSERT_EQ(sweep({"run", "out", "--shard", "2/2"}).exit_code, 1);
   std::filesystem::remove(folder.path("out/points/" + finished("out").begin()->first));
@@ -190,15 +206,15 @@ TEST_F(Sweep, APartialSweepIsNotTakenForAWholeOne) {
 
   const auto partial = sweep({"collect", "out", "--partial"});
   ASSERT_EQ(partial.exit_code, 0) << partial.err;
-  EXPECT_THAT(partial.out, HasSubstr("partial: 2 of 4"));
+  EXPECT_THAT(partial.out, HasSubstr("partial: 4 of 6"));
   EXPECT_FALSE(exists("out/results.sqlite")) << "under another name";
   EXPECT_THAT(query("out/results.partial.sqlite", "SELECT planned, finished, failed, complete FROM sweep"),
-              ElementsAre(ElementsAre("4", "2", "1", "0")));
+              ElementsAre(ElementsAre("6", "4", "1", "0")));
   EXPECT_THAT(query("out/results.partial.sqlite", "SELECT label, error FROM failures").at(0),
               ElementsAre(HasSubstr("a.jsonl"), HasSubstr("osf: 9")));
   const auto table = csv_table(folder.read("out/results.partial.csv"));
   EXPECT_EQ(table[0].back(), "partial_sweep");
-  EXPECT_EQ(table.size(), 1u + 2 * 3);
+  EXPECT_EQ(table.size(), 1u + 4 * 3);
   for (std::size_t row = 1; row < table.size(); ++row) EXPECT_EQ(table[row].back(), "1");
 
   spec("s", R"("osf": [1, 4])");
@@ -213,8 +229,8 @@ TEST_F(Sweep, AWorkerThatDiesFailsItsPointOnly) {
   const auto result = sweep({"s.json", "-o", "out", "--jobs", "2"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("worker died, signal 9"), HasSubstr("worker died, signal 11")));
-  EXPECT_EQ(finished("out").size(), 8u);
-  EXPECT_EQ(point_files("out").size(), 16u) << "eight results and eight errors";
+  EXPECT_EQ(finished("out").size(), 10u);
+  EXPECT_EQ(point_files("out").size(), 18u) << "ten results and eight errors";
   const auto status = sweep({"status", "out"});
   EXPECT_THAT(status.out, AllOf(HasSubstr("failed    8"), HasSubstr("crash:signal=9"), HasSubstr("signal 11")));
 }
@@ -260,7 +276,7 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
   plan("whole");
   ASSERT_EQ(sweep({"run", "whole"}).exit_code, 0);
   const auto all = finished("whole");
-  ASSERT_EQ(all.size(), 64u);
+  ASSERT_EQ(all.size(), 80u);
 
   Random random(20);
   int kills = 0;
@@ -286,7 +302,7 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
     EXPECT_EQ(point_files(dir).size(), all.size()) << "nothing half-written stays";
     ASSERT_EQ(sweep({"collect", dir}).exit_code, 0);
     EXPECT_THAT(query(dir + "/results.sqlite", "SELECT count(*), count(DISTINCT id) FROM points"),
-                ElementsAre(ElementsAre("64", "64")));
+                ElementsAre(ElementsAre("80", "80")));
   }
   EXPECT_EQ(kills, 20);
 }

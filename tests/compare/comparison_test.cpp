@@ -45,6 +45,29 @@ TEST(Comparison, OfARunWithItselfFindsNothing) {
   EXPECT_THAT(comparison_text(result, {"x", a, {}}, {"y", a, {}}, {}), HasSubstr("no difference in 1 run\n"));
 }
 
+// Runs of several seeds: what overlaps is chance, what lies apart is not.
+TEST(Comparison, KnowsWhatTheSeedsScatter) {
+  const auto seeded = [](std::vector<std::uint64_t> evictions, const char* evict) {
+    std::vector<Json> results;
+    for (const std::uint64_t value : evictions) {
+      results.push_back(example_at(1500, value));
+      results.back()["seed"] = results.size();
+      results.back()["policies"]["evict"]["name"] = evict;
+    }
+    return views(results);
+  };
+  CompareOptions across_evict;
+  across_evict.across = {"evict"};
+  const auto a = seeded({10, 14, 12}, "random"), near = seeded({13, 17, 15}, "lru"), far = seeded({30, 31, 32}, "lru");
+  const Comparison noise = compare(a, near, across_evict);
+  EXPECT_FALSE(noise.differs());
+  EXPECT_THAT(comparison_text(noise, {"x", a, {}}, {"y", near, {}}, {}),
+              HasSubstr("no difference beyond what the seeds scatter (3 changes within that) in 3 runs\n"));
+  EXPECT_EQ(compare(a, far, across_evict).changed_pairs(), 3u);
+  const auto one = seeded({10}, "random"), other = seeded({13}, "lru");
+  EXPECT_TRUE(compare(one, other, across_evict).differs()) << "one seed says nothing of chance";
+}
+
 TEST(Comparison, MatchesRunsByTheirInputsWhateverTheirOrder) {
   const auto a = views({example_at(1500, 4), example_at(2000, 9), example_at(4000, 20)});
   const auto b = views({example_at(8000, 50), example_at(2000, 11), example_at(1500, 4)});

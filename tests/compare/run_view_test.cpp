@@ -128,8 +128,8 @@ TEST(RunView, RefusesWhatIsNoResult) {
   EXPECT_THAT(message_of(Json::array()), says("not an object"));
   EXPECT_THAT(message_of(Json::object()), says("/schema: is missing"));
   Json other = example_result();
-  other["schema"] = "uvmsim.result/2";
-  EXPECT_THAT(message_of(other), says("'uvmsim.result/2' cannot be read; allowed: uvmsim.result/1"));
+  other["schema"] = "uvmsim.result/9";
+  EXPECT_THAT(message_of(other), says("'uvmsim.result/9' cannot be read; allowed: uvmsim.result/2"));
   for (const char* key : {"uvmsim_version", "trace", "system", "limit", "policies", "plugins", "counters", "settled"}) {
     Json result = example_result();
     result.erase(key);

@@ -21,8 +21,8 @@ TEST(Override, ChangesOneParameterAndItsSource) {
   EXPECT_EQ(config.host_links[0].host_to_device.bytes_per_us, 26000u);
   apply_override(config, "gpus.0.memory_bytes=80GiB");
   EXPECT_EQ(config.gpus[0].memory_bytes, std::uint64_t{80} << 30);
-  apply_override(config, "driver.fault_replay_policy=once");
-  EXPECT_EQ(config.driver.fault_replay_policy, ReplayPolicy::kOnce);
+  apply_override(config, "driver.fault_replay_policy=batch");
+  EXPECT_EQ(config.driver.fault_replay_policy, ReplayPolicy::kBatch);
   apply_override(config, "driver.thrashing_enable=false");
   EXPECT_FALSE(config.driver.thrashing_enable);
   apply_override(config, "gpus.0.model=7");  // a text may be digits
@@ -48,6 +48,8 @@ TEST(Override, HasTheChecksOfTheLoader) {
   };
   EXPECT_EQ(error("costs.bacth_ns=1"),
             "--set costs.bacth_ns=1: unknown key 'costs.bacth_ns'; the nearest known key is 'costs.batch_ns'");
+  EXPECT_EQ(error("zzzz=3"), "--set zzzz=3: unknown key 'zzzz'; `uvmsim systems h200-sxm-pcie5` lists them")
+      << "nothing unrelated";
   EXPECT_EQ(error("gpus.1.sm_count=1"),
             "--set gpus.1.sm_count=1: unknown key 'gpus.1.sm_count'; the nearest known key is 'gpus.0.sm_count'");
   EXPECT_EQ(

@@ -69,13 +69,12 @@ TEST(Schema, EveryGroupIsDescribed) {
 
 TEST(Schema, ReplayPoliciesKeepTheirWords) {
   SystemConfig config;
-  for (const ReplayPolicy policy :
-       {ReplayPolicy::kBlock, ReplayPolicy::kBatch, ReplayPolicy::kBatchFlush, ReplayPolicy::kOnce}) {
+  for (const ReplayPolicy policy : {ReplayPolicy::kBatch, ReplayPolicy::kBatchFlush}) {
     config.driver.fault_replay_policy = policy;
     for (const Parameter& parameter : parameters(config)) {
       if (parameter.key == "driver.fault_replay_policy") {
         const ParameterValue word = value_of(parameter);
-        config.driver.fault_replay_policy = ReplayPolicy::kBlock;
+        config.driver.fault_replay_policy = ReplayPolicy::kBatch;
         store(parameter, word);
       }
     }

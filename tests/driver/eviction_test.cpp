@@ -70,7 +70,7 @@ TEST(Eviction, Vector4ACleanFullBlockIsCopiedInOneTransaction) {
   EXPECT_EQ(machine.events.transfers[1].bytes, 4096u);
   EXPECT_EQ(machine.events.transfers[2].cause, TransferCause::kPrefetch);
   EXPECT_EQ(machine.events.transfers[2].bytes, 61440u);
-  EXPECT_EQ(machine.counters.refaulted_pages, 16u);
+  EXPECT_EQ(machine.counters.reloaded_pages, 16u);
   machine.check();
 }
 
@@ -178,6 +178,91 @@ TEST(Eviction, FreeingReturnsEverything) {
   machine.space.free(a, 1);
   EXPECT_EQ(machine.gpus[0].memory.free_chunks(), 2u);
   machine.check();
+}
+
+// A batch in which every block needs a victim: unmap, copy out, copy in, map, and only then the next victim is
+// unmapped.
+TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
+  constexpr unsigned kBlocks = 4;
+  config::SystemConfig system = tiny_system();
+  system.costs.unmap_gpu_ns = 7000;
+  Machine machine(kBlocks, system);
+  std::vector<BlockIndex> old, fresh;
+  for (unsigned i = 0; i < kBlocks; ++i) old.push_back(machine.allocate());
+  for (unsigned i = 0; i < kBlocks; ++i) fresh.push_back(machine.allocate());
+  for (const BlockIndex b : fresh) machine.cpu_fill(b);
+  for (const BlockIndex b : old) machine.gpu_fill(b, true);
+  machine.events.clear();
+  std::vector<gmmu::FaultEntry> batch;
+  for (const BlockIndex b : fresh) {
+    for (unsigned page = 0; page < kPagesPerBlock; page += 16) {
+      gmmu::FaultEntry entry;
+      entry.fault.page = PageIndex(b.value * kPagesPerBlock + page);
+      entry.fault.access = gmmu::FaultAccess::kRead;
+      entry.fault.arrival = machine.now;
+      batch.push_back(entry);
+    }
+  }
+  machine.faults.service(0, batch, machine.now);
+  ASSERT_EQ(machine.events.evictions.size(), kBlocks);
+  std::vector<TransferEvent> out, last_in;
+  for (const TransferEvent& run : machine.events.transfers) {
+    if (run.direction == TransferDirection::kDeviceToHost) {
+      out.push_back(run);
+      last_in.emplace_back();
+    } else {
+      last_in.back() = run;  // of the block that needed the victim
+    }
+  }
+  ASSERT_EQ(out.size(), kBlocks);
+  for (unsigned i = 0; i < kBlocks; ++i) {
+    EXPECT_EQ(out[i].bytes, kBlockBytes);
+    EXPECT_GE(last_in[i].start, out[i].end) << "the chunk is copied into once it was read";
+    if (i == 0) continue;
+    EXPECT_GE((out[i].start - last_in[i - 1].end).value, 7000)
+        << "the victim is unmapped after the block before is mapped";
+  }
+}
+
+// cudaMemPrefetchAsync of several blocks maps them all at the end: nothing holds up the next victim, both engines run.
+TEST(Eviction, CopiesOutAndInOverlapWhereNothingIsMappedBetween) {
+  constexpr unsigned kBlocks = 4;
+  config::SystemConfig system = tiny_system();
+  system.costs.unmap_host_page_ns = system.costs.evict_page_ns = 0;  // the driver's thread is no hindrance
+  Machine machine(kBlocks, system);
+  std::vector<BlockIndex> fresh;
+  for (unsigned i = 0; i < kBlocks; ++i) {
+    const BlockIndex old = machine.allocate();
+    machine.cpu_fill(old);  // the host has pages for it
+    machine.gpu_fill(old, true);
+  }
+  for (unsigned i = 0; i < kBlocks; ++i) fresh.push_back(machine.allocate());
+  for (const BlockIndex b : fresh) machine.cpu_fill(b);
+  machine.events.clear();
+  machine.prefetch({fresh[0], fresh[1], fresh[2], fresh[3]}, gpu_processor(0));
+  std::vector<TransferEvent> out, in;
+  for (const TransferEvent& run : machine.events.transfers) {
+    (run.direction == TransferDirection::kDeviceToHost ? out : in).push_back(run);
+  }
+  ASSERT_EQ(out.size(), kBlocks);
+  ASSERT_EQ(in.size(), kBlocks);
+  EXPECT_LT(out[1].start, in[0].end);
+}
+
+TEST(Eviction, CostsTimeForEveryPageThatItCopies) {
+  const auto service_time = [](unsigned filled, std::uint64_t evict_page_ns) {
+    config::SystemConfig system = tiny_system();
+    system.costs.evict_page_ns = evict_page_ns;
+    Machine machine(1, system);
+    const BlockIndex a = machine.allocate(), b = machine.allocate();
+    machine.gpu_write(a, page_range(0, filled));
+    const Nanoseconds start = machine.now;
+    machine.gpu_write(b, pages({0}));
+    return (machine.now - start).value;
+  };
+  for (const unsigned filled : {16u, 512u}) {
+    EXPECT_EQ(service_time(filled, 130) - service_time(filled, 30), 100 * filled);
+  }
 }
 
 }  // namespace

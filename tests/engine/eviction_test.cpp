@@ -1,6 +1,7 @@
 // Programs that do not fit: closed forms of evictions and bytes.
 #include <gtest/gtest.h>
 
+#include "sim/common/error.h"
 #include "sim/policy/registry.h"
 #include "tests/engine/program.h"
 
@@ -34,7 +35,7 @@ TEST_P(Evictors, ACyclicScanOfOneBlockTooManyMissesAlways) {
   EXPECT_EQ(c.evictions, kPasses * kBlocks - kCapacity);     // all but what is there at the end
   EXPECT_EQ(c.dtoh_evict_bytes, c.evictions * kBlockBytes);  // everything resident is written back, dirty or not
   EXPECT_EQ(bytes_out(c), c.dtoh_evict_bytes);
-  EXPECT_EQ(c.refaulted_pages, (kPasses - 1) * kBlocks * kPagesPerBlock);
+  EXPECT_EQ(c.reloaded_pages, (kPasses - 1) * kBlocks * kPagesPerBlock);
   EXPECT_EQ(c.policy_shortfalls, 0u);
   EXPECT_EQ(watched.peak_chunk_bytes, kCapacity * kBlockBytes);
   // In the order in which they came.
@@ -51,7 +52,7 @@ TEST_P(Evictors, WithRoomForAllEachPassAfterTheFirstIsFree) {
   EXPECT_EQ(bytes_in(result.counters), 9 * kBlockBytes);
   EXPECT_EQ(bytes_out(result.counters), 0u);
   EXPECT_EQ(result.counters.evictions, 0u);
-  EXPECT_EQ(result.counters.refaulted_pages, 0u);
+  EXPECT_EQ(result.counters.reloaded_pages, 0u);
 }
 
 // But for those that evict ahead of need, or in other units.
@@ -203,6 +204,37 @@ TEST(Eviction, ShortAllocationsShareChunks) {
   EXPECT_GT(program.run(options_with(41)).counters.evictions, 0u);
 }
 
+// A program of 3 MiB needs two chunks: at a factor of 1 nothing is evicted.
+TEST(Eviction, AFactorOfOneEvictsNothing) {
+  for (const std::uint64_t bytes : {3 * kMiB, 5 * kMiB + kPage, kBlockBytes + 64 * kKiB}) {
+    Program program;
+    const auto id = program.alloc(bytes);
+    for (int i = 0; i < 3; ++i) program.kernel("k", 1000, {}, {id});
+    RunOptions options = options_with(0);
+    options.limited = true;
+    options.osf_thousandths = 1000;
+    options.footprint_bytes = measure_footprint(program.source(), "recorded");
+    const RunResult result = program.run(options);
+    EXPECT_EQ(result.capacity_bytes, result.footprint_bytes);
+    EXPECT_EQ(result.counters.evictions, 0u) << bytes;
+    options.footprint_bytes = bytes;  // given, and no whole chunks
+    EXPECT_EQ(program.run(options).counters.evictions, 0u) << bytes;
+  }
+}
+
+TEST(Eviction, MoreMemoryThanTheGpuHasIsRefused) {
+  Program program;
+  program.kernel("k", 1000, {}, {program.alloc(4 * kMiB)});
+  RunOptions options = options_with(2);
+  options.system.gpus[0].memory_bytes = 8 * kMiB;
+  options.system.gpus[0].reserved_bytes = 4 * kMiB;
+  EXPECT_EQ(program.run(options).capacity_bytes, 4 * kMiB);
+  options.capacity_bytes = 6 * kMiB;
+  EXPECT_THROW(program.run(options), InputError);
+  options.hypothetical_capacity = true;
+  EXPECT_EQ(program.run(options).capacity_bytes, 6 * kMiB);
+}
+
 TEST(Eviction, TheFactorDividesTheFootprint) {
   const Program program = cyclic_scan(8, 1, /*keep=*/true);
   EXPECT_EQ(measure_footprint(program.source(), "recorded"), 8 * kBlockBytes);
@@ -233,6 +265,39 @@ TEST(Eviction, ACyclicScanSuffersMoreFromLessMemory) {
     total = result.total;
   }
   EXPECT_GE(bytes, 4 * 16 * kBlockBytes);
+}
+
+// One thread block of 16 warps on one SM, each of which reads and then writes a page in a block of 2 MB of its own;
+// less memory than that. In the order of issue all warps load before the first stores, and by then its block is gone:
+// every block comes twice. Where the oldest warp always goes first, each comes once.
+TEST(Eviction, StoresOfASparseKernelFindTheirBlocksGoneAgain) {
+  constexpr std::uint64_t kWarps = 16, kCapacity = 8;
+  const auto arrivals = [](std::uint32_t issued) {
+    Program program;
+    const trace::ObjectId array = program.alloc(kWarps * kBlockBytes);
+    program.host(array);
+    trace::Kernel& kernel = program.kernel("sparse", 1000, {}, {array});
+    kernel.grid = {1, 1, 1};
+    kernel.block = {kWarps * 32, 1, 1};
+    std::vector<trace::Extent> extents;
+    for (std::uint64_t warp = 0; warp < kWarps; ++warp) {
+      extents.push_back({warp * kPagesPerBlock, 1, trace::AccessMode::kReadWrite});
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        kernel.touches.push_back({0, warp * kPagesPerBlock, trace::AccessMode::kRead});
+        kernel.touches.push_back({0, warp * kPagesPerBlock, trace::AccessMode::kWrite});
+      }
+    }
+    kernel.accesses[0].extents = extents;
+    program.sync();
+    RunOptions options = options_with(kCapacity);
+    options.system.gmmu.issued_accesses_per_sm = issued;
+    options.system.gmmu.faults_per_sm = 2;  // blocks come a few at a time
+    const Counters c = program.run(options).counters;
+    EXPECT_EQ(c.evictions, bytes_in(c) / (16 * kPage) - kCapacity);
+    return bytes_in(c) / (16 * kPage);
+  };
+  EXPECT_EQ(arrivals(kWarps), 2 * kWarps);
+  EXPECT_EQ(arrivals(1), kWarps);
 }
 
 }  // namespace

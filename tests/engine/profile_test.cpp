@@ -45,7 +45,7 @@ class ProfiledRun : public ::testing::Test {
     const TestDatabase db(folder.path("p.sqlite"));
     const std::pair<const char*, std::uint64_t> traffic[] = {
         {"read_faulting_pages + write_faulting_pages", c.faulting_pages},
-        {"refaulted_pages", c.refaulted_pages},
+        {"reloaded_pages", c.reloaded_pages},
         {"populated_pages", c.populated_pages},
         {"htod_fault_bytes", c.htod_fault_bytes},
         {"htod_prefetch_bytes", c.htod_prefetch_bytes},
@@ -104,7 +104,7 @@ Program oversubscribed() {
 TEST_F(ProfiledRun, SumsAreTheCountersOfTheRunAndOfEachIteration) {
   const Counters counters = run(oversubscribed(), options_with(6));
   EXPECT_GT(counters.evictions, 0u);
-  EXPECT_GT(counters.refaulted_pages, 0u);
+  EXPECT_GT(counters.reloaded_pages, 0u);
   EXPECT_GT(counters.dtoh_fault_bytes, 0u);  // by the CPU
   expect_sums(counters);
   for (const IterationResult& iteration : result.iterations) {
@@ -205,7 +205,7 @@ TEST_F(ProfiledRun, TensorsInTheSameMemoryAreToldApart) {
   EXPECT_EQ(sum("populated_pages", "new"), 0);
   EXPECT_EQ(sum("evicted_bytes", "old"), 0);
   EXPECT_EQ(sum("evicted_bytes", "new"), 4 << 20);
-  EXPECT_EQ(sum("refaulted_pages", "new"), 1024);
+  EXPECT_EQ(sum("reloaded_pages", "new"), 1024);
   EXPECT_EQ(sum("operations", "new"), 2);
   EXPECT_EQ(sum("written_bytes", "new"), 4 << 20);
   EXPECT_EQ(sum("touched_bytes", "new"), 8 << 20);

@@ -39,7 +39,7 @@ TEST(LayoutPytorchCaching, SegmentsStayAndAreReused) {
   EXPECT_TRUE(world.tensor(3, 20 * kMiB, trace::kNoObject, 0, 1).blocks.front().value >= 15u);  // another stream
   world.layout.forget(1);
   EXPECT_THROW(world.layout.find(1), InputError);
-  EXPECT_EQ(world.layout.peak_bytes(), 50 * kMiB);
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 50 * kMiB);
 }
 
 TEST(LayoutPytorchCaching, OtherObjectsLieByThemselves) {

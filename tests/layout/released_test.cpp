@@ -28,8 +28,8 @@ TEST(LayoutReleased, AreTheUnusedSegmentsWhenTheLimitIsReached) {
   ASSERT_EQ(world.layout.released().size(), 1u);
   EXPECT_EQ(world.layout.released()[0].bytes, 30 * kMiB);
   EXPECT_EQ(world.layout.live_bytes(), 40 * kMiB);
-  EXPECT_EQ(world.layout.peak_bytes(), 40 * kMiB);  // given back before the next one was taken
-  EXPECT_EQ(second.front(), first.back() + 1);      // its blocks are still there, until the device is idle
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 40 * kMiB);  // given back before the next one was taken
+  EXPECT_EQ(second.front(), first.back() + 1);            // its blocks are still there, until the device is idle
   EXPECT_EQ(dropped(world), first);
   EXPECT_FALSE(world.space.block(BlockIndex(first[0])).live);
   EXPECT_EQ(dropped(world), Blocks{});

@@ -48,17 +48,29 @@ TEST(LayoutTensors, OfUnmanagedObjectsHaveNoBlocks) {
   const Placement& tensor = world.tensor(2, kMiB, 1, kMiB);
   EXPECT_FALSE(tensor.managed);
   EXPECT_TRUE(tensor.blocks.empty());
-  EXPECT_EQ(world.layout.peak_bytes(), 0u);  // not managed
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 0u);  // not managed
 }
 
-TEST(LayoutFootprint, IsThePeakOfLiveManagedBytes) {
+TEST(LayoutFootprint, IsWhatHoldsAllLiveManagedMemoryAtItsPeak) {
   World world("none");
   world.object(1, 10 * kMiB);
   world.object(2, 6 * kMiB);
   world.free(1);
   world.object(3, 4 * kMiB + 1);
   EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB + 1);
-  EXPECT_EQ(world.layout.peak_bytes(), 16 * kMiB);  // neither the sum of all nor what lives now
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 16 * kMiB);  // neither the sum of all nor what lives now
+}
+
+TEST(LayoutFootprint, IsWholeChunksThatShortBlocksShareInSlots) {
+  World small("none");
+  small.object(1, 3 * kMiB);
+  EXPECT_EQ(small.layout.peak_chunk_bytes(), 4 * kMiB);
+  World many("none");
+  for (int i = 1; i <= 40; ++i) many.object(static_cast<trace::ObjectId>(i), 2 * kMiB + 64 * 1024);
+  EXPECT_EQ(many.layout.peak_chunk_bytes(), 42 * 2 * kMiB) << "as engine_test's ShortAllocationsShareChunks evicts";
+  for (int i = 1; i <= 40; ++i) many.free(static_cast<trace::ObjectId>(i));
+  many.object(41, 84 * kMiB);
+  EXPECT_EQ(many.layout.peak_chunk_bytes(), 42 * 2 * kMiB) << "all of it was given back";
 }
 
 TEST(LayoutFootprint, TensorsInsideRecordedObjectsAddNothing) {
@@ -121,7 +133,7 @@ TEST(LayoutNoneTensors, ATouchedSegmentGetsMemory) {
   EXPECT_FALSE(world.layout.has_empty_segments());
   world.layout.touch(1);
   EXPECT_EQ(world.layout.taken_bytes(), 0u);
-  EXPECT_EQ(world.layout.peak_bytes(), 8 * kMiB);
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 8 * kMiB);
   world.free_tensor(2);
   EXPECT_EQ(world.free(1), (Blocks{1, 2, 3}));
 }

@@ -110,6 +110,13 @@ TEST(Nonsense, APrefetcherWithAMemory) {
   EXPECT_EQ(texts["random blocks"].substr(0, 2), "ok");
 }
 
+TEST(Nonsense, APrefetcherThatForgetsPartOfItsState) {
+  auto texts = verdicts_on("forgets_state");
+  EXPECT_THAT(texts["skipped iterations"], AllOf(HasSubstr("on a GPU of"), HasSubstr("add_state does not tell all")));
+  EXPECT_EQ(texts["programs"].substr(0, 2), "ok");
+  EXPECT_EQ(texts["determinism"], "ok");
+}
+
 TEST(Nonsense, APlannerThatNeverRests) {
   auto texts = verdicts_on("nonsense_planner");
   EXPECT_THAT(texts["tiny GPUs"], HasSubstr("1,000 commands without an end while nothing else happened"));

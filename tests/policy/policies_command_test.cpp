@@ -33,7 +33,7 @@ TEST(PoliciesCommand, ListsEveryPolicy) {
 TEST(PoliciesCommand, ShowsParametersAndSource) {
   const std::string output = output_of({"tree"});
   for (const char* expected : {"prefetch policy 'tree'", "uvm_perf_prefetch.c", "D0, faults and migrations",
-                               "threshold", "integer", "51", "1 to 100", "min_faults"}) {
+                               "threshold", "integer", "51", "0 to 100", "min_faults"}) {
     EXPECT_THAT(output, HasSubstr(expected));
   }
   EXPECT_THAT(output_of({"lrm"}), HasSubstr("no parameters"));

@@ -44,6 +44,13 @@ TEST_F(TreeTest, FaultsOnTheFirstMissingPageDoubleUpToTheBlock) {
                               {mask_of({256}), range(256, 512)}});
 }
 
+// uvm_perf_prefetch_threshold=0 is legal: any page exceeds it.
+TEST_F(TreeTest, WithThresholdZeroAFaultBringsItsBlock) {
+  tree_ = prefetcher("tree", {{"threshold", "0"}});
+  expect_steps(full_block(), {{mask_of({300}), range(0, 512)}});
+  expect_steps(block_of(100), {{mask_of({7}), range(0, 100)}});
+}
+
 TEST_F(TreeTest, ScatteredFaultsBringTheirUnitsOnly) {
   expect_steps(full_block(),
                {{mask_of({300}), range(288, 304)}, {mask_of({5}), range(0, 16)}, {mask_of({511}), range(496, 512)}});

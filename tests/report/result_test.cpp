@@ -50,7 +50,7 @@ TEST(ResultJson, HoldsTheRun) {
   const std::string text = result_json(example());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   const auto json = nlohmann::json::parse(text);
-  EXPECT_EQ(json["schema"], "uvmsim.result/1");
+  EXPECT_EQ(json["schema"], "uvmsim.result/2");
   EXPECT_EQ(json["trace"]["sha256"], std::string(64, 'a'));
   EXPECT_EQ(json["trace"]["records"], 42);
   EXPECT_EQ(json["limit"]["by"], "osf");

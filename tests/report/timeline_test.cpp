@@ -3,17 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/report/kernel_label.h"
 #include "tests/report/scratch_folder.h"
 
 namespace uvmsim::report {
 namespace {
 
 using ::testing::IsEmpty;
+
+nlohmann::json events_of(const std::string& text) { return nlohmann::json::parse(text)["traceEvents"]; }
 
 // The first event whose key has this value.
 nlohmann::json find(const nlohmann::json& events, const char* key, const std::string& value) {
@@ -24,7 +31,6 @@ nlohmann::json find(const nlohmann::json& events, const char* key, const std::st
 }
 
 void emit_one_of_each(Timeline& timeline) {
-  timeline.on(KernelEvent{"gemm<float>", 7, 0, Nanoseconds(1001), Nanoseconds(5001)});
   FaultBatchEvent batch{};
   batch.start = Nanoseconds(1500);
   batch.service_start = Nanoseconds(1600);
@@ -46,15 +52,16 @@ void emit_one_of_each(Timeline& timeline) {
   timeline.on(ResidencyEvent{0, Nanoseconds(1700), 4096, 2097152});
   timeline.on(ResidencyEvent{0, Nanoseconds(1700), 65536, 2097152});
   timeline.on(ResidencyEvent{0, Nanoseconds(21800), 131072, 2097152});
+  timeline.on(KernelEvent{"void gemm<float>(int)", 7, 0, Nanoseconds(1001), Nanoseconds(5001), Nanoseconds(1000)});
   timeline.on(RangeEvent{"iteration 0", Nanoseconds(0), Nanoseconds(9000)});
 }
 
-TEST(Timeline, IsAnArrayOfTraceEvents) {
+TEST(Timeline, HoldsTraceEvents) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
   emit_one_of_each(timeline);
-  timeline.finish();
-  const auto events = nlohmann::json::parse(folder.read("t.json"));
+  timeline.finish(nullptr);
+  const auto events = events_of(folder.read("t.json"));
   ASSERT_TRUE(events.is_array());
   for (const auto& event : events) {
     EXPECT_TRUE(event.contains("ph") && event.contains("pid") && event.contains("name")) << event;
@@ -65,7 +72,12 @@ TEST(Timeline, IsAnArrayOfTraceEvents) {
     }
   }
   const auto kernel = find(events, "cat", "kernel");
-  EXPECT_EQ(kernel["name"], "gemm<float>");
+  EXPECT_EQ(kernel["name"], "gemm");
+  EXPECT_EQ(kernel["args"]["name"], "void gemm<float>(int)");
+  EXPECT_DOUBLE_EQ(kernel["args"]["stall_us"].get<double>(), 3.0);
+  EXPECT_EQ(kernel["args"]["fault_batches"], 1);
+  EXPECT_EQ(kernel["args"]["htod_bytes"], 65536);
+  EXPECT_EQ(kernel["args"]["dtoh_bytes"], 0) << "that was another GPU";
   EXPECT_DOUBLE_EQ(kernel["ts"].get<double>(), 1.001);
   EXPECT_DOUBLE_EQ(kernel["dur"].get<double>(), 4.0);
   EXPECT_EQ(find(events, "cat", "fault batch")["args"]["faulting_pages"], 3);
@@ -82,8 +94,8 @@ TEST(Timeline, DirectionsAndDevicesHaveTheirOwnTracks) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
   emit_one_of_each(timeline);
-  timeline.finish();
-  const auto events = nlohmann::json::parse(folder.read("t.json"));
+  timeline.finish(nullptr);
+  const auto events = events_of(folder.read("t.json"));
   const auto in = find(events, "cat", "fault");
   const auto out = find(events, "cat", "evict");
   EXPECT_NE(in["pid"], out["pid"]);
@@ -99,10 +111,10 @@ TEST(Timeline, OneResidencySamplePerInterval) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
   emit_one_of_each(timeline);
-  timeline.finish();
+  timeline.finish(nullptr);
   std::vector<std::uint64_t> samples;
-  for (const auto& event : nlohmann::json::parse(folder.read("t.json"))) {
-    if (event["ph"] == "C") samples.push_back(event["args"]["resident_bytes"]);
+  for (const auto& event : events_of(folder.read("t.json"))) {
+    if (event["name"] == "residency") samples.push_back(event["args"]["resident_bytes"]);
   }
   EXPECT_THAT(samples, ::testing::ElementsAre(65536, 131072));
 }
@@ -116,9 +128,9 @@ TEST(Timeline, FaultBatchesDoNotOverlap) {
   batch.start = Nanoseconds(4000);  // arrived while the first was served
   batch.end = Nanoseconds(9000);
   timeline.on(batch);
-  timeline.finish();
+  timeline.finish(nullptr);
   std::vector<double> starts;
-  for (const auto& event : nlohmann::json::parse(folder.read("t.json"))) {
+  for (const auto& event : events_of(folder.read("t.json"))) {
     if (event["ph"] == "X") starts.push_back(event["ts"]);
   }
   EXPECT_THAT(starts, ::testing::ElementsAre(0.0, 5.0));
@@ -127,17 +139,100 @@ TEST(Timeline, FaultBatchesDoNotOverlap) {
 TEST(Timeline, NamesFromATraceCannotBreakTheFile) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
-  timeline.on(KernelEvent{"\"}]\n\\ \xff\xfe", 0, 0, Nanoseconds(0), Nanoseconds(1)});
+  timeline.on(KernelEvent{"\"}]\n\\ \xff\xfe", 0, 0, Nanoseconds(0), Nanoseconds(1), Nanoseconds(1)});
   timeline.on(RangeEvent{std::string_view("a\0b", 3), Nanoseconds(-5), Nanoseconds(1)});
-  timeline.finish();
+  timeline.finish(nullptr);
   EXPECT_TRUE(nlohmann::json::accept(folder.read("t.json")));
 }
 
-TEST(Timeline, EmptyRunIsAnEmptyArray) {
+TEST(Timeline, EmptyRunHasNoEvents) {
   const ScratchFolder folder;
   Timeline timeline(folder.path("t.json"));
-  timeline.finish();
-  EXPECT_EQ(nlohmann::json::parse(folder.read("t.json")).size(), 0u);
+  timeline.finish(nullptr);
+  EXPECT_EQ(events_of(folder.read("t.json")).size(), 0u);
+}
+
+TEST(Timeline, CountersOfLinksFaultsAndEvictionsPerMillisecond) {
+  const ScratchFolder folder;
+  Timeline timeline(folder.path("t.json"));
+  emit_one_of_each(timeline);
+  timeline.finish(nullptr);
+  std::map<std::string, std::vector<double>> values;
+  for (const auto& event : events_of(folder.read("t.json"))) {
+    if (event["ph"] != "C") continue;
+    for (const auto& [key, value] : event["args"].items()) {
+      values[fmt::format("{} {} {}", event["pid"].dump(), event["name"].get<std::string>(), key)].push_back(value);
+    }
+  }
+  EXPECT_THAT(values["2 links (GB/s) HtoD"], ::testing::ElementsAre(0.065536, 0));
+  EXPECT_THAT(values["3 links (GB/s) DtoH"], ::testing::ElementsAre(2.097152, 0));
+  EXPECT_THAT(values["2 raw faults per ms faults"], ::testing::ElementsAre(12, 0));
+  EXPECT_THAT(values["3 evictions per ms chunks"], ::testing::ElementsAre(1, 0));
+}
+
+TEST(Timeline, SaysWhatMadeIt) {
+  const ScratchFolder folder;
+  Timeline timeline(folder.path("t.json"));
+  RunRecord record;
+  record.trace.name = "a.uvmt";
+  record.provenance = {"uvmsim run a.uvmt", "m", "s"};
+  timeline.finish(&record);
+  const auto other = nlohmann::json::parse(folder.read("t.json"))["otherData"];
+  EXPECT_EQ(other["command"], "uvmsim run a.uvmt");
+  EXPECT_EQ(other["model_version"], "m");
+  EXPECT_EQ(other["trace"], "a.uvmt");
+}
+
+TEST(Timeline, IsCompressedByItsName) {
+  const ScratchFolder folder;
+  for (const char* name : {"t.json", "t.json.gz"}) {
+    Timeline timeline(folder.path(name));
+    for (int i = 0; i < 2000; ++i) emit_one_of_each(timeline);
+    timeline.finish(nullptr);
+  }
+  const std::string plain = folder.read("t.json"), packed = folder.read("t.json.gz");
+  EXPECT_LT(packed.size() * 10, plain.size());
+  ASSERT_EQ(std::system(("gzip -dc " + folder.path("t.json.gz") + " >" + folder.path("again")).c_str()), 0);
+  EXPECT_TRUE(folder.read("again") == plain);
+}
+
+TEST(Timeline, AWindowHoldsWhatOverlapsIt) {
+  const auto names = [](const TimelineWindow& window) {
+    const ScratchFolder folder;
+    Timeline timeline(folder.path("t.json"), window);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const auto at = [&](std::int64_t ns) { return Nanoseconds(100 * i + ns); };
+      timeline.on(IterationEvent{static_cast<std::uint64_t>(i), true, at(0)});
+      timeline.on(WorkStartEvent{WorkKind::kKernel, "k", 0, 0, 1, at(10), {}});
+      timeline.on(CpuFaultEvent{at(20), at(30), 0, false});
+      timeline.on(WorkEndEvent{0, at(90), Nanoseconds(1)});
+      timeline.on(KernelEvent{fmt::format("k{}", i), 0, 0, at(10), at(90), Nanoseconds(1)});
+      timeline.on(IterationEvent{static_cast<std::uint64_t>(i), false, at(99)});
+    }
+    timeline.finish(nullptr);
+    std::string out;
+    std::size_t faults = 0;
+    for (const auto& event : events_of(folder.read("t.json"))) {
+      if (event.value("cat", "") == "kernel") out += event["name"].get<std::string>() + " ";
+      faults += event.value("cat", "") == "cpu fault";
+    }
+    return out + std::to_string(faults);
+  };
+  using By = TimelineWindow::By;
+  EXPECT_EQ(names({}), "k0 k1 k2 k3 4");
+  EXPECT_EQ(names({By::kIterations, 1, 2}), "k1 k2 2");
+  EXPECT_EQ(names({By::kKernels, 2, 2}), "k1 1");
+  EXPECT_EQ(names({By::kKernels, 3, 9}), "k2 k3 2");
+  EXPECT_EQ(names({By::kTime, 150, 215}), "k1 k2 0");
+}
+
+TEST(KernelLabel, IsShort) {
+  EXPECT_EQ(kernel_label("gemm"), "gemm");
+  EXPECT_EQ(kernel_label("void at::native::(anonymous namespace)::add<float, std::array<char*, 2ul>>(int, float)"),
+            "at::native::add");
+  EXPECT_EQ(kernel_label("_ZN2at6native3addIfEEvi"), "at::native::add");
+  EXPECT_EQ(kernel_label("operator<"), "operator<") << "nothing is lost where it cannot be told apart";
+  EXPECT_EQ(kernel_label(""), "");
 }
 
 TEST(Timeline, UnfinishedLeavesNoFile) {

@@ -128,7 +128,7 @@ finished() { (cd "$1/points" && find . -name '*.json' ! -name '*.error.json' -pr
 cd "$scratch"
 "$uvmsim" trace generate zipf --bytes 256MiB --kernels 8 --write-percent 30 --seed 5 -o zipf.jsonl
 cat >sweep.json <<'EOF'
-{"evict": ["lrm", "lru"], "osf": [1.25, 1.5, 2, 3, 4, 6], "prefetch": ["none", "tree"], "systems": "a100-sxm-40g",
+{"evict": ["lrm", "lru"], "osf": ["none", 1.25, 1.5, 2, 3, 4], "prefetch": ["none", "tree"], "systems": "a100-sxm-40g",
  "traces": "zipf.jsonl"}
 EOF
 "$uvmsim" sweep sweep.json -o local

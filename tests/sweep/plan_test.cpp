@@ -28,11 +28,15 @@ class PlanTest : public SweepFolderTest {
     for (const PlannedPoint& point : plan.points) all.push_back(point.id);
     return all;
   }
+  static std::size_t asked(const Plan& plan) {
+    return static_cast<std::size_t>(
+        std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return point.asked; }));
+  }
   std::string dir() const { return folder.path("dir"); }
 };
 
 TEST_F(PlanTest, ComesBackWhole) {
-  const Plan written = plan(R"("osf": ["none", 1, 2], "evict": ["lrm", "lru"])");
+  const Plan written = plan(R"("osf": ["none", 1, 2], "evict": ["mru", "lru"])");
   write_plan(written, dir());
   const Plan read = read_plan(dir());
   EXPECT_EQ(ids(read), ids(written));
@@ -40,6 +44,7 @@ TEST_F(PlanTest, ComesBackWhole) {
   EXPECT_EQ(read.model_version, written.model_version);
   for (std::size_t i = 0; i < read.points.size(); ++i) {
     EXPECT_EQ(to_json(read.points[i].point), to_json(written.points[i].point));
+    EXPECT_EQ(read.points[i].asked, written.points[i].asked);
     EXPECT_EQ(read.points[i].determinants, written.points[i].determinants);
     EXPECT_EQ(Resolver().resolve(read.points[i].point).id, read.points[i].id);
   }
@@ -60,6 +65,19 @@ TEST_F(PlanTest, AnExtendedSweepKeepsTheIdsOfItsPoints) {
   const auto first = ids(plan(R"("osf": [1, 2])")), second = ids(plan(R"("osf": ["none", 1, 1.5, 2])"));
   for (const std::string& id : first) EXPECT_THAT(second, ::testing::Contains(id));
   EXPECT_EQ(second.size(), 4u);
+}
+
+TEST_F(PlanTest, OneBaselineForAllPoliciesOfAProgramAfterThePointsOfTheGrid) {
+  const Plan lacks = plan(R"("osf": [1, 2], "evict": ["lrm", "lru"], "layouts": ["recorded", "none"])");
+  EXPECT_EQ(lacks.points.size(), 10u);
+  EXPECT_EQ(asked(lacks), 8u);
+  for (const PlannedPoint& point : lacks.points) {
+    const std::string& wanted = lacks.points[point.point.layout == "recorded" ? 8 : 9].id;
+    EXPECT_EQ(baseline_id(point.determinants), wanted);
+  }
+  EXPECT_EQ(Resolver().resolve(lacks.points[8].point).id, baseline_id(lacks.points[8].determinants)) << "its own";
+  const Plan holds = plan(R"("osf": ["none", 1, 2], "prefetch": ["tree", "none"])");
+  EXPECT_EQ(asked(holds), holds.points.size());
 }
 
 TEST_F(PlanTest, WhatCannotBeResolvedNamesTheSweepFile) {
@@ -91,8 +109,8 @@ TEST_F(PlanTest, ADamagedPlanIsRefused) {
   EXPECT_THAT(refusal("[]", points), HasSubstr("no JSON"));
   EXPECT_THAT(refusal("{}", points), HasSubstr("/schema"));
   json other = json::parse(header);
-  other["schema"] = "uvmsim.sweep/2";
-  EXPECT_THAT(refusal(other.dump(), points), HasSubstr("uvmsim.sweep/1"));
+  other["schema"] = "uvmsim.sweep/9";
+  EXPECT_THAT(refusal(other.dump(), points), HasSubstr("uvmsim.sweep/2"));
   // A key of two lines, found by the fuzzer.
   json point = json::parse(points.substr(0, points.find('\n')));
   point["point"]["a\nb"] = 1;

@@ -93,8 +93,9 @@ class SlurmCommand : public CommandTest {
   // Twelve points in a folder.
   std::string planned(const std::string& name) {
     folder.write("t.jsonl", two_iterations(4));
-    folder.write("s.json", R"({"traces": "t.jsonl", "systems": "h200-sxm-pcie5", "osf": [1, 2], "seeds": [1, 2, 3],)"
-                           R"( "evict": ["lrm", "lru"]})");
+    folder.write("s.json",
+                 R"({"traces": "t.jsonl", "systems": "h200-sxm-pcie5", "osf": ["none", 2], "seeds": [1, 2, 3],)"
+                 R"( "evict": ["lrm", "lru"]})");
     const auto result = run({"sweep", "plan", "s.json", "-o", name});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return name;

@@ -180,6 +180,42 @@ TEST_F(ImportNsys, AKernelWithFaultsHasThePagesThatMoved) {
   EXPECT_TRUE(all<UvmCounter>(import(without)).empty());
 }
 
+// Otherwise it would be zeros, which nothing copies.
+TEST_F(ImportNsys, WhatComesFromTheHostFirstWasWrittenThere) {
+  strings();
+  kernel_table();
+  memory_table();
+  copy_table();
+  memory(100, kBase, 4 << 20, 4, 0);
+  cpu_fault(150, kBase);
+  kernel(1000, 51000);
+  copy(10000, 11000, 8192, 11, 2, kBase);           // the first page faulted on the CPU, the second did not
+  copy(12000, 13000, 4096, 12, 4, kBase + 65536);   // made on the GPU, evicted
+  copy(14000, 15000, 4096, 11, 2, kBase + 65536);   // and back
+  copy(16000, 17000, 8192, 11, 3, kBase + 131072);  // prefetched
+  copy(18000, 19000, 8192, 11, 2, kBase + 131072);  // once more
+  memory(60000, kBase, 4 << 20, 4, 1);
+  memory(61000, kBase, 4 << 20, 4, 0);  // other data at the same place
+  kernel(70000, 80000);
+  copy(71000, 72000, 4096, 11, 2, kBase);
+  const std::vector<Record> records = import();
+  std::vector<HostAccess> written;
+  for (const HostAccess& access : all<HostAccess>(records)) {
+    if (access.extents.front().mode == AccessMode::kWrite) written.push_back(access);
+  }
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_EQ(written[0].object, 1u);
+  expect_extents(written[0].extents, {{kPageQuanta, kPageQuanta, AccessMode::kWrite},
+                                      {32 * kPageQuanta, 2 * kPageQuanta, AccessMode::kWrite}});
+  EXPECT_EQ(written[1].object, 2u);
+  expect_extents(written[1].extents, {{0, kPageQuanta, AccessMode::kWrite}});
+  EXPECT_EQ(summary.implied_host_bytes, 4u * 4096);
+  const auto is_host_data = [](const Record& record) { return std::holds_alternative<HostAccess>(record); };
+  const auto is_kernel = [](const Record& record) { return std::holds_alternative<Kernel>(record); };
+  EXPECT_LT(std::find_if(records.begin(), records.end(), is_host_data),
+            std::find_if(records.begin(), records.end(), is_kernel));
+}
+
 TEST_F(ImportNsys, ManagedMemoryThatOnlyEventsSpeakOfIsInferred) {
   strings();
   kernel_table();

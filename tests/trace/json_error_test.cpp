@@ -23,6 +23,10 @@ TEST(JsonErrors, NamesRecordAndLine) {
               HasSubstr("t: record 2 (line 6): unknown record type 'x'"));
 }
 
+TEST(JsonErrors, AMisspeltKeyIsNotOnlyAMissingOne) {
+  EXPECT_THAT(about("{\"t\":\"object_free\",\"idd\":1}"), HasSubstr("key 'id' is missing; is 'idd' meant to be it?"));
+}
+
 TEST(JsonErrors, UnknownType) {
   EXPECT_THAT(about("{\"t\":\"kernal\"}"),
               HasSubstr("unknown record type 'kernal'; did you mean 'kernel'? allowed: object_alloc, object_free, "));

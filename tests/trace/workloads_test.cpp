@@ -26,7 +26,7 @@ class Workloads : public ::testing::TestWithParam<Workload> {
 
 TEST_P(Workloads, Valid) {
   TraceReader reader(path());
-  validate(reader);
+  EXPECT_EQ(validate(reader), "") << "every launch was recorded";
 }
 
 TEST_P(Workloads, WhatTheReadmeSays) {
@@ -62,7 +62,7 @@ TEST_P(Recordings, ValidAndCovered) {
   const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/workloads/" + GetParam() + ".uvmt";
   {
     TraceReader reader(path);
-    validate(reader);
+    EXPECT_EQ(validate(reader), "");
   }
   TraceReader reader(path);
   EXPECT_EQ(reader.header().quantum_bytes, 512u);

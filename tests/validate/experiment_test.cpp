@@ -24,6 +24,10 @@ const char* const kLibrary =
     R"({"name":"out","role":"output","shape":[4,256],"dtype":"float32","bytes":4096,"va_offset_in_2m":4096}],)"
     R"("events":[{"kernel":"add_kernel","start_ns":0,"end_ns":500,"grid":[8,1,1],"block":[128,1,1],"registers":32,)"
     R"("shared_bytes":0},["gpu_fault",3,400,0,0,2,1],["htod",10,20,1,0,4096,2]]})";
+const char* const kCampaign =
+    R"({"name":"scan","program":"slice_scans","array_bytes":16777216,"steps":3,"rounds":2,"growing":true,)"
+    R"("prefetch_threshold":0,"published":[{"time_ns":5,"copies":7,"lost_records":true},{}],)"
+    R"("published_total":{"cpu_faults":48},"steady":{"from":1,"cold_run":"scan"},"limits":{"bytes_blocks":1}})";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -90,6 +94,28 @@ TEST(Experiment, AddressesOfNoTensorAreAnUnlistedOutput) {
   EXPECT_EQ(experiment.allocations[3].bytes, 6u << 20);
   EXPECT_EQ(experiment.events.at(2).allocation, 3u);
   EXPECT_EQ(experiment.events.at(2).offset, 139650129000000 - 139650123431936);
+}
+
+TEST(Experiment, ReadsCampaigns) {
+  const ExperimentFile file = parse_experiments(kCampaign, "mine.jsonl");
+  EXPECT_TRUE(file.warnings.empty());
+  const Experiment& experiment = file.experiments.at(0);
+  EXPECT_EQ(experiment.experiment_class(), ExperimentClass::kCampaign);
+  ASSERT_TRUE(experiment.campaign);
+  const Campaign& campaign = *experiment.campaign;
+  EXPECT_EQ(campaign.program, CampaignProgramKind::kSliceScans);
+  EXPECT_TRUE(campaign.growing);
+  EXPECT_EQ(campaign.rounds, 2u);
+  EXPECT_EQ(campaign.prefetch_threshold, 0u);
+  ASSERT_EQ(campaign.published.size(), 2u);
+  EXPECT_EQ(campaign.published[0].figures[figure::kCopies], 7u);
+  EXPECT_TRUE(campaign.published[0].lost_records);
+  EXPECT_FALSE(campaign.published[1].figures[figure::kTime]);
+  EXPECT_EQ(campaign.published_total[figure::kCpuFaults], 48u);
+  ASSERT_TRUE(campaign.steady);
+  EXPECT_EQ(campaign.steady->from, 1u);
+  EXPECT_EQ(campaign.limits.bytes_blocks, 1u);
+  EXPECT_FALSE(campaign.limits.time_permille) << "what has no limit is not judged";
 }
 
 TEST(Experiment, FormatsMayMixAndBlankLinesDoNotCount) {
@@ -169,7 +195,22 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"tensor_index", with(kLibrary, "3,400,0,", "3,400,2,"), "allowed: -1 to 1"},
         BadInput{"grid", with(kLibrary, "[8,1,1]", "[8,0,1]"), "1 or more"},
         BadInput{"grid_overflow", with(kLibrary, "[8,1,1]", "[65536,65536,65536]"), "at most"},
-        BadInput{"block", with(kLibrary, "[128,1,1]", "[128,128,1]"), "1 to 1024"}),
+        BadInput{"block", with(kLibrary, "[128,1,1]", "[128,128,1]"), "1 to 1024"},
+        BadInput{"program", with(kCampaign, "slice_scans", "slices"), "allowed: sparse_blocks, slice_scans"},
+        BadInput{"no_array", with(kCampaign, R"("array_bytes":16777216,)", ""), "'array_bytes' is missing"},
+        BadInput{"tiny_array", with(kCampaign, "16777216", "4096"), "for each of 3 steps"},
+        BadInput{"no_steps", with(kCampaign, R"("steps":3)", R"("steps":0)"), "'steps' is 0"},
+        BadInput{"many_steps", with(kCampaign, R"("rounds":2)", R"("rounds":1000)"), "3000 steps in all"},
+        BadInput{"too_many_published", with(kCampaign, "{}]", "{},{},{},{},{},{}]"), "'published' has 7 steps"},
+        BadInput{"threshold", with(kCampaign, R"(old":0)", R"(old":101)"), "allowed: 0 to 100"},
+        BadInput{"steady_from", with(kCampaign, R"("from":1)", R"("from":6)"), "allowed: 0 to 5"},
+        BadInput{"cold_run", with(kCampaign, R"("cold_run":"scan")", R"("cold_run":"x")"), "no campaign of this file"},
+        BadInput{"limit", with(kCampaign, "bytes_blocks", "bites_blocks"), "bites_blocks"},
+        BadInput{"no_pages", with(kCampaign, "slice_scans", "sparse_blocks"), "'pages_per_block' is missing"},
+        BadInput{"no_arrays", with(kCampaign, "slice_scans", "accumulate"), "'arrays' is missing"},
+        BadInput{"walk_order",
+                 with(with(kCampaign, "slice_scans", "page_walk"), R"("rounds")", R"("order":"up","rounds")"),
+                 "allowed: sequential, random"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Experiment, AnEmptyFileIsAnError) { EXPECT_THAT(error_of("\n \n"), HasSubstr("mine.jsonl: no experiments")); }

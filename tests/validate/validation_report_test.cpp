@@ -28,6 +28,7 @@ Validation one_of_each() {
   validation.comparisons = {within, outside};
   ClassSummary summary;
   summary.experiments = 2;
+  summary.judged = 2;
   summary.within = 1;
   summary.worst_time_name = "bad";
   validation.classes = {summary};
@@ -40,6 +41,26 @@ TEST(ValidationReport, TextNamesWhatIsOutside) {
   EXPECT_THAT(text, HasSubstr("1.000 / 1.100 +10.0 %"));
   EXPECT_THAT(text, HasSubstr("1 of 2 experiments are outside the tolerances"));
   EXPECT_THAT(text, HasSubstr("  bad: pages, time 50.0 %; quiet: within"));
+}
+
+// Whose time is off by any amount is not within.
+TEST(ValidationReport, WhatIsNotJudgedIsNotWithin) {
+  Validation validation = one_of_each();
+  Comparison cpu = validation.comparisons[0];
+  cpu.name = "turns";
+  cpu.experiment_class = ExperimentClass::kCpu;
+  cpu.time_ns.simulated *= 3;
+  validation.comparisons = {cpu};
+  validation.classes[0].judged = validation.classes[0].within = 0;
+  const std::string text = validation_text(validation);
+  EXPECT_THAT(text, HasSubstr("+10.0 %  not judged\n"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("within tolerances")));
+  EXPECT_THAT(validation_markdown(validation), HasSubstr("| not judged | - |"));
+  const auto json = nlohmann::json::parse(validation_json(validation));
+  EXPECT_EQ(json["experiments"][0]["judged"], false);
+  EXPECT_EQ(json["classes"][0]["judged"], 0);
+  validation.comparisons[0].failures = {{"bytes in", 0}};
+  EXPECT_THAT(validation_text(validation), HasSubstr("turns: bytes in"));
 }
 
 TEST(ValidationReport, JsonIsOneLineOfIntegers) {

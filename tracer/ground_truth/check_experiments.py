@@ -50,11 +50,45 @@ def failures(experiment):
         yield f"native_ns {experiment['native_ns']} exceeds the kernel with faults, {kernels[0][2] - kernels[0][1]}"
 
 
+def failures_beyond(run):
+    """The same of a program of --oversubscribe."""
+    for number, step in enumerate(run["published"]):
+        if step.get("lost_records"):
+            continue
+        for direction in ("in", "out"):
+            if step["bytes_" + direction] % PAGE:
+                yield f"step {number}: {step['bytes_' + direction]} bytes {direction}: no whole pages"
+        if step["fault_bytes_in"] + step["prefetch_bytes_in"] > step["bytes_in"]:
+            yield f"step {number}: more bytes by fault and prefetch than in all"
+        if step["time_ns"] == 0:
+            yield f"step {number}: no kernel"
+    evicted = sum(step["evicted_bytes"] for step in run["published"])
+    if run["name"].endswith("_fits") and evicted:
+        yield f"{evicted} bytes were evicted from memory that fits"
+    if run["name"].endswith("_beyond") and not evicted:
+        yield "nothing was evicted"
+    if run["program"] == "slice_scans" and "published_total" in run:
+        if run["published_total"]["bytes_in"] < run["array_bytes"]:
+            yield f"{run['published_total']['bytes_in']} bytes moved to the GPU of {run['array_bytes']}"
+
+
 def main(path):
     modes, failed = {}, 0
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             experiment = json.loads(line)
+            if "program" in experiment:
+                steps = experiment["published"]
+                row = modes.setdefault(experiment["program"], [0, 0, 0, 0, 0])
+                row[0] += 1
+                row[1] += sum(step["fault_batches"] for step in steps)
+                row[2] += sum(step["copies_in"] + step["copies_out"] for step in steps)
+                row[3] += sum(step["cpu_faults"] for step in steps)
+                row[4] += sum(step["time_ns"] for step in steps)
+                for failure in failures_beyond(experiment):
+                    failed += 1
+                    print(f"{experiment['name']}: {failure}")
+                continue
             events = experiment["events"]
             row = modes.setdefault(experiment["mode"], [0, 0, 0, 0, 0])
             row[0] += 1

@@ -19,7 +19,8 @@ program="$build/ground_truth/uvm_experiments"
 nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used --format=csv,noheader || true
 
 step "what must be refused"
-for wrong in "--share 51 --output $folder/never.jsonl" "--output a --costs b" "--nothing"; do
+for wrong in "--share 51 --output $folder/never.jsonl" "--output a --costs b" "--nothing" \
+  "--oversubscribe --output $folder/never.jsonl" "--oversubscribe --i-know-this-can-hang-the-gpu --list"; do
   # shellcheck disable=SC2086
   if "$program" $wrong; then
     echo "accepted: $wrong"

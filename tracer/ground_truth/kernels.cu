@@ -83,6 +83,37 @@ __global__ void vector_add(const float4* a, const float4* b, float4* c, std::uin
   }
 }
 
+__global__ void sparse_pass(std::uint32_t* array, const std::uint64_t* words, std::uint64_t count) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+  if (i < count) array[words[i]] += 1;
+}
+
+__global__ void sum_words(const std::uint32_t* words, std::uint64_t count, unsigned long long* sum) {
+  unsigned long long part = 0;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    part += words[i];
+  }
+  atomicAdd(sum, part);
+}
+
+__global__ void write_words(std::uint32_t* words, std::uint64_t count) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    words[i] = kWordValue;
+  }
+}
+
+__global__ void page_walk(const char* input, char* output, std::uint64_t pages, std::uint64_t share,
+                          const std::uint32_t* list) {
+  const std::uint64_t first = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) * share;
+  for (std::uint64_t i = first; i < first + share; ++i) {
+    if (i >= pages) return;  // a list's length where there is one
+    const std::uint64_t page = list == nullptr ? i : list[i];
+    *reinterpret_cast<float*>(output + page * kPage) = *reinterpret_cast<const float*>(input + page * kPage) + 1;
+  }
+}
+
 __global__ void nothing() {}
 
 }  // namespace
@@ -115,6 +146,28 @@ cudaError_t launch_vector_add(void* data, std::uint64_t bytes, std::uint32_t gri
   const std::uint64_t count = bytes / 3 / sizeof(float4);
   auto* first = static_cast<float4*>(data);
   vector_add<<<grid, kThreads>>>(first, first + count, first + 2 * count, count);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_sparse_pass(std::uint32_t* array, const std::uint64_t* words, std::uint64_t count) {
+  sparse_pass<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads>>>(array, words, count);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_sum_words(const std::uint32_t* words, std::uint64_t count, unsigned long long* sum) {
+  sum_words<<<kWalkThreads / kThreads, kThreads>>>(words, count, sum);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_write_words(std::uint32_t* words, std::uint64_t count) {
+  write_words<<<kWalkThreads / kThreads, kThreads>>>(words, count);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_page_walk(const char* input, char* output, std::uint64_t pages, const std::uint32_t* list,
+                             std::uint64_t listed) {
+  const std::uint64_t share = (pages + kWalkThreads - 1) / kWalkThreads;
+  page_walk<<<kWalkThreads / kThreads, kThreads>>>(input, output, list == nullptr ? pages : listed, share, list);
   return cudaGetLastError();
 }
 

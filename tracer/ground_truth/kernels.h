@@ -27,6 +27,19 @@ cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, const Loop
 cudaError_t launch_stream_write(void* data, std::uint64_t bytes, const Loop& loop);
 cudaError_t launch_vector_add(void* data, std::uint64_t bytes, std::uint32_t grid);
 
+// For memory that may exceed the GPU's. All by 256 threads per block; the last three by 256 blocks.
+// One thread per listed word loads it and stores another value.
+cudaError_t launch_sparse_pass(std::uint32_t* array, const std::uint64_t* words, std::uint64_t count);
+// Grid-stride loops over 4-byte words: adds all to *sum; writes kWordValue.
+inline constexpr std::uint32_t kWordValue = 0x01010101;
+cudaError_t launch_sum_words(const std::uint32_t* words, std::uint64_t count, unsigned long long* sum);
+cudaError_t launch_write_words(std::uint32_t* words, std::uint64_t count);
+// Every thread reads a float of each page of its own share of `input` and writes one of the same page of `output`; in
+// the order of the list (of `listed` pages), or ascending without one.
+cudaError_t launch_page_walk(const char* input, char* output, std::uint64_t pages, const std::uint32_t* list,
+                             std::uint64_t listed);
+inline constexpr std::uint64_t kWalkThreads = 65536;
+
 // Does nothing.
 cudaError_t launch_nothing();
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,8 @@
 #include "tracer/ground_truth/cupti_recorder.h"
 #include "tracer/ground_truth/device.h"
 #include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/oversubscription.h"
+#include "tracer/ground_truth/run_beyond.h"
 #include "tracer/ground_truth/run_experiment.h"
 
 namespace uvmtrace::ground_truth {
@@ -23,6 +26,7 @@ constexpr const char* kUsage =
        uvm_experiments [options] --peer N --output FILE    the same, of memory that GPU N has at first
        uvm_experiments [options] --costs FILE.txt          what calls and copies cost
        uvm_experiments [options] --list                    the experiments, without a GPU
+       uvm_experiments --oversubscribe --i-know-this-can-hang-the-gpu --output FILE    programs beyond GPU memory
 
 Makes small programs fault on managed memory and writes what CUPTI saw, one experiment per line, for
 `uvmsim validate` and `uvmsim calibrate`. Leave the GPU alone meanwhile.
@@ -37,11 +41,16 @@ Makes small programs fault on managed memory and writes what CUPTI saw, one expe
 
 Managed memory never exceeds that share of what the GPU has free, nor half of what the host has free.
 Experiments that would are refused; those whose records CUPTI dropped are repeated, then left out.
+
+--oversubscribe does the opposite: programs that need 1.3 times the memory that the GPU has free, so that the driver
+evicts. Some drivers and GPUs hang then until the machine is restarted, and everybody else on the GPU waits. Never on a
+GPU that you share; --i-know-this-can-hang-the-gpu must say that you know. --only, --seed and --device apply.
 )";
 
 struct Options {
   std::string output, costs, only;
   bool list = false, quick = false;
+  bool oversubscribe = false, acknowledged = false;
   std::uint32_t repeats = 1, share = kDefaultSharePercent, device = 0;
   int peer = kNoPeer;
   std::uint64_t seed = 1;
@@ -78,6 +87,10 @@ Options parse(int count, char** arguments) {
       options.quick = true;
       continue;
     }
+    if (word == kOversubscribeFlag || word == kAcknowledgeFlag) {
+      (word == kOversubscribeFlag ? options.oversubscribe : options.acknowledged) = true;
+      continue;
+    }
     const bool known = word == "--output" || word == "-o" || word == "--costs" || word == "--only" ||
                        word == "--repeats" || word == "--seed" || word == "--device" || word == "--peer" ||
                        word == "--share";
@@ -98,6 +111,14 @@ Options parse(int count, char** arguments) {
   }
   if (!options.output.empty() && !options.costs.empty()) {
     fail_usage("--output and --costs exclude each other: recording would be part of the costs");
+  }
+  if (options.oversubscribe) {
+    const std::string refusal = oversubscription_refusal(options.acknowledged);
+    if (!refusal.empty()) fail_usage(refusal);
+    if (options.output.empty() || options.list || options.quick || options.peer != kNoPeer || options.repeats != 1) {
+      fail_usage(std::string(kOversubscribeFlag) +
+                 " needs --output, and excludes --list, --quick, --peer and --repeats");
+    }
   }
   if (options.peer == static_cast<int>(options.device)) fail_usage("--peer is the GPU that runs the kernels itself");
   return options;
@@ -179,6 +200,27 @@ int make_experiments(const Options& options, const std::vector<Experiment>& expe
   return 0;
 }
 
+int make_beyond(const Options& options) {
+  OutputFile output(options.output);
+  const std::string problem = start_recording(options.device, kNoPeer);
+  if (!problem.empty()) throw DeviceError(problem);
+  std::set<std::string> made;
+  for (BeyondRun run : beyond_runs(free_memory().device_bytes, options.seed)) {
+    if (run.name.find(options.only) == std::string::npos) continue;
+    if (made.count(run.cold_run) == 0) run.cold_run.clear();
+    try {
+      std::fputs(to_line(run, run_beyond(run)).c_str(), output.get());
+      made.insert(run.name);
+    } catch (const Refusal& refusal) {
+      std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", run.name.c_str(), refusal.what());
+    }
+  }
+  if (made.empty()) throw DeviceError("no program could be run");
+  output.finish();
+  std::printf("%zu programs in %s\n", made.size(), options.output.c_str());
+  return 0;
+}
+
 int run(const Options& options) {
   ListOptions list;
   list.seed = options.seed;
@@ -191,6 +233,7 @@ int run(const Options& options) {
     std::fprintf(stderr, "uvm_experiments: %s, %u SMs, CUDA %d (driver supports %d)\n", device.name.c_str(),
                  device.sm_count, device.runtime, device.driver);
   }
+  if (options.oversubscribe) return make_beyond(options);
   std::vector<Experiment> experiments;
   for (Experiment& experiment : options.peer == kNoPeer ? default_experiments(list) : peer_experiments(list)) {
     if (experiment.name.find(options.only) != std::string::npos) experiments.push_back(std::move(experiment));

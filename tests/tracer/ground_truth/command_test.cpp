@@ -48,6 +48,10 @@ TEST_F(ExperimentsCommand, RefusesWrongCommandLinesInOneLine) {
       {"--output", "--output needs a value"},
       {"--output a --costs b", "exclude each other"},
       {"--list --only nosuch", "matches no experiment"},
+      {"--oversubscribe --output x", "hangs some drivers"},
+      {"--oversubscribe --i-know-this-can-hang-the-gpu", "nothing to do"},
+      {"--oversubscribe --i-know-this-can-hang-the-gpu --list", "excludes --list"},
+      {"--oversubscribe --i-know-this-can-hang-the-gpu --output x --repeats 2", "excludes --list"},
       {"--bytes 5", "unknown argument '--bytes'"},
   };
   for (const auto& [arguments, words] : wrong) {
@@ -60,7 +64,8 @@ TEST_F(ExperimentsCommand, RefusesWrongCommandLinesInOneLine) {
 
 TEST_F(ExperimentsCommand, FailsCleanlyWithoutADriver) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "there is a GPU";
-  for (const char* arguments : {"--output x.jsonl", "--costs x.jsonl"}) {
+  for (const char* arguments :
+       {"--output x.jsonl", "--costs x.jsonl", "--oversubscribe --i-know-this-can-hang-the-gpu --output x.jsonl"}) {
     EXPECT_EQ(run(arguments), 1);
     EXPECT_THAT(err, ::testing::StartsWith("uvm_experiments: error: "));
     EXPECT_FALSE(exists("x.jsonl"));

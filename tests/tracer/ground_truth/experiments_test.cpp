@@ -8,6 +8,7 @@
 #include "tracer/ground_truth/experiment.h"
 #include "tracer/ground_truth/managed_budget.h"
 #include "tracer/ground_truth/measurement.h"
+#include "tracer/ground_truth/oversubscription.h"
 
 namespace uvmtrace::ground_truth {
 namespace {
@@ -185,6 +186,83 @@ TEST(Budget, WhatIsInUseCounts) {
 
 TEST(Budget, TheHostsMemoryCountsToo) {
   EXPECT_THAT(ManagedBudget().refusal(kGiB, 64 * kGiB, kGiB), ::testing::HasSubstr("the host has free"));
+}
+
+TEST(Oversubscription, NeedsASecondFlagAndNamesTheRisk) {
+  EXPECT_EQ(oversubscription_refusal(true), "");
+  const std::string refusal = oversubscription_refusal(false);
+  for (const char* word : {"--oversubscribe", "--i-know-this-can-hang-the-gpu", "hangs", "share"}) {
+    EXPECT_THAT(refusal, ::testing::HasSubstr(word));
+  }
+  EXPECT_THAT(refusal, ::testing::Not(::testing::HasSubstr("\n")));
+}
+
+TEST(Oversubscription, EveryProgramOnceWithinMemoryAndOnceBeyondIt) {
+  const std::vector<BeyondRun> runs = beyond_runs(16 * kGiB, 1);
+  ASSERT_EQ(runs.size(), 12u);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_TRUE(names.insert(runs[i].name).second);
+    const bool beyond = i % 2 == 1;
+    EXPECT_EQ(runs[i].bytes() > 16 * kGiB, beyond) << runs[i].name;
+    EXPECT_LE(runs[i].bytes(), 21 * kGiB) << runs[i].name;
+    EXPECT_EQ(runs[i].array_bytes % kBlockBytes, 0u) << runs[i].name;
+    EXPECT_EQ(runs[i].cold_run, beyond ? runs[i - 1].name : "");
+  }
+}
+
+TEST(Oversubscription, TheHostMustHoldItTwice) {
+  const BeyondRun run = beyond_runs(16 * kGiB, 1).at(1);
+  EXPECT_EQ(host_refusal(run, 2 * run.bytes()), "");
+  EXPECT_THAT(host_refusal(run, 2 * run.bytes() - 2), ::testing::HasSubstr("the host has free"));
+  EXPECT_THAT(host_refusal(beyond_runs(1000, 1).at(0), kGiB), ::testing::HasSubstr("too little memory"));
+}
+
+// Every run's line is one that `uvmsim validate` reads, with the sums of what was recorded.
+TEST(Oversubscription, LinesAreTheFormatOfValidate) {
+  const std::vector<BeyondRun> runs = beyond_runs(16 * kGiB, 7);
+  std::string file;
+  for (const BeyondRun& run : runs) {
+    BeyondMeasurement measurement;
+    measurement.preparation.counters = {{CounterKind::kCpuFault, 1, 0, kBase, 1, 2}};
+    Recording step;
+    step.kernels = {{100, 400}, {500, 600}};
+    step.counters = {{CounterKind::kHostToDevice, 110, 120, kBase, 4096, 2},
+                     {CounterKind::kHostToDevice, 120, 150, kBase + 4096, 61440, 3},
+                     {CounterKind::kDeviceToHost, 130, 190, kBase, kBlockBytes, 4},
+                     {CounterKind::kGpuFault, 105, 160, kBase, 1, 1}};
+    measurement.steps.assign(run.steps * run.rounds, step);
+    measurement.steps.back().dropped = run.growing ? 1 : 0;
+    file += to_line(run, measurement);
+  }
+  const uvmsim::validate::ExperimentFile read = uvmsim::validate::parse_experiments(file, "list");
+  EXPECT_THAT(read.warnings, ::testing::IsEmpty());
+  ASSERT_EQ(read.experiments.size(), runs.size());
+  namespace figure = uvmsim::validate::figure;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const uvmsim::validate::Experiment& seen = read.experiments[i];
+    ASSERT_TRUE(seen.campaign) << seen.name;
+    const uvmsim::validate::Campaign& campaign = *seen.campaign;
+    EXPECT_EQ(seen.name, runs[i].name);
+    EXPECT_EQ(campaign.footprint_bytes(), runs[i].bytes());
+    EXPECT_EQ(campaign.pages_per_block, runs[i].pages_per_block);
+    EXPECT_EQ(campaign.growing, runs[i].growing);
+    EXPECT_EQ(campaign.random_order, runs[i].random_order);
+    ASSERT_EQ(campaign.published.size(), runs[i].steps * runs[i].rounds);
+    const auto& figures = campaign.published[0].figures;
+    EXPECT_EQ(figures[figure::kTime], 400u);
+    EXPECT_EQ(figures[figure::kBytesIn], 65536u);
+    EXPECT_EQ(figures[figure::kFaultBytesIn], 4096u);
+    EXPECT_EQ(figures[figure::kEvictedBytes], kBlockBytes);
+    EXPECT_EQ(figures[figure::kCopyInTime], 40u);
+    EXPECT_EQ(figures[figure::kFaultBatches], 1u);
+    EXPECT_EQ(campaign.published.back().lost_records, runs[i].growing);
+    if (runs[i].growing) {
+      EXPECT_FALSE(campaign.published_total[figure::kCpuFaults]) << "no sums of what is not whole";
+    } else {
+      EXPECT_EQ(campaign.published_total[figure::kCpuFaults], 1u);
+    }
+  }
 }
 
 }  // namespace

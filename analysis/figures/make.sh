@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes every picture that a README shows, from results that it computes where they are missing (hours on few cores; an
+# interrupted one goes on). Their metadata says what made them.
+#
+#   analysis/figures/make.sh [RESULTS]     default results
+#
+# UVMSIM is the command to run, default build/release/bin/uvmsim; PYTHON an interpreter with matplotlib and pandas,
+# default /usr/bin/python3.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+results="${1:-results}"
+uvmsim="${UVMSIM:-build/release/bin/uvmsim}"
+python="${PYTHON:-/usr/bin/python3}"
+figures=analysis/figures
+mkdir -p "$results"
+
+# analysis/README.md
+UVMSIM="$uvmsim" PYTHON="$python" analysis/euromlsys25/run.sh "$results/euromlsys25"
+"$python" -m analysis.euromlsys25 "$results/euromlsys25" -o "$results/euromlsys25/small" --dpi 80
+for number in 1 2 3 4 5 6 7 8 9; do
+  cp "$results/euromlsys25/small/fig$number.png" "$figures/fig$number.png"
+done
+
+# configs/sweeps/LEAGUE.md
+"$uvmsim" league configs/sweeps/league.json -o "$results/league" >"$results/league.txt"
+"$python" -m analysis.plot_league "$results/league" -o "$results/league/figure"
+cp "$results/league/figure.png" "$figures/league.png"
+
+# workloads/recommendation/README.md
+"$uvmsim" recommend criteo_1tb --system h200-sxm-pcie5 --osf 5 --json "$results/criteo.json" >"$results/criteo.txt"
+"$python" -m analysis.plot_recommend "$results/criteo.json" -o "$results/criteo"
+cp "$results/criteo.png" "$figures/recommend.png"

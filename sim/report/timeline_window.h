@@ -1,0 +1,43 @@
+// The part of a run that a timeline shows: some iterations, kernels or a span of time. A whole training run is more
+// than a viewer opens.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/report/event_sink.h"
+
+namespace uvmsim::report {
+
+struct TimelineWindow {
+  enum class By : std::uint8_t { kAll, kIterations, kKernels, kTime };
+  By by = By::kAll;
+  // Both ends belong to it: indices of iterations, kernels by their start from 1, nanoseconds.
+  std::uint64_t first = 0, last = 0;
+};
+
+// Follows a run and says what lies in the window.
+class WindowFilter {
+ public:
+  explicit WindowFilter(const TimelineWindow& window) : window_(window) {}
+
+  // Iterations and kernels begin with events that only an account tells.
+  bool wants_accounts() const {
+    return window_.by == TimelineWindow::By::kIterations || window_.by == TimelineWindow::By::kKernels;
+  }
+  void note(const IterationEvent& event);
+  void note(const WorkStartEvent& event);
+  void note(const WorkEndEvent& event);
+
+  // Overlaps it, as far as the window is known by now.
+  bool shows(Nanoseconds start, Nanoseconds end) const;
+
+ private:
+  TimelineWindow window_;
+  bool open_ = false, closed_ = false;
+  Nanoseconds begin_{}, end_{};
+  std::uint64_t kernels_ = 0;
+  std::uint32_t last_stream_ = 0;  // of the last kernel of the window
+  bool last_started_ = false;
+};
+
+}  // namespace uvmsim::report

@@ -1,0 +1,112 @@
+#include "sim/trace/nsys_host_data.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "sim/common/units.h"
+
+namespace uvmsim::trace {
+namespace {
+
+constexpr std::uint32_t kMigrationToGpu = 11;
+
+std::uint64_t page_begin(std::uint64_t address) { return address / kBasePageBytes * kBasePageBytes; }
+
+// Disjoint ranges of addresses.
+class AddressSet {
+ public:
+  // Calls visit(begin, end) for what was not in it.
+  template <class Visit>
+  void add(std::uint64_t begin, std::uint64_t end, Visit&& visit) {
+    auto next = ranges_.upper_bound(begin);
+    if (next != ranges_.begin() && std::prev(next)->second >= begin) --next;
+    std::uint64_t joined_begin = begin, joined_end = end, at = begin;
+    while (next != ranges_.end() && next->first <= end) {
+      if (at < next->first) visit(at, next->first);
+      at = std::max(at, next->second);
+      joined_begin = std::min(joined_begin, next->first);
+      joined_end = std::max(joined_end, next->second);
+      next = ranges_.erase(next);
+    }
+    if (at < end) visit(at, end);
+    ranges_[joined_begin] = joined_end;
+  }
+
+  void remove(std::uint64_t begin, std::uint64_t end) {
+    add(begin, end, [](std::uint64_t, std::uint64_t) {});
+    const auto whole = std::prev(ranges_.upper_bound(begin));
+    const auto [first, last] = *whole;
+    ranges_.erase(whole);
+    if (first < begin) ranges_[first] = begin;
+    if (end < last) ranges_[end] = last;
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // end by begin
+};
+
+struct Event {
+  std::int64_t time;
+  int order;  // at one time
+  std::uint64_t address, bytes;
+  enum class Kind { kAllocation, kKnown, kToGpu } kind;
+};
+
+std::vector<Event> events_of(const NsysReport& report) {
+  std::vector<Event> events;
+  for (const NsysReport::Memory& memory : report.memory) {
+    if (!memory.free) events.push_back({memory.time, 0, memory.address, memory.bytes, Event::Kind::kAllocation});
+  }
+  for (const NsysReport::Fault& fault : report.cpu_faults) {
+    events.push_back({fault.start, 1, fault.address, 1, Event::Kind::kKnown});
+  }
+  for (const NsysReport::Copy& copy : report.copies) {
+    if (!copy.migration()) continue;
+    const bool to_gpu = copy.kind == kMigrationToGpu;
+    events.push_back({copy.start, 2, copy.address, copy.bytes, to_gpu ? Event::Kind::kToGpu : Event::Kind::kKnown});
+  }
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.time, a.order) < std::tie(b.time, b.order);
+  });
+  return events;
+}
+
+}  // namespace
+
+std::vector<HostData> implied_host_data(const NsysReport& report) {
+  std::vector<HostData> implied;
+  AddressSet known;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::int64_t>> allocations;  // end and time, by begin
+  const auto allocated_at = [&](std::uint64_t address) {
+    const auto next = allocations.upper_bound(address);
+    if (next == allocations.begin() || std::prev(next)->second.first <= address) return std::int64_t{0};
+    return std::prev(next)->second.second;
+  };
+  for (const Event& event : events_of(report)) {
+    if (event.bytes == 0) continue;
+    const std::uint64_t begin = page_begin(event.address);
+    const std::uint64_t end = page_begin(event.address + event.bytes - 1) + kBasePageBytes;
+    switch (event.kind) {
+      case Event::Kind::kAllocation:
+        known.remove(begin, end);
+        allocations[event.address] = {event.address + event.bytes, event.time};
+        break;
+      case Event::Kind::kKnown:
+        known.add(begin, end, [](std::uint64_t, std::uint64_t) {});
+        break;
+      case Event::Kind::kToGpu:
+        known.add(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+          implied.push_back({allocated_at(std::max(from, event.address)), from, to - from});
+        });
+        break;
+    }
+  }
+  std::sort(implied.begin(), implied.end(), [](const HostData& a, const HostData& b) {
+    return std::tie(a.time, a.address) < std::tie(b.time, b.address);
+  });
+  return implied;
+}
+
+}  // namespace uvmsim::trace

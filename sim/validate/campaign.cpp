@@ -1,0 +1,80 @@
+#include "sim/validate/campaign.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1000000, kMiB = std::uint64_t{1} << 20;
+
+std::uint64_t bytes_in(const Counters& c) {
+  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
+}
+std::uint64_t bytes_out(const Counters& c) {
+  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
+}
+std::uint64_t copies_in(const Counters& c) {
+  return c.htod_fault_transactions + c.htod_prefetch_transactions + c.htod_user_transactions +
+         c.htod_counter_transactions;
+}
+std::uint64_t copies_out(const Counters& c) {
+  return c.dtoh_fault_transactions + c.dtoh_prefetch_transactions + c.dtoh_user_transactions +
+         c.dtoh_evict_transactions;
+}
+
+}  // namespace
+
+const std::array<FigureInfo, figure::kCount> kFigureTable{{
+    {"time_ns", "kernels ms", FigureKind::kTime, kMs, [](const Counters& c) { return c.kernel_ns; }},
+    {"bytes_in", "MiB in", FigureKind::kBytes, kMiB, bytes_in},
+    {"bytes_out", "MiB out", FigureKind::kBytes, kMiB, bytes_out},
+    {"bytes_moved", "MiB in + out", FigureKind::kBytes, kMiB,
+     [](const Counters& c) { return bytes_in(c) + bytes_out(c); }},
+    {"fault_bytes_in", "MiB in by fault", FigureKind::kOther, kMiB,
+     [](const Counters& c) { return c.htod_fault_bytes; }},
+    {"prefetch_bytes_in", "MiB in by prefetch", FigureKind::kOther, kMiB,
+     [](const Counters& c) { return c.htod_prefetch_bytes; }},
+    {"evicted_bytes", "MiB evicted", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.dtoh_evict_bytes; }},
+    {"evictions", "evictions", FigureKind::kOther, 1, [](const Counters& c) { return c.evictions; }},
+    {"copies_in", "copies in", FigureKind::kCopies, 1, copies_in},
+    {"copies_out", "copies out", FigureKind::kCopies, 1, copies_out},
+    {"copies", "copies", FigureKind::kCopies, 1, [](const Counters& c) { return copies_in(c) + copies_out(c); }},
+    {"copy_in_ns", "copying in ms", FigureKind::kOther, kMs, [](const Counters& c) { return c.htod_busy_ns; }},
+    {"copy_out_ns", "copying out ms", FigureKind::kOther, kMs, [](const Counters& c) { return c.dtoh_busy_ns; }},
+    {"copy_ns", "copying ms", FigureKind::kOther, kMs,
+     [](const Counters& c) { return c.htod_busy_ns + c.dtoh_busy_ns; }},
+    {"fault_batches", "fault batches", FigureKind::kFaultBatches, 1, [](const Counters& c) { return c.fault_batches; }},
+    {"cpu_faults", "CPU faults", FigureKind::kCpuFaults, 1, [](const Counters& c) { return c.cpu_faults; }},
+}};
+
+const char* program_name(CampaignProgramKind program) {
+  switch (program) {
+    case CampaignProgramKind::kSparseBlocks:
+      return "sparse_blocks";
+    case CampaignProgramKind::kSliceScans:
+      return "slice_scans";
+    case CampaignProgramKind::kAccumulate:
+      return "accumulate";
+    case CampaignProgramKind::kPageWalk:
+      return "page_walk";
+  }
+  return "";
+}
+
+Figures figures_of(const Counters& counters) {
+  Figures figures;
+  for (std::size_t i = 0; i < figure::kCount; ++i) figures[i] = kFigureTable[i].of(counters);
+  return figures;
+}
+
+std::uint64_t Campaign::footprint_bytes() const {
+  switch (program) {
+    case CampaignProgramKind::kAccumulate:
+      return (arrays + 1) * array_bytes;
+    case CampaignProgramKind::kPageWalk:
+      return 2 * array_bytes;
+    default:
+      return array_bytes;
+  }
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,106 @@
+// A campaign: a program that others ran on a real GPU, mostly beyond its memory, and what they published of it. The
+// program is generated (campaign_program.h), so that a line of the file says it all; README.md describes its keys.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/counters.h"
+
+namespace uvmsim::validate {
+
+enum class CampaignProgramKind : std::uint8_t {
+  kSparseBlocks,  // every thread changes one word of its own; a few pages of every 2 MB block, blocks shuffled
+  kSliceScans,    // grid-stride scans of one array, whole or of a part that grows by the slice written before
+  kAccumulate,    // one array to which many others are added, one kernel each
+  kPageWalk,      // every thread walks its own share of two arrays page by page, reading one and writing the other
+};
+const char* program_name(CampaignProgramKind program);
+
+// One number that a campaign may publish, of a step or of the whole run.
+namespace figure {
+enum Index : std::uint8_t {
+  kTime,
+  kBytesIn,
+  kBytesOut,
+  kBytesMoved,
+  kFaultBytesIn,
+  kPrefetchBytesIn,
+  kEvictedBytes,
+  kEvictions,
+  kCopiesIn,
+  kCopiesOut,
+  kCopies,
+  kCopyInTime,
+  kCopyOutTime,
+  kCopyTime,
+  kFaultBatches,
+  kCpuFaults,
+  kCount,
+};
+}
+enum class FigureKind : std::uint8_t { kTime, kBytes, kCopies, kFaultBatches, kCpuFaults, kOther };
+struct FigureInfo {
+  const char* key;     // in the file
+  const char* label;   // for people, with unit
+  FigureKind kind;     // which limit judges it
+  std::uint64_t unit;  // of the label, in the unit of the key
+  std::uint64_t (*of)(const Counters&);
+};
+extern const std::array<FigureInfo, figure::kCount> kFigureTable;
+
+using Figures = std::array<std::optional<std::uint64_t>, figure::kCount>;
+Figures figures_of(const Counters& counters);
+
+// What the simulation may differ by; what is absent is printed and not judged.
+struct CampaignLimits {
+  std::optional<std::uint64_t> time_permille, bytes_permille, bytes_blocks;  // blocks of 2 MB
+  std::optional<std::uint64_t> copies_permille, fault_batches_permille, cpu_faults_permille;
+  std::optional<std::uint64_t> fault_share_permille;  // of the bytes in; a difference of shares
+  std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
+};
+
+struct PublishedStep {
+  Figures figures;
+  bool lost_records = false;  // the profiler lost some: bytes and copies are too small and not judged
+};
+
+// Steps that repeat one another: all from `from` on.
+struct SteadySteps {
+  std::size_t from = 0;
+  std::optional<std::uint64_t> time_ns;            // median; absent: of the published steps
+  std::optional<std::uint64_t> least_ns, most_ns;  // published range, in which the simulated median is right, too
+  std::string cold_run;  // experiment of the same file whose first step only brings in; empty: this one's own
+};
+
+struct Campaign {
+  CampaignProgramKind program = CampaignProgramKind::kSparseBlocks;
+  std::string source;
+  std::uint64_t array_bytes = 0;  // of each array
+  std::uint64_t steps = 1;        // passes, scans, iterations, launches
+  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> prefetch_threshold;  // of the driver
+
+  std::uint64_t pages_per_block = 0;  // kSparseBlocks
+  bool growing = false;               // kSliceScans: step s writes slice s, then reads slices 0 to s
+  std::uint64_t rounds = 1;           // kSliceScans: all steps, so many times
+  std::uint64_t arrays = 0;           // kAccumulate
+  bool random_order = false;          // kPageWalk
+
+  // Durations on resident data. 0: by the GPU's memory bandwidth
+  std::uint64_t read_bytes_per_us = 0, write_bytes_per_us = 0;  // kSliceScans
+  std::uint64_t add_ns = 0, clear_ns = 0;                       // kAccumulate: of one kernel
+  std::uint64_t page_ns = 0;                                    // kPageWalk: of a page of a thread
+
+  std::vector<PublishedStep> published;  // by step; may be shorter
+  Figures published_total;
+  std::optional<SteadySteps> steady;
+  CampaignLimits limits;
+
+  std::uint64_t footprint_bytes() const;  // all arrays
+};
+
+}  // namespace uvmsim::validate

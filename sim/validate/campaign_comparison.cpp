@@ -1,0 +1,168 @@
+#include "sim/validate/campaign_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/common/units.h"
+#include "sim/engine/simulation.h"
+#include "sim/validate/campaign_program.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+std::uint64_t middle_of(std::vector<std::uint64_t> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::optional<Pair> steady_ns(const SteadySteps& steady, const std::vector<CampaignStep>& steps) {
+  std::vector<std::uint64_t> measured, simulated;
+  for (std::size_t i = steady.from; i < steps.size(); ++i) {
+    simulated.push_back(*steps[i].simulated[figure::kTime]);
+    if (steps[i].measured[figure::kTime]) measured.push_back(*steps[i].measured[figure::kTime]);
+  }
+  if (!steady.time_ns && measured.empty()) return std::nullopt;
+  return Pair{steady.time_ns ? *steady.time_ns : middle_of(measured), middle_of(simulated)};
+}
+
+// The worst of each check that is outside.
+class Verdict {
+ public:
+  void within(const char* check, const Pair& pair, std::optional<std::uint64_t> permille) {
+    if (permille && pair.error() * 10 > static_cast<double>(*permille)) add(check, pair.error());
+  }
+  void close(const char* check, const Pair& pair, std::optional<std::uint64_t> difference) {
+    const std::uint64_t found = std::max(pair.measured, pair.simulated) - std::min(pair.measured, pair.simulated);
+    if (difference && found > *difference) add(check, pair.error());
+  }
+  // Of two shares: the error is their difference.
+  void share(const char* check, const Pair& permille, std::optional<std::uint64_t> difference) {
+    const std::uint64_t found =
+        std::max(permille.measured, permille.simulated) - std::min(permille.measured, permille.simulated);
+    if (difference && found > *difference) add(check, static_cast<double>(found) / 10);
+  }
+  std::vector<Failure> take() { return std::move(failures_); }
+
+ private:
+  void add(const char* check, double error) {
+    for (Failure& failure : failures_) {
+      if (failure.check != check) continue;
+      failure.error_percent = std::max(failure.error_percent, error);
+      return;
+    }
+    failures_.push_back({check, error});
+  }
+  std::vector<Failure> failures_;
+};
+
+// Of less than a block nobody cares how it was cut.
+bool moves_blocks(const CampaignStep& step) {
+  for (const auto bytes : {figure::kBytesIn, figure::kBytesOut, figure::kBytesMoved}) {
+    if (std::max(step.measured[bytes].value_or(0), *step.simulated[bytes]) >= kBlockBytes) return true;
+  }
+  return false;
+}
+
+// `steps`: how many it sums up.
+void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLimits& limits, Verdict& verdict) {
+  for (std::size_t i = 0; i < figure::kCount; ++i) {
+    const std::optional<Pair> pair = step.pair(i);
+    if (!pair) continue;
+    const FigureKind kind = kFigureTable[i].kind;
+    if (step.lost_records && kind != FigureKind::kTime) continue;
+    switch (kind) {
+      case FigureKind::kTime:
+        verdict.within("time", *pair, limits.time_permille);
+        break;
+      case FigureKind::kBytes:
+        verdict.within("bytes", *pair, limits.bytes_permille);
+        if (limits.bytes_blocks) verdict.close("bytes", *pair, *limits.bytes_blocks * steps * kBlockBytes);
+        break;
+      case FigureKind::kCopies:
+        if (moves_blocks(step)) verdict.within("copies", *pair, limits.copies_permille);
+        break;
+      case FigureKind::kFaultBatches:
+        verdict.within("fault batches", *pair, limits.fault_batches_permille);
+        break;
+      case FigureKind::kCpuFaults:
+        verdict.within("CPU faults", *pair, limits.cpu_faults_permille);
+        break;
+      case FigureKind::kOther:
+        break;
+    }
+  }
+  const auto share = step.fault_share_permille();
+  if (share && !step.lost_records) verdict.share("fault share", *share, limits.fault_share_permille);
+}
+
+}  // namespace
+
+std::optional<Pair> CampaignStep::pair(std::size_t figure) const {
+  if (!measured[figure] || !simulated[figure]) return std::nullopt;
+  return Pair{*measured[figure], *simulated[figure]};
+}
+
+std::optional<Pair> CampaignStep::fault_share_permille() const {
+  const std::optional<Pair> by_fault = pair(figure::kFaultBytesIn), all = pair(figure::kBytesIn);
+  if (!by_fault || !all || all->measured == 0 || all->simulated == 0) return std::nullopt;
+  return Pair{by_fault->measured * 1000 / all->measured, by_fault->simulated * 1000 / all->simulated};
+}
+
+CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, const config::SystemConfig& system) {
+  CampaignProgram program(name, campaign, system.gpus.front());
+  RunOptions options;
+  options.system = system;
+  options.layout = "none";
+  options.limited = false;
+  if (campaign.prefetch_threshold) {
+    options.prefetch.parameters.emplace_back("threshold", fmt::format("{}", *campaign.prefetch_threshold));
+  }
+  const RunResult result = simulate(
+      program.header(), [&](trace::Record& record) { return program.next(record); }, options);
+  CampaignRun run;
+  run.footprint_blocks = (campaign.footprint_bytes() + kBlockBytes - 1) / kBlockBytes;
+  run.capacity_blocks = result.capacity_bytes / kBlockBytes;
+  for (std::size_t i = 0; i < result.iterations.size(); ++i) {
+    CampaignStep& step = run.steps.emplace_back();
+    step.name = program.step_names().at(i);
+    step.simulated = figures_of(result.iterations[i].counters);
+    if (i < campaign.published.size()) {
+      step.measured = campaign.published[i].figures;
+      step.lost_records = campaign.published[i].lost_records;
+    }
+  }
+  const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
+  run.total = {"total", campaign.published_total, figures_of(result.counters), lost};
+  if (campaign.steady) run.steady_ns = steady_ns(*campaign.steady, run.steps);
+  return run;
+}
+
+void add_ratio(CampaignRun& run, const CampaignRun& cold) {
+  const std::optional<Pair> first = cold.steps.front().pair(figure::kTime);
+  if (!run.steady_ns || !first || first->measured == 0 || first->simulated == 0) return;
+  const auto ratio = [&](std::uint64_t steady, std::uint64_t once) {
+    return steady * cold.footprint_blocks * 1000 / (once * run.footprint_blocks);
+  };
+  run.ratio_permille =
+      Pair{ratio(run.steady_ns->measured, first->measured), ratio(run.steady_ns->simulated, first->simulated)};
+}
+
+std::vector<Failure> judge_campaign(const Campaign& campaign, const CampaignRun& run) {
+  Verdict verdict;
+  for (const CampaignStep& step : run.steps) judge_step(step, 1, campaign.limits, verdict);
+  judge_step(run.total, run.steps.size(), campaign.limits, verdict);
+  if (run.steady_ns) {
+    const SteadySteps& steady = *campaign.steady;
+    const std::uint64_t simulated = run.steady_ns->simulated;
+    const bool in_range =
+        steady.least_ns && steady.most_ns && simulated >= *steady.least_ns && simulated <= *steady.most_ns;
+    if (!in_range) verdict.within("time", *run.steady_ns, campaign.limits.time_permille);
+  }
+  if (run.ratio_permille) verdict.within("ratio", *run.ratio_permille, campaign.limits.ratio_permille);
+  return verdict.take();
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,43 @@
+// A campaign replayed: what was published of each step against what the model did.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/validate/campaign.h"
+#include "sim/validate/pair.h"
+
+namespace uvmsim::validate {
+
+struct CampaignStep {
+  std::string name;
+  Figures measured, simulated;
+  bool lost_records = false;
+
+  // Where both are known.
+  std::optional<Pair> pair(std::size_t figure) const;
+  // Bytes in by fault per thousand bytes in.
+  std::optional<Pair> fault_share_permille() const;
+};
+
+struct CampaignRun {
+  std::vector<CampaignStep> steps;
+  CampaignStep total;
+  std::uint64_t footprint_blocks = 0, capacity_blocks = 0;  // of 2 MB
+  std::optional<Pair> steady_ns;                            // median of the steady steps
+  std::optional<Pair> ratio_permille;  // time of a block of the arrays in a steady step, per thousand of a cold one's
+};
+
+// Throws as simulate().
+CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, const config::SystemConfig& system);
+
+// The ratio, once the run whose first step is the cold one is there (its own for most).
+void add_ratio(CampaignRun& run, const CampaignRun& cold);
+
+// What is outside the limits; each check once, with its largest error over the steps.
+std::vector<Failure> judge_campaign(const Campaign& campaign, const CampaignRun& run);
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,184 @@
+// Lines that name a program: README.md lists their keys.
+#include <array>
+#include <utility>
+
+#include "sim/common/error.h"
+#include "sim/common/units.h"
+#include "sim/trace/names.h"
+#include "sim/validate/experiment_parser.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+using trace::JsonFields;
+using trace::JsonValue;
+
+constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
+constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // of an array whose pages are listed one by one
+constexpr std::uint64_t kMaxNs = std::uint64_t{3600} * 1000000000, kMaxRate = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxUnitNs = 1000000000;  // of a kernel or page of which there are many
+
+CampaignProgramKind parse_program(const std::string& name) {
+  for (const auto program : {CampaignProgramKind::kSparseBlocks, CampaignProgramKind::kSliceScans,
+                             CampaignProgramKind::kAccumulate, CampaignProgramKind::kPageWalk}) {
+    if (name == program_name(program)) return program;
+  }
+  throw_input_error("'program' is '{}'; allowed: sparse_blocks, slice_scans, accumulate, page_walk", name);
+}
+
+std::uint64_t at_least_one(JsonFields& fields, std::string_view key, std::uint64_t max) {
+  const std::uint64_t value = fields.required_integer(key, max);
+  if (value == 0) throw_input_error("'{}' is 0; allowed: 1 to {}", key, max);
+  return value;
+}
+
+std::optional<std::uint64_t> optional_integer(JsonFields& fields, std::string_view key, std::uint64_t max) {
+  if (fields.find(key) == nullptr) return std::nullopt;
+  return fields.required_integer(key, max);
+}
+
+void parse_parameters(JsonFields& fields, Campaign& campaign) {
+  campaign.array_bytes = fields.required_integer("array_bytes", kMaxBytes);
+  campaign.steps = at_least_one(fields, "steps", kMaxSteps);
+  if (campaign.array_bytes < campaign.steps * kBasePageBytes) {
+    throw_input_error("'array_bytes' is {}; allowed: at least a page of {} bytes for each of {} steps",
+                      campaign.array_bytes, kBasePageBytes, campaign.steps);
+  }
+  campaign.seed = fields.integer("seed", 0);
+  campaign.prefetch_threshold = optional_integer(fields, "prefetch_threshold", 100);
+  switch (campaign.program) {
+    case CampaignProgramKind::kSparseBlocks: {
+      campaign.pages_per_block = at_least_one(fields, "pages_per_block", kPagesPerBlock);
+      const std::uint64_t blocks = campaign.array_bytes / kBlockBytes;
+      if (blocks == 0 || blocks * campaign.pages_per_block > kMaxWords) {
+        throw_input_error("'array_bytes' is {}; allowed: at least a block of {} bytes, at most {} words in all",
+                          campaign.array_bytes, kBlockBytes, kMaxWords);
+      }
+      break;
+    }
+    case CampaignProgramKind::kSliceScans:
+      campaign.growing = fields.boolean("growing", false);
+      campaign.rounds = fields.integer("rounds", 1, kMaxSteps);
+      campaign.read_bytes_per_us = fields.integer("read_bytes_per_us", 0, kMaxRate);
+      campaign.write_bytes_per_us = fields.integer("write_bytes_per_us", 0, kMaxRate);
+      break;
+    case CampaignProgramKind::kAccumulate:
+      campaign.arrays = at_least_one(fields, "arrays", kMaxArrays);
+      campaign.add_ns = fields.integer("add_ns", 0, kMaxUnitNs);
+      campaign.clear_ns = fields.integer("clear_ns", 0, kMaxUnitNs);
+      break;
+    case CampaignProgramKind::kPageWalk: {
+      const std::string order = fields.find("order") == nullptr ? "sequential" : name_of(fields, "order");
+      if (order != "sequential" && order != "random") {
+        throw_input_error("'order' is '{}'; allowed: sequential, random", order);
+      }
+      campaign.random_order = order == "random";
+      if (campaign.random_order && campaign.array_bytes > kMaxRandomBytes) {
+        throw_input_error("'array_bytes' is {}; allowed in random order: at most {}", campaign.array_bytes,
+                          kMaxRandomBytes);
+      }
+      campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
+      break;
+    }
+  }
+  if (campaign.array_bytes > kMaxBytes / (campaign.arrays + 2)) {
+    throw_input_error("the arrays have more than {} bytes in all", kMaxBytes);
+  }
+}
+
+PublishedStep parse_figures(const JsonValue& object, std::string_view context, std::set<std::string>& unknown) {
+  JsonFields fields(object, context);
+  PublishedStep step;
+  for (std::size_t i = 0; i < figure::kCount; ++i)
+    step.figures[i] = optional_integer(fields, kFigureTable[i].key, UINT64_MAX);
+  step.lost_records = fields.boolean("lost_records", false);
+  for (const auto& [key, value] : object.members()) {
+    bool known = key == "lost_records";
+    for (const FigureInfo& figure : kFigureTable) known = known || key == figure.key;
+    if (!known)
+      unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", trace::printable(key)));
+  }
+  return step;
+}
+
+SteadySteps parse_steady(const JsonValue& object, std::uint64_t steps, std::set<std::string>& unknown) {
+  JsonFields fields(object, "steady");
+  SteadySteps steady;
+  steady.from = fields.required_integer("from", steps - 1);
+  steady.time_ns = optional_integer(fields, "time_ns", kMaxNs);
+  steady.least_ns = optional_integer(fields, "least_ns", kMaxNs);
+  steady.most_ns = optional_integer(fields, "most_ns", kMaxNs);
+  steady.cold_run = fields.text("cold_run");
+  note_unknown_keys(object, {"from", "time_ns", "least_ns", "most_ns", "cold_run"}, unknown);
+  return steady;
+}
+
+CampaignLimits parse_limits(const JsonValue& object) {
+  using Limit = std::optional<std::uint64_t> CampaignLimits::*;
+  static constexpr std::array<std::pair<std::string_view, Limit>, 8> limits{{
+      {"time_permille", &CampaignLimits::time_permille},
+      {"bytes_permille", &CampaignLimits::bytes_permille},
+      {"bytes_blocks", &CampaignLimits::bytes_blocks},
+      {"copies_permille", &CampaignLimits::copies_permille},
+      {"fault_batches_permille", &CampaignLimits::fault_batches_permille},
+      {"cpu_faults_permille", &CampaignLimits::cpu_faults_permille},
+      {"fault_share_permille", &CampaignLimits::fault_share_permille},
+      {"ratio_permille", &CampaignLimits::ratio_permille},
+  }};
+  JsonFields fields(object, "limits");
+  CampaignLimits result;
+  for (const auto& [key, limit] : limits) result.*limit = optional_integer(fields, key, 1000000);
+  fields.finish();
+  return result;
+}
+
+}  // namespace
+
+void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+  experiment.mode = Mode::kCampaign;
+  Campaign& campaign = experiment.campaign.emplace();
+  campaign.program = parse_program(name_of(fields, "program"));
+  campaign.source = fields.text("source");
+  parse_parameters(fields, campaign);
+  const std::uint64_t steps = campaign.steps * campaign.rounds;
+  if (steps == 0 || steps > kMaxSteps) throw_input_error("{} steps in all; allowed: 1 to {}", steps, kMaxSteps);
+  if (const JsonValue* published = fields.find("published")) {
+    for (const JsonValue& step : trace::json_array(*published, "published")) {
+      campaign.published.push_back(parse_figures(step, "published", unknown));
+    }
+    if (campaign.published.size() > steps) {
+      throw_input_error("'published' has {} steps; the program has {}", campaign.published.size(), steps);
+    }
+  }
+  if (const JsonValue* total = fields.find("published_total")) {
+    campaign.published_total = parse_figures(*total, "published_total", unknown).figures;
+  }
+  if (const JsonValue* steady = fields.find("steady")) campaign.steady = parse_steady(*steady, steps, unknown);
+  if (const JsonValue* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
+  note_unknown_keys(line,
+                    {"name",
+                     "program",
+                     "source",
+                     "array_bytes",
+                     "steps",
+                     "seed",
+                     "prefetch_threshold",
+                     "pages_per_block",
+                     "growing",
+                     "rounds",
+                     "read_bytes_per_us",
+                     "write_bytes_per_us",
+                     "arrays",
+                     "add_ns",
+                     "clear_ns",
+                     "order",
+                     "page_ns",
+                     "published",
+                     "published_total",
+                     "steady",
+                     "limits"},
+                    unknown);
+}
+
+}  // namespace uvmsim::validate

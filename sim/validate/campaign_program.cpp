@@ -1,0 +1,242 @@
+#include "sim/validate/campaign_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "sim/common/random.h"
+#include "sim/common/units.h"
+#include "sim/trace/access_set.h"
+#include "sim/validate/page_lists.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+constexpr std::uint32_t kQuantumBytes = 512;
+constexpr std::uint64_t kQuantaPerPage = kBasePageBytes / kQuantumBytes;
+constexpr std::uint32_t kGridBlocks = 256, kBlockThreads = 256;
+constexpr trace::ObjectId kArray = 1;
+constexpr std::uint64_t kSectorBytes = 32;  // what an access of one word moves between L2 and memory
+
+std::uint64_t quanta(std::uint64_t bytes) { return (bytes + kQuantumBytes - 1) / kQuantumBytes; }
+
+trace::ObjectAccess access(trace::ObjectId id, std::uint64_t begin, std::uint64_t end, trace::AccessMode mode) {
+  const std::uint64_t first = begin / kQuantumBytes;
+  return {id, {trace::Extent{first, quanta(end) - first, mode}}};
+}
+trace::ObjectAccess whole(trace::ObjectId id, std::uint64_t bytes, trace::AccessMode mode) {
+  return access(id, 0, bytes, mode);
+}
+
+// What `touches` of a kernel touch, as the record wants it beside their order.
+std::vector<trace::ObjectAccess> accesses_of(const std::vector<trace::ObjectId>& slots,
+                                             const std::vector<trace::Touch>& touches) {
+  trace::AccessSet set;
+  for (const trace::Touch& touch : touches) set.add(slots[touch.slot], touch.quantum, touch.quantum + 1, touch.mode);
+  return set.take();
+}
+
+}  // namespace
+
+CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu)
+    : campaign_(campaign), gpu_(gpu) {
+  header_.quantum_bytes = kQuantumBytes;
+  header_.tool = "uvmsim validate";
+  header_.program = name;
+  switch (campaign.program) {
+    case CampaignProgramKind::kSparseBlocks:
+      add_sparse_blocks();
+      break;
+    case CampaignProgramKind::kSliceScans:
+      add_slice_scans();
+      break;
+    case CampaignProgramKind::kAccumulate:
+      add_accumulate();
+      break;
+    case CampaignProgramKind::kPageWalk:
+      add_page_walk();
+      break;
+  }
+}
+
+bool CampaignProgram::next(trace::Record& record) {
+  if (next_ == records_.size()) return false;
+  record = records_[next_++]();
+  return true;
+}
+
+void CampaignProgram::add(trace::Record record) {
+  records_.emplace_back([record = std::move(record)] { return record; });
+}
+
+void CampaignProgram::allocate(trace::ObjectId id, std::uint64_t bytes) {
+  trace::ObjectAlloc array;
+  array.id = id;
+  array.bytes = bytes;
+  add(array);
+}
+
+void CampaignProgram::host_writes(trace::ObjectId id, std::uint64_t bytes) {
+  trace::HostAccess written;
+  written.object = id;
+  written.extents.push_back({0, quanta(bytes), trace::AccessMode::kWrite});
+  add(std::move(written));
+}
+
+void CampaignProgram::begin_step(std::string name) {
+  add(trace::Sync{});
+  add(trace::Range{trace::RangeKind::kIterationBegin, name, step_names_.size()});
+  step_names_.push_back(std::move(name));
+}
+
+void CampaignProgram::end_step() {
+  add(trace::Sync{});
+  add(trace::Range{trace::RangeKind::kIterationEnd, step_names_.back(), step_names_.size() - 1});
+}
+
+std::int64_t CampaignProgram::duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_us) const {
+  const std::uint64_t rate = std::max<std::uint64_t>(bytes_per_us != 0 ? bytes_per_us : gpu_.memory_bytes_per_us, 1);
+  return static_cast<std::int64_t>(static_cast<WideUnsigned>(bytes) * 1000 / rate);
+}
+
+void CampaignProgram::grid_stride(const std::string& name, std::uint32_t bytes_per_access, std::int64_t duration_ns,
+                                  std::vector<trace::ObjectAccess> accesses) {
+  trace::Kernel kernel;
+  kernel.name = name;
+  kernel.grid.x = kGridBlocks;
+  kernel.block.x = kBlockThreads;
+  kernel.distribution = trace::Distribution::kGridStride;
+  kernel.bytes_per_thread_access = bytes_per_access;
+  kernel.duration_ns = duration_ns;
+  kernel.accesses = std::move(accesses);
+  add(std::move(kernel));
+}
+
+// One thread per listed word loads it and stores it again.
+void CampaignProgram::add_sparse_blocks() {
+  const std::uint64_t blocks = campaign_.array_bytes / kBlockBytes;
+  const auto words = std::make_shared<const std::vector<SparseWord>>(
+      sparse_words(blocks, static_cast<std::uint32_t>(campaign_.pages_per_block), campaign_.seed));
+  allocate(kArray, campaign_.array_bytes);
+  host_writes(kArray, campaign_.array_bytes);
+  const auto pass = [words, duration = duration_ns(words->size() * 2 * kSectorBytes, 0)]() -> trace::Record {
+    trace::Kernel kernel;
+    kernel.name = "sparse_pass";
+    kernel.grid.x = static_cast<std::uint32_t>((words->size() + kBlockThreads - 1) / kBlockThreads);
+    kernel.block.x = kBlockThreads;
+    kernel.distribution = trace::Distribution::kThreadChunk;
+    kernel.bytes_per_thread_access = 4;
+    kernel.duration_ns = duration;
+    kernel.touches.reserve(2 * words->size());
+    for (const SparseWord& word : *words) {
+      const std::uint64_t quantum = word.page * kQuantaPerPage + word.word * 4 / kQuantumBytes;
+      kernel.touches.push_back({0, quantum, trace::AccessMode::kRead});
+      kernel.touches.push_back({0, quantum, trace::AccessMode::kWrite});
+    }
+    kernel.accesses = accesses_of({kArray}, kernel.touches);
+    return kernel;
+  };
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("pass {}", i + 1));
+    records_.emplace_back(pass);
+    end_step();
+  }
+}
+
+// Between its kernels the CPU clears and reads the sum, which every thread adds to when it ends: a page that goes to
+// and fro. Its atomic additions come after all reads, so they are a kernel of one block here.
+void CampaignProgram::add_slice_scans() {
+  constexpr trace::ObjectId sum = 2;
+  constexpr std::uint64_t word_bytes = 4;
+  allocate(kArray, campaign_.array_bytes);
+  allocate(sum, sizeof(std::uint64_t));
+  host_writes(kArray, campaign_.array_bytes);
+  const std::uint64_t words = campaign_.array_bytes / word_bytes;
+  for (std::uint64_t round = 0; round < campaign_.rounds; ++round) {
+    for (std::uint64_t step = 0; step < campaign_.steps; ++step) {
+      begin_step(fmt::format("{} {}", round == 0 ? "cold" : "repeat", step));
+      host_writes(sum, sizeof(std::uint64_t));
+      std::uint64_t end = campaign_.array_bytes;
+      if (campaign_.growing) {
+        const std::uint64_t begin = words * step / campaign_.steps * word_bytes;
+        end = words * (step + 1) / campaign_.steps * word_bytes;
+        grid_stride("write_range", word_bytes, duration_ns(end - begin, campaign_.write_bytes_per_us),
+                    {access(kArray, begin, end, trace::AccessMode::kWrite)});
+      }
+      grid_stride("sum_range", word_bytes, duration_ns(end, campaign_.read_bytes_per_us),
+                  {access(kArray, 0, end, trace::AccessMode::kRead)});
+      trace::Kernel add_up;
+      add_up.name = "sum_range: atomicAdd";
+      add_up.block.x = 32;
+      add_up.accesses.push_back(whole(sum, sizeof(std::uint64_t), trace::AccessMode::kReadWrite));
+      add(std::move(add_up));
+      add(trace::Sync{});
+      add(trace::HostAccess{sum, {{0, 1, trace::AccessMode::kRead}}, {}, 0});
+      end_step();
+    }
+  }
+}
+
+void CampaignProgram::add_accumulate() {
+  constexpr std::uint32_t element_bytes = 8;
+  const std::uint64_t bytes = campaign_.array_bytes;
+  const trace::ObjectId out = 1, first = 2;
+  for (trace::ObjectId id = out; id < first + campaign_.arrays; ++id) {
+    allocate(id, bytes);
+    host_writes(id, bytes);
+  }
+  const std::int64_t add_ns =
+      campaign_.add_ns != 0 ? static_cast<std::int64_t>(campaign_.add_ns) : duration_ns(3 * bytes, 0);
+  const std::int64_t clear_ns =
+      campaign_.clear_ns != 0 ? static_cast<std::int64_t>(campaign_.clear_ns) : duration_ns(bytes, 0);
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("iteration {}", i));
+    for (trace::ObjectId id = first + campaign_.arrays; id-- > first;) {
+      grid_stride("addArray", element_bytes, add_ns,
+                  {whole(id, bytes, trace::AccessMode::kRead), whole(out, bytes, trace::AccessMode::kReadWrite)});
+    }
+    end_step();
+    grid_stride("setArray", element_bytes, clear_ns, {whole(out, bytes, trace::AccessMode::kWrite)});
+  }
+}
+
+void CampaignProgram::add_page_walk() {
+  constexpr trace::ObjectId input = 1, output = 2;
+  const std::uint64_t pages = campaign_.array_bytes / kBasePageBytes;
+  const std::uint64_t threads = std::uint64_t{kGridBlocks} * kBlockThreads;
+  const std::uint64_t share = (pages + threads - 1) / threads;
+  allocate(input, campaign_.array_bytes);
+  allocate(output, campaign_.array_bytes);
+  host_writes(input, campaign_.array_bytes);
+  trace::Kernel walk;
+  walk.name = campaign_.random_order ? "random_walk" : "seq_stream";
+  walk.grid.x = kGridBlocks;
+  walk.block.x = kBlockThreads;
+  walk.distribution = trace::Distribution::kThreadChunk;
+  walk.duration_ns = static_cast<std::int64_t>(campaign_.page_ns * share);
+  walk.accesses = {whole(input, pages * kBasePageBytes, trace::AccessMode::kRead),
+                   whole(output, pages * kBasePageBytes, trace::AccessMode::kWrite)};
+  const auto in_random_order = [walk, pages, share, seed = campaign_.seed]() -> trace::Record {
+    trace::Kernel kernel = walk;
+    kernel.touches.reserve(2 * (pages + share));
+    for (const std::uint64_t page : random_walk(pages, share, seed)) {
+      kernel.touches.push_back({0, page * kQuantaPerPage, trace::AccessMode::kRead});
+      kernel.touches.push_back({1, page * kQuantaPerPage, trace::AccessMode::kWrite});
+    }
+    return kernel;
+  };
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("launch {}", i + 1));
+    if (campaign_.random_order) {
+      records_.emplace_back(in_random_order);
+    } else {
+      add(walk);
+    }
+    end_step();
+  }
+}
+
+}  // namespace uvmsim::validate

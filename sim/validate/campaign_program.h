@@ -1,0 +1,50 @@
+// The programs of campaigns as trace records, made one by one as they are asked for: lists of touches are long.
+//
+// Every program allocates its arrays, has the host write those that it initialises, and marks each step that was
+// published as an iteration, with a device synchronisation before and behind it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/config/system.h"
+#include "sim/trace/record.h"
+#include "sim/validate/campaign.h"
+
+namespace uvmsim::validate {
+
+class CampaignProgram {
+ public:
+  // `gpu` only serves to estimate durations on resident data that the campaign does not give.
+  CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu);
+
+  const trace::Header& header() const { return header_; }
+  bool next(trace::Record& record);  // false at the end
+  const std::vector<std::string>& step_names() const { return step_names_; }
+
+ private:
+  void add_sparse_blocks();
+  void add_slice_scans();
+  void add_accumulate();
+  void add_page_walk();
+
+  void add(trace::Record record);
+  void allocate(trace::ObjectId id, std::uint64_t bytes);
+  void host_writes(trace::ObjectId id, std::uint64_t bytes);
+  void begin_step(std::string name);
+  void end_step();
+  // A grid-stride loop of 256 blocks of 256 threads.
+  void grid_stride(const std::string& name, std::uint32_t bytes_per_access, std::int64_t duration_ns,
+                   std::vector<trace::ObjectAccess> accesses);
+  std::int64_t duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_us) const;
+
+  const Campaign campaign_;
+  const config::GpuConfig gpu_;
+  trace::Header header_;
+  std::vector<std::string> step_names_;
+  std::vector<std::function<trace::Record()>> records_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,167 @@
+#include "sim/validate/campaign_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/report/numbers.h"
+
+namespace uvmsim::validate {
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+constexpr std::uint64_t kNsPerMs = 1000000;
+
+// In the unit of its label; short times with all their microseconds.
+std::string value_text(const FigureInfo& figure, std::uint64_t value) {
+  if (figure.unit != kNsPerMs) return fmt::format("{}", value / figure.unit);
+  if (value < 10 * kNsPerMs) return report::format_ms(Nanoseconds(static_cast<std::int64_t>(value)));
+  return fmt::format("{}.{}", value / kNsPerMs, value % kNsPerMs / (kNsPerMs / 10));
+}
+
+std::string error_text(const Pair& pair) {
+  return fmt::format("{}{:.1f} %", pair.simulated >= pair.measured ? "+" : "-", pair.error());
+}
+
+// "measured / simulated +1.2 %"
+std::string both_text(const FigureInfo& figure, const Pair& pair) {
+  return fmt::format("{} / {} {}", value_text(figure, pair.measured), value_text(figure, pair.simulated),
+                     error_text(pair));
+}
+std::string ratio_text(const Pair& permille) {
+  return fmt::format("{} / {} {}", report::format_thousandths(permille.measured),
+                     report::format_thousandths(permille.simulated), error_text(permille));
+}
+
+std::string cell(const CampaignStep& step, std::size_t index) {
+  const FigureInfo& figure = kFigureTable[index];
+  const std::string measured = step.measured[index] ? value_text(figure, *step.measured[index]) : "-";
+  std::string text = fmt::format("{} / {}", measured, value_text(figure, *step.simulated[index]));
+  const std::optional<Pair> pair = step.pair(index);
+  if (pair && figure.kind == FigureKind::kTime) text += " " + error_text(*pair);
+  return text;
+}
+
+std::string permille_text(std::uint64_t permille) { return fmt::format("{}.{}", permille / 10, permille % 10); }
+
+// Simulated bytes in by fault in percent, behind the measured share where there is one.
+std::string share_cell(const CampaignStep& step) {
+  const std::uint64_t in = *step.simulated[figure::kBytesIn], by_fault = *step.simulated[figure::kFaultBytesIn];
+  const auto share = step.fault_share_permille();
+  return fmt::format("{} / {}", share ? permille_text(share->measured) : "-",
+                     permille_text(in == 0 ? 0 : by_fault * 1000 / in));
+}
+
+// Those of both directions, or those in where only they were published.
+std::size_t copies_figure(const CampaignRun& run) {
+  return run.total.measured[figure::kCopiesIn] ? figure::kCopiesIn : figure::kCopies;
+}
+
+// All bytes out, or those of evictions where only they were published.
+std::size_t out_figure(const CampaignRun& run) {
+  const bool all = run.total.measured[figure::kBytesOut] || !run.total.measured[figure::kEvictedBytes];
+  return all ? figure::kBytesOut : figure::kEvictedBytes;
+}
+
+bool measured_somewhere(const CampaignRun& run, std::size_t index) {
+  return std::any_of(run.steps.begin(), run.steps.end(),
+                     [=](const CampaignStep& step) { return step.measured[index].has_value(); });
+}
+
+// Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.
+std::vector<Cells> step_rows(const CampaignRun& run) {
+  std::vector<std::size_t> columns{figure::kTime, figure::kBytesIn, figure::kBytesOut};
+  if (measured_somewhere(run, figure::kBytesMoved)) columns.push_back(figure::kBytesMoved);
+  columns.push_back(figure::kEvictions);
+  columns.push_back(figure::kCopies);
+  Cells head{"step"};
+  for (const std::size_t index : columns) head.emplace_back(kFigureTable[index].label);
+  head.emplace_back("% in by fault");
+  std::vector<Cells> rows{std::move(head)};
+  for (const CampaignStep& step : run.steps) {
+    Cells& row = rows.emplace_back(Cells{step.name + (step.lost_records ? " *" : "")});
+    for (const std::size_t index : columns) row.push_back(cell(step, index));
+    row.push_back(share_cell(step));
+  }
+  return rows;
+}
+
+// Lines of the whole run: what was published of it.
+std::vector<std::string> totals_of(const CampaignRun& run) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < figure::kCount; ++i) {
+    if (const auto pair = run.total.pair(i)) {
+      lines.push_back(fmt::format("in all, {}: {}", kFigureTable[i].label, both_text(kFigureTable[i], *pair)));
+    }
+  }
+  if (const auto share = run.total.fault_share_permille()) {
+    lines.push_back(
+        fmt::format("in all, % in by fault: {} / {}", permille_text(share->measured), permille_text(share->simulated)));
+  }
+  if (run.steady_ns) {
+    const FigureInfo& time = kFigureTable[figure::kTime];
+    lines.push_back(fmt::format("steady step, {}: {}", time.label, both_text(time, *run.steady_ns)));
+  }
+  if (run.ratio_permille) {
+    lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
+  }
+  if (run.total.lost_records) lines.emplace_back("* the profiler lost records: only its time is judged");
+  return lines;
+}
+
+std::string title_of(const Comparison& comparison) {
+  return fmt::format("{}: {} blocks of 2 MB, {} fit", comparison.name, comparison.campaign->footprint_blocks,
+                     comparison.campaign->capacity_blocks);
+}
+std::string verdict_of(const Comparison& comparison) {
+  return comparison.within() ? "within its limits" : "outside: " + joined(comparison.failures);
+}
+
+}  // namespace
+
+std::string campaign_text(const Comparison& comparison) {
+  const std::vector<Cells> rows = step_rows(*comparison.campaign);
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text = title_of(comparison) + "\n";
+  for (const Cells& row : rows) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format(" {:<{}}", row[i], widths[i] + 1);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  for (const std::string& total : totals_of(*comparison.campaign)) text += "  " + total + "\n";
+  return text + "  " + verdict_of(comparison) + "\n";
+}
+
+std::string campaigns_markdown(const std::vector<Comparison>& comparisons) {
+  const auto line = [](const Cells& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); };
+  const Cells head{"campaign", "blocks (fit)", "first step ms", "steady step ms", "steady / cold block", "MiB in",
+                   "MiB out",  "copies",       "% in by fault", "fault batches",  "CPU faults",          "verdict"};
+  std::string text;
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.campaign) continue;
+    const CampaignRun& run = *comparison.campaign;
+    if (text.empty()) {
+      text = line(head) + "|";
+      for (std::size_t i = 0; i < head.size(); ++i) text += "---|";
+      text += "\n";
+    }
+    const FigureInfo& time = kFigureTable[figure::kTime];
+    text += line({comparison.name, fmt::format("{} ({})", run.footprint_blocks, run.capacity_blocks),
+                  cell(run.steps.front(), figure::kTime), run.steady_ns ? both_text(time, *run.steady_ns) : "-",
+                  run.ratio_permille ? ratio_text(*run.ratio_permille) : "-", cell(run.total, figure::kBytesIn),
+                  cell(run.total, out_figure(run)), cell(run.total, copies_figure(run)), share_cell(run.total),
+                  cell(run.total, figure::kFaultBatches), cell(run.total, figure::kCpuFaults),
+                  comparison.within() ? "within" : joined(comparison.failures)});
+  }
+  return text;
+}
+
+}  // namespace uvmsim::validate

@@ -1,0 +1,160 @@
+"""What figures show, read back from the objects that are saved: data, labels, the baseline they divide by."""
+
+import os
+import re
+import unittest
+from unittest import mock
+
+from commands import ROOT, FolderTest, call
+from paper_sweep import paper_points
+from synthetic import Point, write_database, write_lines
+from test_claims import paper_of
+
+from analysis import plot_bounds, plot_osf, plot_policies
+from analysis.euromlsys25 import figures
+from analysis.euromlsys25.paper import MODELS, NO_LIMIT, NO_PCA as WITHOUT, PCA as WITH
+from analysis.series import SLOWDOWN_AXIS
+
+GIB = 1 << 30
+
+
+def runs(prefetch="tree", base=100, seed=1, osfs=(None, 1.5, 2.0), **counters):
+    """The driver's run without limit takes 100 ns; with a limit `base` times the factor."""
+    for osf in osfs:
+        point = Point("a", osf=osf, duration_ns=int(base * (osf or 1)), **counters)
+        point.prefetch, point.seed = prefetch, seed
+        yield point
+
+
+class FigureDataTest(FolderTest):
+    def figures_of(self, main, points, *options, write=write_database):
+        from matplotlib.figure import Figure
+
+        saved, original = [], Figure.savefig
+
+        def keep(figure, *arguments, **keywords):
+            saved.append((figure, keywords["metadata"]))
+            return original(figure, *arguments, **keywords)
+
+        path = write(list(points), self.path("results"))
+        with mock.patch.object(Figure, "savefig", keep):
+            status, _, err = call(main, path, "-o", self.path("out.png"), *options)
+        self.assertEqual((status, err), (0, ""))
+        return saved
+
+    def figure_of(self, main, points, *options, **keywords):
+        return self.figures_of(main, points, *options, **keywords)[0][0]
+
+    def lines_of(self, axis):
+        """Every line with a marker, as [(x, y)]."""
+        return [list(zip(line.get_xdata(), line.get_ydata())) for line in axis.lines if line.get_marker() != "None"]
+
+
+class OsfTest(FigureDataTest):
+    def test_one_curve(self):
+        figure = self.figure_of(plot_osf.main, runs(htod_fault_bytes=2 * GIB, dtoh_evict_bytes=GIB))
+        top, bottom = figure.axes
+        self.assertEqual(self.lines_of(top)[0], [(1.5, 1.5), (2.0, 2.0)])
+        self.assertEqual(self.lines_of(bottom), [[(1.5, 2), (2.0, 2)], [(1.5, 1), (2.0, 1)]])
+        self.assertEqual(top.get_ylabel(), SLOWDOWN_AXIS)
+        self.assertEqual(bottom.get_ylabel(), "data moved (GiB per iteration)")
+        self.assertEqual(top.get_title(), "a, a100-pcie-80g, layout none, tree, lrm")
+
+    def test_a_trace_without_iterations_is_of_the_run(self):
+        points = [Point("a", osf=osf, duration_ns=100, iterations=0) for osf in (None, 2.0)]
+        self.assertEqual(self.figure_of(plot_osf.main, points).axes[1].get_ylabel(), "data moved (GiB in the run)")
+
+    def test_every_policy_against_the_same_run(self):
+        points = [*runs(), *runs("none", base=9000)]
+        for write in (write_database, write_lines):
+            top = self.figure_of(plot_osf.main, points, write=write).axes[0]
+            self.assertEqual(self.lines_of(top), [[(1.5, 1.5), (2.0, 2.0)], [(1.5, 135.0), (2.0, 180.0)]])
+            self.assertEqual(top.get_ylabel(), SLOWDOWN_AXIS)
+
+    def test_seeds_are_a_mean_with_error_bars(self):
+        points = [point for seed, base in ((1, 100), (2, 100), (3, 100)) for point in runs(base=base, seed=seed)]
+        points[2].duration_ns, points[5].duration_ns, points[8].duration_ns = 200, 300, 700
+        top = self.figure_of(plot_osf.main, points).axes[0]
+        self.assertEqual(self.lines_of(top)[0], [(1.5, 1.5), (2.0, 4.0)])
+        (bars,) = top.containers
+        segments = bars.lines[2][0].get_segments()
+        ends = [[tuple(end) for end in one] for one in segments]
+        self.assertEqual(ends, [[(1.5, 1.5)] * 2, [(2.0, 2.0), (2.0, 7.0)]])
+
+    def test_files_say_what_made_the_results(self):
+        for (_, metadata), key in zip(self.figures_of(plot_osf.main, runs()), ("Description", "Subject")):
+            made_by = "uvmsim run a.uvmt  # uvmsim_version 0.1.0, uvmsim_commit 0123456789ab, model_version mmmm"
+            self.assertIn(made_by, metadata[key])
+            self.assertIn("trace 61", metadata[key])
+
+
+class PoliciesTest(FigureDataTest):
+    def test_bars_are_relative_to_the_policies_named(self):
+        figure = self.figure_of(plot_policies.main, [*runs(), *runs("none", base=400)], "--against", "tree, lrm")
+        (axis,) = figure.axes
+        heights = [[round(bar.get_height(), 6) for bar in container] for container in axis.containers]
+        self.assertEqual(heights, [[1, 1, 1], [4, 4, 4]])
+        self.assertEqual([text.get_text() for text in axis.get_xticklabels()], ["no\nlimit", "1.5", "2"])
+        self.assertEqual(axis.get_ylabel(), "relative time (×)")
+        self.assertIn("time relative to tree, lrm", figure._suptitle.get_text())
+
+    def test_seeds_are_a_mean_with_error_bars(self):
+        points = list(runs(osfs=(None, 2.0)))
+        for seed, base in ((1, 400), (2, 600)):
+            points += runs("none", base=base, seed=seed, osfs=(None, 2.0))
+        points += runs(seed=2, osfs=(None, 2.0))
+        (axis,) = self.figure_of(plot_policies.main, points, "--against", "tree, lrm").axes
+        bars = [one for one in axis.containers if hasattr(one, "patches")]
+        self.assertEqual([[round(bar.get_height(), 6) for bar in one] for one in bars], [[1, 1], [5, 5]])
+        (errors,) = [one for one in axis.containers if not hasattr(one, "patches")]
+        ends = [[round(end[1], 6) for end in one] for one in errors.lines[2][0].get_segments()]
+        self.assertEqual(ends, [[4, 6], [4, 6]])
+
+
+class BoundsTest(FigureDataTest):
+    def test_bars_are_over_the_bound(self):
+        points = [Point("a", osf=osf, duration_ns=600, iterations=0, kernel_compute_ns=100) for osf in (None, 2.0)]
+        figure = self.figure_of(plot_bounds.main, points)
+        (axis,) = figure.axes
+        heights = [[bar.get_height() for bar in container] for container in axis.containers]
+        self.assertEqual(heights, [[6, 6], [1, 1]])
+        self.assertEqual(axis.get_ylabel(), "time / lower bound (×)")
+        self.assertIn("lower bound (all resident)", [text.get_text() for text in figure.legends[0].get_texts()])
+
+
+class PaperTest(FigureDataTest):
+    def test_slowdowns_are_against_the_same_mode_without_limit(self):
+        from matplotlib import pyplot
+
+        paper = paper_of(paper_points())
+        figure = figures.FIGURES["fig3"](pyplot, paper, None)
+        for axis, mode in zip(figure.axes, (WITH, WITHOUT)):
+            table = paper.table("duration_ns", mode)
+            shown = [line for line in axis.lines if line.get_marker() != "None"]
+            self.assertEqual(len(shown), len(table))
+            for line, (model, times) in zip(shown, table.iterrows()):
+                expected = [times[factor] / times[NO_LIMIT] for factor in times.index if factor != NO_LIMIT]
+                self.assertEqual(line.get_label(), MODELS[model])
+                self.assertEqual(list(line.get_ydata()), expected)
+        self.assertEqual(figure.axes[0].get_ylabel(), "slowdown (× same mode, no limit)")
+        pyplot.close(figure)
+
+
+class PicturesTest(unittest.TestCase):
+    def test_one_script_makes_every_picture_of_the_readmes(self):
+        with open(os.path.join(ROOT, "analysis", "figures", "make.sh"), encoding="utf-8") as file:
+            script = file.read().replace("fig$number.png", " ".join(f"fig{number}.png" for number in range(1, 10)))
+        shown = set()
+        for folder, folders, names in os.walk(ROOT):
+            folders[:] = [name for name in folders if name not in ("build", "results", ".git")]
+            for name in names:
+                if name.endswith(".md"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        shown.update(re.findall(r"!\[[^]]*\]\(([^)]+\.png)\)", file.read()))
+        self.assertGreaterEqual(len(shown), 11)
+        for picture in shown:
+            self.assertIn(os.path.basename(picture), script)
+
+
+if __name__ == "__main__":
+    unittest.main()

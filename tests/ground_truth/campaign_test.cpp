@@ -1,0 +1,75 @@
+// The shipped campaigns, replayed: what others published of programs beyond GPU memory against the model. The longest
+// in fewer steps than were measured, so that all of them take a minute; `uvmsim validate` replays them whole.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "sim/config/load_system.h"
+#include "sim/validate/validation.h"
+#include "sim/validate/validation_report.h"
+#include "tests/ground_truth/campaigns.h"
+#include "tests/ground_truth/expect_as_listed.h"
+
+namespace uvmsim::ground_truth {
+
+void PrintTo(const CampaignFile& file, std::ostream* out) { *out << file.name; }
+
+namespace {
+
+validate::ExperimentFile read(const CampaignFile& file) {
+  return validate::read_experiments(std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/" + file.name);
+}
+
+// Steps beyond these repeat the ones before them. Sums over the whole run then have nothing to be compared with, but
+// for the CPU faults, which all come first.
+void shorten(validate::Campaign& campaign) {
+  const std::uint64_t before = campaign.steps * campaign.rounds;
+  const bool fits = campaign.published_total[validate::figure::kEvictedBytes].value_or(0) == 0;
+  if (fits) return;
+  if (campaign.program == validate::CampaignProgramKind::kSliceScans) campaign.rounds = 1;
+  if (campaign.program == validate::CampaignProgramKind::kAccumulate) campaign.steps = 3;
+  const std::uint64_t steps = campaign.steps * campaign.rounds;
+  if (steps == before) return;
+  campaign.published.resize(std::min<std::size_t>(campaign.published.size(), steps));
+  validate::Figures kept;
+  kept[validate::figure::kCpuFaults] = campaign.published_total[validate::figure::kCpuFaults];
+  campaign.published_total = kept;
+}
+
+validate::Validation replay(const CampaignFile& file) {
+  validate::ExperimentFile experiments = read(file);
+  // P1_R3 does the same with a larger array.
+  std::erase_if(experiments.experiments, [](const auto& experiment) { return experiment.name == "P1_R2"; });
+  for (validate::Experiment& experiment : experiments.experiments) shorten(*experiment.campaign);
+  return validate::validate({experiments}, config::load_system(file.system));
+}
+
+class Campaigns : public ::testing::TestWithParam<CampaignFile> {};
+
+TEST_P(Campaigns, AreWithinTheirLimitsOrListed) {
+  const validate::Validation validation = replay(GetParam());
+  fmt::print("{}\n", validate::validation_text(validation));
+  expect_as_listed(validation);
+  expect_table_in_readme(validate::validation_markdown(validation), GetParam().system);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Campaigns, ::testing::ValuesIn(kCampaignFiles), [](const auto& info) {
+  std::string name = info.param.system;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+
+std::vector<validate::Experiment> campaigns() {
+  std::vector<validate::Experiment> all;
+  for (const CampaignFile& file : kCampaignFiles) {
+    for (validate::Experiment& experiment : read(file).experiments) all.push_back(std::move(experiment));
+  }
+  return all;
+}
+
+}  // namespace uvmsim::ground_truth

@@ -1,0 +1,17 @@
+// A validation against the list of known differences, and its table against the one in README.md.
+#pragma once
+
+#include <string>
+
+#include "sim/validate/validation.h"
+
+namespace uvmsim::ground_truth {
+
+// Names in the list are "<experiment>" and "class <class>".
+void expect_as_listed(const validate::Validation& validation);
+
+// README.md has this table between the lines of `mark` (validation_report.h); with UVMSIM_UPDATE_GROUND_TRUTH in the
+// environment it is made so.
+void expect_table_in_readme(const std::string& table, const std::string& mark);
+
+}  // namespace uvmsim::ground_truth

@@ -1,0 +1,11 @@
+// Makes one run beyond memory on the GPU: only for --oversubscribe (oversubscription.h says when that may be).
+#pragma once
+
+#include "tracer/ground_truth/oversubscription.h"
+
+namespace uvmtrace::ground_truth {
+
+// Throws Refusal before anything is allocated where the host has too little memory, DeviceError when a CUDA call fails.
+BeyondMeasurement run_beyond(const BeyondRun& run);
+
+}  // namespace uvmtrace::ground_truth
