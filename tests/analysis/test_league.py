@@ -55,6 +55,8 @@ def made_up():
     everybody = [overall(one, 2) for one in standings] + [{**overall(failed, 0), "over_driver_millionths": None}]
     return {
         "schema": plot_league.SCHEMA,
+        "uvmsim_version": "0.1.0",
+        "model_version": "mmmmmmmmmmmmm",
         "rule": "a mean",
         "counted_contests": 2,
         "overall": everybody,
