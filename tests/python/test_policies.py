@@ -56,7 +56,7 @@ class Fifo(uvmsim.Evictor):
 
 
 def without_names(result):
-    return {key: value for key, value in result.items() if key not in ("policies", "plugins")}
+    return {key: value for key, value in result.items() if key not in ("policies", "plugins", "command")}
 
 
 class SamePoliciesTest(TraceTest):
