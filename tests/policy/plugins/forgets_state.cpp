@@ -1,4 +1,5 @@
-// A prefetcher whose every seventh answer is another one, and whose add_state does not say so.
+// A prefetcher that brings whole blocks until its hundredth answer and nothing from then on, and whose add_state does
+// not say so: iterations seem to recur before that.
 #include "sim/policy/registry.h"
 
 namespace {
@@ -12,7 +13,7 @@ class ForgetsState final : public Prefetcher {
   static ParameterTable parameters() { return {}; }
   explicit ForgetsState(const PolicyContext&) {}
   PageMask prefetch(const FaultedBlock& block) override {
-    if (++batches_ % 7 != 0) return {};
+    if (++batches_ >= 100) return {};
     return PageMask::range(block.first_page, block.end_page - block.first_page);
   }
   void add_state(StateDigest&) const override {}
