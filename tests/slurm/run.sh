@@ -200,7 +200,7 @@ cat >broken.jsonl <<'EOF'
 {"t":"object_alloc","id":1,"bytes":4194304}
 {"t":"kernel","name":"k","grid":[1,1,1],"block":[32,1,1],"duration_ns":10,"accesses":[[2,[[0,1,"w"]]]]}
 EOF
-echo '{"traces": ["broken.jsonl", "zipf.jsonl"], "systems": "a100-sxm-40g", "osf": 2}' >failing.json
+echo '{"traces": ["broken.jsonl", "zipf.jsonl"], "systems": "a100-sxm-40g", "osf": "none"}' >failing.json
 "$uvmsim" sweep plan failing.json -o failing
 "$uvmsim" sweep slurm failing --points-per-task 1 --output failing.sbatch
 job="$(submit failing.sbatch)"
