@@ -243,7 +243,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
 }
 
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
-  constexpr std::uint64_t kPrograms = 16, kIterations = 60;
+  constexpr std::uint64_t kPrograms = 8, kIterations = 30;
   for (std::uint64_t number = 0; number < kPrograms; ++number) {
     const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number);
     RunOptions run;
