@@ -21,7 +21,6 @@ class PageTableChannel {
   // A push whose work ends at `end`, since it waits until then for copies.
   void push_until(Nanoseconds end) { busy_until_ = std::max(busy_until_, end); }
 
-  Nanoseconds busy_until() const { return busy_until_; }
   void add_state(StateDigest& digest) const { digest.add_future(busy_until_); }
 
  private:
