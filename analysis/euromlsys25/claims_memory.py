@@ -101,8 +101,7 @@ def faults_rise(paper, _):
     "Faults without PCA stay flat but are more; PCA has about half of them (Fig. 6b)",
     "flat; about half",
     f"mean over models: highest at most {FLAT:g} times the lowest over all factors, and above that with PCA;"
-    " with PCA / without over models and factors above 1: 0.5 within 25 % (ratio of sums); fault batches, settled"
-    " iterations",
+    " with PCA / without over models and factors above 1: 0.5 within 25 % (ratio of sums); fault batches",
 )
 def faults_flat(paper, _):
     lines, verdict, simulated = [], None, ""
@@ -122,7 +121,7 @@ def faults_flat(paper, _):
                 f" {'more' if more else 'not more'} at every factor;"
                 f" with / without {of_sums:.2f} (sums), {of_ratios:.2f} (mean of ratios)"
             )
-            if (reading, measure) == (SETTLED, "fault_batches"):
+            if (reading, measure) == (paper.judged, "fault_batches"):
                 lines.append(f"mean batches without PCA: {means_text(means, count)}")
                 lines.append(f"mean batches with PCA: {means_text(means_with, count)}")
                 verdict = verdict_of(spread <= FLAT, more, within(of_sums, HALF))
@@ -139,7 +138,7 @@ def faults_flat(paper, _):
 def write_faults(paper, _):
     lines, passed, lowest = [], [], 1.0
     for mode in (PCA, NO_PCA):
-        shares = paper.unlimited("write_share", mode, ALL).dropna()
+        shares = paper.unlimited("write_share", mode).dropna()
         passed += list(shares >= ALL_WRITES)
         lowest = min([lowest, *shares])
         lines.append(f"{mode}: {per_model(shares, percent)}")
@@ -153,7 +152,7 @@ def write_faults(paper, _):
     "The share of read faults grows with the factor (Fig. 7)",
     "grows",
     f"for every model, in both modes: rank correlation with the factor at least {RANK:g}, and more at the end than at"
-    " the start; settled iterations",
+    " the start",
 )
 def read_faults(paper, _):
     lines, passed, texts = [], [], []
@@ -172,7 +171,7 @@ def read_faults(paper, _):
                     grows[model] = rank_correlation(curve) >= RANK and curve.iloc[-1] > curve.iloc[0]
                     ends = f"{percent(curve.iloc[0])} to {percent(curve.iloc[-1])}"
                     lines.append(f"{reading}, {mode}, {MODELS[model]}: {ends}")
-            if reading == SETTLED:
+            if reading == paper.judged:
                 passed += list(grows.values())
                 texts.append(f"{mode} it grows for {sum(grows.values())} of {len(grows)} models")
     return Outcome(verdict_by_model(passed), "; ".join(texts), lines)
@@ -182,7 +181,7 @@ def read_faults(paper, _):
     18,
     "With PCA read and write faults are more balanced than without",
     "more balanced",
-    "mean of |read share - write share| over models and factors above 1 is smaller with PCA; settled iterations",
+    "mean of |read share - write share| over models and factors above 1 is smaller with PCA",
 )
 def balance(paper, _):
     lines, verdict, simulated = [], None, ""
@@ -191,7 +190,7 @@ def balance(paper, _):
         sizes = {mode: paper.oversubscribed("imbalance", mode, reading).stack().mean() for mode in (PCA, NO_PCA)}
         lower = int((means[PCA] < means[NO_PCA]).sum())
         lines += [f"{reading}, {mode}: {means_text(means[mode], percent)}" for mode in means]
-        if reading == SETTLED:
+        if reading == paper.judged:
             verdict = HOLDS if sizes[PCA] < sizes[NO_PCA] else IN_PART if lower * 2 >= len(means[PCA]) else FAILS
             simulated = (
                 f"{percent(sizes[PCA])} with PCA, {percent(sizes[NO_PCA])} without; smaller at {lower} of"
@@ -200,7 +199,7 @@ def balance(paper, _):
     return Outcome(verdict, simulated, lines)
 
 
-def ratios_of(paper, measure, reading=SETTLED):
+def ratios_of(paper, measure, reading=None):
     """(ratio of sums, mean of ratios) with PCA over without, over models and factors above 1."""
     first, second = (paper.oversubscribed(measure, mode, reading) for mode in (PCA, NO_PCA))
     both = first.notna() & second.notna()
@@ -214,7 +213,7 @@ def ratios_of(paper, measure, reading=SETTLED):
     19,
     "PCA causes two to three times as many migration transactions (Fig. 8)",
     "2x to 3x",
-    "ratio of sums over models and factors above 1 between 2 and 3, within 25 %; both directions, settled iterations",
+    "ratio of sums over models and factors above 1 between 2 and 3, within 25 %; both directions",
 )
 def more_transactions(paper, _):
     lines, found = [], None
@@ -227,7 +226,7 @@ def more_transactions(paper, _):
             of_sums, of_ratios, each = ratios_of(paper, measure, reading)
             found = of_sums if found is None else found
             lines.append(f"{reading}, {name}: {times(of_sums)} (sums), {times(of_ratios)} (mean of ratios)")
-            if (reading, measure) == (SETTLED, "transactions"):
+            if (reading, measure) == (paper.judged, "transactions"):
                 by_model = each.groupby(level=0, sort=False).mean()
                 lines.append(f"{reading}, {name}, mean of ratios: {per_model(by_model, times)}")
     return Outcome(HOLDS if within_range(found, *MORE_TRANSACTIONS) else FAILS, times(found), lines)
@@ -238,8 +237,7 @@ def more_transactions(paper, _):
     "Migrated bytes follow the same pattern; bytes per transaction are similar in both modes (Fig. 9)",
     "same pattern; ratio about 1",
     f"bytes and transactions rank models and factors alike (rank correlation at least {RANK:g} in both modes), PCA"
-    f" moves more, and bytes per transaction with PCA / without is 1 within {SIMILAR:.0%} (ratio of sums); settled"
-    " iterations",
+    f" moves more, and bytes per transaction with PCA / without is 1 within {SIMILAR:.0%} (ratio of sums)",
 )
 def bytes_follow(paper, _):
     lines, ranks = [], []
@@ -302,7 +300,7 @@ def alexnet_traffic(paper, _):
     "PCA trades faults, which stall kernels, for migrations, which overlap with them",
     "fewer faults, more migrations",
     "over models and factors above 1, with PCA against without: fewer fault batches, more migration transactions, and a"
-    " smaller ratio of fault handling time to transfer time (sums); settled iterations",
+    " smaller ratio of fault handling time to transfer time (sums)",
 )
 def trade(paper, _):
     lines, verdict, simulated = [], None, ""
@@ -323,7 +321,7 @@ def trade(paper, _):
                 f"{reading}, {mode}: fault handling {handling / 1e9:.3g} s, transfers {transfer / 1e9:.3g} s, kernels"
                 f" stalled {stall.sum().sum() / 1e9:.3g} s"
             )
-        if reading == SETTLED:
+        if reading == paper.judged:
             verdict = verdict_of(faults < 1, moves > 1, handled[PCA] < handled[NO_PCA])
             simulated = (
                 f"faults {times(faults)}, transactions {times(moves)}; handling / transfer {handled[PCA]:.2f} with PCA,"

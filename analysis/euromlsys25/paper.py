@@ -1,9 +1,9 @@
 """What the claims and figures need of the paper's sweep: tables of model by oversubscription factor.
 
-The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It leaves
-open which iterations its numbers cover; both readings are kept:
-- SETTLED: the mean iteration after the warm-up;
-- ALL: all iterations of the run, the first one with its first touches included.
+The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It does not
+say that any of them is left out, so that verdicts judge all ten. Both readings are kept:
+- ALL: all iterations of the run, the first one with its first touches included;
+- SETTLED: the mean iteration after the warm-up.
 One rule gives the memory of every run, in both modes: what the program itself reserves with the caching allocator
 (workloads/paper/memory.json), divided by the factor. The paper divides the footprints of its Table 2, which are such
 reserved bytes too. Nothing else is taken off. "No oversubscription" is the run with the GPU's whole memory.
@@ -32,7 +32,7 @@ LANGUAGE_MODELS = ("gpt2", "bert")
 PCA, NO_PCA = "with PCA", "without PCA"
 MODES = {"pytorch_caching": PCA, "none": NO_PCA}
 SETTLED, ALL = "settled iterations", "all iterations"
-READINGS = (SETTLED, ALL)
+READINGS = (ALL, SETTLED)
 # The column of runs with the GPU's whole memory, beside the oversubscription factors.
 NO_LIMIT = 0.0
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -48,6 +48,8 @@ FOOTPRINT_MIB = {
 }
 # A sensitivity: so much less memory than the rule gives.
 LESS_BYTES = 148 << 20
+# Memory is whole chunks of so much; two capacities that differ by less are one.
+CHUNK_BYTES = 2 << 20
 BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
 # The batch size of the trace "gpt2".
 GPT2_BATCH = 8
@@ -107,7 +109,7 @@ def refuse_contradictions(rows):
 
 
 class Paper:
-    """The paper's sweep. `table(measure, mode)` is what claims and figures read."""
+    """The paper's sweep. `table(measure, mode)` is what claims and figures read, of the iterations `judged`."""
 
     def __init__(self, frame):
         frame = frame[(frame["status"] == "ok") & frame["layout name"].isin(list(MODES))]
@@ -117,6 +119,7 @@ class Paper:
             raise ResultError(
                 f"no results of the paper's models; allowed: {', '.join(MODELS)} under the layouts {', '.join(MODES)}"
             )
+        self.judged = ALL
         self.made_by = made_by_text(known)
         self.system = one_value(known, "system", "systems")
         self.policies = one_value(known, "policies", "combinations of policies")
@@ -187,17 +190,17 @@ class Paper:
         rows = rows[rows["mode"] == PCA].sort_values("batch")
         return rows.assign(live_bytes=rows["batch"].map(live))
 
-    def table(self, measure, mode, reading=SETTLED):
+    def table(self, measure, mode, reading=None):
         """Models (rows) by factors (columns, NO_LIMIT first) of one measure. Raises MissingData without any."""
         if self.rows is None:
             raise MissingData("no runs of the six models")
-        chosen = self.rows[(self.rows["mode"] == mode) & (self.rows["reading"] == reading)]
+        chosen = self.rows[(self.rows["mode"] == mode) & (self.rows["reading"] == (reading or self.judged))]
         if chosen.empty:
             raise MissingData(f"no runs {mode}")
         table = chosen.pivot(index="program", columns="osf", values=measure)
         return table.reindex([model for model in MODELS if model in table.index])
 
-    def oversubscribed(self, measure, mode, reading=SETTLED):
+    def oversubscribed(self, measure, mode, reading=None):
         """The same for factors above 1."""
         table = self.table(measure, mode, reading)
         above = table[[factor for factor in table.columns if factor > 1]]
@@ -205,7 +208,7 @@ class Paper:
             raise MissingData("no runs with an oversubscription factor above 1")
         return above
 
-    def unlimited(self, measure, mode, reading=SETTLED):
+    def unlimited(self, measure, mode, reading=None):
         """Without oversubscription: with the GPU's whole memory, where not run at the factor 1. One value per model."""
         table = self.table(measure, mode, reading)
         for factor in (NO_LIMIT, 1.0):
@@ -225,12 +228,13 @@ class Paper:
             if abs(capacity - (FOOTPRINT_MIB[row["program"]] << 20) / factor) < 1:
                 return f"the paper's footprint over {factor:g} ({memory})"
             rule = runs[runs["osf"] == factor]["capacity_bytes"] if len(runs) else ()
-            if len(rule) and abs(capacity + LESS_BYTES - rule.iloc[0]) < (1 << 20):
+            if len(rule) and abs(capacity + LESS_BYTES - rule.iloc[0]) <= CHUNK_BYTES:
                 return f"{LESS_BYTES >> 20} MiB less than at {factor:g} ({memory})"
         return memory
 
-    def sensitivity_lines(self, model, measure, form, reading=SETTLED):
+    def sensitivity_lines(self, model, measure, form, reading=None):
         """One line per sensitivity of this model: what a measure is there."""
+        reading = reading or self.judged
         if self.sensitivities is None:
             return []
         rows = self.sensitivities
@@ -239,6 +243,20 @@ class Paper:
             f"sensitivity: {row['mode']}, {reading}, with {self._memory_text(row)}: {measure} {form(row[measure])}"
             for _, row in rows.iterrows()
         ]
+
+    def less_curve(self, model, mode, measure="slowdown"):
+        """One model's measure by factor, with LESS_BYTES less memory than the rule gives; empty without such points."""
+        if self.sensitivities is None or self.rows is None:
+            return pandas.Series(dtype=float)
+        rows = self.sensitivities
+        rows = rows[(rows["program"] == model) & (rows["mode"] == mode) & (rows["reading"] == self.judged)]
+        rule = self.rows[(self.rows["program"] == model) & (self.rows["osf"] > 1)].drop_duplicates("osf")
+        curve = {}
+        for osf, capacity in zip(rule["osf"], rule["capacity_bytes"], strict=True):
+            found = rows[(rows["capacity_bytes"] + LESS_BYTES - capacity).abs() <= CHUNK_BYTES]
+            if len(found):
+                curve[osf] = found[measure].iloc[0]
+        return pandas.Series(curve, dtype=float).sort_index()
 
     def missing(self):
         """What the paper's grid has and these results lack, one text each."""

@@ -50,6 +50,7 @@ class Outcome:
     verdict: str
     simulated: str  # the numbers, short
     readings: list = dataclasses.field(default_factory=list)  # other readings of the claim, and details; one line each
+    settled: str = ""  # the verdict of settled iterations alone
 
 
 def within(value, target, tolerance=TOLERANCE):

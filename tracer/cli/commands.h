@@ -9,6 +9,7 @@ namespace uvmtrace {
 
 int record_command(const std::vector<std::string>& arguments);
 int merge_command(const std::vector<std::string>& arguments);
+int complete_command(const std::vector<std::string>& arguments);
 int info_command(const std::vector<std::string>& arguments);
 int check_layout_command(const std::vector<std::string>& arguments);
 int log_command(const std::vector<std::string>& arguments);

@@ -17,7 +17,10 @@ WrittenTrace write_trace(const PassLog& timing, const PassLog* access, const Mer
   Merger merger(timing, access, options);
   trace::TraceWriter writer(path, merger.header(), {compression_level});
   trace::Validator validator(path, merger.header());
-  merger.run([&](const trace::Record& record) {
+  std::vector<trace::Record> records;
+  merger.run([&](const trace::Record& record) { records.push_back(record); });
+  out.workspaces = complete_workspaces(records);
+  for (const trace::Record& record : records) {
     validator.check(record);
     writer.write(record);
     if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
@@ -30,7 +33,7 @@ WrittenTrace write_trace(const PassLog& timing, const PassLog* access, const Mer
     } else if (const auto* range = std::get_if<trace::Range>(&record)) {
       out.iterations += range->kind == trace::RangeKind::kIterationBegin ? 1 : 0;
     }
-  });
+  }
   validator.finish();
   writer.finish();
   out.merge = merger.summary();
@@ -68,6 +71,10 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
   }
   line(merge.tensor_copies,
        "launches load operands in a way that cannot be instrumented; they take them from elsewhere");
+  line(written.workspaces.kernels,
+       fmt::format("of the kernels whose accesses are not instrumented hand data on in workspaces: {} MiB added, {} MiB"
+                   " of operands left out",
+                   written.workspaces.added_bytes >> 20, written.workspaces.removed_bytes >> 20));
   line(merge.untimed, "launches have no times: the profiler lost their records");
   line(merge.lost_quanta, "touched quanta belong to memory that the timing pass does not have: counted as unknown");
   line(merge.coarsened, "kernels are too scattered for a record: they have fewer phases, or gaps closed");

@@ -5,11 +5,13 @@
 
 #include "sim/trace/statistics.h"
 #include "tracer/merge/merge.h"
+#include "tracer/merge/workspaces.h"
 
 namespace uvmtrace {
 
 struct WrittenTrace {
   MergeSummary merge;
+  WorkspaceSummary workspaces;
   std::uint64_t kernels = 0, objects = 0, tensors = 0, iterations = 0;
   std::array<std::uint64_t, 5> kernels_by_coverage{};
 };

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/trace/reader.h"
+#include "sim/trace/validate.h"
+#include "sim/trace/writer.h"
+#include "tracer/cli/commands.h"
+#include "tracer/cli/merge_options.h"
+#include "tracer/cli/options.h"
+#include "tracer/merge/workspaces.h"
+
+namespace uvmtrace {
+
+namespace {
+
+constexpr const char* kCompleteUsage =
+    R"(uvmtrace complete TRACE -o OUT.uvmt: adds what kernels hand on to each other in workspaces.
+
+  uvmtrace complete old.uvmt -o resnet50.uvmt
+
+Kernels that load by tensor copies cannot be instrumented. What they write to a library's workspace, and read there, is
+known from the kernels around them; `merge` and `record` do the same. A trace that was completed stays as it is.
+)";
+
+}  // namespace
+
+int complete_command(const Arguments& arguments) {
+  auto list = make_options();
+  add_text(list, "output,o", "FILE", "where to, ends in .uvmt or .jsonl");
+  add_text(list, "level", "N", "zstd compression level, 1 to 19; default 9");
+  const Options options("complete", kCompleteUsage, list, arguments, 1);
+  if (options.help()) {
+    return 0;
+  }
+  if (options.positional().empty() || !options.given("output")) {
+    uvmsim::throw_input_error("needs a trace and -o FILE; `uvmtrace complete --help` shows an example");
+  }
+  trace::TraceReader reader(options.positional().front());
+  std::vector<trace::Record> records;
+  for (trace::Record record; reader.next(record);) {
+    records.push_back(record);
+  }
+  const WorkspaceSummary done = complete_workspaces(records);
+  const std::string output = options.text("output");
+  trace::TraceWriter writer(output, reader.header(), {compression_level(options)});
+  trace::Validator validator(output, reader.header());
+  for (const trace::Record& record : records) {
+    validator.check(record);
+    writer.write(record);
+  }
+  validator.finish();
+  writer.finish();
+  fmt::print("{}: {} kernels changed: {} MiB of workspaces added, {} MiB of operands left out\n", output, done.kernels,
+             done.added_bytes >> 20, done.removed_bytes >> 20);
+  return 0;
+}
+
+}  // namespace uvmtrace
