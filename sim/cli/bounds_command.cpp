@@ -28,13 +28,13 @@ class Bounder {
         progress_(run.verbose),
         output_(run.json) {
     // Finds what is wrong before the trace is read.
-    resolver_.resolve(shared_point(run));
+    layout_ = resolver_.resolve(shared_point(run)).record.options.layout;
     for (const sweep::Point& rival : rivals_of(run, shared_point(run))) resolver_.resolve(rival);
   }
 
   std::vector<report::RunRecord> bounds() {
     progress_.begin("reading " + trace_.name(), 0);
-    const std::uint64_t measured = trace_.footprint_bytes(run_.layout, run_.iterations, reporter());
+    const std::uint64_t measured = trace_.footprint_bytes(layout_, run_.iterations, reporter());
     progress_.end();
     if (trace_.truncated()) {
       fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
@@ -79,6 +79,7 @@ class Bounder {
 
   const RunArguments& run_;
   sweep::Resolver resolver_;
+  layout::LayoutChoice layout_;  // on this system
   sweep::TraceInput& trace_;
   Progress progress_;
   ResultOutput output_;

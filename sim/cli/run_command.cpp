@@ -37,13 +37,13 @@ class Runner {
         progress_(run.verbose),
         outputs_(run) {
     // Finds what is wrong before the trace is read.
-    resolver_.resolve(shared_);
+    layout_ = resolver_.resolve(shared_).record.options.layout;
     for (const sweep::Point& rival : rivals_of(run, shared_)) resolver_.resolve(rival);
   }
 
   void measure() {
     progress_.begin("reading " + trace_.name(), 0);
-    const std::uint64_t measured = trace_.footprint_bytes(run_.layout, run_.iterations, reporter());
+    const std::uint64_t measured = trace_.footprint_bytes(layout_, run_.iterations, reporter());
     progress_.end();
     if (trace_.truncated()) {
       fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
@@ -136,6 +136,7 @@ class Runner {
 
   const RunArguments& run_;
   sweep::Resolver resolver_;
+  layout::LayoutChoice layout_;  // on this system
   sweep::Point shared_;
   sweep::TraceInput& trace_;
   Progress progress_;

@@ -81,6 +81,13 @@ std::string heading(const RunRecord& record) {
   return text + time_scale_text(record);
 }
 
+// Of what was taken ahead, how much was used at all.
+std::string arena_text(const RunResult& result) {
+  return result.arena_reached_bytes == 0
+             ? ""
+             : fmt::format(" (tensors reached {} of the arena)", format_bytes(result.arena_reached_bytes));
+}
+
 // "No limit" means little when the program does not fit the whole GPU either.
 std::string unlimited_note(const RunRecord& record) {
   if (!record.unlimited || record.unlimited->evictions == 0) return "";
@@ -180,8 +187,9 @@ std::string run_summary(const RunRecord& record) {
 
   std::string text = heading(record);
   const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
-  text += fmt::format("footprint {}, capacity {}{}, OSF {}{}\n\n", format_bytes(result.footprint_bytes),
-                      format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
+  text += fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n\n", format_bytes(result.footprint_bytes),
+                      arena_text(result), format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record),
+                      host);
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;
@@ -219,7 +227,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   const RunRecord& first = records.front();
   const auto settled = report::settled_iterations(first.result);
   std::string text = heading(first);
-  text += fmt::format("footprint {}\n", format_bytes(first.result.footprint_bytes));
+  text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), arena_text(first.result));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
   text += settled ? fmt::format("numbers of the settled {}", iterations_text(*settled))
                   : std::string("numbers of the whole run");

@@ -58,7 +58,12 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   };
   std::vector<Measured> all;
   for (const std::string& name : layout::layout_names()) {
-    all.push_back({std::make_unique<layout::FootprintMeter>(name, kLargestFootprint), {name, 0, ""}});
+    all.push_back({nullptr, {name, 0, ""}});
+    try {
+      all.back().meter = std::make_unique<layout::FootprintMeter>(name, kLargestFootprint);
+    } catch (const InputError& error) {  // of a GPU's memory, and there is none here
+      all.back().footprint.problem = error.what();
+    }
   }
   const layout::SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
   layout::SegmentFinder records(source);

@@ -93,6 +93,10 @@ struct DriverContext {
   ChunkPrefetch* chunk_prefetch = nullptr;       // null: nothing comes after a fault batch
 
   const config::DriverCosts& costs() const { return system.costs; }
+  // What of the block the given pages take as whole pages of the driver (`driver.page_bytes`).
+  PageMask whole_pages(BlockIndex b, const PageMask& pages) const {
+    return pages.grown_to(static_cast<unsigned>(system.driver.page_bytes / kBasePageBytes)) & space.block(b).extent();
+  }
 };
 
 // The time line of one driver operation: what its CPU thread has done, and when the last of the GPU work that it pushed

@@ -9,16 +9,15 @@
 namespace uvmsim::driver {
 
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond,
-                        bool wanted_mapped) {
+                        const PageMask& faulted, const PageMask& thrashing, const PageMask& unmapped,
+                        const LookBeyond* beyond) {
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
-  const auto least = static_cast<unsigned>(context.system.driver.page_bytes / kBasePageBytes);
-  PageMask pages = faulted.grown_to(least) & block.extent();
+  PageMask pages = context.whole_pages(b, faulted);
   // 590 and later: no tree prefetch away from a preferred location.
   const bool away = !block.hints.preferred.is_none() && block.hints.preferred != destination;
   const bool asked = !(away && context.system.driver.version_major >= 590);
-  if (!asked && least == 1) return {};
+  if (!asked && pages == faulted) return {};
 
   const ProcessorPages& there = space.pages(b, destination);
   const policy::FaultedBlock faulted_block{
@@ -43,11 +42,11 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
   pages -= faulted;
   pages -= thrashing;
   if (destination.is_host()) {
-    pages -= there.resident & there.mapped;
+    pages -= (there.resident & there.mapped) - unmapped;
     // Of what lies on the SSD comes what lies beside the faulted pages.
     pages -= context.host_memory.swapped(b, there.resident) - context.host_memory.whole_units(faulted);
-  } else if (!wanted_mapped) {
-    pages -= there.resident;
+  } else {
+    pages -= there.resident - unmapped;
   }
   context.counters.prefetched_pages += (pages - there.resident).count();
   return pages;
@@ -164,6 +163,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     thrashing = thrashing_.pages(b);
     throttled = throttled || !to.throttled.empty();
   }
+  to.written = context_.whole_pages(b, wanted_writes);
   if (context_.accounts != nullptr) {
     tell_faulted(work, gpu, b, wanted_reads - to.throttled, wanted_writes - to.throttled);
   }
@@ -229,21 +229,23 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     PageMask prefetched;
     const LookBeyond beyond{*this, beyond_};
     if (to.host.empty() && to.peers.empty()) {
-      prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages, &beyond);
+      prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages,
+                                  to.written - mine.writable, &beyond);
     }
     const bool duplicate_prefetch = block.hints.read_mostly;
+    const PageMask prefetched_to_write = prefetched & to.written;
     const PageMask moved =
         thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
     if (!to.duplicate.empty() || duplicate_prefetch) {
       thrashing_.reset(b, to.duplicate | prefetched);
-      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched, cause, true});
-      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, {}, cause, false});
+      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched - prefetched_to_write, cause, true});
+      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, prefetched_to_write, cause, false});
     } else {
       residency_.to_gpu(work, b, gpu, {to.local, prefetched, cause, false});
     }
     if (!moved.empty() && !duplicate_prefetch) thrashing_.on_migration(b, moved, self, work.cpu);
     // A read fault maps for writing too when that takes nothing from anybody; not under read duplication.
-    PageMask writable = to.local;
+    PageMask writable = to.local | prefetched_to_write;
     if (!duplicate_prefetch) writable |= prefetched;
     // Where duplicated and written pages of a short block come in turn, the second may push the first out again.
     const PageMask here = (to_gpu | prefetched) & mine.resident;
@@ -252,7 +254,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   if (!to.host.empty()) {
     PageMask prefetched;
     if (to_gpu.empty() && to.peers.empty()) {
-      prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing);
+      prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing, context_.whole_pages(b, to.host));
     }
     const PageMask all = to.host | prefetched;
     const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
@@ -263,7 +265,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   for (const auto& [peer, pages] : to.peers) {
     PageMask prefetched;
     if (to_gpu.empty() && to.host.empty() && to.peers.size() == 1) {
-      prefetched = prefetch_pages(context_, work, b, peer, pages, thrashing, nullptr, true);
+      prefetched = prefetch_pages(context_, work, b, peer, pages, thrashing, block.extent());
     }
     const PageMask all = pages | prefetched;
     const PageMask absent = all - space.pages(b, peer).resident;
@@ -377,8 +379,8 @@ FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, cons
   if (block.hints.read_mostly || !block.read_duplicated.empty()) {
     const PageMask duplicable =
         rest & (block.hints.read_mostly ? PageMask::all() : block.read_duplicated - verdict.pinned());
-    to.duplicate = reads & duplicable;
-    to.local = writes & duplicable;
+    to.local = context_.whole_pages(b, writes & duplicable) & duplicable;
+    to.duplicate = duplicable - to.local;
     rest -= duplicable;
   }
   // 2. The faulting GPU is the preferred location.

@@ -49,6 +49,7 @@ class FaultService final : private policy::PrefetchQueries {
   };
   // Pages of one block, by where they are to go.
   struct Destinations {
+    PageMask written;    // faulted for writing, as whole pages of the driver: each moves and becomes writable as one
     PageMask local;      // migrate to the faulting GPU
     PageMask duplicate;  // copy to the faulting GPU, sources stay
     PageMask host;       // to the host, mapped remotely
@@ -98,10 +99,10 @@ struct LookBeyond {
 };
 
 // The prefetcher's answer for one block and destination, clipped to what may be prefetched. It is asked about other
-// blocks where `beyond` is not null. Pages that are there already are in the answer only if they are `wanted_mapped`,
-// by a GPU that has its pages on another one.
+// blocks where `beyond` is not null. Of the pages that are there already those in `unmapped` are in the answer: whoever
+// faulted has no mapping of them, or none that lets it write.
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex block, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const LookBeyond* beyond = nullptr,
-                        bool wanted_mapped = false);
+                        const PageMask& faulted, const PageMask& thrashing, const PageMask& unmapped,
+                        const LookBeyond* beyond = nullptr);
 
 }  // namespace uvmsim::driver

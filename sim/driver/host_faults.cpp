@@ -40,7 +40,8 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   Work work(now);
   ++context_.counters.cpu_faults;
   const bool duplicate = !write && (block.hints.read_mostly || block.read_duplicated.test(page));
-  const PageMask prefetched = prefetch_pages(context_, work, b, kHost, faulted, thrashing);
+  const PageMask read_only = write ? context_.whole_pages(b, faulted) - host.writable : PageMask{};
+  const PageMask prefetched = prefetch_pages(context_, work, b, kHost, faulted, thrashing, read_only);
   const PageMask all = faulted | prefetched;
   const PageMask moved = (all - host.resident) & space.resident_anywhere(b);
   const unsigned arrived = (all - host.resident).count();

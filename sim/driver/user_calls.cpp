@@ -5,14 +5,12 @@
 namespace uvmsim::driver {
 
 // A driver with larger pages moves every one that a range touches, and discards those that lie in it as a whole.
-PageMask UserCalls::touched(const BlockSpan& span) const {
-  return span.mask().grown_to(page_pages()) & context_.space.block(span.block).extent();
-}
+PageMask UserCalls::touched(const BlockSpan& span) const { return context_.whole_pages(span.block, span.mask()); }
 
 PageMask UserCalls::enclosed(const BlockSpan& span) const {
   const PageMask extent = context_.space.block(span.block).extent();
   const PageMask pages = span.mask() & extent;
-  return pages - (extent - pages).grown_to(page_pages());
+  return pages - context_.whole_pages(span.block, extent - pages);
 }
 
 Nanoseconds UserCalls::prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start) {

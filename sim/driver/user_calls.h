@@ -29,7 +29,6 @@ class UserCalls {
   void discard(std::span<const BlockSpan> spans);
 
  private:
-  unsigned page_pages() const { return static_cast<unsigned>(context_.system.driver.page_bytes / kBasePageBytes); }
   PageMask touched(const BlockSpan& span) const;
   PageMask enclosed(const BlockSpan& span) const;
   void migrate(Work& work, const BlockSpan& span, ProcessorId destination);

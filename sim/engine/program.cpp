@@ -296,6 +296,7 @@ RunResult Program::finish() {
   result_.total = end - start_ + left_out_.time;
   result_.ideal = ideal_.end() + left_out_.ideal_time;
   result_.footprint_bytes = layout_.peak_chunk_bytes();
+  result_.arena_reached_bytes = layout_.arena_reached_bytes();
   result_.records = record_number_;
   if (options_.iterations != 0) {
     const auto settled = feed_.settled();

@@ -49,10 +49,11 @@ struct IterationResult {
 };
 
 struct RunResult {
-  Nanoseconds total{};                // first call to last completion
-  Nanoseconds ideal{};                // the same program with everything resident and no managed memory cost
-  std::uint64_t footprint_bytes = 0;  // GPU memory that holds all live managed memory at its peak, under the layout
-  std::uint64_t capacity_bytes = 0;   // managed capacity of the GPU in this run, a multiple of 2 MB
+  Nanoseconds total{};                    // first call to last completion
+  Nanoseconds ideal{};                    // the same program with everything resident and no managed memory cost
+  std::uint64_t footprint_bytes = 0;      // GPU memory that holds all live managed memory at its peak, under the layout
+  std::uint64_t arena_reached_bytes = 0;  // of an arena in it that was taken ahead, what tensors reached; 0: no arena
+  std::uint64_t capacity_bytes = 0;       // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
   std::size_t first_settled = 0, settled = 0;  // those that count as settled (repeat_iterations.h); 0: the last one

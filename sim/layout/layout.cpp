@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/layout/best_fit_allocator.h"
 #include "sim/layout/caching_allocator.h"
 #include "sim/layout/expandable_allocator.h"
 
@@ -15,26 +16,55 @@ bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockB
 std::uint64_t slots_of(std::uint64_t bytes) { return (bytes + kBigPageBytes - 1) / kBigPageBytes; }
 constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 
-std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space, unsigned region) {
-  const policy::Parameters parameters = resolve(choice);
-  const bool caching = choice.name == "pytorch_caching";
-  if (!caching && choice.name != "expandable_segments") return nullptr;
-  const auto bytes = [&](const char* name) { return static_cast<std::uint64_t>(parameters.integer(name)); };
+std::uint64_t bytes_of(const policy::Parameters& parameters, const char* name) {
+  return static_cast<std::uint64_t>(parameters.integer(name));
+}
+
+AllocatorSettings pytorch_settings(const policy::Parameters& parameters) {
   AllocatorSettings settings;
   settings.roundup_power2_divisions = std::stoull(parameters.choice("roundup_power2_divisions"));
-  settings.memory_limit_bytes = bytes("memory_limit_bytes");
-  std::unique_ptr<TensorAllocator> allocator;
-  if (caching) {
-    settings.max_split_size_bytes = bytes("max_split_size_bytes");
-    settings.max_non_split_rounding_bytes = bytes("max_non_split_rounding_bytes");
-    settings.garbage_collection_threshold = parameters.real("garbage_collection_threshold");
-    allocator = std::make_unique<CachingAllocator>(settings);
-  } else {
-    if (const std::uint64_t reservation = bytes("reservation_bytes"); reservation != 0) {
-      settings.reservation_bytes = reservation;
-    }
-    allocator = std::make_unique<ExpandableAllocator>(settings);
+  settings.memory_limit_bytes = bytes_of(parameters, "memory_limit_bytes");
+  return settings;
+}
+
+std::unique_ptr<TensorAllocator> caching_allocator(const policy::Parameters& parameters) {
+  AllocatorSettings settings = pytorch_settings(parameters);
+  settings.max_split_size_bytes = bytes_of(parameters, "max_split_size_bytes");
+  settings.max_non_split_rounding_bytes = bytes_of(parameters, "max_non_split_rounding_bytes");
+  settings.garbage_collection_threshold = parameters.real("garbage_collection_threshold");
+  return std::make_unique<CachingAllocator>(settings);
+}
+
+std::unique_ptr<TensorAllocator> expandable_allocator(const policy::Parameters& parameters) {
+  AllocatorSettings settings = pytorch_settings(parameters);
+  if (const std::uint64_t bytes = bytes_of(parameters, "reservation_bytes"); bytes != 0) {
+    settings.reservation_bytes = bytes;
   }
+  return std::make_unique<ExpandableAllocator>(settings);
+}
+
+std::unique_ptr<TensorAllocator> best_fit_allocator(const policy::Parameters& parameters) {
+  const std::uint64_t arena = bytes_of(parameters, "arena_bytes") / kBlockBytes * kBlockBytes;
+  if (arena == 0) {
+    throw_input_error(
+        "layout {}: the arena is a share of a GPU's memory, and no GPU is known here; allowed: arena_bytes=SIZE",
+        kPreallocating);
+  }
+  return std::make_unique<BestFitAllocator>(arena, parameters.boolean("allow_growth"));
+}
+
+// Null where tensors have no allocator.
+std::unique_ptr<TensorAllocator> make_allocator(const std::string& layout, const policy::Parameters& parameters) {
+  if (layout == "pytorch_caching") return caching_allocator(parameters);
+  if (layout == "expandable_segments") return expandable_allocator(parameters);
+  if (layout == kPreallocating) return best_fit_allocator(parameters);
+  return nullptr;
+}
+
+std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, AddressSpace& space, unsigned region) {
+  const policy::Parameters parameters = resolve(choice);
+  std::unique_ptr<TensorAllocator> allocator = make_allocator(choice.name, parameters);
+  if (!allocator) return nullptr;
   const std::string& record_stream = parameters.choice("record_stream");
   const auto when = record_stream == "touched" ? TensorMemory::RecordStream::kTouched
                     : record_stream == "never" ? TensorMemory::RecordStream::kNever
@@ -45,12 +75,13 @@ std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, Add
 
 Layout::Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region)
     : recorded_(choice.name == "recorded"),
+      has_arena_(choice.name == kPreallocating),
       tensor_memory_(make_tensor_memory(choice, space, region)),
       space_(space),
       region_(region) {
   const policy::Parameters parameters = resolve(choice);
   if (choice.name == "none") small_alignment_ = std::stoull(parameters.choice("small_alignment_bytes"));
-  if (tensor_memory_) follow_empty_cache_ = parameters.choice("empty_cache") == "recorded";
+  if (tensor_memory_ && !has_arena_) follow_empty_cache_ = parameters.choice("empty_cache") == "recorded";
 }
 
 void Layout::take(std::uint64_t calls, std::uint64_t bytes) {

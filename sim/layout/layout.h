@@ -11,6 +11,8 @@
 //                        segments that are managed allocations of their own; other objects as under none
 //   expandable_segments  the same with PyTorch's expandable segments (expandable_allocator.h): managed reservations in
 //                        which memory appears in handles
+//   preallocating        the same with the allocator of TensorFlow and XLA (best_fit_allocator.h): an arena that is one
+//                        managed allocation, taken with the first tensor
 // But for `recorded`, the segments of the recording hold nothing and get no memory, unless a record touches one itself
 // (not a tensor in it): then it is placed as any object, from that moment on.
 #pragma once
@@ -75,6 +77,8 @@ class Layout {
 
   // Segments that an allocator of the layout has opened so far.
   std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
+  // Of an arena that was taken ahead, how much tensors have reached so far; 0 where the layout has none.
+  std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 
   const Placement& find(trace::ObjectId id) const;
   // Whether freeing it is a call of the driver.
@@ -112,7 +116,8 @@ class Layout {
   void take_slots(std::uint64_t count);
 
   bool recorded_ = false;                        // the layout of that name
-  std::unique_ptr<TensorMemory> tensor_memory_;  // of PyTorch's allocators
+  bool has_arena_ = false;                       // preallocating
+  std::unique_ptr<TensorMemory> tensor_memory_;  // of frameworks' allocators
   bool follow_empty_cache_ = false;
   std::uint64_t small_alignment_ = 512;
   AddressSpace& space_;

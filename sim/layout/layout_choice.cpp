@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kSignedMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
+constexpr std::int64_t kMostArenaBytes = std::int64_t{1} << 42;
+constexpr std::int64_t kChunkBytes = 2 * kSignedMiB;
 const char* const kPytorch = "c10/cuda/CUDACachingAllocator.cpp, pytorch 001074d2 (2025)";
 
 policy::Parameter roundup() {
@@ -51,6 +53,20 @@ std::vector<LayoutInfo> all_layouts() {
        {policy::choice("small_alignment_bytes", "512", {"512", "65536", "2097152"},
                        "allocations below 2 MiB start at multiples of this in the ranges that they share (measured: "
                        "512)")}},
+      {kPreallocating,
+       "TensorFlow's and JAX's pool: tensors in an arena of one cudaMallocManaged, taken ahead, best fit",
+       "the arena, whether tensors lie in it or not (with allow_growth its regions), and the program's other objects",
+       "xla/tsl/framework/bfc_allocator.cc, openxla 00df9eef (2026); docs.jax.dev, GPU memory allocation; "
+       "tensorflow/core/protobuf/config.proto, GPUOptions",
+       {policy::integer("arena_bytes", 0, {0, kMostArenaBytes},
+                        "size of the arena, rounded down to 2 MiB; 0: memory_fraction of the GPU's memory"),
+        policy::real("memory_fraction", 0.75, {0.001, 64},
+                     "share of the GPU's memory that the arena takes where arena_bytes does not say (JAX: 0.75, "
+                     "XLA_PYTHON_CLIENT_MEM_FRACTION; TensorFlow: nearly 1, per_process_gpu_memory_fraction); above 1 "
+                     "both use unified memory"),
+        policy::boolean("allow_growth", false,
+                        "the arena comes in regions of 2 MiB, 4 MiB, 8 MiB ... as tensors need them"),
+        record_stream()}},
       {"pytorch_caching",
        "PyTorch's caching allocator: tensors in segments of one cudaMallocManaged each",
        "segments, whether tensors lie in them or not, and the program's other objects",
@@ -85,6 +101,11 @@ policy::GivenParameters without_units(const LayoutChoice& choice) {
     if (parsed.value) value = fmt::format("{}", *parsed.value);
   }
   return given;
+}
+
+bool has(const LayoutChoice& choice, const std::string& name) {
+  return std::any_of(choice.parameters.begin(), choice.parameters.end(),
+                     [&](const auto& given) { return given.first == name; });
 }
 
 std::string text_of(const std::string& name, const policy::GivenParameters& parameters) {
@@ -133,8 +154,29 @@ LayoutChoice parse_layout(const std::string& text) {
     choice.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
     begin = end + 1;
   }
+  const bool two_sizes = has(choice, "arena_bytes") && has(choice, "memory_fraction");
+  if (choice.name == kPreallocating && two_sizes) {
+    throw_input_error("layout {}: arena_bytes and memory_fraction both set the size of the arena; give one of them",
+                      choice.name);
+  }
   resolve(choice);
   return choice;
+}
+
+LayoutChoice on_gpu(const LayoutChoice& choice, std::uint64_t memory_bytes) {
+  if (choice.name != kPreallocating) return choice;
+  const policy::Parameters parameters = resolve(choice);
+  if (parameters.integer("arena_bytes") != 0) return choice;
+  const double share = parameters.real("memory_fraction") * static_cast<double>(memory_bytes);
+  const std::int64_t arena = static_cast<std::int64_t>(share) / kChunkBytes * kChunkBytes;
+  LayoutChoice sized = choice;
+  std::erase_if(sized.parameters, [](const auto& given) { return given.first == "arena_bytes"; });
+  sized.parameters.emplace_back("arena_bytes", fmt::format("{}", arena));
+  if (arena == 0 || arena > kMostArenaBytes) {
+    throw_input_error("layout {}: {} of a GPU's {} bytes is an arena of {}; allowed: {} to {}", choice.name,
+                      parameters.real("memory_fraction"), memory_bytes, arena, kChunkBytes, kMostArenaBytes);
+  }
+  return sized;
 }
 
 policy::Parameters resolve(const LayoutChoice& choice) {
@@ -145,6 +187,13 @@ policy::Parameters resolve(const LayoutChoice& choice) {
     if (split != 0 && split <= 20 * kSignedMiB) {  // as PyTorch: the segments that small requests share must be split
       throw_input_error("layout {}: parameter 'max_split_size_bytes': {} is too small; allowed: 0, {} to {}", info.name,
                         split, 20 * kSignedMiB + 1, kMostBytes);
+    }
+  }
+  if (choice.name == kPreallocating) {
+    const std::int64_t arena = parameters.integer("arena_bytes");
+    if (arena != 0 && arena < kChunkBytes) {
+      throw_input_error("layout {}: parameter 'arena_bytes': {} is too small; allowed: 0, {} to {}", info.name, arena,
+                        kChunkBytes, kMostArenaBytes);
     }
   }
   return parameters;

@@ -20,6 +20,8 @@ struct LayoutChoice {
   bool operator==(const LayoutChoice&) const = default;
 };
 
+inline constexpr const char* kPreallocating = "preallocating";
+
 // What a layout is, for help, `uvmsim layouts` and errors.
 struct LayoutInfo {
   std::string name;
@@ -38,6 +40,11 @@ const LayoutInfo& find_layout(const std::string& name);
 // "none", "pytorch_caching:max_split_size_bytes=512MiB,garbage_collection_threshold=0.8". Throws InputError for another
 // form, an unknown name, and parameters that `resolve` refuses.
 LayoutChoice parse_layout(const std::string& text);
+
+// The choice for a program on a GPU with so much memory in all: where the layout takes a share of it, the share in
+// bytes
+// (`arena_bytes`), whole chunks of 2 MiB. Throws InputError as `resolve`, and where the share is less than one chunk.
+LayoutChoice on_gpu(const LayoutChoice& choice, std::uint64_t memory_bytes);
 
 // Every parameter with its value in force, in the order of the table: with the name, all that determines a layout.
 // Values of parameters that count bytes may have a unit. Throws InputError naming layout and parameter: unknown, given

@@ -1,7 +1,8 @@
-// What the models of PyTorch's allocators have in common: requests for tensors in, places in segments out.
+// What the models of frameworks' allocators have in common: requests for tensors in, places in segments out.
 //
-// A segment is what the allocator has from the driver: for the caching allocator one allocation, for expandable
-// segments a reservation of which only a part has memory. The rules are those of c10/cuda/CUDACachingAllocator.cpp.
+// A segment is what the allocator has from the driver: for the caching allocator and for regions of an arena one
+// allocation, for expandable segments a reservation of which only a part has memory. Settings and rounding are those of
+// PyTorch, c10/cuda/CUDACachingAllocator.cpp.
 #pragma once
 
 #include <cstdint>

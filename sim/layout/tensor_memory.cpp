@@ -1,6 +1,7 @@
 #include "sim/layout/tensor_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/common/error.h"
 #include "sim/layout/segments.h"
@@ -49,9 +50,15 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
     for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
     taken_bytes_ += range.bytes;
   }
+  if (reached_.size() < segments_.size()) reached_.resize(segments_.size());
+  reached_[placed.segment] = std::max(reached_[placed.segment], placed.offset + bytes);
   tensors_.emplace(id, Tensor{placed.id, placed.segment, placed.offset, stream, {}});
   ++tensors_of_stream_[stream];
   return {segments_[placed.segment], placed.offset, placed.new_segment};
+}
+
+std::uint64_t TensorMemory::reached_bytes() const {
+  return std::accumulate(reached_.begin(), reached_.end(), std::uint64_t{0});
 }
 
 void TensorMemory::free(trace::ObjectId id) {

@@ -1,5 +1,5 @@
-// Tensors under one of PyTorch's allocators: which VA blocks its segments are made of, and when a tensor's block may be
-// used again.
+// Tensors under the allocator of a framework: which VA blocks its segments are made of, and when a tensor's block may
+// be used again.
 //
 // A block is free as soon as its tensor is, for the same stream orders what comes next. Not so when work of another
 // stream may still use it: PyTorch then waits for that stream, if the program said so (record_stream). Traces hold no
@@ -58,6 +58,8 @@ class TensorMemory {
   std::uint64_t taken_calls() const { return taken_calls_; }
   std::uint64_t reserved_bytes() const { return allocator_->reserved_bytes(); }
   std::uint64_t segment_count() const { return allocator_->segment_count(); }
+  // Of all segments, what lies below the end of the highest tensor so far.
+  std::uint64_t reached_bytes() const;
 
  private:
   struct Use {
@@ -86,6 +88,7 @@ class TensorMemory {
   unsigned region_;
   StreamOrder order_;
   std::deque<std::vector<BlockIndex>> segments_;  // by number
+  std::vector<std::uint64_t> reached_;            // by number: the end of the highest tensor so far
   std::unordered_map<trace::ObjectId, Tensor> tensors_;
   std::map<std::uint32_t, std::uint64_t> tensors_of_stream_;
   std::vector<Waiting> waiting_;

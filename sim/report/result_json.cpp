@@ -195,6 +195,7 @@ std::string result_json(const RunRecord& record) {
   for (const InputFile& plugin : record.plugins) out["plugins"].push_back(to_json(plugin));
 
   out["footprint_bytes"] = result.footprint_bytes;
+  if (result.arena_reached_bytes != 0) out["arena_reached_bytes"] = result.arena_reached_bytes;
   out["capacity_bytes"] = result.capacity_bytes;
   out["osf_thousandths"] = effective_osf_thousandths(record);
   out["total_ns"] = result.total.value;

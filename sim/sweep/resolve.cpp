@@ -152,7 +152,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   RunOptions& options = record.options;
   options.system = loaded.config;
   static_cast<PolicyChoices&>(options) = point;
-  options.layout = layout::parse_layout(point.layout);
+  options.layout = layout::on_gpu(layout::parse_layout(point.layout), options.system.gpus.front().memory_bytes);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;
   if (point.osf_thousandths != 0) options.osf_thousandths = point.osf_thousandths;

@@ -26,7 +26,7 @@ constexpr const char* kTrace = R"({"t":"header","major":1,"minor":0,"quantum_byt
 TEST_F(Layouts, AreListedWithTheirParameters) {
   const CommandResult list = run({"layouts"});
   EXPECT_EQ(list.exit_code, 0) << list.err;
-  for (const char* name : {"expandable_segments", "none", "pytorch_caching", "recorded"}) {
+  for (const char* name : {"expandable_segments", "none", "preallocating", "pytorch_caching", "recorded"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
   }
   const CommandResult one = run({"layouts", "pytorch_caching"});
@@ -45,8 +45,9 @@ TEST_F(Layouts, TraceInfoPrintsTheFootprintUnderEach) {
   ASSERT_EQ(info.exit_code, 0) << info.err;
   EXPECT_THAT(info.out, HasSubstr("footprint    expandable_segments 24.00 MiB (25165824 bytes)"));
   const auto json = nlohmann::json::parse(run({"trace", "info", "t.jsonl", "--json"}).out);
-  EXPECT_EQ(json["footprint_bytes"].dump(),
-            R"({"expandable_segments":25165824,"none":4194304,"pytorch_caching":25165824,"recorded":25165824})");
+  EXPECT_EQ(
+      json["footprint_bytes"].dump(),
+      R"({"expandable_segments":25165824,"none":4194304,"preallocating":null,"pytorch_caching":25165824,"recorded":25165824})");
 }
 
 TEST_F(Layouts, TraceInfoSaysWhyALayoutCannotBe) {
@@ -94,7 +95,43 @@ TEST_F(Layouts, TwoLayoutsCompareAtEqualCapacity) {
   }
 }
 
+// The footprint is the arena, and 4 MiB beside it: a factor divides what is reserved. Tensors reach 3 MiB of it.
+TEST_F(Layouts, AnArenaIsReservedWhole) {
+  const std::vector<std::string> options{"--layout", "preallocating:arena_bytes=64MiB", "--osf", "2"};
+  std::vector<std::string> to_json = options;
+  to_json.insert(to_json.end(), {"--json", "-"});
+  const CommandResult result = run_trace(kTrace, to_json);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["footprint_bytes"], 68 << 20);
+  EXPECT_EQ(json["capacity_bytes"], 34 << 20);
+  EXPECT_EQ(json["arena_reached_bytes"], 3 << 20);
+  EXPECT_EQ(json["counters"]["evictions"], 0) << "what is used fits";
+  EXPECT_THAT(run_trace(kTrace, options).out,
+              HasSubstr("footprint 68.00 MiB (tensors reached 3.00 MiB of the arena), "));
+  const auto other = nlohmann::json::parse(run_trace(kTrace, {"--layout", "none", "--json", "-"}).out);
+  EXPECT_FALSE(other.contains("arena_reached_bytes"));
+}
+
+TEST_F(Layouts, AnArenaIsAShareOfTheSystemsGpu) {
+  const auto arena_and_gpu = [&](const char* layout) {
+    const auto json = nlohmann::json::parse(run_trace(kTrace, {"--layout", layout, "--json", "-"}).out);
+    const std::uint64_t gpu = json["system"]["gpus"][0]["memory_bytes"];
+    return std::pair(std::stoull(json["layout_parameters"]["arena_bytes"].get<std::string>()), gpu);
+  };
+  for (const auto& [layout, eighths] : {std::pair{"preallocating", 6}, {"preallocating:memory_fraction=1.5", 12}}) {
+    const auto [arena, gpu] = arena_and_gpu(layout);
+    EXPECT_EQ(arena, gpu * static_cast<std::uint64_t>(eighths) / 8 >> 21 << 21) << layout;
+  }
+}
+
 TEST_F(Layouts, BadOnesAreOneLine) {
+  expect_one_line_error(run_trace(kTrace, {"--layout", "preallocating:arena_bytes=2MiB"}),
+                        {"trace.jsonl", "record 2", "the preallocated arena is out of memory", "arena_bytes"});
+  folder.write("t.jsonl", kTrace);
+  expect_one_line_error(
+      run({"trace", "export", "oracle-general", "t.jsonl", "-o", "t.oracleGeneral", "--layout", "preallocating"}),
+      {"no GPU is known here", "allowed: arena_bytes=SIZE"});
   expect_one_line_error(run_trace(kTrace, {"--layout", "pytorch_caching:size=4"}),
                         {"--layout", "unknown parameter 'size'", "allowed: max_split_size_bytes"});
   expect_one_line_error(run_trace(kTrace, {"--layout", "pytorch_caching:memory_limit_bytes=10MiB"}),

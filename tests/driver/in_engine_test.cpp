@@ -191,5 +191,26 @@ TEST(DriverInEngine, AFreedBlockLeavesNothingToItsSuccessor) {
   EXPECT_EQ(after.counters.populated_pages, before.counters.populated_pages + 16);
 }
 
+// 64 MiB are written for the first time, or after they were read: one fault per page of the driver, not per 4 KB.
+TEST(DriverInEngine, FirstWritesUnderReplicationFaultOncePerPage) {
+  constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
+  const auto batches = [&](bool replicate, bool read_before) {
+    config::SystemConfig system = tiny_system();
+    system.driver.page_bytes = kBlockBytes;
+    system.driver.thrashing_enable = false;
+    system.driver.replicate = replicate;
+    ProgramOf program;
+    program.allocate(1, kBytes);
+    if (read_before) program.kernel(1, kBytes / kBasePageBytes, trace::AccessMode::kRead);
+    program.kernel(1, kBytes / kBasePageBytes, trace::AccessMode::kWrite);
+    return program.run(system).counters;
+  };
+  const Counters moved = batches(false, false), replicated = batches(true, false), read_before = batches(true, true);
+  EXPECT_EQ(replicated.fault_batches, moved.fault_batches);
+  EXPECT_EQ(replicated.faulting_pages, moved.faulting_pages);
+  EXPECT_LE(replicated.fault_batches, kBytes / kBlockBytes + 4);
+  EXPECT_EQ(read_before.fault_batches, 2 * moved.fault_batches) << "once to read, once to write";
+}
+
 }  // namespace
 }  // namespace uvmsim::driver

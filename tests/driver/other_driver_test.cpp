@@ -1,6 +1,8 @@
 // What drivers other than NVIDIA's do otherwise: larger pages, reclaim in batches, pins, replication (configs/drivers).
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "sim/common/error.h"
 #include "tests/driver/driver_harness.h"
 
@@ -123,6 +125,72 @@ TEST(OtherDriver, FreeingUnpins) {
   machine.gpu_write(b, pages({0}));
   machine.gpu_write(c, pages({0}));
   EXPECT_EQ(machine.counters.evictions, 1u);
+}
+
+// Read-mostly memory: what is written moves as a whole page of the driver, whatever of it is where.
+TEST(OtherDriver, AWriteTakesAWholeReplicatedPage) {
+  for (const std::uint64_t page_bytes : {kBasePageBytes, kBigPageBytes, kBlockBytes}) {
+    const auto pages_of_one = static_cast<unsigned>(page_bytes / kBasePageBytes);
+    const unsigned first = 17 / pages_of_one * pages_of_one;
+    const PageMask page = page_range(first, first + pages_of_one);
+    for (const bool on_host : {false, true}) {
+      for (const bool read_before : {false, true}) {
+        Machine machine(4, with(page_bytes), "lrm", {}, no_prefetcher());
+        const BlockIndex a = machine.allocate();
+        machine.advise(a, trace::Advice::kSetReadMostly);
+        if (on_host) machine.cpu_fill(a);
+        if (read_before) machine.gpu_read(a, PageMask::all());
+        machine.gpu_write(a, pages({17}));
+        EXPECT_EQ(machine.on_gpu(a).writable, page) << page_bytes;
+        EXPECT_EQ(machine.on_gpu(a).resident & page, page);
+        EXPECT_FALSE(machine.on_host(a).resident.intersects(page)) << "the copies there are void";
+        EXPECT_FALSE(machine.space.block(a).read_duplicated.intersects(page));
+        machine.check();
+      }
+    }
+  }
+}
+
+TEST(OtherDriver, ReadsOfAWrittenPageMoveWithIt) {
+  Machine machine(4, with(kBigPageBytes), "lrm", {}, no_prefetcher());
+  const BlockIndex a = machine.allocate();
+  machine.advise(a, trace::Advice::kSetReadMostly);
+  machine.cpu_fill(a);
+  std::vector<gmmu::FaultEntry> batch(3);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    batch[i].fault.page = PageIndex(a.value * kPagesPerBlock + std::array{3u, 5u, 40u}[i]);
+    batch[i].fault.access = i == 1 ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead;
+  }
+  machine.faults.service(0, batch, machine.now);
+  EXPECT_EQ(machine.on_gpu(a).writable, page_range(0, 16)) << "page 5 was written";
+  EXPECT_EQ(machine.on_gpu(a).mapped, page_range(0, 16) | page_range(32, 48));
+  EXPECT_EQ(machine.space.block(a).read_duplicated, page_range(32, 48)) << "page 40 was read";
+  machine.check();
+}
+
+TEST(OtherDriver, TheCpuTakesAWholeReplicatedPage) {
+  Machine machine(4, with(kBlockBytes), "lrm", {}, no_prefetcher());
+  const BlockIndex a = machine.allocate();
+  machine.advise(a, trace::Advice::kSetReadMostly);
+  machine.gpu_write(a, pages({0}));
+  machine.cpu_read(a, 7);
+  EXPECT_EQ(machine.space.block(a).read_duplicated, PageMask::all());
+  const std::uint64_t faults = machine.counters.cpu_faults;
+  machine.cpu_fill(a);
+  EXPECT_EQ(machine.counters.cpu_faults, faults + 1);
+  EXPECT_TRUE(machine.on_gpu(a).resident.empty());
+  machine.check();
+}
+
+TEST(OtherDriver, AFaultMapsAWholePageFromAfar) {
+  Machine machine(4, with(kBlockBytes), "lrm", {}, no_prefetcher());
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.advise(a, trace::Advice::kSetPreferredLocation, kHost);
+  machine.gpu_read(a, pages({17}));
+  EXPECT_EQ(machine.on_gpu(a).mapped, PageMask::all());
+  EXPECT_TRUE(machine.on_gpu(a).resident.empty());
+  machine.check();
 }
 
 TEST(OtherDriver, InitialHintsReplicate) {

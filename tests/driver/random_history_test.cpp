@@ -17,6 +17,7 @@ struct Setting {
   bool small_chunks = false;
   std::uint64_t host_blocks = 0;  // 0: no limit, else with an SSD below
   std::uint64_t reclaim_bytes = kBlockBytes;
+  std::uint64_t page_bytes = kBasePageBytes;
 };
 
 class RandomHistory : public testing::TestWithParam<Setting> {};
@@ -24,6 +25,7 @@ class RandomHistory : public testing::TestWithParam<Setting> {};
 config::SystemConfig system_of(const Setting& setting) {
   config::SystemConfig system = tiny_system(setting.gpus);
   system.driver.access_counter_migration = setting.access_counters;
+  system.driver.page_bytes = setting.page_bytes;
   system.host.large_pages = setting.large_host_pages;
   system.host.memory_bytes = setting.host_blocks * kBlockBytes;
   system.host.reclaim_bytes = setting.reclaim_bytes;
@@ -156,7 +158,10 @@ INSTANTIATE_TEST_SUITE_P(Machines, RandomHistory,
                                          Setting{1, 1, false, true, 14, "lrm", false, 1},
                                          Setting{1, 2, true, true, 15, "lrm", false, 2, kBigPageBytes},
                                          Setting{2, 2, true, false, 16, "clock", true, 1, kBasePageBytes},
-                                         Setting{3, 1, false, true, 17, "lrm", false, 2, kBasePageBytes}),
+                                         Setting{3, 1, false, true, 17, "lrm", false, 2, kBasePageBytes},
+                                         Setting{1, 2, false, true, 18, "lrm", false, 0, kBlockBytes, kBlockBytes},
+                                         Setting{2, 2, false, true, 19, "lrm", false, 0, kBlockBytes, kBigPageBytes},
+                                         Setting{3, 2, true, true, 20, "lrm", false, 2, kBlockBytes, kBlockBytes}),
                          [](const auto& setting) { return "Seed" + std::to_string(setting.param.seed); });
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST(LayoutChoice, ResolvesToEveryParameter) {
 }
 
 TEST(LayoutChoice, EveryLayoutIsDescribed) {
-  EXPECT_EQ(layout_names(), (std::vector<std::string>{"expandable_segments", "none", "pytorch_caching", "recorded"}));
+  EXPECT_EQ(layout_names(),
+            (std::vector<std::string>{"expandable_segments", "none", "preallocating", "pytorch_caching", "recorded"}));
   for (const LayoutInfo& info : layouts()) {
     policy::check_parameter_table(info.name, info.parameters);
     EXPECT_FALSE(info.description.empty() || info.footprint.empty() || info.source.empty()) << info.name;
@@ -46,9 +47,10 @@ TEST(LayoutChoice, EveryLayoutIsDescribed) {
 
 TEST(LayoutChoice, ErrorsNameWhatIsWrongAndWhatIsAllowed) {
   const auto message = [](const std::string& text) { return message_of([&] { parse_layout(text); }); };
-  EXPECT_THAT(message("pytorch_cache"), AllOf(HasSubstr("unknown layout 'pytorch_cache' (did you mean "
-                                                        "'pytorch_caching'?)"),
-                                              HasSubstr("expandable_segments, none, pytorch_caching, recorded")));
+  EXPECT_THAT(message("pytorch_cache"),
+              AllOf(HasSubstr("unknown layout 'pytorch_cache' (did you mean "
+                              "'pytorch_caching'?)"),
+                    HasSubstr("expandable_segments, none, preallocating, pytorch_caching, recorded")));
   EXPECT_THAT(message(""), HasSubstr("unknown layout ''"));
   EXPECT_THAT(message("none:"), HasSubstr("'none:' is no layout; allowed: NAME or NAME:key=value,key=value"));
   EXPECT_THAT(message("none:=4"), HasSubstr("is no layout"));

@@ -1,0 +1,114 @@
+#include "sim/layout/best_fit_allocator.h"
+
+#include <algorithm>
+
+#include "sim/common/check.h"
+#include "sim/common/error.h"
+
+namespace uvmsim::layout {
+
+namespace {
+constexpr std::uint64_t kRequestRounding = 256;
+constexpr std::uint64_t kFirstRegion = std::uint64_t{2} << 20;    // with growth
+constexpr std::uint64_t kMostSlack = (std::uint64_t{128} << 20);  // from so much more than the request a chunk is split
+}  // namespace
+
+BestFitAllocator::BestFitAllocator(std::uint64_t arena_bytes, bool allow_growth)
+    : TensorAllocator({.memory_limit_bytes = arena_bytes}),
+      next_region_bytes_(allow_growth ? std::min(kFirstRegion, arena_bytes) : arena_bytes) {
+  UVMSIM_CHECK(arena_bytes != 0 && arena_bytes % kFirstRegion == 0, "an arena of {} bytes", arena_bytes);
+}
+
+// Another region that has room for a chunk of that size; false where the arena has not.
+bool BestFitAllocator::extend(std::uint64_t size) {
+  const std::uint64_t left = settings_.memory_limit_bytes - reserved_bytes_;
+  if (size > left) return false;
+  const bool large_enough = size <= next_region_bytes_;
+  while (size > next_region_bytes_) next_region_bytes_ *= 2;
+  const std::uint64_t bytes = std::min(next_region_bytes_, left);
+  if (large_enough) next_region_bytes_ *= 2;
+  take({segment_count_, 0, bytes});
+  regions_.push_back({{0, Chunk{bytes, true}}});
+  free_.insert({bytes, segment_count_, 0});
+  ++segment_count_;
+  return true;
+}
+
+// For a tensor of `bytes`, a chunk of `size`.
+void BestFitAllocator::make_room(std::uint64_t bytes, std::uint64_t size) {
+  if (has_chunk_for(size) || extend(size)) return;
+  finish_all();
+  if (has_chunk_for(size)) return;
+  throw_input_error(
+      "the preallocated arena is out of memory: a tensor of {} bytes needs {} in one piece; the arena has {}, {} are "
+      "in "
+      "use, the largest free piece has {}; a larger arena_bytes or memory_fraction lets it run",
+      bytes, size, settings_.memory_limit_bytes, allocated_bytes_, free_.empty() ? 0 : std::get<0>(*free_.rbegin()));
+}
+
+BestFitAllocator::Placed BestFitAllocator::allocate(std::uint64_t bytes, std::uint32_t /*stream*/,
+                                                    std::uint64_t /*segment_address*/) {
+  released_.clear();
+  taken_.clear();
+  const std::uint64_t size = rounded_up(bytes, kRequestRounding);
+  const std::uint64_t regions_before = segment_count_;
+  make_room(bytes, size);
+  const auto best = free_.lower_bound(FreeChunk{size, 0, 0});
+  const auto [found, region, offset] = *best;
+  free_.erase(best);
+  Chunks& chunks = regions_[region];
+  Chunk& chunk = chunks.at(offset);
+  if (found >= 2 * size || found - size >= kMostSlack) {
+    chunk.bytes = size;
+    chunks.emplace(offset + size, Chunk{found - size, true});
+    free_.insert({found - size, region, offset + size});
+  }
+  chunk.free = false;
+  allocated_bytes_ += chunk.bytes;
+  in_use_.emplace(next_id_, std::pair{region, offset});
+  return {.id = next_id_++,
+          .segment = region,
+          .segment_bytes = chunks.rbegin()->first + chunks.rbegin()->second.bytes,
+          .offset = offset,
+          .bytes = chunk.bytes,
+          .new_segment = segment_count_ != regions_before};
+}
+
+void BestFitAllocator::free(std::uint64_t id) {
+  const auto use = in_use_.find(id);
+  UVMSIM_CHECK(use != in_use_.end(), "block {} is not in use", id);
+  const auto [region, offset] = use->second;
+  in_use_.erase(use);
+  Chunks& chunks = regions_[region];
+  auto chunk = chunks.find(offset);
+  allocated_bytes_ -= chunk->second.bytes;
+  chunk->second.free = true;
+  const auto join_with_next = [&](Chunks::iterator first) {
+    const auto next = std::next(first);
+    first->second.bytes += next->second.bytes;
+    chunks.erase(next);
+  };
+  if (const auto next = std::next(chunk); next != chunks.end() && next->second.free) {
+    free_.erase({next->second.bytes, region, next->first});
+    join_with_next(chunk);
+  }
+  if (chunk != chunks.begin() && std::prev(chunk)->second.free) {
+    --chunk;
+    free_.erase({chunk->second.bytes, region, chunk->first});
+    join_with_next(chunk);
+  }
+  free_.insert({chunk->second.bytes, region, chunk->first});
+}
+
+void BestFitAllocator::add_state(StateDigest& digest) const {
+  digest.add(next_region_bytes_);
+  for (const Chunks& chunks : regions_) {
+    digest.add(chunks.size());
+    for (const auto& [offset, chunk] : chunks) {
+      digest.add(offset);
+      digest.add(chunk.bytes << 1 | std::uint64_t{chunk.free});
+    }
+  }
+}
+
+}  // namespace uvmsim::layout

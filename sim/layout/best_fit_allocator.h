@@ -1,0 +1,53 @@
+// A model of the allocator of TensorFlow and XLA (JAX), best fit with coalescing (xla/tsl/framework/bfc_allocator.cc):
+// which tensor lies where in the arena that was taken at the start.
+//
+// Requests are rounded up to 256 bytes. The smallest free chunk that is large enough is taken, at equal size the one at
+// the lowest address, whatever the stream. A chunk of twice the request, or 128 MiB more, is split: the request gets
+// its low end. Freed chunks join free neighbours. Nothing goes back to the driver. Without growth the first request
+// takes the whole arena; with growth (TensorFlow's allow_growth) regions of 2 MiB, 4 MiB, 8 MiB and so on, or more
+// where a request needs it, until together they are as large as the arena. Not modelled: chunks with time stamps,
+// partitions, giving free regions back when growth has come to its end, waiting for other threads to free something.
+#pragma once
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/layout/tensor_allocator.h"
+
+namespace uvmsim::layout {
+
+class BestFitAllocator final : public TensorAllocator {
+ public:
+  // `arena_bytes`: of all regions, a multiple of 2 MiB above 0.
+  BestFitAllocator(std::uint64_t arena_bytes, bool allow_growth);
+
+  // A segment is a region. Regions lie in the order in which they were opened, whatever their recorded address.
+  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
+  void free(std::uint64_t id) override;
+  void empty_cache() override { finish_all(); }
+  void add_state(StateDigest& digest) const override;
+
+ private:
+  struct Chunk {
+    std::uint64_t bytes = 0;
+    bool free = true;
+  };
+  using Chunks = std::map<std::uint64_t, Chunk>;  // by offset; they cover the region; no two neighbours are free
+  using FreeChunk = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // bytes, region, offset
+
+  bool extend(std::uint64_t size);
+  bool has_chunk_for(std::uint64_t size) const { return free_.lower_bound(FreeChunk{size, 0, 0}) != free_.end(); }
+  void make_room(std::uint64_t bytes, std::uint64_t size);
+
+  std::uint64_t next_region_bytes_;
+  std::vector<Chunks> regions_;
+  std::set<FreeChunk> free_;
+  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> in_use_;  // id -> region, offset
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace uvmsim::layout
