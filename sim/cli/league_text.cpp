@@ -31,6 +31,16 @@ std::string class_of(const Entrant& entrant) {
   return entrant.information_class.empty() ? "-" : entrant.information_class;
 }
 
+// Iterations before the first settled one.
+std::string learning(const Standing& standing) {
+  if (!standing.settled) return "-";
+  return standing.settled->is_settled ? fmt::format("{}", standing.settled->learning) : "not settled";
+}
+std::string learning(const OverallStanding& all) {
+  const std::string most = fmt::format("{}", all.most_learning);
+  return all.unsettled == 0 ? most : fmt::format("{}, not settled in {}", most, all.unsettled);
+}
+
 std::string contest_text(const Contest& contest) {
   std::string text = contest.label + "\n";
   if (contest.bound_ns != 0) {
@@ -39,17 +49,18 @@ std::string contest_text(const Contest& contest) {
                         ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
     text += fmt::format("best known {} ms: {}\n", ms(contest.best_known_ns), contest.best_known);
   }
-  TextTable table({"    #", "class", "time (ms)", "/ driver", "/ bound", "/ best known", "excess bytes",
-                   "fault latency", "serialisation"});
+  TextTable table({"    #", "class", "time (ms)", "/ driver", "learning", "whole run", "/ bound", "/ best known",
+                   "excess bytes", "fault latency", "serialisation"});
   std::string errors;
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
     if (standing.status == Standing::Status::kFinished) {
-      row.insert(row.end(), {ms(standing.total_ns), factor(standing.over_driver), factor(standing.over_bound),
-                             factor(standing.over_best_known), ms(standing.excess_bytes_ns),
-                             ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
+      row.insert(row.end(),
+                 {ms(standing.time_ns), factor(standing.over_driver), learning(standing), ms(standing.total_ns),
+                  factor(standing.over_bound), factor(standing.over_best_known), ms(standing.excess_bytes_ns),
+                  ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
     } else {
-      row.insert(row.end(), {league::status_name(standing.status), "-", "-", "-", "-", "-", "-"});
+      row.insert(row.end(), {league::status_name(standing.status), "-", "-", "-", "-", "-", "-", "-", "-"});
       if (!standing.error.empty()) errors += fmt::format("{} failed: {}\n", standing.entrant.name, standing.error);
     }
     table.add_row(row);
@@ -59,10 +70,11 @@ std::string contest_text(const Contest& contest) {
 
 std::string overall_text(const league::League& league) {
   std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, league::kRule);
-  TextTable table({"    #", "class", "/ driver", "best", "worst", "/ bound", "/ best known", "first in", "contests"});
+  TextTable table(
+      {"    #", "class", "/ driver", "best", "worst", "learning", "/ bound", "/ best known", "first in", "contests"});
   for (const OverallStanding& all : league.overall) {
     table.add_row({place(all.entrant), class_of(all.entrant), mean(all.over_driver), factor(all.best_over_driver),
-                   factor(all.worst_over_driver), mean(all.over_bound), mean(all.over_best_known),
+                   factor(all.worst_over_driver), learning(all), mean(all.over_bound), mean(all.over_best_known),
                    fmt::format("{}", all.first), fmt::format("{}", all.contests)});
   }
   return text + table.text(true);
@@ -75,7 +87,10 @@ std::string legend() {
               sweep::policy_text(driver_choice(slot));
   }
   return "driver: " + driver +
-         "; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms\n";
+         "; >: from a plug-in; o: knows the future (D4), ranked apart; times are in ms: of a settled iteration where a "
+         "number of iterations was asked for (learning: how many came before), else of the whole run, as the columns "
+         "from "
+         "there on are\n";
 }
 
 }  // namespace
