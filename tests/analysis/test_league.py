@@ -87,9 +87,9 @@ class LeagueFigureTest(PictureTest):
         self.assertEqual((status, err), (0, ""))
         lines = out.splitlines()
         self.assertEqual(lines[0], "a mean; contests counted: 2")
-        self.assertEqual(lines[1], "   1  ▶ mine (D0)  0.800")
-        self.assertEqual(lines[4], "  o1  min (D4)     0.600")
-        self.assertEqual(lines[5], "   –  crash (–)    –")
+        self.assertEqual(lines[1], "   1  ▶ mine (D0)    0.800  learning 3")
+        self.assertEqual(lines[4], "  o1  min (D4)       0.600  learning 3")
+        self.assertEqual(lines[5], "   –  crash (–)          –  learning 3")
 
     def test_what_is_no_league_is_refused(self):
         for content, says in ((b"\xff", "not JSON"), (b"{}", "schema None"), (b"[]", "schema None"),

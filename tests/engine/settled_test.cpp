@@ -259,7 +259,8 @@ TEST(UntilSettled, ALateLearnerIsWaitedFor) {
   options.until_settled = false;
   const RunResult all = program.run(options);
   ASSERT_EQ(all.iterations.size(), 40u);
-  for (std::size_t i = 0; i < result.first_repeated + result.repeated; ++i) {
+  // (The host runs ahead of the last pass, to something else.)
+  for (std::size_t i = 0; i + 1 < result.first_repeated + result.repeated; ++i) {
     EXPECT_EQ(result.iterations[i].index, i);
     EXPECT_EQ(result.iterations[i].begin, all.iterations[i].begin) << i;
     EXPECT_EQ(result.iterations[i].end, all.iterations[i].end) << i;
