@@ -208,9 +208,9 @@ std::string run_summary(const RunRecord& record) {
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
   const bool marked = !records.front().result.iterations.empty();
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
-  if (marked) header.emplace_back("learning");
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
+  if (marked) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
   TextTable table(header);
@@ -228,9 +228,9 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     const auto [shortest, longest] = std::minmax_element(
         group.begin(), group.end(), [](const RunRecord& a, const RunRecord& b) { return time_of(a) < time_of(b); });
     std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(mean(time_of))};
-    if (marked) row.push_back(learning_text(group));
     if (seeds > 1) row.insert(row.end(), {ms_text(time_of(*shortest)), ms_text(time_of(*longest))});
     row.push_back(factor_or_dash(mean(report::slowdown_to_unlimited_thousandths)));
+    if (marked) row.push_back(learning_text(group));
     if (seeds == 1) row.push_back(ms_text(counters_of(record).kernel_ns));
     row.insert(row.end(),
                {format_count(count([](const Counters& c) { return c.fault_batches; })), format_gib(count(htod_bytes)),
@@ -242,11 +242,10 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   std::string text = heading(first);
   text += fmt::format("footprint {}\n", format_bytes(first.result.footprint_bytes));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
-  text += settled ? std::string(
-                        "numbers per iteration of the settled ones; learning: iterations before those (no: not "
-                        "settled, means of all passes, or the last iteration)")
-                  : std::string("numbers of the whole run");
-  text += first.unlimited ? fmt::format("; {}\n\n", kSlowdown) : "\n\n";
+  text += settled ? "numbers of settled iterations, after so many of learning (no: not settled, a mean of all)"
+                  : "numbers of the whole run";
+  if (settled && first.unlimited) text += "\n";
+  text += first.unlimited ? fmt::format("{}{}\n\n", settled ? "" : "; ", kSlowdown) : "\n\n";
   const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
   return text + table.text(false) + unlimited_note(first) +
          (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");

@@ -24,7 +24,7 @@ constexpr Term kTerms[] = {
     {"first touch, zero-filled (GiB)", "pages that were resident nowhere and got zeros on the GPU"},
     {"evictions", "2 MiB chunks (64 KiB under some policies) taken away to make room"},
     {"all resident", "the program with its data on the GPU and no cost of managed memory"},
-    {"settled iterations", "those from which on all agree, one with the next or period by period; numbers are their means"},
+    {"settled iterations", "those from which on all agree, or take turns; numbers are their means"},
     {"learning, learning_iterations", "iterations before the first settled one; \"no\" or empty: the run has not settled"},
     {"is_settled, settled_period", "whether the run has settled within its iterations; how many take turns"},
     // Counters, as JSON and CSV name them
