@@ -25,7 +25,8 @@ constexpr Term kTerms[] = {
     {"evictions", "2 MiB chunks (64 KiB under some policies) taken away to make room"},
     {"all resident", "the program with its data on the GPU and no cost of managed memory"},
     {"settled iterations", "those from which on all agree, or take turns; numbers are their means"},
-    {"learning, learning_iterations", "iterations before the first settled one; \"no\" or empty: the run has not settled"},
+    {"learning, learning_iterations",
+     "iterations before the first settled one; \"no\" or empty: the run has not settled"},
     {"is_settled, settled_period", "whether the run has settled within its iterations; how many take turns"},
     // Counters, as JSON and CSV name them
     {"raw_faults", "entries fetched from the fault buffer, duplicates included"},
