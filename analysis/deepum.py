@@ -1,11 +1,14 @@
 """DeepUM against the stock driver on our traces: how much faster, and why no faster.
 
     build/release/bin/uvmsim sweep configs/sweeps/deepum.json -o results/deepum
+    build/release/bin/uvmsim sweep configs/sweeps/deepum_v100.json -o results/deepum_v100
     build/release/bin/uvmsim sweep configs/sweeps/g10.json -o results/g10
-    python3 -m analysis.deepum results/deepum results/g10 [--markdown analysis/deepum.md]
+    python3 -m analysis.deepum results/deepum results/deepum_v100 results/g10 [--markdown analysis/deepum.md]
 
-One row per model and factor: the settled iteration without a planner, with `deepum` (learns from faults) and with
-`deepum_ideal` (perfect prediction), the speed-up of `deepum`, and what its counters say about the time that is left. A second
+One row per model and factor: the settled iterations (sim/report/README.md) without a planner, with `deepum` (learns from
+faults) and with `deepum_ideal` (perfect prediction), the speed-up of `deepum`, how many iterations it learned before it
+settled, and what its counters say about the time that is left. A time of a run that has not settled is marked. The same
+table again for the V100 of DeepUM's paper. A last
 table compares Base UVM / DeepUM+ (ours: `deepum_ideal`) with the ratios of G10's artifact, where the link is G10's: with
 the factor that it gives (footprint / GPU memory), and with its GPU memory per sample. The two differ for convolutional
 networks, whose footprint per sample is there four times that of the recordings.
@@ -28,7 +31,19 @@ PUBLISHED = {
     "resnet152": ("ResNet-152, batch 1280", 27.15, 3.55),
     "senet154": ("SENet-154, batch 1024", 42.78, 3.78),
 }
-HEADER = ("model", "OSF", "stock ms", "DeepUM ms", "perfect prediction ms", "all resident ms", "speed-up", "why no faster")
+HEADER = (
+    "model",
+    "OSF",
+    "stock ms",
+    "DeepUM ms",
+    "perfect prediction ms",
+    "all resident ms",
+    "speed-up",
+    "learning iterations",
+    "why no faster",
+)
+# The card of DeepUM's paper: its table is one of its own.
+PAPERS_SYSTEM = "v100-pcie-32g"
 GIB = 1 << 30
 
 
@@ -44,6 +59,19 @@ class Times:
 
     def ms(self, plan):
         return self.rows[plan].duration_ns / 1e6
+
+    def is_settled(self, plan):
+        return self.rows[plan].is_settled is not False
+
+    def ms_text(self, plan):
+        return f"{self.ms(plan):.0f}" + ("" if self.is_settled(plan) else " (not settled)")
+
+    def learning(self):
+        """Iterations before DeepUM's first settled one."""
+        iterations = self.rows[LEARNED].learning_iterations
+        if not self.is_settled(LEARNED):
+            return "not settled"
+        return "–" if iterations is None else f"{int(iterations)}"
 
     def speed_up(self, plan):
         return self.ms(STOCK) / self.ms(plan)
@@ -75,21 +103,27 @@ class Times:
 
 
 def times_of(frame, partial):
-    """(our link, G10's link): lists of Times; the system with most points is the plain one. Of a partial sweep, what is
-    there of all three plans."""
+    """(ours, the paper's card, G10's link): lists of Times, which may be empty; of the others than the paper's card the system
+    with most points is ours. Of a partial sweep, what is there of all three plans."""
     if "plan" not in frame:
         raise ResultError("no run with a planner; run configs/sweeps/deepum.json")
     rows = settled(frame).copy()
     rows["moved"] = moved_bytes(rows, "htod") + moved_bytes(rows, "dtoh")
     counts = rows.groupby("setting")["point"].count().sort_values(ascending=False, kind="stable")
-    tables = []
+    ours, paper, g10 = [], [], []
     for setting in counts.index:
         same = rows[rows["setting"] == setting]
         groups = same.groupby(["program", "osf"])
         if partial:
             groups = [(key, group) for key, group in groups if set(group["plan"]) >= {STOCK, LEARNED, IDEAL}]
-        tables.append([Times(program, osf, group) for (program, osf), group in groups])
-    return tables
+        times = [Times(program, osf, group) for (program, osf), group in groups]
+        if (same["system"] == PAPERS_SYSTEM).all():
+            paper += times
+        elif not ours:
+            ours = times
+        else:
+            g10 += times
+    return ours, paper, g10
 
 
 def main_rows(times):
@@ -97,23 +131,34 @@ def main_rows(times):
         (
             one.program,
             f"{one.osf:g}",
-            f"{one.ms(STOCK):.0f}",
-            f"{one.ms(LEARNED):.0f}",
-            f"{one.ms(IDEAL):.0f}",
+            one.ms_text(STOCK),
+            one.ms_text(LEARNED),
+            one.ms_text(IDEAL),
             f"{one.rows[STOCK].ideal_ns / 1e6:.0f}",
             f"{one.speed_up(LEARNED):.2f}",
+            one.learning(),
             one.why(),
         )
         for one in times
     ]
 
 
+MADE_BY = (
+    "`analysis/deepum.py` prints this; its first lines say by which commands. Times are of settled iterations"
+    " (`sim/report/README.md`), each run until it has settled."
+)
+PAPER_REMARK = (
+    "On the card of DeepUM's paper (V100 PCIe, 32 GB), with programs like four of its nine. The paper's own speed-ups are not"
+    " beside them: its text and figures were not at hand, and no number of it is quoted from memory. What differs from it:"
+    " batch sizes and footprints are those of our recordings (workloads/README.md), the factors are ours, kernel durations are"
+    " scaled from an H200, and the driver's costs are those of a Titan V, fitted to nothing of DeepUM."
+)
 G10_REMARK = (
     "With the link of G10's set-up; by footprint: with its factor of footprint / GPU memory; by sample: with as much GPU"
     " memory per sample. For convolutional networks the first is a quarter of the second, as a sample takes four times as"
     " much there: Inception-v3 by footprint has 0.8 GB, and its largest kernels touch 2.1 GB."
 )
-G10_HEADER = ("G10's artifact", "OSF", "Base UVM / DeepUM+", "ours, OSF", "Base UVM / perfect prediction", "memory as there", "")
+G10_HEADER = ("G10's artifact", "OSF", "Base UVM / DeepUM+", "ours, OSF", "Base UVM / perfect prediction", "memory as there", "not settled", "")
 
 
 def g10_rows(times):
@@ -132,6 +177,7 @@ def g10_rows(times):
                 f"{one.osf:.3g}",
                 f"{ours:.2f}",
                 "by footprint" if same_factor else "by sample",
+                ", ".join(plan for plan in (STOCK, IDEAL) if not one.is_settled(plan)) or "–",
                 f"{'in' if lowest <= ours <= highest else 'outside'} {lowest} to {highest}",
             )
         )
@@ -153,7 +199,13 @@ def summary(times):
     slower = [f"{one.program} at {one.osf:g}" for one in times if one.speed_up(LEARNED) < 1]
     factors = [one.speed_up(LEARNED) for one in times]
     text = f"DeepUM is {min(factors):.2f} to {max(factors):.2f} times as fast as the stock driver on {len(times)} points"
+    learned = [one.rows[LEARNED].learning_iterations for one in times if one.is_settled(LEARNED)]
+    if learned and None not in learned:
+        text += f", once it has settled, which takes {int(min(learned))} to {int(max(learned))} iterations"
     behind = [f"{one.program} at {one.osf:g}" for one in times if one.ms(IDEAL) > one.ms(LEARNED)]
+    unsettled = [f"{one.program} at {one.osf:g}" for one in times if not all(map(one.is_settled, one.rows))]
+    if unsettled:
+        text += "; with a run that has not settled: " + ", ".join(unsettled)
     if slower:
         text += "; slower: " + ", ".join(slower)
     if behind:
@@ -168,15 +220,16 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
 
     def work():
-        ours, *others = times_of(load(given.results, given.partial), given.partial)
-        tables = [(HEADER, main_rows(ours), summary(ours))]
-        if others:
-            rows = g10_rows([one for table in others for one in table])
-            tables.append((G10_HEADER, rows, G10_REMARK))
+        ours, paper, g10 = times_of(load(given.results, given.partial), given.partial)
+        tables = [(HEADER, main_rows(ours), summary(ours))] if ours else []
+        if paper:
+            tables.append((HEADER, main_rows(paper), f"{PAPER_REMARK} {summary(paper)}"))
+        if g10:
+            tables.append((G10_HEADER, g10_rows(g10), G10_REMARK))
         for header, rows, remark in tables:
             print(text_table(header, rows) + f"\n\n{remark}\n")
         if given.markdown:
-            parts = ["# DeepUM against the stock driver", "`analysis/deepum.py` prints this."]
+            parts = ["# DeepUM against the stock driver", MADE_BY]
             parts += [f"{remark}\n\n{markdown(header, rows)}" for header, rows, remark in tables]
             print(f"written: {write_text(given.markdown, chr(10).join(f'{part}{chr(10)}' for part in parts))}")
 

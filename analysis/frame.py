@@ -13,6 +13,8 @@ traces or systems of one name, `length` is the number of iterations |
 | `scope` | `run` (the whole run), `iteration`, or `settled` (the mean settled iteration) |
 | `iteration` | index, in rows of scope `iteration` |
 | `settled` | true in the one row per point to quote: of scope `settled`, or the run's where it marks no iterations |
+| `is_settled`, `learning_iterations` | in rows of scope `settled`: whether the run has settled, and after how many \
+iterations (sim/report/README.md); empty for older results |
 | `duration_ns` | of the run, the iteration, the mean settled iteration |
 | `ideal_ns` | the same with everything resident and no cost of managed memory; empty where not reported |
 | `unlimited_ns` | the same under the driver's own policies with the GPU's whole memory: what slowdowns divide by; empty \
@@ -99,6 +101,15 @@ def osf_of(result):
     return (result["limit"]["osf_thousandths"] or result["osf_thousandths"]) / 1000
 
 
+def settling_of(part):
+    """Whether and when the run has settled, of the settled part of a result or the same row of a sweep."""
+    known = part.get("is_settled")
+    return {
+        "is_settled": None if known is None else bool(known),
+        "learning_iterations": part.get("learning_iterations"),
+    }
+
+
 def rows_of(result):
     """The rows of one result, an object of schema uvmsim.result/2 (sim/report/README.md)."""
     made = made_by(result, result["trace"]["sha256"], result.get("system_sha256"))
@@ -128,6 +139,7 @@ def rows_of(result):
                     "duration_ns": part["duration_ns"],
                     "ideal_ns": part.get("ideal_ns"),
                     "unlimited_ns": unlimited.get("settled_ns") if scope == "settled" else None,
+                    **(settling_of(part) if scope == "settled" else {}),
                     **part["counters"],
                 }
             )
@@ -146,6 +158,8 @@ def tidy(points):
             frame[f"{slot} parameters"] = frame[f"{slot} parameters"].fillna("")
     frame["layout"] = short_names(frame, ["layout name"])
     frame["policies"] = short_names(frame, policy_slots(frame))
+    for name in ("is_settled", "learning_iterations"):
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), None) if name in frame else None
     if "iteration" not in frame:
         frame["iteration"] = None
     frame["iteration"] = frame["iteration"].astype("Int64")

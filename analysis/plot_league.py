@@ -4,7 +4,8 @@
     python3 -m analysis.plot_league LEAGUE --table
 
 FIGURE shows the overall ranking: the geometric mean of time over that under the driver's own policies, with the
-programs' range; left of 1 is faster. FIGURE_contests shows each contest's runs as bars: the lower bound (computing and
+programs' range; left of 1 is faster. Times are those of settled iterations where a number of iterations was asked for, else
+of whole runs; who has not settled is marked. FIGURE_contests shows each contest's whole runs as bars: the lower bound (computing and
 necessary bytes), then what lies between it and the time (excess bytes, fault latency, serialisation). Policies that know
 the future stand apart, below; those of plug-ins are marked. Only finished runs are drawn.
 """
@@ -17,7 +18,7 @@ from analysis.errors import ResultError
 from analysis.result_file import read_result
 from analysis.style import COLOURS, GREY, arrange, figure_paths, grid_of, load_pyplot, save_figure
 
-SCHEMA = "uvmsim.league/1"
+SCHEMA = "uvmsim.league/2"
 PARTS = (
     ("compute_ns", "computing", {"facecolor": "#bbbbbb"}),
     ("necessary_bytes_ns", "necessary bytes", {"facecolor": COLOURS[0]}),
@@ -30,14 +31,20 @@ LONGEST = 3
 
 
 def read_league(path):
-    """The league in a folder or file, schema uvmsim.league/1. Raises ResultError."""
+    """The league in a folder or file, schema uvmsim.league/2. Raises ResultError."""
     if os.path.isdir(path):
         path = os.path.join(path, "league.json")
     return read_result(path, SCHEMA, "league.json of `uvmsim league`")
 
 
 def name_of(entrant):
-    return f"{'▶ ' if entrant['plugin'] else ''}{entrant['name']} ({entrant['information_class'] or '–'})"
+    mark = ", not settled" if is_unsettled(entrant) else ""
+    return f"{'▶ ' if entrant['plugin'] else ''}{entrant['name']} ({entrant['information_class'] or '–'}{mark})"
+
+
+def is_unsettled(entrant):
+    """Of a standing: it should have settled and did not; of an overall one: in some contest."""
+    return entrant.get("is_settled") is False or entrant.get("unsettled", 0) > 0
 
 
 def ranked(entrants):
@@ -51,7 +58,8 @@ def print_table(league):
     for name, one in zip(names, league["overall"]):
         rank = "–" if one["rank"] is None else ("o" if one["oracle"] else "") + str(one["rank"])
         mean = one["over_driver_millionths"]
-        print(f"{rank:>4}  {name:{width}}  {'–' if mean is None else format(mean / 1e6, '.3f')}")
+        factor = "–" if mean is None else format(mean / 1e6, ".3f")
+        print(f"{rank:>4}  {name:{width}}  {factor:>7}  learning {one['learning_iterations']}")
 
 
 def mark_names(axis, places, entrants):
@@ -121,7 +129,7 @@ def draw_overall(league, path):
 def draw_contest(axis, contest, with_unit):
     entrants = ranked(contest["standings"])
     places = places_of(entrants)
-    driver = contest["driver_ns"] or max(one["total_ns"] for one in entrants)
+    driver = contest["driver_total_ns"] or max(one["total_ns"] for one in entrants)
     longest = LONGEST * driver
     begins = [0] * len(entrants)
     for key, _, look in PARTS:

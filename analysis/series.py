@@ -85,8 +85,12 @@ def error_bars(axis, x, points, column, colour):
 
 
 def period_of(points):
-    """What a number per point is of: "per iteration", or "in the run" where a trace marks no iterations."""
-    return "per iteration" if (points["scope"] == "settled").all() else "in the run"
+    """What a number per point is of: "per iteration", or "in the run" where a trace marks no iterations; and whether some
+    run has not settled."""
+    if not (points["scope"] == "settled").all():
+        return "in the run"
+    unsettled = [known for known in points["is_settled"] if known is False]
+    return f"per iteration, {len(unsettled)} of {len(points)} not settled" if unsettled else "per iteration"
 
 
 def require_baseline(points):

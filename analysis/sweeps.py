@@ -5,7 +5,7 @@ import os
 import sqlite3
 
 from analysis.errors import ResultError
-from analysis.frame import gaps_text, made_by, parameters_text, program_name, speed_text
+from analysis.frame import gaps_text, made_by, parameters_text, program_name, settling_of, speed_text
 
 SCHEMA = "uvmsim.sweep/2"
 WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
@@ -100,7 +100,8 @@ def rows_of_point(point, iterations, settled, unlimited, counters, whole):
     }
     parts = [({"scope": "iteration", "settled": False, "iteration": one["iteration"]}, one) for one in iterations]
     if settled:
-        parts.append(({"scope": "settled", "settled": True, "unlimited_ns": unlimited[1]}, settled))
+        scope = {"scope": "settled", "settled": True, "unlimited_ns": unlimited[1], **settling_of(settled)}
+        parts.append((scope, settled))
     rows = [{**run, **{name: point[name] for name in counters}}]
     for scope, part in parts:
         values = {"duration_ns": part["duration_ns"], "ideal_ns": part.get("ideal_ns")}

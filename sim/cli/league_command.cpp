@@ -59,8 +59,11 @@ constexpr const char* kLeagueNotes = R"(
 DIR becomes the folder of a sweep with lower bounds: interrupted, the same command goes on, and what was computed is not
 computed again. It holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
 `python3 -m analysis.plot_league DIR -o FIGURE` draws it.
-Ranks are by the time of the whole run, equal times share one. "/ driver", "/ bound", "/ best known": that time over the
-one under the driver's own policies, over the best lower bound, over the fastest of all policies. What lies between the
+Ranks are by the time of a settled iteration where a number of iterations was asked for (sim/report/README.md says when a
+run has settled; one that has not is marked, and ranked by the mean of its passes), else by that of the whole run. Equal
+times share one. "/ driver": that time over the one under the driver's own policies. "learning": iterations before the
+first settled one. "/ bound", "/ best known": the whole run's time over the best lower bound, and over the fastest of all
+policies. What lies between the
 bound and the time: `uvmsim bounds --help` and sim/bounds/README.md. Overall: the geometric mean of "/ driver".
 A sweep file that names no other policies than the driver's stands for all of them.
 Exit code: 0 when every run finished, 1 when some failed or are missing, 2 for an error in the input.

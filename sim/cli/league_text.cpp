@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "sim/cli/text_table.h"
 #include "sim/league/entrants.h"
 #include "sim/league/league_words.h"
@@ -31,6 +35,18 @@ std::string class_of(const Entrant& entrant) {
   return entrant.information_class.empty() ? "-" : entrant.information_class;
 }
 
+bool is_judged_by_settled(const Contest& contest) { return contest.point.iterations != 0; }
+
+// Iterations before the first settled one.
+std::string learning(const Standing& standing) {
+  if (!standing.settled) return "-";
+  return standing.settled->is_settled ? fmt::format("{}", standing.settled->learning) : "not settled";
+}
+std::string learning(const OverallStanding& all) {
+  const std::string most = fmt::format("{}", all.most_learning);
+  return all.unsettled == 0 ? most : fmt::format("{}, not settled in {}", most, all.unsettled);
+}
+
 std::string contest_text(const Contest& contest) {
   std::string text = contest.label + "\n";
   if (contest.bound_ns != 0) {
@@ -39,17 +55,23 @@ std::string contest_text(const Contest& contest) {
                         ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
     text += fmt::format("best known {} ms: {}\n", ms(contest.best_known_ns), contest.best_known);
   }
-  TextTable table({"    #", "class", "time (ms)", "/ driver", "/ bound", "/ best known", "excess bytes",
-                   "fault latency", "serialisation"});
+  const bool settled = is_judged_by_settled(contest);
+  std::vector<std::string> header{"    #", "class", "time (ms)", "/ driver"};
+  if (settled) header.insert(header.end(), {"learning", "whole run"});
+  header.insert(header.end(), {"/ bound", "/ best known", "excess bytes", "fault latency", "serialisation"});
+  TextTable table(header);
   std::string errors;
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
     if (standing.status == Standing::Status::kFinished) {
-      row.insert(row.end(), {ms(standing.total_ns), factor(standing.over_driver), factor(standing.over_bound),
-                             factor(standing.over_best_known), ms(standing.excess_bytes_ns),
-                             ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
+      row.insert(row.end(), {ms(standing.time_ns), factor(standing.over_driver)});
+      if (settled) row.insert(row.end(), {learning(standing), ms(standing.total_ns)});
+      row.insert(row.end(),
+                 {factor(standing.over_bound), factor(standing.over_best_known), ms(standing.excess_bytes_ns),
+                  ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
     } else {
-      row.insert(row.end(), {league::status_name(standing.status), "-", "-", "-", "-", "-", "-"});
+      row.emplace_back(league::status_name(standing.status));
+      row.resize(header.size(), "-");
       if (!standing.error.empty()) errors += fmt::format("{} failed: {}\n", standing.entrant.name, standing.error);
     }
     table.add_row(row);
@@ -59,11 +81,18 @@ std::string contest_text(const Contest& contest) {
 
 std::string overall_text(const league::League& league) {
   std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, league::kRule);
-  TextTable table({"    #", "class", "/ driver", "best", "worst", "/ bound", "/ best known", "first in", "contests"});
+  const bool settled = std::any_of(league.contests.begin(), league.contests.end(), is_judged_by_settled);
+  std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
+  if (settled) header.emplace_back("learning");
+  header.insert(header.end(), {"/ bound", "/ best known", "first in", "contests"});
+  TextTable table(header);
   for (const OverallStanding& all : league.overall) {
-    table.add_row({place(all.entrant), class_of(all.entrant), mean(all.over_driver), factor(all.best_over_driver),
-                   factor(all.worst_over_driver), mean(all.over_bound), mean(all.over_best_known),
-                   fmt::format("{}", all.first), fmt::format("{}", all.contests)});
+    std::vector<std::string> row{place(all.entrant), class_of(all.entrant), mean(all.over_driver),
+                                 factor(all.best_over_driver), factor(all.worst_over_driver)};
+    if (settled) row.push_back(learning(all));
+    row.insert(row.end(), {mean(all.over_bound), mean(all.over_best_known), fmt::format("{}", all.first),
+                           fmt::format("{}", all.contests)});
+    table.add_row(row);
   }
   return text + table.text(true);
 }
@@ -75,7 +104,8 @@ std::string legend() {
               sweep::policy_text(driver_choice(slot));
   }
   return "driver: " + driver +
-         "; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms\n";
+         "; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a "
+         "settled iteration where learning says how many came before\n";
 }
 
 }  // namespace

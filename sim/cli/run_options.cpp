@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/cli/options.h"
+#include "sim/cli/run_to_points.h"
 #include "sim/cli/run_usage.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
@@ -78,6 +79,8 @@ po::options_description run_options() {
     add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_option_help(slot));
   }
   add_program(options);
+  add("until-settled", flag_value(),
+      "end when the run has settled (sim/report/README.md): --iterations are the most that run");
   add("no-unlimited-run", flag_value(),
       "do not also run what slowdowns divide by: the driver's own policies, the GPU's whole memory");
   add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
@@ -277,6 +280,12 @@ std::string help_text(const char* usage, const Options& options, const char* not
   return usage + text.str() + notes;
 }
 
+void check_until_settled(const RunArguments& run) {
+  sweep::Point point = shared_point(run);
+  point.bounds = run.bounds;
+  sweep::check_until_settled(point, "--until-settled");
+}
+
 }  // namespace
 
 void add_program_options(po::options_description& options) {
@@ -329,6 +338,8 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   }
   run.unlimited_run = !values.flag("no-unlimited-run");
   run.bounds = values.flag("bounds");
+  run.until_settled = values.flag("until-settled");
+  check_until_settled(run);
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");

@@ -33,6 +33,7 @@ struct RunArguments : PolicyChoices {
   std::uint64_t seeds = 1;  // how many, from `seed` on
   bool include_host_gaps = true;
   std::uint64_t iterations = 0;             // 0: as recorded
+  bool until_settled = false;               // `iterations` are the most
   bool replay_all = false;                  // also iterations that recur
   std::uint64_t time_scale_millionths = 0;  // 0: auto
   std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header

@@ -30,7 +30,7 @@ std::uint64_t dtoh_bytes(const Counters& c) {
   return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
 }
 
-// Of the settled iterations where the trace marks some.
+// Of the iterations to quote where the trace marks some.
 std::uint64_t time_of(const RunRecord& record) {
   const auto settled = report::settled_iterations(record.result);
   return static_cast<std::uint64_t>((settled ? settled->duration : record.result.total).value);
@@ -58,6 +58,12 @@ std::string capacity_note(const RunRecord& record) {
   return report::has_hypothetical_capacity(record) ? " (hypothetical: the GPU has less)" : "";
 }
 
+// "settled after 7 of 24 iterations" and the like; nothing where the trace marks none.
+std::string settled_note(const RunRecord& record) {
+  const auto settled = report::settled_iterations(record.result);
+  return settled ? report::settled_text(*settled, record.result.iterations.size()) + "\n" : "";
+}
+
 // The factor asked for, and the one that ran where whole chunks make it differ by 1 % or more.
 std::string osf_text(const RunRecord& record) {
   const std::uint64_t asked = record.options.osf_thousandths, ran = report::effective_osf_thousandths(record);
@@ -65,6 +71,17 @@ std::string osf_text(const RunRecord& record) {
   const std::uint64_t difference = asked > ran ? asked - ran : ran - asked;
   const std::string text = format_factor(asked);
   return difference * 100 < asked ? text : fmt::format("{} (ran {})", text, format_factor(ran));
+}
+
+// Iterations until the run settles, the most of several seeds; "no" where one has not.
+std::string learning_text(std::span<const RunRecord> seeds) {
+  std::uint64_t most = 0;
+  for (const RunRecord& record : seeds) {
+    const auto settled = report::settled_iterations(record.result);
+    if (!settled || !settled->is_settled) return "no";
+    most = std::max(most, settled->learning);
+  }
+  return format_count(most);
 }
 
 std::string iterations_text(const report::SettledIterations& settled) {
@@ -187,18 +204,23 @@ std::string run_summary(const RunRecord& record) {
 
   std::string text = heading(record);
   const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
-  text += fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n\n", format_bytes(result.footprint_bytes),
+  text += fmt::format("footprint {}{}, capacity {}{}, OSF {}{}
+", format_bytes(result.footprint_bytes),
                       arena_text(result), format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record),
                       host);
+  text += settled_note(record) + "
+";
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;
 }
 
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
+  const bool marked = !records.front().result.iterations.empty();
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
+  if (marked) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
   TextTable table(header);
@@ -218,6 +240,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(mean(time_of))};
     if (seeds > 1) row.insert(row.end(), {ms_text(time_of(*shortest)), ms_text(time_of(*longest))});
     row.push_back(factor_or_dash(mean(report::slowdown_to_unlimited_thousandths)));
+    if (marked) row.push_back(learning_text(group));
     if (seeds == 1) row.push_back(ms_text(counters_of(record).kernel_ns));
     row.insert(row.end(),
                {format_count(count([](const Counters& c) { return c.fault_batches; })), format_gib(count(htod_bytes)),
@@ -229,9 +252,10 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   std::string text = heading(first);
   text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), arena_text(first.result));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
-  text += settled ? fmt::format("numbers of the settled {}", iterations_text(*settled))
-                  : std::string("numbers of the whole run");
-  text += first.unlimited ? fmt::format("; {}\n\n", kSlowdown) : "\n\n";
+  text += settled ? "numbers of settled iterations, after so many of learning (no: not settled, a mean of all)"
+                  : "numbers of the whole run";
+  if (settled && first.unlimited) text += "\n";
+  text += first.unlimited ? fmt::format("{}{}\n\n", settled ? "" : "; ", kSlowdown) : "\n\n";
   const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
   return text + table.text(false) + unlimited_note(first) +
          (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");

@@ -16,6 +16,7 @@ sweep::Point shared_point(const RunArguments& run) {
   point.seed = run.seed;
   point.include_host_gaps = run.include_host_gaps;
   point.iterations = run.iterations;
+  point.until_settled = run.until_settled;
   point.replay_all = run.replay_all;
   point.time_scale_millionths = run.time_scale_millionths;
   point.recorded_on = run.recorded_on;

@@ -23,8 +23,9 @@ inline constexpr const char* kRunNotes = R"(
 OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks)
 that holds all live managed memory at its peak under the chosen layout. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
 Slowdown is against one run, whatever the policies: the driver's own with the GPU's own memory. More memory than the GPU
-has is refused, or with --hypothetical-capacity said in the result. If the trace marks iterations, the last one is the settled one; with --iterations
-all passes of the repeated one are, and the numbers are their means.
+has is refused, or with --hypothetical-capacity said in the result. If the trace marks iterations, numbers are
+means of those from which on all agree, and the line above them says after how many the run had settled. "not settled after N iterations": more of
+them (--iterations) may show it; until then numbers are of all passes of the repeated iteration, or of the last one recorded.
 --bounds is about the whole run, not its settled iterations; `uvmsim bounds --help` explains it.
 --explain-columns says what every column and counter means. Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
 `uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys

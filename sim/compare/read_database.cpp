@@ -62,14 +62,15 @@ Json number_or_null(const Row& row, std::size_t column) {
   return row.has(column) ? Json(number(row, column)) : Json(nullptr);
 }
 
-// Older databases have fewer slots.
-std::vector<std::string> optional_policies() {
+// Older databases have fewer slots, and no such choice.
+std::vector<std::string> optional_choices() {
   std::vector<std::string> names;
   for (const policy::Slot slot : kPolicySlots) {
     if (is_always_named(slot)) continue;
     names.emplace_back(policy::slot_name(slot));
     names.push_back(names.back() + "_parameters");
   }
+  names.emplace_back("until_settled");
   return names;
 }
 
@@ -108,11 +109,15 @@ class DatabaseReader {
   }
 
   void read_settled() {
-    const Columns columns({"id", "duration_ns"}, {"ideal_ns"});
+    const Columns columns({"id", "duration_ns"}, {"ideal_ns", "learning_iterations"});
     database_.each("settled", columns.names(), columns.first_optional(), [&](const Row& row) {
       Json& settled = settled_[row.text(0)];
       settled = {{"duration_ns", number(row, 1)}, {"counters", columns.counters(row)}};
-      if (const std::size_t ideal = columns.first_optional(); row.has(ideal)) settled["ideal_ns"] = number(row, ideal);
+      std::size_t column = columns.first_optional();
+      for (const char* key : {"ideal_ns", "learning_iterations"}) {
+        if (row.has(column)) settled[key] = number(row, column);
+        ++column;
+      }
     });
   }
 
@@ -144,7 +149,7 @@ class DatabaseReader {
                            "slowdown_ideal_thousandths",
                            "effective_osf_thousandths",
                            "asked"},
-                          optional_policies());
+                          optional_choices());
     database_.each("points", columns.names(), columns.first_optional(), [&](const Row& row) {
       if (row.required(26, 0, 1) == 0) return;
       const std::string id = row.text(0), where = fmt::format("{}: point {}", path_, id.substr(0, 12));
@@ -172,6 +177,7 @@ class DatabaseReader {
         }
         column += 2;
       }
+      if (row.has(column) && row.required(column, 0, 1) != 0) result["until_settled"] = true;
       result["plugins"] = Json::array();  // the table has no hashes
       result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);
       result["include_host_gaps"] = row.required(16, 0, 1) != 0;

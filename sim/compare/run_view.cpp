@@ -59,6 +59,10 @@ class RunViewReader {
       if (const auto ideal = settled.find("ideal_ns"); ideal != settled.end()) {  // older results have none
         view_.metrics.emplace_back("settled_ideal_ns", number(*ideal, "/settled/ideal_ns"));
       }
+      const auto learning = settled.find("learning_iterations");  // null: not settled; older results have none
+      if (learning != settled.end() && !learning->is_null()) {
+        view_.metrics.emplace_back("learning_iterations", number(*learning, "/settled/learning_iterations"));
+      }
     }
     add_counters(member(result_, "counters", ""), "/counters", "");
     if (!settled.is_null()) add_counters(member(settled, "counters", "/settled"), "/settled/counters", "settled_");

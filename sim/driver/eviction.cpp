@@ -307,6 +307,7 @@ void Residency::evict_early(Work& work, unsigned gpu, BlockIndex b, bool drop) {
   const ChunkId chunk = take(gpu, memory.whole(b));
   empty_root(work, gpu, chunk);
   memory.release(chunk, GpuMemory::Reuse::kLast);
+  ++context_.counters.pre_evictions;
 }
 
 void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {

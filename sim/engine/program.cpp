@@ -299,12 +299,12 @@ RunResult Program::finish() {
   result_.arena_reached_bytes = layout_.arena_reached_bytes();
   result_.records = record_number_;
   if (options_.iterations != 0) {
-    const auto settled = feed_.settled();
-    result_.first_settled = settled.first;
-    result_.settled = settled.count == 0 ? 0 : settled.count + left_out_.iterations;
+    const auto passes = feed_.passes();
+    result_.first_repeated = passes.first;
+    result_.repeated = passes.count == 0 ? 0 : passes.count + left_out_.iterations;
     if (repeats_) {
       const std::uint64_t done = result_.iterations.size();
-      result_.settled = done - std::min(done, settled.first);
+      result_.repeated = done - std::min(done, passes.first);
     }
   }
   result_.time_scale = feed_.time_scale();

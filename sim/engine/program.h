@@ -169,6 +169,10 @@ class Program {
 
   // repetition.cpp
   void before_repetition();
+  void look_for_recurrence();
+  bool stops_when_settled() const;
+  bool has_settled();
+  std::size_t first_like_later_ones(const Moment& earlier) const;
   std::optional<StateDigest::Value> digest_of_state();
   const MarkOperation* pending_end() const;
   void leave_out(const Recurrence::Earlier& earlier, std::uint64_t times);

@@ -31,7 +31,7 @@ class RecordFeed {
   bool at_repetition() const { return ahead_.empty() && repeater_.at_repetition(); }
   std::uint64_t repetitions_left() const { return repeater_.repetitions_left(); }
   void leave_out(std::uint64_t repetitions) { repeater_.leave_out(repetitions); }
-  trace::IterationRepeater::Settled settled() const { return repeater_.settled(); }
+  trace::IterationRepeater::Passes passes() const { return repeater_.passes(); }
 
   TimeScaleResult time_scale() const { return scale_.result(); }
 

@@ -1,13 +1,22 @@
 // What a program does where a repetition of an iteration begins: see recurrence.h.
+#include <algorithm>
+
 #include "sim/common/check.h"
 #include "sim/engine/program.h"
+#include "sim/engine/settled.h"
 
 namespace uvmsim::engine {
 
 void Program::before_repetition() {
-  if (machine_.programs != 1) return;                              // of several, the states hardly ever recur together
-  if (observer_.events != nullptr || options_.replay_all) return;  // who wants events gets all of them
   if (feed_.repetitions_left() == 0) return;
+  if (machine_.programs == 1) look_for_recurrence();  // of several, the states hardly ever recur together
+  if (stops_when_settled() && has_settled()) feed_.leave_out(feed_.repetitions_left());
+}
+
+// Leaves out what recurs. Who wants events gets all iterations, and is told as well that they recur.
+void Program::look_for_recurrence() {
+  const bool replays_all = observer_.events != nullptr || options_.replay_all || stops_when_settled();
+  if (replays_all && result_.recurring) return;
   const auto state = digest_of_state();
   if (!state) {
     recurrence_.forget();
@@ -15,11 +24,30 @@ void Program::before_repetition() {
   }
   const Recurrence::Earlier earlier = recurrence_.find(*state);
   if (earlier.moment != nullptr) {
+    if (!result_.recurring) result_.recurring = {first_like_later_ones(*earlier.moment), earlier.repetitions};
     const std::uint64_t times = feed_.repetitions_left() / earlier.repetitions;
-    if (times != 0) return leave_out(earlier, times);
+    if (times != 0 && !replays_all) return leave_out(earlier, times);
   }
   recurrence_.remember({*state, host_time_, ideal_.end(), record_number_, result_.iterations.size(),
                         machine_.ledger.released_pages, result_.counters, std::nullopt});
+}
+
+// Who knows the future was told of all iterations.
+bool Program::stops_when_settled() const {
+  return options_.until_settled && kernel_future_ == nullptr && futures_.empty();
+}
+
+bool Program::has_settled() {
+  const auto passes = feed_.passes();
+  result_.first_repeated = passes.first;
+  result_.repeated = result_.iterations.size() - std::min<std::size_t>(result_.iterations.size(), passes.first);
+  return result_.repeated > 1 && find_settled(result_).has_value();
+}
+
+// Of the results: the iteration from which on later ones repeat those since `earlier`. One that was still on its way at
+// that moment began before.
+std::size_t Program::first_like_later_ones(const Moment& earlier) const {
+  return earlier.iterations + (pending_end() != nullptr ? 1 : 0);
 }
 
 // The end of the iteration before, where streams are still on their way there. What has come before that point, it will
@@ -97,15 +125,14 @@ void Program::leave_out(const Recurrence::Earlier& found, std::uint64_t times) {
   const Moment& earlier = *found.moment;
   const std::uint64_t period = found.repetitions;
   std::vector<IterationResult>& results = result_.iterations;
-  std::size_t first = earlier.iterations;  // of the results to repeat
+  const std::size_t first = first_like_later_ones(earlier);  // of the results to repeat
   std::uint64_t to_come = period * times;
   if (const MarkOperation* end = pending_end(); end != nullptr) {
     // That end is from now on the one of the last repetition left out. The iteration it belonged to ends as the one
     // before `earlier` did.
-    UVMSIM_CHECK(earlier.end.has_value(), "iteration {} never ended", first);
+    UVMSIM_CHECK(earlier.end.has_value(), "iteration {} never ended", earlier.iterations);
     results.push_back(result_of(*end, host_time_ + earlier.end->after));
     add(results.back().counters, earlier.end->counted, 1);
-    ++first;
     --to_come;
   }
   const Nanoseconds duration = host_time_ - earlier.host_time;

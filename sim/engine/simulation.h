@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ struct RunOptions : PolicyChoices {
   // Iterations that begin as an earlier one did run as it and are counted, not replayed (recurrence.h); true: all are.
   bool replay_all = false;
   std::uint64_t iterations = 0;  // marked iterations to replay (repeat_iterations.h); 0 = as many as were recorded
+  // Passes of the repeated iteration end when the run has settled (settled.h); `iterations` are the most that run.
+  // Under policies that know the future, which covers all of them, all run.
+  bool until_settled = false;
   TimeScaleChoice time_scale;
 };
 
@@ -48,6 +52,12 @@ struct IterationResult {
   Counters counters;  // of this iteration alone
 };
 
+// The state of the model at the begin of iteration first + period was that at the begin of `first`: what follows
+// repeats these exactly, as long as the program does. Counted over RunResult::iterations.
+struct RecurringIterations {
+  std::size_t first = 0, period = 1;
+};
+
 struct RunResult {
   Nanoseconds total{};                    // first call to last completion
   Nanoseconds ideal{};                    // the same program with everything resident and no managed memory cost
@@ -56,7 +66,11 @@ struct RunResult {
   std::uint64_t capacity_bytes = 0;       // managed capacity of the GPU in this run, a multiple of 2 MB
   Counters counters;
   std::vector<IterationResult> iterations;
-  std::size_t first_settled = 0, settled = 0;  // those that count as settled (repeat_iterations.h); 0: the last one
+  // Of them the passes of the iteration that was repeated and leaves memory as it found it (repeat_iterations.h); 0:
+  // none was. From which on they agree is another question: settled.h.
+  std::size_t first_repeated = 0, repeated = 0;
+  // Absent: not seen to recur, or not looked for (several programs, planners).
+  std::optional<RecurringIterations> recurring;
   std::uint64_t records = 0;
   TimeScaleResult time_scale;
 };
@@ -91,14 +105,15 @@ struct ServerProgram {
   RunObserver observer;        // with `reopen`, addresses are as if the program were alone
   std::vector<unsigned> gpus;  // of the server, by device of the trace; no two programs share one
   Nanoseconds start{};         // its host begins; times of its result count from here
-  bool repeat = false;         // its settled iteration is repeated until every program without it has ended
+  bool repeat = false;         // its last iteration is repeated until every program without it has ended
 };
 
 // Several programs at once. They share the host's memory bandwidth and links, not memory or fault threads; a program
-// whose GPUs share nothing with others runs as if it were alone, to the last bit. A repeated program is cut off: its
-// result ends then, and counts what it had done. One result per program, in their order. Throws as simulate(), naming
-// the program, and for programs that share a GPU, name none or one that does not exist, and when all of them are
-// repeated. Policies that know the future and planners work for a program alone only.
+// whose GPUs share nothing with others runs as if it were alone, to the last bit (RunResult::recurring is not looked
+// for). A repeated program is cut off: its result ends then, and counts what it had done. One result per program, in
+// their order. Throws as simulate(), naming the program, and for programs that share a GPU, name none or one that does
+// not exist, and when all of them are repeated. Policies that know the future and planners work for a program alone
+// only.
 std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs);
 
 }  // namespace uvmsim

@@ -58,6 +58,13 @@ void read_result(const Json& result, Standing& standing, Contest& contest) {
       standing.entrant.information_class == policy::information_class_name(policy::InformationClass::kD4);
   standing.status = Status::kFinished;
   standing.total_ns = result.at("total_ns");
+  standing.time_ns = standing.total_ns;
+  if (contest.point.iterations != 0) {
+    const Json& settled = result.at("settled");
+    standing.time_ns = settled.at("duration_ns");
+    standing.settled = Standing::Settled{settled.at("is_settled"), 0};
+    if (standing.settled->is_settled) standing.settled->learning = settled.at("learning_iterations");
+  }
   const Json& bounds = result.at("bounds");
   const Json& distance = bounds.at("distance");
   standing.excess_bytes_ns = distance.at("excess_bytes_ns");
@@ -113,18 +120,21 @@ bool is_finished(const Standing& standing) { return standing.status == Status::k
 void settle(Contest& contest) {
   for (const Standing& standing : contest.standings) {
     if (!is_finished(standing)) continue;
-    if (standing.entrant.name == entrant_name({})) contest.driver_ns = standing.total_ns;
+    if (standing.entrant.name == entrant_name({})) {
+      contest.driver_ns = standing.time_ns;
+      contest.driver_total_ns = standing.total_ns;
+    }
     if (contest.best_known_ns == 0 || standing.total_ns < contest.best_known_ns) {
       contest.best_known_ns = standing.total_ns;
       contest.best_known = standing.entrant.name;
     }
   }
   for (Standing& standing : contest.standings) {
-    standing.over_driver = report::ratio_thousandths(standing.total_ns, contest.driver_ns);
+    standing.over_driver = report::ratio_thousandths(standing.time_ns, contest.driver_ns);
     standing.over_bound = report::ratio_thousandths(standing.total_ns, standing.bound_ns);
     standing.over_best_known = report::ratio_thousandths(standing.total_ns, contest.best_known_ns);
   }
-  order_and_rank(contest.standings, is_finished, [](const Standing& standing) { return standing.total_ns; });
+  order_and_rank(contest.standings, is_finished, [](const Standing& standing) { return standing.time_ns; });
 }
 
 // The geometric mean of quotients.
@@ -165,11 +175,15 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
       all.entrant.oracle = standing.entrant.oracle;
       ++all.contests;
       all.first += standing.entrant.rank == 1;
+      if (standing.settled) {
+        all.unsettled += !standing.settled->is_settled;
+        all.most_learning = std::max(all.most_learning, standing.settled->learning);
+      }
       all.best_over_driver =
           all.contests == 1 ? standing.over_driver : std::min(all.best_over_driver, standing.over_driver);
       all.worst_over_driver = std::max(all.worst_over_driver, standing.over_driver);
       Means& mean = means[place->second];
-      mean.over_driver.add(standing.total_ns, contest.driver_ns);
+      mean.over_driver.add(standing.time_ns, contest.driver_ns);
       mean.over_bound.add(standing.total_ns, standing.bound_ns);
       mean.over_best_known.add(standing.total_ns, contest.best_known_ns);
     }

@@ -1,7 +1,9 @@
-// A league: the results of a sweep ranked by time, per program and limit, and over all of them.
+// A league: the results of a sweep ranked by time, per program and limit, and over all of them. The time is that of a
+// settled iteration (engine/settled.h) where a number of iterations was asked for, else that of the whole run.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,11 +29,18 @@ struct Standing {
   enum class Status : std::uint8_t { kFinished, kFailed, kMissing } status = Status::kMissing;
   std::string id;     // of the point
   std::string error;  // why it failed
-  // Of the whole run, from here on of finished ones.
+  // From here on of finished ones. What ranks; of a run that was to settle and did not, the mean of its passes.
+  std::uint64_t time_ns = 0, over_driver = 0;
+  struct Settled {
+    bool is_settled = false;
+    std::uint64_t learning = 0;  // iterations before the first settled one
+  };
+  std::optional<Settled> settled;  // absent: whole runs are compared
+  // Of the whole run.
   std::uint64_t total_ns = 0;
   std::uint64_t bound_ns =
       0;  // what no policy of its kind can beat: lower where it may drop memory or leave it on the host
-  std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;
+  std::uint64_t over_bound = 0, over_best_known = 0;
   // What its time holds above the best bound (bounds/distance.h).
   std::uint64_t excess_bytes_ns = 0, fault_latency_ns = 0, serialisation_ns = 0;
 };
@@ -42,9 +51,10 @@ struct Contest {
   std::string label;   // what tells it from others
   std::uint64_t capacity_bytes = 0, footprint_bytes = 0;
   std::uint64_t compute_ns = 0,
-                bound_ns = 0;       // the least and the best of the lower bounds, the highest of all entrants
-  std::uint64_t driver_ns = 0;      // 0: it did not finish
-  std::uint64_t best_known_ns = 0;  // the fastest of all, oracles too
+                bound_ns = 0;   // the least and the best of the lower bounds, the highest of all entrants
+  std::uint64_t driver_ns = 0;  // time_ns of the driver's policies; 0: they did not finish
+  std::uint64_t driver_total_ns = 0;
+  std::uint64_t best_known_ns = 0;  // the fastest whole run of all, oracles too
   std::string best_known;
   std::vector<Standing> standings;  // by rank, then by name; oracles after the others, then what has no rank
 };
@@ -54,6 +64,8 @@ struct OverallStanding {
   Entrant entrant;                                                     // ranked if it finished all of them
   std::size_t contests = 0;                                            // that it finished
   std::size_t first = 0;                                               // in which it has rank 1
+  std::size_t unsettled = 0;                                           // that should have settled and did not
+  std::uint64_t most_learning = 0;                                     // iterations, of those that settled
   std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;  // means
   std::uint64_t best_over_driver = 0, worst_over_driver = 0;           // in thousandths
 };

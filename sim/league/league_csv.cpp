@@ -23,6 +23,10 @@ const std::vector<std::string_view> kBehind = {"information_class",
                                                "status",
                                                "contests",
                                                "first",
+                                               "unsettled",
+                                               "time_ns",
+                                               "is_settled",
+                                               "learning_iterations",
                                                "total_ns",
                                                "over_driver_thousandths",
                                                "over_bound_thousandths",
@@ -67,6 +71,11 @@ Fields contest_fields(const Contest& contest, const Standing& standing) {
   fields["id"] = standing.id;
   fields["error"] = standing.error;
   if (standing.status != Standing::Status::kFinished) return fields;
+  fields["time_ns"] = number(standing.time_ns);
+  if (standing.settled) fields["is_settled"] = standing.settled->is_settled ? "1" : "0";
+  if (standing.settled && standing.settled->is_settled) {
+    fields["learning_iterations"] = number(standing.settled->learning);
+  }
   fields["total_ns"] = number(standing.total_ns);
   fields["over_driver_thousandths"] = or_empty(standing.over_driver);
   fields["over_bound_thousandths"] = or_empty(standing.over_bound);
@@ -86,6 +95,8 @@ Fields overall_fields(const OverallStanding& all) {
   fields["scope"] = "overall";
   fields["contests"] = number(all.contests);
   fields["first"] = number(all.first);
+  fields["unsettled"] = number(all.unsettled);
+  fields["learning_iterations"] = number(all.most_learning);
   fields["over_driver_thousandths"] = thousandths(all.over_driver);
   fields["over_bound_thousandths"] = thousandths(all.over_bound);
   fields["over_best_known_thousandths"] = thousandths(all.over_best_known);

@@ -32,6 +32,11 @@ ordered_json standing_json(const Standing& standing, const Contest& contest) {
   out["id"] = standing.id;
   if (standing.status == Standing::Status::kFailed) out["error"] = standing.error;
   if (standing.status != Standing::Status::kFinished) return out;
+  out["time_ns"] = standing.time_ns;
+  out["is_settled"] = standing.settled ? ordered_json(standing.settled->is_settled) : ordered_json(nullptr);
+  out["learning_iterations"] = standing.settled && standing.settled->is_settled
+                                   ? ordered_json(standing.settled->learning)
+                                   : ordered_json(nullptr);
   out["total_ns"] = standing.total_ns;
   out["over_driver_thousandths"] = or_null(standing.over_driver);
   out["over_bound_thousandths"] = or_null(standing.over_bound);
@@ -58,7 +63,9 @@ ordered_json contest_json(const Contest& contest) {
                       {"footprint_bytes", contest.footprint_bytes},
                       {"compute_ns", contest.compute_ns},
                       {"bound_ns", contest.bound_ns},
+                      {"judged_by", contest.point.iterations != 0 ? "settled iterations" : "whole run"},
                       {"driver_ns", or_null(contest.driver_ns)},
+                      {"driver_total_ns", or_null(contest.driver_total_ns)},
                       {"best_known_ns", or_null(contest.best_known_ns)},
                       {"best_known", contest.best_known},
                       {"standings", ordered_json::array()}};
@@ -70,6 +77,8 @@ ordered_json overall_json(const OverallStanding& all) {
   ordered_json out = entrant_json(all.entrant);
   out["contests"] = all.contests;
   out["first"] = all.first;
+  out["unsettled"] = all.unsettled;
+  out["learning_iterations"] = all.most_learning;
   out["over_driver_millionths"] = or_null(all.over_driver);
   out["over_bound_millionths"] = or_null(all.over_bound);
   out["over_best_known_millionths"] = or_null(all.over_best_known);

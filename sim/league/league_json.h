@@ -1,4 +1,4 @@
-// A league as one JSON object, schema "uvmsim.league/1" (README.md lists its keys).
+// A league as one JSON object, schema "uvmsim.league/2" (README.md lists its keys).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace uvmsim::league {
 
-inline constexpr const char* kLeagueSchema = "uvmsim.league/1";
+inline constexpr const char* kLeagueSchema = "uvmsim.league/2";
 
 // Ends in a newline. Integers only, keys in a fixed order.
 std::string league_json(const League& league);

@@ -7,7 +7,9 @@ namespace uvmsim::league {
 
 // How the overall ranking is made.
 inline constexpr const char* kRule =
-    "geometric mean of the run's time over that under the driver's own policies, over all programs and limits";
+    "geometric mean of the time over that under the driver's own policies, over all programs and limits; times of "
+    "settled "
+    "iterations where a number of iterations was asked for, else of whole runs";
 
 constexpr const char* status_name(Standing::Status status) {
   constexpr const char* kNames[] = {"finished", "failed", "missing"};

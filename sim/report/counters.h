@@ -51,7 +51,7 @@ struct Counters {
   std::uint64_t evictions = 0;  // root chunks
   std::uint64_t evictions_without_copy = 0;
   std::uint64_t evictions_to_peers = 0;       // of evictions: into spare memory of another GPU
-  std::uint64_t pre_evictions = 0;            // of evictions: ahead of need, to keep a reserve free
+  std::uint64_t pre_evictions = 0;            // of evictions: ahead of need, by a reserve's keeper or a planner
   std::uint64_t peer_write_backs = 0;         // chunks in spare memory that were copied on to the host
   std::uint64_t spare_chunks_given_back = 0;  // chunks in spare memory that their GPU took for itself
   std::uint64_t parallel_fetches = 0;         // blocks that came to a peer first, over its link to the host

@@ -33,9 +33,22 @@ std::string time_scale_text(const TimeScaleResult& scale) {
   return time_scale_rule_name(scale.rule);
 }
 
-// One row; `iteration` is null for the whole run.
-ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
+// How the run settled, the same in every row: empty where the trace marks no iterations.
+ResultRow settled_fields(const std::optional<SettledIterations>& settled) {
+  const auto number = [&](std::uint64_t value) { return settled->is_settled ? fmt::format("{}", value) : ""; };
+  return {{"is_settled", settled ? (settled->is_settled ? "1" : "0") : ""},
+          {"learning_iterations", settled ? number(settled->learning) : ""},
+          {"settled_period", settled ? number(settled->period) : ""}};
+}
+
+// What one row is about; `iteration` is null for the whole run.
+struct Scope {
+  const IterationResult* iteration = nullptr;
+  bool quoted = false;
+};
+ResultRow row_of(const RunRecord& record, const Scope& scope, const std::optional<SettledIterations>& settled) {
   const RunResult& result = record.result;
+  const IterationResult* iteration = scope.iteration;
   const Nanoseconds begin = iteration != nullptr ? iteration->begin : Nanoseconds{};
   const Nanoseconds end = iteration != nullptr ? iteration->end : result.total;
   const Nanoseconds ideal = iteration != nullptr ? iteration->ideal : result.ideal;
@@ -61,13 +74,14 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
       {"capacity_bytes", fmt::format("{}", result.capacity_bytes)},
       {"scope", iteration != nullptr ? "iteration" : "total"},
       {"iteration", iteration != nullptr ? fmt::format("{}", iteration->index) : ""},
-      {"settled", iteration != nullptr ? (is_settled(result, *iteration) ? "1" : "0") : ""},
+      {"settled", iteration != nullptr ? (scope.quoted ? "1" : "0") : ""},
       {"begin_ns", fmt::format("{}", begin.value)},
       {"end_ns", fmt::format("{}", end.value)},
       {"duration_ns", fmt::format("{}", (end - begin).value)},
       {"ideal_ns", fmt::format("{}", ideal.value)},
   };
   row.insert(row.end(), rest.begin(), rest.end());
+  for (auto& field : settled_fields(settled)) row.push_back(std::move(field));
   for_each_counter(iteration != nullptr ? iteration->counters : result.counters,
                    [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });
   return row;
@@ -77,14 +91,18 @@ ResultRow row_of(const RunRecord& record, const IterationResult* iteration) {
 
 std::vector<ResultRow> result_rows(const RunRecord& record) {
   std::vector<ResultRow> rows;
-  for (const IterationResult& iteration : record.result.iterations) rows.push_back(row_of(record, &iteration));
-  rows.push_back(row_of(record, nullptr));
+  const auto settled = settled_iterations(record.result);
+  const QuotedIterations quoted = quoted_iterations(record.result);
+  for (std::size_t i = 0; i < record.result.iterations.size(); ++i) {
+    rows.push_back(row_of(record, {&record.result.iterations[i], quoted.contains(i)}, settled));
+  }
+  rows.push_back(row_of(record, {}, settled));
   return rows;
 }
 
 std::string result_csv_header() {
   std::vector<std::string> columns;
-  for (const auto& [column, value] : row_of(RunRecord{}, nullptr)) columns.push_back(column);
+  for (const auto& [column, value] : row_of(RunRecord{}, {}, std::nullopt)) columns.push_back(column);
   return fmt::format("{}\n", fmt::join(columns, ","));
 }
 

@@ -60,9 +60,9 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-Json iteration_json(const RunResult& result, const IterationResult& iteration) {
+Json iteration_json(const IterationResult& iteration, bool quoted) {
   return {{"index", iteration.index},
-          {"settled", is_settled(result, iteration)},
+          {"settled", quoted},
           {"begin_ns", iteration.begin.value},
           {"end_ns", iteration.end.value},
           {"duration_ns", (iteration.end - iteration.begin).value},
@@ -76,6 +76,10 @@ Json settled_json(const RunResult& result) {
   return {{"index", settled->last_index},
           {"first_index", settled->first_index},
           {"count", settled->count},
+          {"is_settled", settled->is_settled},
+          {"learning_iterations", settled->is_settled ? Json(settled->learning) : Json(nullptr)},
+          {"period", settled->is_settled ? Json(settled->period) : Json(nullptr)},
+          {"exact", settled->exact},
           {"duration_ns", settled->duration.value},
           {"shortest_ns", settled->shortest.value},
           {"longest_ns", settled->longest.value},
@@ -189,6 +193,7 @@ std::string result_json(const RunRecord& record) {
   out["seed"] = record.options.seed;
   out["include_host_gaps"] = record.options.include_host_gaps;
   out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
+  if (record.options.until_settled) out["until_settled"] = true;
   out["time_scale"] = time_scale_json(result.time_scale);
   out["policies"] = policies_json(record);
   out["plugins"] = Json::array();
@@ -204,8 +209,10 @@ std::string result_json(const RunRecord& record) {
   out["unlimited"] = unlimited_json(record);
   out["counters"] = counters_json(result.counters);
   out["iterations"] = Json::array();
-  for (const IterationResult& iteration : result.iterations)
-    out["iterations"].push_back(iteration_json(result, iteration));
+  const QuotedIterations quoted = quoted_iterations(result);
+  for (std::size_t i = 0; i < result.iterations.size(); ++i) {
+    out["iterations"].push_back(iteration_json(result.iterations[i], quoted.contains(i)));
+  }
   out["settled"] = settled_json(result);
   if (record.bounds) {
     out["bounds"] = bounds_of(record);

@@ -1,10 +1,13 @@
 #include "sim/report/run_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <span>
 
 #include "sim/common/sha256.h"
+#include "sim/engine/settled.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {
@@ -19,11 +22,32 @@ InputFile describe_input(const std::string& path) {
   return file;
 }
 
+namespace {
+
+QuotedIterations quoted(const RunResult& result, const std::optional<engine::Settled>& settled) {
+  const std::size_t all = result.iterations.size();
+  if (settled) {
+    const std::size_t end = result.repeated > 1 ? std::min(all, result.first_repeated + result.repeated) : all;
+    return {settled->first, (end - settled->first) / settled->period * settled->period};
+  }
+  if (result.repeated == 0) return {all - std::min<std::size_t>(all, 1), std::min<std::size_t>(all, 1)};
+  return {result.first_repeated, result.repeated};
+}
+
+}  // namespace
+
+QuotedIterations quoted_iterations(const RunResult& result) { return quoted(result, engine::find_settled(result)); }
+
 std::optional<SettledIterations> settled_iterations(const RunResult& result) {
   if (result.iterations.empty()) return std::nullopt;
-  const std::span all(result.iterations);
-  const auto iterations = result.settled == 0 ? all.last(1) : all.subspan(result.first_settled, result.settled);
+  const auto settled = engine::find_settled(result);
+  const QuotedIterations range = quoted(result, settled);
+  const auto iterations = std::span(result.iterations).subspan(range.first, range.count);
   SettledIterations out;
+  out.is_settled = settled.has_value();
+  out.learning = settled ? settled->first : result.iterations.size();
+  out.period = settled ? settled->period : 0;
+  out.exact = settled && settled->exact;
   out.count = iterations.size();
   out.first_index = iterations.front().index;
   out.last_index = iterations.back().index;
@@ -50,10 +74,13 @@ std::optional<SettledIterations> settled_iterations(const RunResult& result) {
   return out;
 }
 
-bool is_settled(const RunResult& result, const IterationResult& iteration) {
-  if (result.settled == 0) return &iteration == &result.iterations.back();
-  const auto number = static_cast<std::size_t>(&iteration - result.iterations.data());
-  return number >= result.first_settled && number - result.first_settled < result.settled;
+std::string settled_text(const SettledIterations& settled, std::uint64_t iterations) {
+  if (!settled.is_settled) {
+    return fmt::format("not settled after {} iteration{}", iterations, iterations == 1 ? "" : "s");
+  }
+  return fmt::format("settled after {} of {} iterations{}{}", settled.learning, iterations,
+                     settled.period == 1 ? "" : fmt::format(", period {}", settled.period),
+                     settled.exact ? ", exactly" : "");
 }
 
 std::uint64_t effective_osf_thousandths(const RunRecord& record) {

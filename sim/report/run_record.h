@@ -71,9 +71,14 @@ struct RunRecord {
   std::optional<RunBounds> bounds;        // absent when not asked for
 };
 
-// The settled iterations (RunResult::settled), in which one-off costs are over, as one: means, rounded half up, and the
-// extremes.
+// The iterations to quote, as one: means, rounded half up, and the extremes. Of a run that has settled
+// (engine/settled.h) whole periods of those from which on they agree. Of one that has not, all passes of the repeated
+// iteration, or the last iteration where none was repeated: no steady figure, and every output says so.
 struct SettledIterations {
+  bool is_settled = false;
+  std::uint64_t learning = 0;  // iterations before the first settled one; of one that has not settled, all
+  std::uint64_t period = 0;    // 0: not settled
+  bool exact = false;          // the state recurred
   std::uint64_t count = 0;
   std::uint64_t first_index = 0, last_index = 0;
   Nanoseconds duration{}, shortest{}, longest{};
@@ -82,7 +87,15 @@ struct SettledIterations {
 };
 // Absent when the trace marks no iterations.
 std::optional<SettledIterations> settled_iterations(const RunResult& result);
-bool is_settled(const RunResult& result, const IterationResult& iteration);  // one of result.iterations
+// Which of result.iterations these are: `count` from `first` on.
+struct QuotedIterations {
+  std::size_t first = 0, count = 0;
+  bool contains(std::size_t number) const { return number >= first && number - first < count; }
+};
+QuotedIterations quoted_iterations(const RunResult& result);
+
+// "settled after 7 of 24 iterations, period 2" or "not settled after 4 iterations".
+std::string settled_text(const SettledIterations& settled, std::uint64_t iterations);
 
 // Footprint (the given one if there is one) / capacity, in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);

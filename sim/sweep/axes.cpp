@@ -322,6 +322,9 @@ const std::vector<AxisKey>& axis_keys() {
          read_plugins, texts_schema},
         {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
         {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
+        {"until_settled", "end a run when it has settled: iterations are the most that run; default false",
+         [](const Json& value, const Place& place, Axes& axes) { axes.until_settled = read_boolean(value, place); },
+         [] { return typed("boolean"); }},
         {"time_scale", "factors of kernel durations; default \"auto\"", read_time_scales, time_scales_schema},
         {"recorded_on", "system whose GPU made the recordings, if their headers do not tell",
          [](const Json& value, const Place& place, Axes& axes) { axes.recorded_on = read_system(value, place); },
@@ -398,6 +401,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   Point point;
   point.partial = axes.partial;
   point.bounds = axes.bounds;
+  point.until_settled = axes.until_settled;
   point.hypothetical_capacity = axes.hypothetical_capacity;
   point.plugins = axes.plugins;
   point.recorded_on = axes.recorded_on;
@@ -425,6 +429,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
       over(axes.settings, point.settings, [&] {
         over(axes.layouts, point.layout, [&] {
           over(axes.iterations, point.iterations, [&] {
+            check_until_settled(point, (place / "until_settled").text());
             over(axes.time_scales, point.time_scale_millionths, [&] {
               over(axes.host_gaps, point.include_host_gaps, [&] {
                 over(policies, static_cast<PolicyChoices&>(point), [&] { over(axes.seeds, point.seed, add_limits); });

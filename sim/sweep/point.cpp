@@ -176,6 +176,7 @@ std::string command_text(const Point& point) {
   for (const std::string& plugin : point.plugins) add("plugin", last_name(plugin));
   if (point.seed != usual.seed) add("seed", fmt::format("{}", point.seed));
   if (point.iterations != 0) add("iterations", fmt::format("{}", point.iterations));
+  if (point.until_settled) text += " --until-settled";
   if (point.time_scale_millionths != 0) add("time-scale", report::format_millionths(point.time_scale_millionths));
   if (!point.recorded_on.empty()) add("recorded-on", last_name(point.recorded_on));
   if (!point.include_host_gaps) text += " --no-host-gaps";
@@ -183,6 +184,16 @@ std::string command_text(const Point& point) {
   if (point.replay_all) text += " --replay-all";
   if (point.bounds) text += " --bounds";
   return text;
+}
+
+void check_until_settled(const Point& point, const std::string& where) {
+  if (!point.until_settled) return;
+  if (point.iterations == 0) {
+    throw_input_error("{}: without a number of iterations, the most that may run, such as 32; allowed: both", where);
+  }
+  if (point.bounds) {
+    throw_input_error("{}: bounds are about the whole run, whose length this leaves open; allowed: one of them", where);
+  }
 }
 
 json to_json(const Point& point) {
@@ -208,6 +219,7 @@ json to_json(const Point& point) {
     object[std::string(policy::slot_name(slot))] = policy_json(choice);
   }
   if (point.hypothetical_capacity) object["hypothetical_capacity"] = true;
+  if (point.until_settled) object["until_settled"] = true;
   if (point.replay_all) object["replay_all"] = true;
   if (point.bounds) object["bounds"] = true;
   return object;
@@ -234,11 +246,13 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("time_scale_millionths", point.time_scale_millionths);
   members.text("recorded_on", point.recorded_on);
   members.boolean("hypothetical_capacity", point.hypothetical_capacity);
+  members.boolean("until_settled", point.until_settled);
   members.boolean("replay_all", point.replay_all);
   members.boolean("bounds", point.bounds);
   members.check_all_known();
   if (point.trace.empty()) members.refuse("trace", "the path of a trace");
   if (point.system.empty()) members.refuse("system", "the name or the file of a system");
+  check_until_settled(point, where);
   if (point.osf_thousandths != 0 && point.capacity_bytes != 0) {
     throw_input_error("{}: /osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them", where);
   }

@@ -25,6 +25,7 @@ struct Point : PolicyChoices {
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
   std::uint64_t iterations = 0;             // 0: as recorded
+  bool until_settled = false;               // fewer, if the run has settled before: `iterations` are the most
   std::uint64_t time_scale_millionths = 0;  // 0: auto
   std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
   bool replay_all = false;                  // also iterations that recur, which are else counted without a replay
@@ -34,6 +35,10 @@ struct Point : PolicyChoices {
 // What slowdowns divide by, whatever the policies: the same program and system under the driver's own policies, with
 // the GPU's whole memory.
 Point baseline_of(const Point& point);
+
+// Throws InputError for `until_settled` without a number of iterations, and with bounds, which need to know the length.
+// `where` (the option or key) starts the message.
+void check_until_settled(const Point& point, const std::string& where);
 
 // "none", "OSF 1.25" or "capacity 4.00 MiB"
 std::string limit_text(const Point& point);
@@ -47,8 +52,8 @@ std::string label(const Point& point);
 std::string command_text(const Point& point);
 
 // Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no bounds, no
-// `replay_all`, no hypothetical capacity and the driver's policies of slots that are not always named are left out.
-// Dumped, its keys are in alphabetical order: equal points give equal bytes.
+// `replay_all`, no `until_settled`, no hypothetical capacity and the driver's policies of slots that are not always
+// named are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

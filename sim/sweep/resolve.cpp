@@ -161,6 +161,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.seed = point.seed;
   options.include_host_gaps = point.include_host_gaps;
   options.iterations = point.iterations;
+  options.until_settled = point.until_settled;
   options.replay_all = point.replay_all;
   options.time_scale.factor_millionths = point.time_scale_millionths;
   options.time_scale.recorded_on = recorded_gpu(point);
@@ -182,6 +183,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"time_scale", time_scale_json(options.time_scale)},
   };
   if (point.hypothetical_capacity) determinants["hypothetical_capacity"] = true;
+  if (point.until_settled) determinants["until_settled"] = true;
   if (point.replay_all) determinants["replay_all"] = true;
   if (point.bounds) determinants["bounds"] = true;
   resolved.determinants =

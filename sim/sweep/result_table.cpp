@@ -98,6 +98,12 @@ Cell slowdown(const ordered_json& result, const std::optional<Unlimited>& unlimi
   return cell(report::ratio_thousandths(settled_ns(result), unlimited->settled_ns));
 }
 
+// Nothing where no iterations are marked.
+Cell of_settled(const ordered_json& result, const char* key) {
+  const ordered_json& settled = result.at("settled");
+  return settled.is_null() ? Cell{} : cell(settled.at(key));
+}
+
 }  // namespace
 
 std::uint64_t settled_ns(const ordered_json& result) {
@@ -138,6 +144,7 @@ const std::vector<Column>& point_columns() {
         number("seed"),
         number("include_host_gaps"),
         number("iterations_asked"),
+        number("until_settled"),
         number("time_scale_millionths"),
         text("time_scale"),
         number("footprint_bytes"),
@@ -149,6 +156,8 @@ const std::vector<Column>& point_columns() {
         number("ideal_ns"),
         number("slowdown_ideal_thousandths"),
         number("settled_ns"),
+        number("is_settled"),
+        number("learning_iterations"),
         text("unlimited_id"),
         number("slowdown_thousandths"),
     };
@@ -198,6 +207,7 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered
       cell(point.seed),
       cell(result.at("include_host_gaps")),
       cell_or_null(point.iterations),
+      cell(std::uint64_t{point.until_settled}),
       cell_or_null(point.time_scale_millionths),
       time_scale_text(result),
       cell(result.at("footprint_bytes")),
@@ -209,6 +219,8 @@ Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered
       cell(result.at("ideal_ns")),
       cell(result.at("slowdown_thousandths")),
       cell(settled_ns(result)),
+      of_settled(result, "is_settled"),
+      of_settled(result, "learning_iterations"),
       unlimited ? Cell{unlimited->id} : Cell{},
       slowdown(result, unlimited),
   };
@@ -243,6 +255,7 @@ std::vector<Row> iteration_rows(const PlannedPoint& planned, const ordered_json&
 const std::vector<Column>& settled_columns() {
   static const std::vector<Column> columns =
       with_counters({text("id"), number("first_iteration"), number("last_iteration"), number("iterations"),
+                     number("is_settled"), number("learning_iterations"), number("period"), number("exact"),
                      number("duration_ns"), number("shortest_ns"), number("longest_ns"), number("ideal_ns")});
   return columns;
 }
@@ -254,6 +267,10 @@ std::optional<Row> settled_row(const PlannedPoint& planned, const ordered_json& 
              cell(settled.at("first_index")),
              cell(settled.at("index")),
              cell(settled.at("count")),
+             cell(settled.at("is_settled")),
+             cell(settled.at("learning_iterations")),
+             cell(settled.at("period")),
+             cell(settled.at("exact")),
              cell(settled.at("duration_ns")),
              cell(settled.at("shortest_ns")),
              cell(settled.at("longest_ns")),
@@ -272,10 +289,25 @@ const std::vector<Column>& csv_columns() {
     std::vector<Column> policies;
     for (const policy::Slot slot : kPolicySlots) policies.push_back(text(std::string(policy::slot_name(slot))));
     const std::vector<Column> rest = {
-        number("seed"),        number("include_host_gaps"), number("iterations_asked"), text("time_scale"),
-        text("osf"),           number("footprint_bytes"),   number("capacity_bytes"),   text("scope"),
-        number("iteration"),   number("settled"),           number("begin_ns"),         number("end_ns"),
-        number("duration_ns"), number("ideal_ns"),          number("settled_ns"),       number("slowdown_thousandths"),
+        number("seed"),
+        number("include_host_gaps"),
+        number("iterations_asked"),
+        text("time_scale"),
+        text("osf"),
+        number("footprint_bytes"),
+        number("capacity_bytes"),
+        text("scope"),
+        number("iteration"),
+        number("settled"),
+        number("begin_ns"),
+        number("end_ns"),
+        number("duration_ns"),
+        number("ideal_ns"),
+        number("settled_ns"),
+        number("slowdown_thousandths"),
+        number("is_settled"),
+        number("learning_iterations"),
+        number("settled_period"),
     };
     return with_counters(joined(first, policies, rest));
   }();
@@ -318,17 +350,14 @@ std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, c
   const auto add = [&](Row rest, const ordered_json& counters) {
     Row row = parameters;
     row.insert(row.end(), rest.begin(), rest.end());
+    for (const char* key : {"is_settled", "learning_iterations", "period"}) row.push_back(of_settled(result, key));
     append_counters(counters, row);
     rows.push_back(std::move(row));
   };
-  const ordered_json& settled = result.at("settled");
   for (const ordered_json& iteration : result.at("iterations")) {
-    const auto index = iteration.at("index").get<std::uint64_t>();
-    const bool is_settled = !settled.is_null() && index >= settled.at("first_index").get<std::uint64_t>() &&
-                            index <= settled.at("index").get<std::uint64_t>();
     add({"iteration",
-         cell(index),
-         cell(std::uint64_t{is_settled}),
+         cell(iteration.at("index")),
+         cell(iteration.at("settled")),
          cell(iteration.at("begin_ns")),
          cell(iteration.at("end_ns")),
          cell(iteration.at("duration_ns")),

@@ -64,10 +64,10 @@ void IterationRepeater::append(std::deque<Numbered>& to, std::vector<Record>&& r
   for (Record& record : records) to.push_back({first_record++, std::move(record)});
 }
 
-IterationRepeater::Settled IterationRepeater::settled() const {
+IterationRepeater::Passes IterationRepeater::passes() const {
   if (!repeated_) {
     const std::uint64_t done = std::min(recorded_, wanted_);
-    return done == 0 ? Settled{} : Settled{done - 1, 1};
+    return done == 0 ? Passes{} : Passes{done - 1, 1};
   }
   return {repeated_->number, repetitions_ + (plan_.freed_at_the_end.empty() ? 1 : 0)};
 }

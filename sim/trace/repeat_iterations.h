@@ -57,10 +57,10 @@ class IterationRepeater {
 
   // After the end: which iterations, counted from 0 in the order in which they ran, are passes of the repeated one that
   // leave memory as they found it. Without repetitions the last one; none if there are none.
-  struct Settled {
+  struct Passes {
     std::uint64_t first = 0, count = 0;
   };
-  Settled settled() const;
+  Passes passes() const;
 
  private:
   struct Unit {  // an iteration, with what lies between it and the one before

@@ -46,6 +46,7 @@ class Point:
         self.given_capacity_bytes = None  # a limit in bytes instead of a factor
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.plan = "none"
+        self.learning_iterations = 1  # None: it has not settled
         self.seed = 1
         self.system, self.system_sha256 = "a100-pcie-80g", "0" * 64
         self.asked = True  # of a sweep's grid; False: run only to compare with
@@ -73,6 +74,11 @@ class Point:
             return self.duration_ns, self.counters
         parts = self.each()
         return sum(part[0] for part in parts), {name: sum(part[1][name] for part in parts) for name in COUNTERS}
+
+
+def settling_of(point):
+    known = point.learning_iterations is not None
+    return {"is_settled": known, "learning_iterations": point.learning_iterations}
 
 
 def ideal_ns(counters):
@@ -136,7 +142,7 @@ def result_of(point, points=()):
         "unlimited": baseline and {"total_ns": baseline.total()[0], "settled_ns": baseline.duration_ns},
         "counters": counters,
         "iterations": iterations,
-        "settled": iterations[-1] if iterations else None,
+        "settled": {**iterations[-1], **settling_of(point)} if iterations else None,
         "system": {"name": point.system},
     }
 
@@ -229,6 +235,7 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/2"):
             iterations.append({**row, "ideal_ns": ideal_ns(counters), **counters})
         if point.iterations:
             row = {"id": ids[point], "first_iteration": 1, "last_iteration": point.iterations - 1, "iterations": 9}
+            row.update(settling_of(point))
             times = {
                 "duration_ns": point.duration_ns,
                 "shortest_ns": point.duration_ns,

@@ -43,15 +43,39 @@ class DeepUmTest(FolderTest):
     def test_compares_the_other_link_with_the_published_ratios(self):
         _, out, _ = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
         rows = [line for line in out.splitlines() if line.startswith("BERT, batch 256")]
-        self.assertRegex(rows[0], r"3\.7 +2\.15 +3\.7 +2\.15 +by footprint +in 2\.15 to 3\.78")
-        self.assertRegex(rows[1], r"3\.7 +2\.15 +5\.67 +4\.00 +by sample +outside 2\.15 to 3\.78")
+        self.assertRegex(rows[0], r"3\.7 +2\.15 +3\.7 +2\.15 +by footprint +– +in 2\.15 to 3\.78")
+        self.assertRegex(rows[1], r"3\.7 +2\.15 +5\.67 +4\.00 +by sample +– +outside 2\.15 to 3\.78")
+
+    def test_says_how_long_it_learned_and_what_has_not_settled(self):
+        points = self.sweep()
+        points[1].learning_iterations, points[4].learning_iterations = 7, None
+        points[-3].learning_iterations = None
+        for write, name in ((write_lines, "a.jsonl"), (write_database, "a.sqlite")):
+            _, out, _ = call(deepum.main, write(points, self.path(name)))
+            rows = [line for line in out.splitlines() if line.startswith("gpt2")]
+            self.assertRegex(rows[0], r" 300 +250 +90 +3\.00 +7 ")
+            self.assertRegex(rows[1], r" 400 \(not settled\) +500 +120 +3\.00 +not settled ")
+            self.assertIn("which takes 1 to 7 iterations", out)
+            self.assertRegex(out, "with a run that has not settled: .*gpt2 at 4")
+        self.assertRegex(out, r"BERT, batch 256 .*by sample +none +outside")  # of the sweep, whose last link is G10's
+
+    def test_the_paper_s_card_has_a_table_of_its_own(self):
+        card = three("gpt2", 1.5, (800, 400, 250), setting="2")
+        for point in card:
+            point.system = "v100-pcie-32g"
+        _, out, _ = call(deepum.main, write_database(self.sweep() + card, self.path("results.sqlite")))
+        _, ours, paper, g10 = out.split("model  ")[0], *out.split("model  ")[1:], out[out.index("G10's artifact") :]
+        self.assertNotIn("1.5 ", ours.split("\n\n")[0])
+        self.assertRegex(paper, r"gpt2 +1\.5 +800 +400 +250 +80 +2\.00")
+        self.assertIn("no number of it is quoted from memory", paper)
+        self.assertNotIn("1.5  ", g10.split("\n\n")[0].replace("1.50", ""))
 
     def test_writes_the_tables_as_markdown(self):
         database = write_database(self.sweep(), self.path("results.sqlite"))
         self.assertEqual(call(deepum.main, database, "--markdown", self.path("deepum.md"))[0], 0)
         with open(self.path("deepum.md"), encoding="utf-8") as file:
             text = file.read()
-        self.assertIn("| gpt2 | 2 | 900 | 300 | 250 | 90 | 3.00 |", text)
+        self.assertIn("| gpt2 | 2 | 900 | 300 | 250 | 90 | 3.00 | 1 |", text)
 
     def test_a_missing_run_is_named(self):
         lines = write_lines(three("gpt2", 2.0, (9, 3, 2))[:2], self.path("a.jsonl"))

@@ -25,6 +25,9 @@ def entrant(name, rank, total, oracle=False, plugin=False):
         "oracle": oracle,
         "plugin": plugin,
         "status": "finished",
+        "time_ns": total * MS,
+        "is_settled": True,
+        "learning_iterations": 3,
         "total_ns": total * MS,
         "compute_ns": 20 * MS,
         "necessary_bytes_ns": 20 * MS,
@@ -39,6 +42,8 @@ def overall(one, contests):
         **{key: one[key] for key in ("rank", "name", "policies", "information_class", "oracle", "plugin")},
         "contests": contests,
         "first": 0,
+        "unsettled": 0,
+        "learning_iterations": 3,
         "over_driver_millionths": one["total_ns"] // 100,
         "over_bound_millionths": one["total_ns"] // 40,
         "over_best_known_millionths": one["total_ns"] // 60,
@@ -51,7 +56,7 @@ def made_up():
     standings = [entrant("mine", 1, 80, plugin=True), entrant("driver", 2, 100), entrant("mru", 3, 5000)]
     standings.append(entrant("min", 1, 60, oracle=True))
     failed = {**entrant("crash", None, 60), "status": "failed", "error": "died", "information_class": None}
-    contest = {"label": "a, OSF 2", "bound_ns": 40 * MS, "driver_ns": 100 * MS, "standings": [*standings, failed]}
+    contest = {"label": "a, OSF 2", "bound_ns": 40 * MS, "driver_ns": 100 * MS, "driver_total_ns": 100 * MS, "standings": [*standings, failed]}
     everybody = [overall(one, 2) for one in standings] + [{**overall(failed, 0), "over_driver_millionths": None}]
     return {
         "schema": plot_league.SCHEMA,
@@ -82,9 +87,9 @@ class LeagueFigureTest(PictureTest):
         self.assertEqual((status, err), (0, ""))
         lines = out.splitlines()
         self.assertEqual(lines[0], "a mean; contests counted: 2")
-        self.assertEqual(lines[1], "   1  ▶ mine (D0)  0.800")
-        self.assertEqual(lines[4], "  o1  min (D4)     0.600")
-        self.assertEqual(lines[5], "   –  crash (–)    –")
+        self.assertEqual(lines[1], "   1  ▶ mine (D0)    0.800  learning 3")
+        self.assertEqual(lines[4], "  o1  min (D4)       0.600  learning 3")
+        self.assertEqual(lines[5], "   –  crash (–)          –  learning 3")
 
     def test_what_is_no_league_is_refused(self):
         for content, says in ((b"\xff", "not JSON"), (b"{}", "schema None"), (b"[]", "schema None"),

@@ -208,11 +208,12 @@ TEST_F(League, SweepFilesGiveTheContests) {
 class Standings : public League {
  protected:
   // Plans contests of `a` at the factors with evictors lru, fifo, clock and arc.
-  void plan(const std::string& factors) {
-    ASSERT_EQ(league({"plan", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", factors, "--evict", "lru", "--evict",
-                      "fifo", "--evict", "clock", "--evict", "arc", "-o", "out"})
-                  .exit_code,
-              0);
+  void plan(const std::string& factors, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"plan", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", factors,   "--evict",
+                                       "lru",  "--evict", "fifo",     "--evict",        "clock", "--evict", "arc",
+                                       "-o",   "out"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ASSERT_EQ(league(arguments).exit_code, 0);
     plan_ = sweep::read_plan(folder.path("out"));
   }
   void finish(std::uint64_t osf_thousandths, const std::string& evict, std::uint64_t total_ms,
@@ -267,8 +268,51 @@ best known 70.000 ms: evict arc
     4  evict clock     D2    125.000     1.250    3.125         1.786         5.000         15.000         65.000
    o1  evict arc       D4     70.000     0.700    1.750         1.000         5.000         15.000         10.000
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came before
 )");
+}
+
+// Four who learned a while, and one who never rested.
+TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
+  make_template();
+  plan("2", {"--iterations", "20"});
+  const auto settled = [&](std::uint64_t ms, std::optional<std::uint64_t> learning) {
+    made_up_["settled"] = {{"duration_ns", ms * 1'000'000}, {"is_settled", learning.has_value()}};
+    made_up_["settled"]["learning_iterations"] = learning ? json(*learning) : json(nullptr);
+  };
+  settled(10, 1);
+  finish(2000, "lrm", 100);
+  settled(9, 7);
+  finish(2000, "lru", 300, "D2");  // slow as long as it learned
+  settled(12, std::nullopt);
+  finish(2000, "fifo", 80);
+  settled(20, 3);
+  finish(2000, "clock", 90, "D2");
+  settled(5, 2);
+  finish(2000, "arc", 70, "D4");
+  league({"table", "out"});
+  EXPECT_THAT(folder.read("out/league.txt"), HasSubstr(R"(best known 70.000 ms: evict arc
+    #               class  time (ms)  / driver     learning  whole run  / bound  / best known  excess bytes  fault latency  serialisation
+    1  evict lru       D2      9.000     0.900            7    300.000    7.500         4.286         5.000         15.000        240.000
+    2  driver          D0     10.000     1.000            1    100.000    2.500         1.429         5.000         15.000         40.000
+    3  evict fifo      D0     12.000     1.200  not settled     80.000    2.000         1.143         5.000         15.000         20.000
+    4  evict clock     D2     20.000     2.000            3     90.000    2.250         1.286         5.000         15.000         30.000
+   o1  evict arc       D4      5.000     0.500            2     70.000    1.750         1.000         5.000         15.000         10.000
+)"));
+  const json contest = result()["contests"][0];
+  EXPECT_EQ(contest["judged_by"], "settled iterations");
+  EXPECT_EQ(contest["driver_ns"], 10'000'000);
+  EXPECT_EQ(contest["driver_total_ns"], 100'000'000);
+  EXPECT_EQ(standing(contest["standings"], "evict lru")["learning_iterations"], 7);
+  EXPECT_EQ(standing(contest["standings"], "evict fifo")["is_settled"], false);
+  EXPECT_TRUE(standing(contest["standings"], "evict fifo")["learning_iterations"].is_null());
+  const json all = result()["overall"];
+  EXPECT_EQ(standing(all, "evict lru")["learning_iterations"], 7);
+  EXPECT_EQ(standing(all, "evict fifo")["unsettled"], 1);
+  const auto csv = csv_table(folder.read("out/league.csv"));
+  for (const char* column : {"time_ns", "is_settled", "learning_iterations", "unsettled"}) {
+    EXPECT_THAT(csv.front(), ::testing::Contains(column));
+  }
 }
 
 TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
@@ -297,7 +341,7 @@ TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
   EXPECT_EQ(standing(all["overall"], "evict clock")["contests"], 1);
   EXPECT_EQ(standing(all["contests"][2]["standings"], "evict arc")["over_driver_thousandths"], nullptr);
   EXPECT_THAT(folder.read("out/league.txt"), EndsWith(R"(
-overall, contests counted: 2; by the geometric mean of the run's time over that under the driver's own policies, over all programs and limits
+overall, contests counted: 2; by the geometric mean of the time over that under the driver's own policies, over all programs and limits; times of settled iterations where a number of iterations was asked for, else of whole runs
     #               class  / driver   best  worst  / bound  / best known  first in  contests
     1  driver          D0     1.000  1.000  1.000    2.500         1.179         0         2
     2  evict arc       D0     1.200  1.200  1.200    3.000         1.414         0         2
@@ -305,7 +349,7 @@ overall, contests counted: 2; by the geometric mean of the run's time over that 
     3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
     -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times are of the whole run, in ms
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came before
 )"));
 }
 

@@ -51,13 +51,15 @@ TEST_F(Run, SummaryOfOneRun) {
   EXPECT_THAT(result.out, HasSubstr("trace.jsonl on h200-sxm-pcie5"));
   EXPECT_THAT(result.out, HasSubstr("footprint 16.00 MiB"));
   EXPECT_THAT(result.out, HasSubstr("iteration 1"));
+  EXPECT_THAT(result.out, HasSubstr("not settled after 2 iterations\n"));
   EXPECT_THAT(result.out, HasSubstr("fault batches"));
 }
 
 TEST_F(Run, TableOfSeveralFactors) {
   const auto result = run_trace(two_iterations(16), {"--osf", "1,2", "--osf", "4"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("settled iteration"));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("numbers of settled iterations"), HasSubstr("learning")));
+  EXPECT_THAT(result.out, ::testing::ContainsRegex("\n +4 .* no ")) << "not settled";
   EXPECT_THAT(result.out, HasSubstr("slowdown"));
   EXPECT_THAT(result.out, ::testing::ContainsRegex("\n +4 "));
 }
@@ -213,6 +215,30 @@ TEST_F(Run, MoreIterationsThanRecorded) {
   EXPECT_EQ(r["settled"]["duration_ns"], r["iterations"][5]["duration_ns"]);
   EXPECT_EQ(r["counters"]["kernels"], 10);
   EXPECT_THAT(folder.read("r.csv"), HasSubstr(",settled,"));
+  EXPECT_THAT(result.out, HasSubstr("settled after 1 of 10 iterations\n"));
+  EXPECT_EQ(r["settled"]["learning_iterations"], 1);
+}
+
+TEST_F(Run, EndsWhenItHasSettled) {
+  const auto all = run_trace(two_iterations(16), {"--iterations", "500", "--json", "all.json"});
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  const auto some = run_trace(two_iterations(16), {"--iterations", "500", "--until-settled", "--json", "r.json"});
+  ASSERT_EQ(some.exit_code, 0) << some.err;
+  const json r = json::parse(folder.read("r.json")), whole = json::parse(folder.read("all.json"));
+  EXPECT_LT(r["iterations"].size(), 500u) << "nobody waits for the GPU: the host has launched more by then";
+  EXPECT_EQ(r["settled"]["is_settled"], true);
+  EXPECT_EQ(r["until_settled"], true);
+  EXPECT_EQ(r["requested_iterations"], 500);
+  EXPECT_EQ(r["settled"]["duration_ns"], whole["settled"]["duration_ns"]);
+  EXPECT_THAT(r["command"].get<std::string>(), HasSubstr(" --iterations 500 --until-settled"));
+  EXPECT_EQ(r["unlimited"]["settled_ns"], whole["unlimited"]["settled_ns"]);
+}
+
+TEST_F(Run, UntilSettledNeedsAMostAndNoBounds) {
+  expect_one_line_error(run_trace(two_iterations(16), {"--until-settled"}),
+                        {"--until-settled", "number of iterations"});
+  expect_one_line_error(run_trace(two_iterations(16), {"--until-settled", "--iterations", "9", "--bounds"}),
+                        {"--until-settled", "bounds"});
 }
 
 // The trace of a GPU that a system has: scaled to another system's, by the peaks of both.

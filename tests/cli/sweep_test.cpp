@@ -59,6 +59,11 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
                                                 "' AND iteration = " + iteration["index"].dump()),
                 ElementsAre(ElementsAre(iteration["duration_ns"].dump(), iteration["ideal_ns"].dump())));
   }
+  EXPECT_THAT(
+      query("out/results.sqlite",
+            "SELECT is_settled, learning_iterations, until_settled FROM points WHERE id = '" + rows[0][0] + "'"),
+      ElementsAre(ElementsAre("0", "null", "0")))
+      << "two iterations show nothing";
   EXPECT_THAT(query("out/results.sqlite", "SELECT ideal_ns FROM settled WHERE id = '" + rows[0][0] + "'"),
               ElementsAre(ElementsAre(one["settled"]["ideal_ns"].dump())));
   EXPECT_THAT(query("out/results.sqlite",

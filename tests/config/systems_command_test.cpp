@@ -43,7 +43,7 @@ TEST(SystemsCommand, ListsAll) {
   EXPECT_THAT(output.text, HasSubstr("h200-sxm-pcie5      one H200 SXM"));
   EXPECT_THAT(output.text, HasSubstr("titan-v-pcie3       one Titan V"));
   const ordered_json listed = ordered_json::parse(run({"--json"}).text);
-  EXPECT_EQ(listed.at("systems").size(), 16u);
+  EXPECT_EQ(listed.at("systems").size(), 17u);
   EXPECT_EQ(listed.at("systems").at(0).at("name"), "a100-pcie-80g");
 }
 

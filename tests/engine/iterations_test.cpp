@@ -69,7 +69,7 @@ TEST(Iterations, OneIsTheWarmUpAlone) {
   EXPECT_EQ(one.counters.kernels, 3u);
 }
 
-TEST(Iterations, SettledOnesAreSummedUp) {
+TEST(Iterations, ThoseToQuoteAreSummedUp) {
   RunResult result;
   EXPECT_FALSE(report::settled_iterations(result));
   for (const std::int64_t ns : {900, 100, 103, 104}) {
@@ -82,8 +82,9 @@ TEST(Iterations, SettledOnesAreSummedUp) {
   }
   EXPECT_EQ(report::settled_iterations(result)->first_index, 8u);  // as recorded: the last one
   EXPECT_EQ(report::settled_iterations(result)->count, 1u);
-  result.first_settled = 1;
-  result.settled = 2;
+  EXPECT_FALSE(report::settled_iterations(result)->is_settled);
+  result.first_repeated = 1;
+  result.repeated = 2;
   const auto settled = report::settled_iterations(result);
   EXPECT_EQ(settled->first_index, 6u);
   EXPECT_EQ(settled->last_index, 7u);
@@ -92,8 +93,9 @@ TEST(Iterations, SettledOnesAreSummedUp) {
   EXPECT_EQ(settled->longest.value, 103);
   EXPECT_EQ(settled->ideal.value, 52);
   EXPECT_EQ(settled->counters.evictions, 102u);
-  EXPECT_TRUE(report::is_settled(result, result.iterations[2]));
-  EXPECT_FALSE(report::is_settled(result, result.iterations[3]));
+  EXPECT_FALSE(settled->is_settled) << "two passes, 3 % apart";
+  EXPECT_TRUE(report::quoted_iterations(result).contains(2));
+  EXPECT_FALSE(report::quoted_iterations(result).contains(3));
 }
 
 }  // namespace

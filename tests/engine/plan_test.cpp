@@ -114,6 +114,22 @@ TEST(Plan, DeepUmLearnsAndOvertakesAPeriodicProgram) {
   EXPECT_LE(ideal.counters.fault_batches, planned.counters.fault_batches);  // needs no round to learn in
 }
 
+// What goes ahead of need is counted, and nothing else is.
+TEST(Plan, EarlyEvictionsAreCountedAsSuch) {
+  const Program program = in_turns(4, 8);
+  RunOptions options = with_plan(10, "deepum");
+  options.plan.parameters = {{"degree", "1"}, {"reserve_chunks", "2"}};
+  const Counters early = program.run(options).counters;
+  EXPECT_GT(early.pre_evictions, 0u);
+  EXPECT_LE(early.pre_evictions, early.evictions);
+  // No reserve, no prefetch that needs a chunk: whoever goes is chosen when a fault needs the chunk.
+  options.plan.parameters = {{"degree", "1"}, {"reserve_chunks", "0"}, {"prefetch", "false"}};
+  const Counters late = program.run(options).counters;
+  EXPECT_GT(late.evictions, 0u);
+  EXPECT_EQ(late.pre_evictions, 0u);
+  EXPECT_EQ(program.run(with_plan(10, kNoPlan)).counters.pre_evictions, 0u);
+}
+
 TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
   const Program program = short_lived(6);
   RunOptions options = with_plan(12, "deepum");

@@ -69,8 +69,8 @@ std::string text_of(const Counters& counters) {
 }
 std::string text_of(const RunResult& result) {
   std::string text =
-      fmt::format("{} ns, ideal {} ns, {} records, settled {} from {}\n{}", result.total.value, result.ideal.value,
-                  result.records, result.settled, result.first_settled, text_of(result.counters));
+      fmt::format("{} ns, ideal {} ns, {} records, passes {} from {}\n{}", result.total.value, result.ideal.value,
+                  result.records, result.repeated, result.first_repeated, text_of(result.counters));
   for (const IterationResult& i : result.iterations) {
     text += fmt::format("iteration {}: {} to {}, ideal {}\n{}", i.index, i.begin.value, i.end.value, i.ideal.value,
                         text_of(i.counters));

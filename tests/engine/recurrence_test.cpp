@@ -40,6 +40,21 @@ Replay replay(const Program& program, const RunOptions& options, EventSink* even
   return out;
 }
 
+// Who replays everything sees the same state recur.
+void expect_same_recurrence(const RunResult& some, const RunResult& whole) {
+  ASSERT_EQ(some.recurring.has_value(), whole.recurring.has_value());
+  if (!some.recurring) return;
+  EXPECT_EQ(some.recurring->first, whole.recurring->first);
+  EXPECT_EQ(some.recurring->period, whole.recurring->period);
+  const std::size_t end =
+      whole.first_repeated + whole.repeated - 1;  // the host runs ahead, and nothing like it follows the last
+  for (std::size_t i = some.recurring->first; i + some.recurring->period < end; ++i) {
+    const IterationResult &one = whole.iterations[i], &later = whole.iterations[i + some.recurring->period];
+    EXPECT_EQ(one.end - one.begin, later.end - later.begin) << i;
+    EXPECT_EQ(text_of(difference(one.counters, later.counters)), text_of(Counters{})) << i;
+  }
+}
+
 TEST(Recurrence, ResultsAreThoseOfAFullReplay) {
   std::uint64_t programs = 0, left_out = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -51,6 +66,7 @@ TEST(Recurrence, ResultsAreThoseOfAFullReplay) {
     const Replay some = replay(program, options, nullptr);
     EXPECT_EQ(whole.left_out, 0u);
     EXPECT_EQ(text_of(some.result), text_of(whole.result));
+    expect_same_recurrence(some.result, whole.result);
     EXPECT_EQ(some.result.iterations.size(), 25u);
     left_out += some.left_out;
     ++programs;
@@ -100,6 +116,7 @@ void expect_recurs(const Program& p, RunOptions options, std::uint64_t replayed)
   const Replay some = replay(p, options, nullptr);
   EXPECT_EQ(some.left_out, 20 - replayed);
   EXPECT_EQ(text_of(some.result), text_of(whole.result));
+  expect_same_recurrence(some.result, whole.result);
 }
 
 TEST(Recurrence, MemoryThatStaysFaultsInEveryIteration) {

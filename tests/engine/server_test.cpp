@@ -178,7 +178,7 @@ TEST(Server, ARepeatedProgramRunsUntilTheOthersHaveEnded) {
   EXPECT_EQ(text_of(results[0]), text_of(run({programs[0]}).front()));
   EXPECT_EQ(results[1].total, results[0].total);
   ASSERT_GT(results[1].iterations.size(), 3u);
-  EXPECT_EQ(results[1].first_settled + results[1].settled, results[1].iterations.size());
+  EXPECT_EQ(results[1].first_repeated + results[1].repeated, results[1].iterations.size());
   // What it had done is what it does alone.
   RunOptions options = options_on(server(1), 4, results[1].iterations.size());
   const RunResult alone = neighbour.run(options);

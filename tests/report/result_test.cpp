@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -73,6 +74,47 @@ TEST(ResultJson, HoldsTheRun) {
   EXPECT_EQ(json["settled"]["ideal_ns"], 600);
   EXPECT_EQ(json["settled"]["counters"], json["iterations"][1]["counters"]);
   EXPECT_EQ(json["system"]["a"], 2);
+}
+
+// A learner: one iteration of warm-up, then passes of which the first three are slow.
+RunRecord learner(std::uint64_t passes) {
+  RunRecord record = example();
+  record.result.iterations.clear();
+  for (std::uint64_t i = 0; i <= passes; ++i) {
+    IterationResult iteration;
+    iteration.index = i;
+    iteration.end = Nanoseconds(i <= 3 ? 4000 : 1000);
+    record.result.iterations.push_back(iteration);
+  }
+  record.result.first_repeated = 1;
+  record.result.repeated = passes;
+  record.options.iterations = passes + 1;
+  return record;
+}
+
+TEST(ResultJson, SaysWhetherAndWhenTheRunHasSettled) {
+  const auto settled = nlohmann::json::parse(result_json(learner(12)));
+  EXPECT_EQ(settled["settled"]["is_settled"], true);
+  EXPECT_EQ(settled["settled"]["learning_iterations"], 4);
+  EXPECT_EQ(settled["settled"]["period"], 1);
+  EXPECT_EQ(settled["settled"]["exact"], false);
+  EXPECT_EQ(settled["settled"]["first_index"], 4);
+  EXPECT_EQ(settled["settled"]["count"], 9);
+  EXPECT_EQ(settled["settled"]["duration_ns"], 1000);
+  EXPECT_EQ(settled["iterations"][3]["settled"], false);
+  EXPECT_EQ(settled["iterations"][4]["settled"], true);
+  EXPECT_FALSE(settled.contains("until_settled"));
+  RunRecord record = learner(6);
+  record.options.until_settled = true;
+  const auto not_yet = nlohmann::json::parse(result_json(record));
+  EXPECT_EQ(not_yet["settled"]["is_settled"], false);
+  EXPECT_TRUE(not_yet["settled"]["learning_iterations"].is_null());
+  EXPECT_TRUE(not_yet["settled"]["period"].is_null());
+  EXPECT_EQ(not_yet["settled"]["count"], 6) << "the mean of all passes";
+  EXPECT_EQ(not_yet["settled"]["duration_ns"], 2500);
+  EXPECT_EQ(not_yet["until_settled"], true);
+  record.result.recurring = {4, 1};
+  EXPECT_EQ(nlohmann::json::parse(result_json(record))["settled"]["exact"], true);
 }
 
 TEST(ResultJson, EveryCounterIsThere) {
@@ -156,6 +198,26 @@ TEST(ResultCsv, RowsPerIterationAndOneForTheRun) {
   EXPECT_EQ(value(2, "iteration"), "");
   EXPECT_EQ(value(2, "fault_batches"), "7");
   EXPECT_EQ(value(2, "osf"), "1.500");
+}
+
+TEST(ResultCsv, EveryRowSaysWhetherTheRunHasSettled) {
+  const auto values = [](const RunRecord& record) {
+    std::vector<std::string> texts;
+    for (const ResultRow& row : result_rows(record)) {
+      std::string text;
+      for (const auto& [name, value] : row) {
+        if (name == "is_settled" || name == "learning_iterations" || name == "settled_period") text += value + "|";
+      }
+      texts.push_back(text);
+    }
+    EXPECT_EQ(std::set<std::string>(texts.begin(), texts.end()).size(), 1u);
+    return texts.front();
+  };
+  EXPECT_EQ(values(learner(12)), "1|4|1|");
+  EXPECT_EQ(values(learner(6)), "0|||");
+  RunRecord unmarked = example();
+  unmarked.result.iterations.clear();
+  EXPECT_EQ(values(unmarked), "|||");
 }
 
 TEST(ResultCsv, QuotesWhatHoldsACommaOrAQuote) {

@@ -51,7 +51,7 @@ IterationRepeater::Source source_of(const Records& records) {
 
 struct Program {
   Records records;
-  IterationRepeater::Settled settled;
+  IterationRepeater::Passes passes;
 };
 
 // The program of `n` iterations, checked as a trace.
@@ -65,7 +65,7 @@ Program repeated(const Records& records, std::uint64_t n) {
     out.records.push_back(record);
   }
   validator.finish();
-  out.settled = repeater.settled();
+  out.passes = repeater.passes();
   return out;
 }
 
@@ -130,8 +130,8 @@ TEST(RepeatIterations, AsRecorded) {
   EXPECT_TRUE(same_records(repeated(training(), 0).records, training()));
   const Program two = repeated(training(), 2);
   EXPECT_TRUE(same_records(two.records, training()));
-  EXPECT_EQ(two.settled.first, 1u);
-  EXPECT_EQ(two.settled.count, 1u);
+  EXPECT_EQ(two.passes.first, 1u);
+  EXPECT_EQ(two.passes.count, 1u);
 }
 
 // As repeated(); of the passes after the first, `left_out` are not given out.
@@ -151,7 +151,7 @@ Program repeated_without(const Records& records, std::uint64_t n, std::uint64_t 
     out.records.push_back(record);
   }
   validator.finish();
-  out.settled = repeater.settled();
+  out.passes = repeater.passes();
   return out;
 }
 
@@ -160,14 +160,14 @@ TEST(RepeatIterations, PassesAreLeftOut) {
   EXPECT_THAT(begun(last_stays.records), ::testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(touched(last_stays.records, "forward", 1), ::testing::ElementsAre(2, 6, 4));
   EXPECT_THAT(frees(last_stays.records), ::testing::ElementsAre(2, 3, 6, 7, 4, 5, 1));
-  EXPECT_EQ(last_stays.settled.count, 2u);
+  EXPECT_EQ(last_stays.passes.count, 2u);
   // What follows uses what the only pass kept.
   const Program none_stays = repeated_without(training(), 5, 3);
   EXPECT_THAT(begun(none_stays.records), ::testing::ElementsAre(0, 1));
   EXPECT_THAT(touched(none_stays.records, "forward", 1), ::testing::ElementsAre(2, 6));
   EXPECT_THAT(touched(none_stays.records, "save", 1), ::testing::ElementsAre(7));
   EXPECT_THAT(frees(none_stays.records), ::testing::ElementsAre(2, 3, 6, 7, 1));
-  EXPECT_EQ(none_stays.settled.count, 1u);
+  EXPECT_EQ(none_stays.passes.count, 1u);
 }
 
 TEST(RepeatIterations, EachPassFreesWhatTheOneBeforeKept) {
@@ -180,8 +180,8 @@ TEST(RepeatIterations, EachPassFreesWhatTheOneBeforeKept) {
   EXPECT_THAT(frees(five.records), ::testing::ElementsAre(2, 3, 6, 7, 8, 9, 10, 11, 4, 5, 1));
   EXPECT_EQ(touched(five.records, "load", 0).size(), 4u);
   EXPECT_THAT(touched(five.records, "save", 1), ::testing::ElementsAre(5));
-  EXPECT_EQ(five.settled.first, 1u);
-  EXPECT_EQ(five.settled.count, 4u);
+  EXPECT_EQ(five.passes.first, 1u);
+  EXPECT_EQ(five.passes.count, 4u);
 }
 
 TEST(RepeatIterations, FewerThanRecorded) {
@@ -191,7 +191,7 @@ TEST(RepeatIterations, FewerThanRecorded) {
   const Program first = repeated(one, 1);
   EXPECT_EQ(touched(first.records, "forward", 0).size(), 1u);
   EXPECT_THAT(frees(first.records), ::testing::ElementsAre(2, 1));  // 3 never came
-  EXPECT_EQ(first.settled.first, 0u);
+  EXPECT_EQ(first.passes.first, 0u);
   EXPECT_THAT(error_of(training(), 1), HasSubstr("uses object 5"));  // it is saved at the end
 }
 
@@ -209,8 +209,8 @@ TEST(RepeatIterations, TheOneBeforeTheEndOfTheProgram) {
   EXPECT_THAT(begun(five.records), ::testing::ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(touched(five.records, "backward", 1), ::testing::ElementsAre(3, 9, 11, 5, 7));
   EXPECT_THAT(frees(five.records), ::testing::ElementsAre(2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 1));
-  EXPECT_EQ(five.settled.first, 1u);
-  EXPECT_EQ(five.settled.count, 3u);  // not the last one
+  EXPECT_EQ(five.passes.first, 1u);
+  EXPECT_EQ(five.passes.count, 3u);  // not the last one
 }
 
 TEST(RepeatIterations, TheEndOfTheProgramIsLeftToTheLastPass) {
@@ -221,8 +221,8 @@ TEST(RepeatIterations, TheEndOfTheProgramIsLeftToTheLastPass) {
   records.insert(records.end(), rest.begin(), rest.end());
   const Program four = repeated(records, 4);
   EXPECT_THAT(frees(four.records), ::testing::ElementsAre(2, 3, 6, 7, 8, 9, 4, 5, 1));
-  EXPECT_EQ(four.settled.first, 1u);
-  EXPECT_EQ(four.settled.count, 2u);
+  EXPECT_EQ(four.passes.first, 1u);
+  EXPECT_EQ(four.passes.count, 2u);
 }
 
 TEST(RepeatIterations, ASegmentIsOpenedOnce) {
