@@ -140,7 +140,8 @@ TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
   const BlockIndex first = machine.allocate(4 * kBlockBytes);
   // One lies with GPU 1 already, and will for a while.
-  machine.harvest.take(1, block_of(first, 3), 0, machine.now);
+  Work work(machine.now);
+  machine.harvest.take(work, 1, block_of(first, 3), 0);
   machine.harvest.arrives(block_of(first, 3), Nanoseconds(1000000000));
   for (unsigned i = 0; i < 3; ++i) machine.gpu_fill(block_of(first, i), true);
   EXPECT_EQ(machine.harvest.where(first), 2u);
