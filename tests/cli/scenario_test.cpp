@@ -122,7 +122,7 @@ TEST_F(ScenarioTest, AYielderLosesWhereItTakesMemoryBackAndNowhereElse) {
     const CommandResult result = run_scenario(
         std::string(R"({"system": "hgx-h200-x2", "prefetch": "always_2mb",
             "harvest": {"victims": true, "reserve_chunks": 0},
-            "programs": [{"name": "harvester", "trace": "large.jsonl", "gpus": [0], "osf": 2, "iterations": 6,
+            "programs": [{"name": "harvester", "trace": "large.jsonl", "gpus": [0], "osf": 2, "iterations": 3,
                           "start_ns": )") +
             harvester_start +
             R"(}, {"name": "yielder", "trace": "yielder.jsonl", "gpus": [1], "capacity_bytes": "160MiB", "repeat": true,
@@ -132,12 +132,12 @@ TEST_F(ScenarioTest, AYielderLosesWhereItTakesMemoryBackAndNowhereElse) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return yielded(json::parse(result.out));
   };
-  const Yielded early = run_with("100000000", "0");
+  const Yielded early = run_with("20000000", "0");
   EXPECT_GT(early.harvester["evictions_to_peers"].get<int>(), 0);
   EXPECT_EQ(early.counters["spare_chunks_given_back"], 0);
   EXPECT_EQ(early.lost_ns, 0) << "it lends only what it never needs";
 
-  const Yielded late = run_with("0", "80000000");
+  const Yielded late = run_with("0", "20000000");
   const std::int64_t taken = late.counters["spare_chunks_given_back"].get<std::int64_t>();
   EXPECT_GT(taken, 10);
   EXPECT_GE(late.lost_ns, taken * 5100) << "costs.evict_chunk_ns for each";
