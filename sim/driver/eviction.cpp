@@ -321,7 +321,7 @@ void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
 ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
-  if (!c.valid() && context_.harvest != nullptr && context_.harvest->give_back(gpu, work.cpu)) {
+  if (!c.valid() && context_.harvest != nullptr && context_.harvest->give_back(work, gpu)) {
     ++context_.counters.spare_chunks_given_back;
     c = state.memory.allocate();
   }

@@ -29,11 +29,11 @@ bool Harvest::has_room(unsigned gpu, unsigned spare, BlockIndex block) const {
   return can_lend(spare) && !gpus_[spare].memory.whole(block).valid();
 }
 
-ChunkId Harvest::take(unsigned spare, BlockIndex block, unsigned home, Nanoseconds now) {
+ChunkId Harvest::take(Work& work, unsigned spare, BlockIndex block, unsigned home) {
   GpuMemory& memory = gpus_[spare].memory;
   ChunkId chunk = memory.allocate();
   if (!chunk.valid()) {
-    const bool given = give_back(spare, now);
+    const bool given = give_back(work, spare);
     chunk = memory.allocate();
     UVMSIM_CHECK(given && chunk.valid(), "GPU {} has no spare chunk", spare);
   }
@@ -84,8 +84,8 @@ void Harvest::advance(Nanoseconds now) {
   }
 }
 
-bool Harvest::give_back(unsigned spare, Nanoseconds now) {
-  advance(now);
+bool Harvest::give_back(Work& work, unsigned spare) {
+  advance(work.cpu);
   const auto oldest = [&](std::deque<BlockIndex>& list, bool safe) -> std::optional<BlockIndex> {
     for (; !list.empty(); list.pop_front()) {
       const BlockIndex block = list.front();
@@ -97,9 +97,9 @@ bool Harvest::give_back(unsigned spare, Nanoseconds now) {
   if (!block) {
     block = oldest(pending_[spare], false);
     if (!block) return false;
-    write(*block, std::max(now, spares_[block->value].arrived));  // out of turn
+    write(*block, std::max(work.cpu, spares_[block->value].arrived));  // out of turn
   }
-  residencies_[spares_[block->value].home]->drop_spare_copy(*block, spare, now);
+  residencies_[spares_[block->value].home]->drop_spare_copy(work, *block, spare);
   return true;
 }
 

@@ -37,8 +37,8 @@ class Harvest {
   // Whether spare memory of a GPU can take a block of the one that harvests: it is a peer, has more free and safe
   // chunks than the reserve, and no memory for the block. Whose takes it, the route policy says.
   bool has_room(unsigned gpu, unsigned spare, BlockIndex block) const;
-  // A chunk there for the block: free, or the safe one that has waited longest.
-  ChunkId take(unsigned spare, BlockIndex block, unsigned home, Nanoseconds now);
+  // A chunk there for the block: free, or the safe one that has waited longest, which costs `work` as in give_back.
+  ChunkId take(Work& work, unsigned spare, BlockIndex block, unsigned home);
   // The copy into it ends then; the writer may begin. `safe`: the host has a copy already.
   void arrives(BlockIndex block, Nanoseconds arrived, bool safe = false);
   // It came by prefetch; and whether it has, once.
@@ -46,8 +46,8 @@ class Harvest {
   bool take_prefetched(BlockIndex block) { return std::exchange(spares_[block.value].prefetched, false); }
 
   // The GPU needs memory for itself: the oldest safe chunk goes, else the oldest pending one as soon as it is written.
-  // False: it lends none.
-  bool give_back(unsigned spare, Nanoseconds now);
+  // The driver takes it as it evicts, and whoever waits for it pays for that. False: it lends none.
+  bool give_back(Work& work, unsigned spare);
   // The block left the chunk (it was fetched, freed or dropped): the chunk is free.
   void release(BlockIndex block);
 

@@ -29,7 +29,7 @@ void Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b, unsigned 
                                const PageMask& copied) {
   Harvest& harvest = *context_.harvest;
   const GpuMemory& memory = context_.gpus[spare].memory;
-  const ChunkId chunk = harvest.holds(b) ? memory.whole(b) : harvest.take(spare, b, gpu, work.cpu);
+  const ChunkId chunk = harvest.holds(b) ? memory.whole(b) : harvest.take(work, spare, b, gpu);
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   copy(work, b, {gpu_processor(gpu), gpu_processor(spare)}, std::max(unmapped, memory.chunk(chunk).ready), copied,
        PageMask{}, TransferCause::kEvict);
@@ -59,10 +59,10 @@ Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds star
   return writer.done();
 }
 
-void Residency::drop_spare_copy(BlockIndex b, unsigned spare, Nanoseconds now) {
+void Residency::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
   ProcessorPages& theirs = context_.space.pages(b, gpu_processor(spare));
   const PageMask here = theirs.resident;
-  Work work(now);
+  work.spend(context_.costs().evict_chunk_ns);
   drop_copies(work, b, spare, here);
   // The host has them, and whoever else they were duplicated for.
   PageMask elsewhere;
@@ -97,7 +97,7 @@ void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigne
   Harvest& harvest = *context_.harvest;
   VaBlock& block = context_.space.block(b);
   const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
-  const ChunkId chunk = harvest.take(spare, b, gpu, helper.cpu);
+  const ChunkId chunk = harvest.take(helper, spare, b, gpu);
   const Nanoseconds ready =
       std::max({helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);

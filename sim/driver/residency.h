@@ -59,8 +59,9 @@ class Residency final : private policy::EvictionQueries {
   // For Harvest. The GPU's pages of the block are copied to the host as well, from `start` on; returns when that is
   // done.
   Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
-  // The host has them: they leave the spare memory, whose chunk is free when that copy is done.
-  void drop_spare_copy(BlockIndex block, unsigned spare, Nanoseconds now);
+  // The host has them: they leave the spare memory, whose chunk is free when that copy is done. One eviction's work for
+  // whoever needs the chunk: the driver locks, clears and pins it as one that it evicts.
+  void drop_spare_copy(Work& work, BlockIndex block, unsigned spare);
   // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
   // GPU; the host's copy stays.
   bool may_go_to_spare(BlockIndex block) const;

@@ -1,5 +1,7 @@
 #include "sim/scenario/run_scenario.h"
 
+#include <algorithm>
+
 #include "sim/common/error.h"
 #include "sim/sweep/run_point.h"
 
@@ -35,6 +37,13 @@ report::RunRecord with_result(const Prepared& prepared, RunResult result) {
   record.options.footprint_bytes = prepared.program.options.footprint_bytes;
   record.result = std::move(result);
   return record;
+}
+
+// A repeated program is cut off within an iteration. So is the one it is compared with: an iteration that ends its
+// program also waits for all that is still running.
+void leave_out_last(RunResult& result) {
+  result.iterations.pop_back();
+  result.settled = result.iterations.size() - std::min(result.iterations.size(), result.first_settled);
 }
 
 }  // namespace
@@ -76,8 +85,9 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     if (!choices.alone || (repeat && done == 0)) continue;
     ServerProgram program = prepared[i].program;
     program.source = resolver.trace(scenario.programs[i].point).play(choices.progress);
-    if (repeat) program.options.iterations = done;
+    if (repeat) program.options.iterations = done + 1;
     report::RunRecord alone = with_result(prepared[i], std::move(simulate_server({&program, 1}).front()));
+    if (repeat) leave_out_last(alone.result);
     alone.options.iterations = program.options.iterations;
     outcomes.back().alone = std::move(alone);
   }

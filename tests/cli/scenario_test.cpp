@@ -96,6 +96,57 @@ TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
   EXPECT_EQ(small["together"]["iterations"].size(), small["alone"]["iterations"].size());
 }
 
+// One harvests from the other, whose program begins then; what the latter's iterations take longer than alone.
+struct Yielded {
+  std::int64_t lost_ns = 0;
+  json counters;
+  json harvester;
+};
+
+Yielded yielded(const json& out) {
+  const json& yielder = out["programs"][1];
+  Yielded result{0, yielder["together"]["counters"], out["programs"][0]["together"]["counters"]};
+  const json &together = yielder["together"]["iterations"], &alone = yielder["alone"]["iterations"];
+  EXPECT_EQ(together.size(), alone.size());
+  EXPECT_GT(together.size(), 1u);
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    result.lost_ns += together[i]["duration_ns"].get<std::int64_t>() - alone[i]["duration_ns"].get<std::int64_t>();
+  }
+  return result;
+}
+
+TEST_F(ScenarioTest, AYielderLosesWhereItTakesMemoryBackAndNowhereElse) {
+  folder.write("large.jsonl", two_iterations(512));
+  folder.write("yielder.jsonl", two_iterations(128));
+  const auto run_with = [&](const char* harvester_start, const char* yielder_start) {
+    const CommandResult result = run_scenario(
+        std::string(R"({"system": "hgx-h200-x2", "prefetch": "always_2mb",
+            "harvest": {"victims": true, "reserve_chunks": 0},
+            "programs": [{"name": "harvester", "trace": "large.jsonl", "gpus": [0], "osf": 2, "iterations": 3,
+                          "start_ns": )") +
+            harvester_start +
+            R"(}, {"name": "yielder", "trace": "yielder.jsonl", "gpus": [1], "capacity_bytes": "160MiB", "repeat": true,
+                          "start_ns": )" +
+            yielder_start + "}]}",
+        {"--json", "-"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return yielded(json::parse(result.out));
+  };
+  const Yielded early = run_with("20000000", "0");
+  EXPECT_GT(early.harvester["evictions_to_peers"].get<int>(), 0);
+  EXPECT_EQ(early.counters["spare_chunks_given_back"], 0);
+  EXPECT_EQ(early.lost_ns, 0) << "it lends only what it never needs";
+
+  const Yielded late = run_with("0", "20000000");
+  const std::int64_t taken = late.counters["spare_chunks_given_back"].get<std::int64_t>();
+  EXPECT_GT(taken, 10);
+  EXPECT_GE(late.lost_ns, taken * 5100) << "costs.evict_chunk_ns for each";
+  EXPECT_EQ(late.counters["evictions"], 0) << "what it takes is not its own";
+  // What the peer has not given back or fetched must have come from somewhere: every block's bytes, once per move.
+  EXPECT_EQ(late.harvester["dtod_evict_bytes"].get<std::uint64_t>(),
+            late.harvester["evictions_to_peers"].get<std::uint64_t>() << 21);
+}
+
 TEST_F(ScenarioTest, HarvestingIsTheSameEveryTime) {
   folder.write("large.jsonl", two_iterations(1024));
   const std::string scenario = R"({"system": "p3-8xlarge", "prefetch": "always_2mb",

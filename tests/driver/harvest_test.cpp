@@ -80,6 +80,24 @@ TEST(Harvest, TheOwnerWaitsForTheWriterWhereNothingIsSafe) {
   machine.check();
 }
 
+TEST(Harvest, WhoeverTakesAChunkBackPaysAsForAnEviction) {
+  const auto took = [](std::uint64_t evict_chunk_ns, bool lent) {
+    config::SystemConfig system = nvlink();
+    system.costs.evict_chunk_ns = evict_chunk_ns;
+    Harvesting machine(1, {.victims = lent, .reserve_chunks = 0}, system);
+    const BlockIndex first = machine.allocate(2 * kBlockBytes);
+    for (unsigned i = 0; i < 2; ++i) machine.gpu_fill(block_of(first, i), true);
+    machine.wait();
+    EXPECT_EQ(machine.harvest.safe(1), lent ? 1u : 0u);
+    const BlockIndex own = machine.allocate();
+    const Nanoseconds before = machine.now;
+    return machine.gpu_write(own, pages({0}), 1).end - before;
+  };
+  for (const std::uint64_t cost : {0u, 7000u}) {
+    EXPECT_EQ((took(cost, true) - took(cost, false)).value, static_cast<std::int64_t>(cost));
+  }
+}
+
 TEST(Harvest, NothingIsLentFromTheReserve) {
   Harvesting machine(3, {.victims = true, .reserve_chunks = 2});
   const BlockIndex first = machine.allocate(6 * kBlockBytes);
@@ -140,7 +158,8 @@ TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
   const BlockIndex first = machine.allocate(4 * kBlockBytes);
   // One lies with GPU 1 already, and will for a while.
-  machine.harvest.take(1, block_of(first, 3), 0, machine.now);
+  Work work(machine.now);
+  machine.harvest.take(work, 1, block_of(first, 3), 0);
   machine.harvest.arrives(block_of(first, 3), Nanoseconds(1000000000));
   for (unsigned i = 0; i < 3; ++i) machine.gpu_fill(block_of(first, i), true);
   EXPECT_EQ(machine.harvest.where(first), 2u);
@@ -164,12 +183,27 @@ TEST(Harvest, PreEvictionKeepsAReserveFree) {
   machine.check();
 }
 
-TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
-  HarvestChoice choice{.parallel_fetch = true, .reserve_chunks = 0};
-  Harvesting machine(4, choice);
-  const BlockIndex first = machine.allocate(8 * kBlockBytes);
+// A victim's way from the peer to the host: one piece, or one per page.
+TEST(Harvest, LargePagesSaveTheWriterAllPiecesButOne) {
+  const auto busy = [](bool large_pages) {
+    config::SystemConfig system = nvlink();
+    system.host.large_pages = large_pages;
+    system.host_links[1].device_to_host.run_ns = 40;
+    Harvesting machine(1, {.victims = true, .reserve_chunks = 0}, system);
+    const BlockIndex first = machine.allocate(2 * kBlockBytes);
+    for (unsigned i = 0; i < 2; ++i) machine.gpu_fill(block_of(first, i), true);
+    const std::uint64_t before = machine.counters.dtoh_busy_ns;
+    machine.wait();
+    EXPECT_EQ(machine.counters.peer_write_backs, 1u);
+    return machine.counters.dtoh_busy_ns - before;
+  };
+  EXPECT_NEAR(static_cast<double>(busy(false) - busy(true)), (kPagesPerBlock - 1) * 40, kPagesPerBlock)
+      << "a nanosecond of rounding per piece";
+}
+
+// Four blocks that lie on the host, in one batch.
+std::vector<gmmu::FaultEntry> four_from_host(Harvesting& machine, BlockIndex first) {
   for (unsigned i = 0; i < 8; ++i) machine.gpu_fill(block_of(first, i), true);
-  // The first four lie on the host now. One batch wants them all.
   std::vector<gmmu::FaultEntry> batch;
   for (unsigned i = 0; i < 4; ++i) {
     gmmu::FaultEntry entry;
@@ -178,6 +212,33 @@ TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
     entry.fault.arrival = machine.now;
     batch.push_back(entry);
   }
+  return batch;
+}
+
+TEST(Harvest, ParallelFetchSharesTheBytesBetweenTwoLinks) {
+  constexpr std::uint64_t kFaultBytes = 64 << 10;  // what a lone fault brings over the own link
+  const auto main_link_bytes = [](bool parallel) {
+    Harvesting machine(4, {.pre_evict = !parallel, .parallel_fetch = parallel, .reserve_chunks = 0});
+    const BlockIndex first = machine.allocate(8 * kBlockBytes);
+    const auto batch = four_from_host(machine, first);
+    machine.events.clear();
+    machine.faults.service(0, batch, machine.now);
+    std::uint64_t bytes = 0;
+    for (const TransferEvent& transfer : machine.events.transfers) {
+      if (transfer.direction == TransferDirection::kHostToDevice && transfer.device == 0) bytes += transfer.bytes;
+    }
+    EXPECT_EQ(bytes, (4 - machine.counters.parallel_fetches) * kFaultBytes) << "each block comes from the host once";
+    return bytes;
+  };
+  EXPECT_EQ(main_link_bytes(false), 4 * kFaultBytes);
+  EXPECT_LT(main_link_bytes(true), 4 * kFaultBytes);
+}
+
+TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
+  HarvestChoice choice{.parallel_fetch = true, .reserve_chunks = 0};
+  Harvesting machine(4, choice);
+  const BlockIndex first = machine.allocate(8 * kBlockBytes);
+  const std::vector<gmmu::FaultEntry> batch = four_from_host(machine, first);
   machine.events.clear();
   machine.faults.service(0, batch, machine.now);
   EXPECT_GE(machine.counters.parallel_fetches, 1u);
