@@ -35,27 +35,31 @@ std::uint64_t Exchange::event_of(Message message, unsigned from, unsigned to) co
   return first + (std::uint64_t{static_cast<std::uint8_t>(message)} * gpus() + from) * gpus() + to;
 }
 
+// In turns, as NCCL does: in turn t a GPU sends to the one t further on, so that no two messages meet at a port.
 std::uint64_t Exchange::send(Message message, Stream stream, const Bytes& bytes) {
+  for (unsigned gpu = 0; gpu < gpus(); ++gpu) {
+    queues_[gpu].add_sync(SyncKind::kEventRecord, stream, event_of(message, gpu, gpu));
+  }
   std::uint64_t sum = 0;
-  for (unsigned from = 0; from < gpus(); ++from) {
-    queues_[from].add_sync(SyncKind::kEventRecord, stream, event_of(message, from, from));
-    for (unsigned to = 0; to < gpus(); ++to) {
-      if (to == from) continue;
-      const std::uint32_t link = stream_of(from, to);
-      records_.push_back(trace::Sync{SyncKind::kEventWait, link, event_of(message, from, from), 0});
-      trace::Memcpy copy;
-      copy.dst = {queues_[to].number(Object::kMessages), 0};
-      copy.src = {queues_[from].number(Object::kMessages), 0};
-      copy.bytes = bytes(from, to);
-      copy.kind = trace::CopyKind::kDeviceToDevice;
-      copy.stream = link;
-      copy.blocking = false;
-      sum += copy.bytes;
-      records_.push_back(copy);
-      records_.push_back(trace::Sync{SyncKind::kEventRecord, link, event_of(message, from, to), 0});
-    }
+  for (unsigned turn = 1; turn < gpus(); ++turn) {
+    for (unsigned from = 0; from < gpus(); ++from) sum += send(message, from, (from + turn) % gpus(), bytes);
   }
   return sum;
+}
+
+std::uint64_t Exchange::send(Message message, unsigned from, unsigned to, const Bytes& bytes) {
+  const std::uint32_t link = stream_of(from, to);
+  records_.push_back(trace::Sync{SyncKind::kEventWait, link, event_of(message, from, from), 0});
+  trace::Memcpy copy;
+  copy.dst = {queues_[to].number(Object::kMessages), 0};
+  copy.src = {queues_[from].number(Object::kMessages), 0};
+  copy.bytes = bytes(from, to);
+  copy.kind = trace::CopyKind::kDeviceToDevice;
+  copy.stream = link;
+  copy.blocking = false;
+  records_.push_back(copy);
+  records_.push_back(trace::Sync{SyncKind::kEventRecord, link, event_of(message, from, to), 0});
+  return copy.bytes;
 }
 
 void Exchange::await(Message message, unsigned gpu, Stream stream) {

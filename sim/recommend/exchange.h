@@ -29,6 +29,7 @@ class Exchange {
   void await(Message message, unsigned gpu, Stream stream);
 
  private:
+  std::uint64_t send(Message message, unsigned from, unsigned to, const Bytes& bytes);
   unsigned gpus() const { return static_cast<unsigned>(queues_.size()); }
   std::uint32_t stream_of(unsigned from, unsigned to) const;
   std::uint64_t event_of(Message message, unsigned from, unsigned to) const;  // from == to: ready to send

@@ -10,7 +10,7 @@ namespace uvmsim::recommend {
 enum class Stream : std::uint32_t { kCompute, kAhead, kSsdRead, kSsdWrite, kReduce, kCount };
 enum class Object : trace::ObjectId { kTables = 1, kStaging, kCache, kState, kMessages, kCount };
 // Fetches are two, by the parity of the step: one may be recorded again before the other is waited for.
-enum class Event : std::uint64_t { kUpdated = 1, kFound, kRead, kInserted, kFetchedEven, kFetchedOdd, kCount };
+enum class Event : std::uint64_t { kUpdated = 1, kFound, kRead, kInserted, kFetchedEven, kFetchedOdd, kBegun, kCount };
 
 class GpuQueue {
  public:

@@ -118,16 +118,25 @@ void Program::set_up() {
   for (GpuTables& gpu : gpus_) gpu.fetch(0, Stream::kCompute);
 }
 
+// A step is over when all GPUs have done it, and none begins the next one before.
+void Program::begin_together() {
+  if (options_.gpus == 1) return;
+  queues_.front().record(Stream::kCompute, Event::kBegun);
+  for (unsigned gpu = 1; gpu < options_.gpus; ++gpu) {
+    queues_[gpu].add_sync(trace::SyncKind::kEventWait, Stream::kCompute, queues_.front().number(Event::kBegun));
+  }
+}
+
 void Program::emit_step(std::uint64_t step) {
   const trace::Range begin{trace::RangeKind::kIterationBegin, "", step};
   pending_.push_back(begin);
+  begin_together();
   const std::uint64_t fetched = placement_.ahead ? step + 1 : step;
   draw(options_.warm_up + fetched, fetched);
   emit_forward(step);
   if (options_.training) emit_backward(step);
   for (GpuTables& gpu : gpus_) gpu.end_step(step, step != 0);
   if (step == 0) sent_ = {};
-  // A step is over when all GPUs have done it.
   for (unsigned gpu = 1; gpu < options_.gpus; ++gpu) {
     queues_.front().add_sync(trace::SyncKind::kEventWait, Stream::kCompute, queues_[gpu].number(Event::kUpdated));
   }

@@ -37,6 +37,7 @@ class Program {
   void check_room(const config::SystemConfig& system) const;
   void set_up();
   void draw(std::uint64_t number, std::uint64_t step);
+  void begin_together();
   void emit_step(std::uint64_t step);
   void emit_forward(std::uint64_t step);
   void emit_backward(std::uint64_t step);

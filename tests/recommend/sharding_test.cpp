@@ -38,8 +38,8 @@ std::vector<std::uint64_t> rows_of(const ShardMap& map) {
   return rows;
 }
 
-ProgramOptions options_for(const Workload& workload, unsigned gpus, const char* sharding = "table_bytes",
-                           const char* optimizer = "sgd") {
+ProgramOptions sharded_options(const Workload& workload, unsigned gpus, const char* sharding = "table_bytes",
+                               const char* optimizer = "sgd") {
   ProgramOptions options;
   options.steps = 2;
   options.warm_up = 3;
@@ -50,8 +50,8 @@ ProgramOptions options_for(const Workload& workload, unsigned gpus, const char* 
   return options;
 }
 
-PlacementResult result_of(const Workload& workload, const char* placement, const ProgramOptions& options,
-                          const config::SystemConfig& system = config::load_system("hgx-a100")) {
+PlacementResult run_sharded(const Workload& workload, const char* placement, const ProgramOptions& options,
+                            const config::SystemConfig& system = config::load_system("hgx-a100")) {
   PlacementResult result = run_placement(workload, find_placement(placement), options, system);
   EXPECT_EQ(result.refused, "");
   return result;
@@ -83,7 +83,7 @@ TEST(ShardMap, HasEveryByteOnce) {
   const Workload workload = sharded_workload();
   for (const Sharding& sharding : shardings()) {
     for (const unsigned gpus : kGpuCounts) {
-      ProgramOptions options = options_for(workload, gpus, "row", "adagrad");
+      ProgramOptions options = sharded_options(workload, gpus, "row", "adagrad");
       options.sharding = &sharding;
       std::uint64_t tables = 0, state = 0;
       for (const GpuShare& gpu : gpu_shares(workload, options)) {
@@ -116,7 +116,9 @@ TEST(ShardMap, NumbersRowsOnTheirGpu) {
         EXPECT_EQ(*different.rbegin(), map.shares()[gpu].rows - 1) << sharding.name << gpus;
       }
       EXPECT_EQ(all, lookups.size());
-      if (gpus == 1) EXPECT_EQ(parts[0], lookups);
+      if (gpus == 1) {
+        EXPECT_EQ(parts[0], lookups);
+      }
     }
   }
 }
@@ -133,7 +135,7 @@ TEST(ShardMap, SharesUniformLookupsEquallyByRows) {
     map.split(lookups, parts);
     for (unsigned gpu = 0; gpu < gpus; ++gpu) {
       EXPECT_EQ(map.shares()[gpu].rows, 96000 / gpus);
-      // 4096 or more of 32768: within five standard deviations.
+      // Of 32768, within five standard deviations.
       const double expected = 32768.0 / gpus;
       EXPECT_NEAR(static_cast<double>(parts[gpu].size()), expected, 5 * std::sqrt(expected)) << gpus;
     }
@@ -145,7 +147,7 @@ TEST(Sharded, IsAValidTrace) {
   for (const char* placement : {"device", "managed", "vanilla", "caching_lru", "caching_lfu_prefetch"}) {
     for (const Sharding& sharding : shardings()) {
       for (const Optimizer& optimizer : optimizers()) {
-        ProgramOptions options = options_for(workload, 4);
+        ProgramOptions options = sharded_options(workload, 4);
         options.sharding = &sharding;
         options.optimizer = &optimizer;
         Program program(workload, find_placement(placement), options, config::load_system("hgx-a100"));
@@ -160,8 +162,8 @@ TEST(Sharded, IsAValidTrace) {
 TEST(Sharded, IsTheSameEveryTime) {
   const Workload workload = sharded_workload();
   for (const char* placement : {"vanilla", "caching_lru_prefetch"}) {
-    const ProgramOptions options = options_for(workload, 4, "row", "adagrad");
-    EXPECT_EQ(result_of(workload, placement, options).numbers(), result_of(workload, placement, options).numbers());
+    const ProgramOptions options = sharded_options(workload, 4, "row", "adagrad");
+    EXPECT_EQ(run_sharded(workload, placement, options).numbers(), run_sharded(workload, placement, options).numbers());
   }
 }
 
@@ -169,11 +171,11 @@ TEST(Sharded, IsTheSameEveryTime) {
 TEST(Sharded, OneGpuIsUnsharded) {
   const Workload workload = sharded_workload();
   for (const char* placement : {"managed", "vanilla", "caching_lru"}) {
-    const PlacementResult plain = result_of(workload, placement, options_for(workload, 1));
+    const PlacementResult plain = run_sharded(workload, placement, sharded_options(workload, 1));
     EXPECT_EQ(plain.sent.pooled_rows + plain.sent.row_gradients + plain.sent.dense_gradients, 0u);
     EXPECT_EQ(plain.rows.lookups, 2 * workload.batch * workload.lookups_per_sample());
     for (const char* sharding : {"table_lookups", "row"}) {
-      EXPECT_EQ(result_of(workload, placement, options_for(workload, 1, sharding)).numbers(), plain.numbers());
+      EXPECT_EQ(run_sharded(workload, placement, sharded_options(workload, 1, sharding)).numbers(), plain.numbers());
     }
   }
 }
@@ -187,15 +189,15 @@ TEST(Sharded, SendsWhatTheClosedFormSays) {
   EXPECT_EQ(dense_parameter_bytes(workload), dense);
   for (const unsigned gpus : {2u, 4u, 8u}) {
     for (const Sharding& sharding : shardings()) {
-      ProgramOptions options = options_for(workload, gpus);
+      ProgramOptions options = sharded_options(workload, gpus);
       options.sharding = &sharding;
-      const PlacementResult result = result_of(workload, "device", options);
+      const PlacementResult result = run_sharded(workload, "device", options);
       const std::uint64_t owners = sharding.by_rows() ? gpus : 1;
       EXPECT_EQ(result.sent.pooled_rows, steps * owners * (gpus - 1) * pooled) << sharding.name << gpus;
       EXPECT_EQ(result.sent.row_gradients, result.sent.pooled_rows);
       EXPECT_EQ(result.sent.dense_gradients, steps * 2 * (gpus - 1) * dense);
       options.training = false;
-      const PlacementResult inference = result_of(workload, "device", options);
+      const PlacementResult inference = run_sharded(workload, "device", options);
       EXPECT_EQ(inference.sent.pooled_rows, result.sent.pooled_rows);
       EXPECT_EQ(inference.sent.row_gradients + inference.sent.dense_gradients, 0u);
     }
@@ -206,8 +208,8 @@ TEST(Sharded, SendsWhatTheClosedFormSays) {
 TEST(Sharded, LooksUpTheSameRows) {
   const Workload workload = sharded_workload();
   for (const unsigned gpus : {2u, 8u}) {
-    const RowStatistics by_table = result_of(workload, "managed", options_for(workload, gpus)).rows;
-    const PlacementResult by_row = result_of(workload, "managed", options_for(workload, gpus, "row"));
+    const RowStatistics by_table = run_sharded(workload, "managed", sharded_options(workload, gpus)).rows;
+    const PlacementResult by_row = run_sharded(workload, "managed", sharded_options(workload, gpus, "row"));
     EXPECT_EQ(by_table.lookups, 2 * gpus * workload.batch * workload.lookups_per_sample());
     EXPECT_EQ(by_row.rows.lookups, by_table.lookups);
     EXPECT_EQ(by_row.rows.unique, by_table.unique);
@@ -226,7 +228,7 @@ TEST(Sharded, ImbalanceIsTheMostOverTheMean) {
   EXPECT_EQ(imbalance_thousandths({6, 2}), 1500u);
   // The largest table, one lookup of three of a sample, is alone on a GPU.
   Workload workload = workload_of({200000, 30000, 30000});
-  const PlacementResult result = result_of(workload, "device", options_for(workload, 2));
+  const PlacementResult result = run_sharded(workload, "device", sharded_options(workload, 2));
   EXPECT_EQ(result.lookup_imbalance_thousandths(), 1333u);
 }
 
@@ -237,11 +239,11 @@ TEST(Sharded, MessagesTakeTheTimeOfTheirLinks) {
   config::SystemConfig system = config::load_system("hgx-a100");
   std::uint64_t& rate = system.peer_switches.front().port.bytes_per_us;
   for (const char* sharding : {"table_bytes", "row"}) {
-    const ProgramOptions options = options_for(workload, 4, sharding);
+    const ProgramOptions options = sharded_options(workload, 4, sharding);
     rate = 200000;
-    const PlacementResult fast = result_of(workload, "device", options, system);
+    const PlacementResult fast = run_sharded(workload, "device", options, system);
     rate = 50000;
-    const PlacementResult slow = result_of(workload, "device", options, system);
+    const PlacementResult slow = run_sharded(workload, "device", options, system);
     const double out =
         static_cast<double>(fast.sent.pooled_rows + fast.sent.row_gradients) / 4 / 2;  // of a GPU, a step
     const double longer = out * 1000 / 50000 - out * 1000 / 200000;
@@ -254,7 +256,8 @@ TEST(Optimizer, MovesItsStateWithUpdates) {
   const Workload workload = sharded_workload();
   for (const unsigned gpus : {1u, 4u}) {
     const auto rows_of_run = [&](const char* placement, const char* optimizer) {
-      const PlacementResult result = result_of(workload, placement, options_for(workload, gpus, "row", optimizer));
+      const PlacementResult result =
+          run_sharded(workload, placement, sharded_options(workload, gpus, "row", optimizer));
       EXPECT_EQ(result.counters.remote_access_bytes, result.rows.host_read_bytes + result.rows.host_written_bytes);
       return result.rows;
     };
@@ -278,8 +281,8 @@ TEST(Optimizer, StateIsAlwaysFp32) {
   EXPECT_EQ(find_optimizer("adagrad").bytes_per_row(workload), 512u);
   EXPECT_EQ(find_optimizer("rowwise_adagrad").bytes_per_row(workload), 4u);
   EXPECT_EQ(find_optimizer("sgd").bytes_per_row(workload), 0u);
-  const PlacementResult none = result_of(workload, "managed", options_for(workload, 2, "row"));
-  const PlacementResult some = result_of(workload, "managed", options_for(workload, 2, "row", "adagrad"));
+  const PlacementResult none = run_sharded(workload, "managed", sharded_options(workload, 2, "row"));
+  const PlacementResult some = run_sharded(workload, "managed", sharded_options(workload, 2, "row", "adagrad"));
   EXPECT_EQ(some.rows.host_read_bytes - none.rows.host_read_bytes, none.rows.unique * 512);
   EXPECT_EQ(some.counters.remote_access_bytes, some.rows.host_read_bytes + some.rows.host_written_bytes);
 }
@@ -288,14 +291,14 @@ TEST(Optimizer, StateIsAlwaysFp32) {
 TEST(Optimizer, StateTakesRoomFromTables) {
   Workload workload = workload_of({100000, 100000, 100000, 100000});
   workload.batch = 1024;
-  ProgramOptions options = options_for(workload, 4, "row");
+  ProgramOptions options = sharded_options(workload, 4, "row");
   options.gpu_bytes = workload.bytes() / 4 + (8 << 20);
-  EXPECT_EQ(result_of(workload, "vanilla", options).counters.faulting_pages, 0u);
+  EXPECT_EQ(run_sharded(workload, "vanilla", options).counters.faulting_pages, 0u);
   options.optimizer = &find_optimizer("rowwise_adagrad");
-  EXPECT_EQ(result_of(workload, "vanilla", options).counters.faulting_pages, 0u);
+  EXPECT_EQ(run_sharded(workload, "vanilla", options).counters.faulting_pages, 0u);
   options.optimizer = &find_optimizer("adagrad");
-  EXPECT_GT(result_of(workload, "vanilla", options).counters.faulting_pages, 0u);
-  EXPECT_GT(result_of(workload, "vanilla", options).counters.dtoh_evict_bytes, 0u);
+  EXPECT_GT(run_sharded(workload, "vanilla", options).counters.faulting_pages, 0u);
+  EXPECT_GT(run_sharded(workload, "vanilla", options).counters.dtoh_evict_bytes, 0u);
 }
 
 TEST(Sharded, SaysWhatCannotBe) {
@@ -303,14 +306,15 @@ TEST(Sharded, SaysWhatCannotBe) {
   const auto refused = [&](const char* placement, const ProgramOptions& options, const char* system) {
     return run_placement(workload, find_placement(placement), options, config::load_system(system)).refused;
   };
-  EXPECT_NE(refused("device", options_for(workload, 2), "h200-sxm-pcie5"), "");
-  EXPECT_NE(refused("device", options_for(workload, 8), "dgx-v100"), "");  // a hybrid cube mesh joins no more than four
-  EXPECT_EQ(refused("device", options_for(workload, 4), "dgx-v100"), "");
+  EXPECT_NE(refused("device", sharded_options(workload, 2), "h200-sxm-pcie5"), "");
+  EXPECT_NE(refused("device", sharded_options(workload, 8), "dgx-v100"),
+            "");  // a hybrid cube mesh joins no more than four
+  EXPECT_EQ(refused("device", sharded_options(workload, 4), "dgx-v100"), "");
   EXPECT_NE(
-      run_placement(workload, find_placement("ssd"), options_for(workload, 1, "row", "adagrad"), system_with_ssd())
+      run_placement(workload, find_placement("ssd"), sharded_options(workload, 1, "row", "adagrad"), system_with_ssd())
           .refused,
       "");
-  ProgramOptions options = options_for(workload, 2, "row", "rowwise_adagrad");
+  ProgramOptions options = sharded_options(workload, 2, "row", "rowwise_adagrad");
   options.gpu_bytes = 1000;
   EXPECT_NE(refused("vanilla", options, "hgx-a100"), "");
 }
