@@ -1,9 +1,10 @@
-"""Tables sharded over several GPUs, as Markdown: one line per study and placement.
+"""Tables sharded over several GPUs, as Markdown: one line per study.
 
     python3 -m analysis.recommend_sharding STUDY...      STUDY: a file of `uvmsim recommend --gpus N --json`
 
-Bytes and faults are of one step and of all GPUs together; memory is of the GPU that has most. "max/mean" compares the
-GPU that has most with the mean: bytes of tables and state, lookups.
+The time of a step under each placement; faults and bytes over the host's links under the last one. Bytes are MiB of one
+step and of all GPUs together; memory is of the GPU that has most. "max/mean" compares the GPU that has most with the
+mean: bytes of tables and state, lookups. All studies have the same placements.
 """
 
 from analysis.command import parser_of, run
@@ -11,11 +12,8 @@ from analysis.errors import ResultError
 from analysis.plot_recommend import read_study
 
 MIB, GIB = 1 << 20, 1 << 30
-COLUMNS = (
-    "GPUs", "sharding", "optimizer", "placement", "tables (GiB)", "state (GiB)", "most on a GPU (GiB)", "OSF",
-    "step (ms)", "faults", "HtoD (MiB)", "DtoH (MiB)", "pooled rows and gradients (MiB)", "dense gradients (MiB)",
-    "bytes max/mean", "lookups max/mean",
-)  # fmt: skip
+BEFORE = ("GPUs", "sharding", "optimizer", "tables (GiB)", "state (GiB)", "most on a GPU (GiB)", "OSF")
+AFTER = ("faults", "HtoD", "DtoH", "pooled rows and gradients", "dense gradients", "bytes max/mean", "lookups max/mean")
 
 
 def shares_of(study):
@@ -25,35 +23,50 @@ def shares_of(study):
     return sum(tables), sum(state), [a + b for a, b in zip(tables, state, strict=True)]
 
 
-def row_of(study, result):
-    tables, state, both = shares_of(study)
-    head = [study["gpus"], study["sharding"], study["optimizer"], result["placement"], f"{tables / GIB:.1f}",
-            f"{state / GIB:.1f}", f"{max(both) / GIB:.1f}", f"{max(both) / study['gpu_bytes']:.2f}"]  # fmt: skip
+def placements_of(study):
+    return [result["placement"] for result in study["placements"]]
+
+
+def traffic_of(result):
+    """The columns that the placement decides, and those between GPUs."""
     if result["refused"]:
-        return [*head, "–", *[""] * (len(COLUMNS) - len(head) - 1)]
+        return ["–"] * (len(AFTER) - 2)
 
     def per_step(*keys):
         return sum(result[key] for key in keys) / result["steps"]
 
     return [
-        *head,
-        f"{result['step_ns'] / 1e6:.2f}",
         f"{per_step('faulting_pages'):,.0f}",
         f"{per_step('host_to_device_bytes') / MIB:,.0f}",
         f"{per_step('device_to_host_bytes') / MIB:,.0f}",
         f"{per_step('pooled_rows_sent_bytes', 'row_gradients_sent_bytes') / MIB:,.0f}",
         f"{per_step('dense_gradients_sent_bytes') / MIB:,.1f}",
+    ]
+
+
+def row_of(study):
+    tables, state, both = shares_of(study)
+    results = study["placements"]
+    return [
+        *(str(study[key]) for key in ("gpus", "sharding", "optimizer")),
+        *(f"{amount / GIB:.1f}" for amount in (tables, state, max(both))),
+        f"{max(both) / study['gpu_bytes']:.2f}",
+        *("–" if result["refused"] else f"{result['step_ns'] / 1e6:.2f}" for result in results),
+        *traffic_of(results[-1]),
         f"{max(both) * len(both) / sum(both):.2f}",
-        f"{result['lookup_imbalance_thousandths'] / 1000:.2f}",
+        "–" if results[-1]["refused"] else f"{results[-1]['lookup_imbalance_thousandths'] / 1000:.2f}",
     ]
 
 
 def table_lines(studies):
-    yield "| " + " | ".join(COLUMNS) + " |"
-    yield "|" + "---|" * len(COLUMNS)
+    placements = placements_of(studies[0])
+    columns = [*BEFORE, *(f"{placement} (ms)" for placement in placements), *AFTER]
+    yield "| " + " | ".join(columns) + " |"
+    yield "|" + "---|" * len(columns)
     for study in studies:
-        for result in study["placements"]:
-            yield "| " + " | ".join(str(cell) for cell in row_of(study, result)) + " |"
+        if placements_of(study) != placements:
+            raise ResultError(f"placements {placements_of(study)}; allowed: those of the first study, {placements}")
+        yield "| " + " | ".join(row_of(study)) + " |"
 
 
 def main(arguments=None):
