@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <sstream>
 
 #include "sim/cli/commands.h"
@@ -34,14 +35,16 @@ Examples:
       every placement that the system can have, with GPU memory for a fifth of the tables
   uvmsim recommend dcnv2_multi_hot --system h200-sxm-pcie5 --placement managed,caching_lru --inference
       two of them, without updates of rows
+  uvmsim recommend dcnv2_multi_hot --system hgx-a100 --gpus 8 --sharding row --optimizer adagrad --gpu-bytes 38GiB
+      the tables sharded over eight GPUs, with what the optimizer keeps of each row
   uvmsim recommend mine.json --system h200-sxm-pcie5 --placement vanilla --steps 2 --write-trace mine.uvmt
       the program as a trace: `uvmsim run mine.uvmt` replays it under any policy
 
 )";
 
 constexpr const char* kNotes = R"(
-WORKLOAD is a shipped one (criteo_1tb, dcnv2_multi_hot, kaggle, kaggle_dim128, tables_4tb, dlrm_recorded) or a JSON file
-like those in configs/recommendation. workloads/recommendation/README.md explains workloads, placements and columns.
+WORKLOAD is a shipped one (criteo_1tb, mlperf_dlrm, dcnv2_multi_hot, kaggle, kaggle_dim128, dlrm_benchmark, tables_4tb,
+dlrm_recorded) or a JSON file like those in configs/recommendation. workloads/recommendation/README.md explains workloads, placements and columns.
 Exit code: 0 when all placements ran, 1 when some have no room on the system, 2 for an error in the input.
 )";
 
@@ -55,10 +58,14 @@ po::options_description recommend_options() {
   add("placement", text()->value_name("NAME[,...]"),
       "where the tables lie: all (default), or some of those below; on an SSD only where the system has one");
   add("inference", po::bool_switch(), "rows are read only; the workload's popularity of inference");
-  add("batch", text()->value_name("N"), "samples of a step, instead of the workload's");
+  add("gpus", text()->value_name("N"), "train on the first N GPUs of the system, which links join; default 1");
+  add("sharding", text()->value_name("NAME"), "which GPU has which rows: one of those below");
+  add("optimizer", text()->value_name("NAME"), "what training keeps for each row: one of those below");
+  add("batch", text()->value_name("N"), "samples of a step on each GPU, instead of the workload's");
   add("steps", text()->value_name("N"), "steps to replay, default 10");
   add("warm-up", text()->value_name("N"), "batches before them, which only the caches see; default 100");
-  add("osf", text()->value_name("X"), "GPU memory for the tables: their bytes / X, default 5");
+  add("osf", text()->value_name("X"),
+      "memory of each GPU for the tables: bytes of tables and optimizer state / GPUs / X, default 5");
   add("gpu-bytes", text()->value_name("SIZE"), "the same as a size");
   add("load-factor", text()->value_name("X"), "rows of the GPU's cache / rows of the tables, default 0.2");
   add("host-cache", text()->value_name("SIZE"), "ssd: DRAM cache of rows, default 64 GiB");
@@ -70,13 +77,19 @@ po::options_description recommend_options() {
   return options;
 }
 
+template <class Named>
+void print_names(const char* title, std::span<const Named> list) {
+  fmt::print("\n{}:\n", title);
+  for (const Named& entry : list) fmt::print("  {:<22}{}\n", entry.name, entry.summary);
+}
+
 int print_recommend_help() {
   std::ostringstream options;
   options << recommend_options();
-  fmt::print("{}{}\nPlacements:\n", kUsage, options.str());
-  for (const Placement& placement : recommend::placements()) {
-    fmt::print("  {:<22}{}\n", placement.name, placement.summary);
-  }
+  fmt::print("{}{}", kUsage, options.str());
+  print_names("Placements", recommend::placements());
+  print_names("Shardings", recommend::shardings());
+  print_names("Optimizers", recommend::optimizers());
   fmt::print("{}", kNotes);
   return 0;
 }
@@ -99,13 +112,20 @@ std::uint64_t size_of(const po::variables_map& values, const char* name, std::ui
 
 bool needs_ssd(const Placement& placement) { return placement.memory == Placement::Memory::kSsd; }
 
+// One GPU, and no optimizer state.
+bool is_plain(const recommend::ProgramOptions& options) {
+  return options.gpus == 1 && options.optimizer->state == recommend::Optimizer::State::kNone;
+}
+
 // All are those that the system has the devices for.
-std::vector<const Placement*> placements_of(const po::variables_map& values, const config::SystemConfig& system) {
+std::vector<const Placement*> placements_of(const po::variables_map& values, const config::SystemConfig& system,
+                                            const recommend::ProgramOptions& options) {
   std::vector<const Placement*> chosen;
   const std::string text = text_of(values, "placement").value_or("all");
   if (text == "all") {
     for (const Placement& placement : recommend::placements()) {
-      if (system.ssd.memory_bytes != 0 || !needs_ssd(placement)) chosen.push_back(&placement);
+      const bool can_have_ssd = system.ssd.memory_bytes != 0 && is_plain(options);
+      if (can_have_ssd || !needs_ssd(placement)) chosen.push_back(&placement);
     }
     return chosen;
   }
@@ -121,6 +141,28 @@ std::vector<const Placement*> placements_of(const po::variables_map& values, con
   return chosen;
 }
 
+unsigned gpus_of(const po::variables_map& values, const config::SystemConfig& system) {
+  const auto gpus = static_cast<unsigned>(number(values, "gpus", 1, 1, system.gpus.size()));
+  recommend::check_joined(system, gpus);
+  return gpus;
+}
+
+// Of a GPU; the lookups of all together are limited.
+std::uint64_t batch_of(const po::variables_map& values, const recommend::Workload& workload, unsigned gpus) {
+  const std::uint64_t most = recommend::kMostLookups / gpus / workload.lookups_per_sample();
+  if (most == 0 || (values.count("batch") == 0 && workload.batch > most)) {
+    throw_input_error("{}: {} samples on each of {} GPUs, {} lookups each; allowed: up to {} lookups in a step",
+                      workload.name, workload.batch, gpus, workload.lookups_per_sample(), recommend::kMostLookups);
+  }
+  return number(values, "batch", workload.batch, 1, most);
+}
+
+// Rows are the quanta of the trace, and so are parts of the state.
+void check_state(const recommend::Optimizer& optimizer, const recommend::Workload& workload) {
+  if (optimizer.state != recommend::Optimizer::State::kPerElement || workload.element_bytes <= 4) return;
+  throw_input_error("--optimizer {}: elements of {} bytes; allowed: up to 4", optimizer.name, workload.element_bytes);
+}
+
 recommend::ProgramOptions program_options(const po::variables_map& values, const recommend::Workload& workload,
                                           const config::SystemConfig& system) {
   recommend::ProgramOptions options;
@@ -128,6 +170,13 @@ recommend::ProgramOptions program_options(const po::variables_map& values, const
   options.steps = number(values, "steps", options.steps, 1, 100000);
   options.warm_up = number(values, "warm-up", options.warm_up, 0, 1000000);
   options.seed = number(values, "seed", options.seed, 0, UINT64_MAX);
+  options.gpus = gpus_of(values, system);
+  if (const auto name = text_of(values, "sharding")) options.sharding = &recommend::find_sharding(*name);
+  if (const auto name = text_of(values, "optimizer")) options.optimizer = &recommend::find_optimizer(*name);
+  if (!options.training && values.count("optimizer") != 0) {
+    throw_input_error("--optimizer with --inference: no row changes; allowed: one of them");
+  }
+  check_state(*options.optimizer, workload);
   options.host_cache_bytes = size_of(values, "host-cache", std::uint64_t{64} << 30);
   if (const auto text = text_of(values, "load-factor")) {
     // In the form of an OSF: a number with up to three decimals.
@@ -141,8 +190,12 @@ recommend::ProgramOptions program_options(const po::variables_map& values, const
     throw_input_error("--osf and --gpu-bytes say the same; allowed: one of them");
   }
   const std::uint64_t osf = parse_osf("--osf", text_of(values, "osf").value_or("5"));
+  std::uint64_t bytes = 0;
+  for (const recommend::GpuShare& gpu : recommend::gpu_shares(workload, options)) {
+    bytes += gpu.table_bytes + gpu.state_bytes;
+  }
   options.gpu_bytes =
-      size_of(values, "gpu-bytes", static_cast<std::uint64_t>(WideUnsigned{workload.bytes()} * 1000 / osf));
+      size_of(values, "gpu-bytes", static_cast<std::uint64_t>(WideUnsigned{bytes} * 1000 / osf / options.gpus));
   const config::GpuConfig& gpu = system.gpus.front();
   options.gpu_bytes = std::min(options.gpu_bytes, gpu.memory_bytes - gpu.reserved_bytes);
   return options;
@@ -214,6 +267,35 @@ std::string table(const Study& study) {
   return text.text(true);
 }
 
+std::string sharding_text(const recommend::ProgramOptions& options) {
+  if (is_plain(options)) return {};
+  return fmt::format(" on each of {} GPUs, sharding {}, optimizer {}", options.gpus, options.sharding->name,
+                     options.optimizer->name);
+}
+
+std::string gpu_table(const Study& study) {
+  TextTable text({"GPU", "tables", "rows", "tables (GiB)", "state (GiB)", "OSF", "lookups / step", "different rows"});
+  const auto ran = std::find_if(study.results.begin(), study.results.end(),
+                                [](const PlacementResult& result) { return result.refused.empty(); });
+  const std::vector<recommend::GpuShare> shares = recommend::gpu_shares(study.workload, study.options);
+  for (std::size_t gpu = 0; gpu < shares.size(); ++gpu) {
+    const recommend::GpuShare& share = shares[gpu];
+    const auto per_step = [&](std::uint64_t recommend::RowStatistics::*member) {
+      return ran == study.results.end() ? "-" : report::format_count(ran->gpus[gpu].*member / ran->rows.steps);
+    };
+    text.add_row({fmt::format("{}", gpu), fmt::format("{}", share.share.tables), report::format_count(share.share.rows),
+                  report::format_gib(share.table_bytes), report::format_gib(share.state_bytes),
+                  report::format_thousandths(share.osf_thousandths), per_step(&recommend::RowStatistics::lookups),
+                  per_step(&recommend::RowStatistics::unique)});
+  }
+  std::string out = text.text(true);
+  if (ran == study.results.end() || study.options.gpus == 1) return out;
+  const std::uint64_t steps = ran->rows.steps;
+  return out + fmt::format("between GPUs, MiB a step: pooled rows {}, their gradients {}, dense gradients {}\n",
+                           mib_per_step(ran->sent.pooled_rows, steps), mib_per_step(ran->sent.row_gradients, steps),
+                           mib_per_step(ran->sent.dense_gradients, steps));
+}
+
 }  // namespace
 
 int recommend_command(const std::vector<std::string>& arguments) {
@@ -225,26 +307,27 @@ int recommend_command(const std::vector<std::string>& arguments) {
   if (!system_name) throw_input_error("recommend: no --system given; `uvmsim systems` lists them");
   Study study;
   study.workload = recommend::read_workload(names.front());
-  study.workload.batch =
-      number(values, "batch", study.workload.batch, 1, recommend::kMostLookups / study.workload.lookups_per_sample());
   study.system = config::load_system(*system_name);
   if (values.count("set") != 0) config::apply_overrides(study.system, values["set"].as<std::vector<std::string>>());
+  study.workload.batch = batch_of(values, study.workload, gpus_of(values, study.system));
   study.options = program_options(values, study.workload, study.system);
-  const std::vector<const Placement*> placements = placements_of(values, study.system);
+  const std::vector<const Placement*> placements = placements_of(values, study.system, study.options);
   if (const auto path = text_of(values, "write-trace")) {
     return write_trace(*path, study.workload, placements, study.options, study.system);
   }
   const auto json = text_of(values, "json"), csv = text_of(values, "csv");
   const bool quiet = json == "-" || csv == "-";
   const recommend::Workload& workload = study.workload;
+  const std::uint64_t samples = workload.batch * study.options.gpus;
   if (!quiet) {
     fmt::print(
-        "{}: {} tables, {} rows of {} bytes, {} GiB; {} samples, {} lookups a step; {} on {}, {} GiB of GPU memory\n\n",
+        "{}: {} tables, {} rows of {} bytes, {} GiB; {} samples, {} lookups a step; {} on {}, {} GiB of GPU "
+        "memory{}\n\n",
         workload.name, workload.rows.size(), report::format_count(workload.total_rows()), workload.row_bytes(),
-        report::format_gib(workload.bytes()), report::format_count(workload.batch),
-        report::format_count(workload.batch * workload.lookups_per_sample()),
+        report::format_gib(workload.bytes()), report::format_count(samples),
+        report::format_count(samples * workload.lookups_per_sample()),
         study.options.training ? "training" : "inference", study.system.name,
-        report::format_gib(study.options.gpu_bytes));
+        report::format_gib(study.options.gpu_bytes), sharding_text(study.options));
   }
   bool all_ran = true;
   for (const Placement* placement : placements) {
@@ -253,6 +336,7 @@ int recommend_command(const std::vector<std::string>& arguments) {
   }
   if (!quiet) {
     fmt::print("{}", table(study));
+    if (!is_plain(study.options)) fmt::print("\n{}", gpu_table(study));
     for (const PlacementResult& result : study.results) {
       if (!result.refused.empty()) fmt::print("{}\n", result.refused);
     }

@@ -29,8 +29,8 @@ void radix_sort(std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-BatchStream::BatchStream(const Workload& workload, bool training, std::uint64_t seed)
-    : batch_(workload.batch), seed_(seed), repeats_in_bag_(workload.repeats_in_bag) {
+BatchStream::BatchStream(const Workload& workload, bool training, std::uint64_t seed, unsigned gpus)
+    : batch_(workload.batch * gpus), seed_(seed), repeats_in_bag_(workload.repeats_in_bag) {
   const std::uint32_t alpha = training ? workload.training_zipf_thousandths : workload.inference_zipf_thousandths;
   const bool one_law = !workload.bounded && alpha > 1000;
   if (one_law) popularities_.emplace_back(alpha, ZipfRanks::kEndless);
@@ -44,8 +44,13 @@ BatchStream::BatchStream(const Workload& workload, bool training, std::uint64_t 
 }
 
 void BatchStream::fill(std::uint64_t number, Batch& batch) const {
+  draw(number, batch.lookups);
+  group_rows(batch);
+}
+
+void BatchStream::draw(std::uint64_t number, std::vector<std::uint64_t>& lookups) const {
   Random random(Random(seed_ ^ 0x5851f42d4c957f2du).next() + number * 0xd1342543de82ef95u);
-  batch.lookups.clear();
+  lookups.clear();
   std::vector<std::uint64_t> bag;
   for (const Table& table : tables_) {
     const ZipfRanks& popularity = popularities_[table.popularity];
@@ -59,10 +64,13 @@ void BatchStream::fill(std::uint64_t number, Batch& batch) const {
           rank = (popularity.draw(random) - 1) % table.rows;
         } while (--left != 0 && std::find(bag.begin(), bag.end(), rank) != bag.end());
         bag.push_back(rank);
-        batch.lookups.push_back(table.base + table.scatter(rank));
+        lookups.push_back(table.base + table.scatter(rank));
       }
     }
   }
+}
+
+void group_rows(Batch& batch) {
   std::vector<std::uint64_t>& rows = batch.rows;
   rows = batch.lookups;
   radix_sort(rows);

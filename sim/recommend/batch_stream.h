@@ -20,11 +20,17 @@ struct Batch {
   std::vector<std::uint32_t> counts;   // of lookups, by entry of `rows`
 };
 
+// Rows and counts of a batch, from its lookups.
+void group_rows(Batch& batch);
+
 class BatchStream {
  public:
-  BatchStream(const Workload& workload, bool training, std::uint64_t seed);
+  // `gpus`: a batch has so many times the workload's samples.
+  BatchStream(const Workload& workload, bool training, std::uint64_t seed, unsigned gpus = 1);
 
+  // All of a batch; its lookups alone.
   void fill(std::uint64_t number, Batch& batch) const;
+  void draw(std::uint64_t number, std::vector<std::uint64_t>& lookups) const;
 
  private:
   struct Table {

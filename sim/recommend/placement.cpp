@@ -1,12 +1,6 @@
 #include "sim/recommend/placement.h"
 
-#include <fmt/ranges.h>
-
-#include <string>
-#include <vector>
-
-#include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/recommend/find_named.h"
 
 namespace uvmsim::recommend {
 
@@ -35,14 +29,6 @@ constexpr Placement kPlacements[] = {
 
 std::span<const Placement> placements() { return kPlacements; }
 
-const Placement& find_placement(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Placement& placement : kPlacements) {
-    if (placement.name == name) return placement;
-    names.emplace_back(placement.name);
-  }
-  throw_input_error("unknown placement '{}'{}; allowed: all, {}", name, policy::suggestion(std::string(name), names),
-                    fmt::join(names, ", "));
-}
+const Placement& find_placement(std::string_view name) { return find_named(placements(), "placement", name, "all"); }
 
 }  // namespace uvmsim::recommend

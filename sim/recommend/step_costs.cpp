@@ -1,6 +1,7 @@
 #include "sim/recommend/step_costs.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "sim/common/error.h"
 #include "sim/common/random.h"
@@ -33,6 +34,38 @@ std::uint64_t peak(const config::GpuConfig& gpu, Precision precision) {
   }
 }
 
+struct Layer {
+  std::uint64_t inputs, outputs;
+  bool bottom;
+  std::uint64_t weights, biases;
+};
+
+std::vector<Layer> dense_layers(const Workload& workload) {
+  const Dense& dense = workload.dense;
+  std::vector<Layer> layers;
+  const auto linear = [&](std::uint64_t inputs, std::uint64_t outputs, bool bottom, bool biased) {
+    layers.push_back({inputs, outputs, bottom, inputs * outputs, biased ? outputs : 0});
+  };
+  for (std::size_t i = 0; i + 1 < dense.bottom_mlp.size(); ++i) {
+    linear(dense.bottom_mlp[i], dense.bottom_mlp[i + 1], true, true);
+  }
+  const std::uint64_t features = workload.rows.size() + 1, width = features * workload.dimension;
+  std::uint64_t inputs = width;
+  for (std::uint32_t layer = 0; layer < dense.cross_layers; ++layer) {
+    linear(width, dense.cross_rank, false, false);
+    linear(dense.cross_rank, width, false, true);
+  }
+  if (dense.cross_layers == 0) {
+    layers.push_back({width, features, false, 0, 0});  // the products of all pairs: as many operations as this layer
+    inputs = workload.dimension + features * (features - 1) / 2;
+  }
+  for (const std::uint32_t outputs : dense.top_mlp) {
+    linear(inputs, outputs, false, true);
+    inputs = outputs;
+  }
+  return layers;
+}
+
 }  // namespace
 
 StepCosts::StepCosts(const Workload& workload, const config::GpuConfig& gpu)
@@ -43,7 +76,11 @@ StepCosts::StepCosts(const Workload& workload, const config::GpuConfig& gpu)
     throw_input_error("the system says nothing of how fast '{}' computes; allowed: gpus.0.fp32_flops_per_us above 0",
                       gpu.model);
   }
-  dense_forward_ns_ = dense_ns(workload);
+  for (const Layer& layer : dense_layers(workload)) {
+    const std::int64_t ns = layer_ns(layer.inputs, layer.outputs);
+    dense_forward_ns_ = std::min(kLongest, dense_forward_ns_ + ns);
+    if (layer.bottom) dense_bottom_ns_ = std::min(kLongest, dense_bottom_ns_ + ns);
+  }
 }
 
 std::int64_t StepCosts::stream_ns(std::uint64_t bytes) const {
@@ -69,29 +106,10 @@ std::int64_t StepCosts::layer_ns(std::uint64_t inputs, std::uint64_t outputs) co
   return std::max({kShortestKernel, nanoseconds_of(flops, flops_per_us_), nanoseconds_of(bytes, bytes_per_us_)});
 }
 
-std::int64_t StepCosts::dense_ns(const Workload& workload) const {
-  const Dense& dense = workload.dense;
-  std::int64_t ns = 0;
-  const auto linear = [&](std::uint64_t inputs, std::uint64_t outputs) {
-    ns = std::min(kLongest, ns + layer_ns(inputs, outputs));
-  };
-  for (std::size_t i = 0; i + 1 < dense.bottom_mlp.size(); ++i) linear(dense.bottom_mlp[i], dense.bottom_mlp[i + 1]);
-  const std::uint64_t features = workload.rows.size() + 1, width = features * workload.dimension;
-  std::uint64_t inputs = width;
-  if (dense.cross_layers != 0) {
-    for (std::uint32_t layer = 0; layer < dense.cross_layers; ++layer) {
-      linear(width, dense.cross_rank);
-      linear(dense.cross_rank, width);
-    }
-  } else {
-    linear(width, features);  // the products of all pairs: as many operations as this layer
-    inputs = workload.dimension + features * (features - 1) / 2;
-  }
-  for (const std::uint32_t outputs : dense.top_mlp) {
-    linear(inputs, outputs);
-    inputs = outputs;
-  }
-  return ns;
+std::uint64_t dense_parameter_bytes(const Workload& workload) {
+  std::uint64_t parameters = 0;
+  for (const Layer& layer : dense_layers(workload)) parameters += layer.weights + layer.biases;
+  return parameters * 4;
 }
 
 }  // namespace uvmsim::recommend

@@ -18,19 +18,24 @@ class StepCosts {
 
   std::int64_t read_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
   std::int64_t write_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
+  // `row_bytes` with what the optimizer keeps for a row; that was not measured.
   std::int64_t update_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
   std::int64_t stream_ns(std::uint64_t bytes) const;  // contiguous
   // Sorts ids and finds the different ones (cub: radix sort and run lengths).
   std::int64_t unique_ns(std::uint64_t ids) const;
   // All linear layers, cross layers and products of features for a batch, one way.
   std::int64_t dense_forward_ns() const { return dense_forward_ns_; }
+  // Of it: the layers that need no embeddings.
+  std::int64_t dense_bottom_ns() const { return dense_bottom_ns_; }
 
  private:
   std::int64_t layer_ns(std::uint64_t inputs, std::uint64_t outputs) const;
-  std::int64_t dense_ns(const Workload& workload) const;
 
   std::uint64_t batch_, bytes_per_us_, flops_per_us_;
-  std::int64_t dense_forward_ns_;
+  std::int64_t dense_forward_ns_ = 0, dense_bottom_ns_ = 0;
 };
+
+// Weights and biases of the dense layers, fp32.
+std::uint64_t dense_parameter_bytes(const Workload& workload);
 
 }  // namespace uvmsim::recommend

@@ -1,5 +1,8 @@
 #include "sim/recommend/study.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "sim/common/error.h"
 #include "sim/engine/simulation.h"
 #include "sim/report/numbers.h"
@@ -21,10 +24,14 @@ std::uint64_t planner_bandwidth(const Placement& placement) {
   return (kPlannerCachedPercent * kPlannerHbm + (100 - kPlannerCachedPercent) * kPlannerDdr) * 1024 / 1000;
 }
 
-RunOptions run_options(const Placement& placement, const ProgramOptions& options, const config::SystemConfig& system) {
+// `device_state_bytes`: of the GPU that has most. A trace has one host thread, which issues in turn for the GPUs what
+// the host process of each would issue at the same time.
+RunOptions run_options(const Placement& placement, const ProgramOptions& options, const config::SystemConfig& system,
+                       std::uint64_t device_state_bytes) {
   RunOptions run;
   run.system = system;
-  run.capacity_bytes = options.gpu_bytes;
+  run.system.runtime.launch_ns /= options.gpus;
+  run.capacity_bytes = options.gpu_bytes - std::min(options.gpu_bytes, device_state_bytes);
   run.limited = placement.memory == Memory::kFaulting;  // no other brings managed memory to the GPU
   run.seed = options.seed;
   return run;
@@ -51,9 +58,33 @@ std::uint64_t PlacementResult::amplification_thousandths() const {
 
 Nanoseconds PlacementResult::planner() const {
   const std::uint64_t bandwidth = planner_bandwidth(*placement);
-  if (bandwidth == 0 || rows.steps == 0) return {};
+  if (bandwidth == 0 || rows.steps == 0 || gpus.size() != 1) return {};
   const WideUnsigned bytes = WideUnsigned{rows.lookups / rows.steps} * row_bytes * (training ? 3 : 1);
   return Nanoseconds(static_cast<std::int64_t>(bytes * 1000000000 / (WideUnsigned{bandwidth} << 20)));
+}
+
+std::uint64_t PlacementResult::lookup_imbalance_thousandths() const {
+  std::vector<std::uint64_t> lookups;
+  for (const RowStatistics& gpu : gpus) lookups.push_back(gpu.lookups);
+  return imbalance_thousandths(lookups);
+}
+
+std::uint64_t imbalance_thousandths(const std::vector<std::uint64_t>& amounts) {
+  if (amounts.empty()) return 0;
+  const std::uint64_t sum = std::accumulate(amounts.begin(), amounts.end(), std::uint64_t{0});
+  return report::ratio_thousandths(*std::max_element(amounts.begin(), amounts.end()) * amounts.size(), sum);
+}
+
+std::vector<GpuShare> gpu_shares(const Workload& workload, const ProgramOptions& options) {
+  const std::uint64_t state_row_bytes = options.training ? options.optimizer->bytes_per_row(workload) : 0;
+  std::vector<GpuShare> shares;
+  const ShardMap shards(workload, *options.sharding, options.gpus);
+  for (const ShardMap::Share& share : shards.shares()) {
+    GpuShare& gpu =
+        shares.emplace_back(GpuShare{share, share.rows * workload.row_bytes(), share.rows * state_row_bytes, 0});
+    gpu.osf_thousandths = report::ratio_thousandths(gpu.table_bytes + gpu.state_bytes, options.gpu_bytes);
+  }
+  return shares;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> PlacementResult::numbers() const {
@@ -88,7 +119,11 @@ std::vector<std::pair<std::string, std::uint64_t>> PlacementResult::numbers() co
           {"ssd_written_bytes", rows.ssd_written_bytes},
           {"faulting_pages", counters.faulting_pages},
           {"fault_batches", counters.fault_batches},
-          {"evictions", counters.evictions}};
+          {"evictions", counters.evictions},
+          {"pooled_rows_sent_bytes", sent.pooled_rows},
+          {"row_gradients_sent_bytes", sent.row_gradients},
+          {"dense_gradients_sent_bytes", sent.dense_gradients},
+          {"lookup_imbalance_thousandths", lookup_imbalance_thousandths()}};
 }
 
 PlacementResult run_placement(const Workload& workload, const Placement& placement, const ProgramOptions& options,
@@ -104,17 +139,25 @@ PlacementResult run_placement(const Workload& workload, const Placement& placeme
     result.refused = error.what();
     return result;
   }
+  std::uint64_t most_state_bytes = 0;
+  for (const GpuTables& gpu : program->gpus()) {
+    most_state_bytes = std::max(most_state_bytes, gpu.device_state_bytes());
+  }
   const RunResult run = simulate(
       program->header(), [&](trace::Record& record) { return program->next(record); },
-      run_options(placement, options, system));
+      run_options(placement, options, system, most_state_bytes));
   result.step = (run.iterations.back().end - run.iterations.at(1).begin) / static_cast<std::int64_t>(options.steps);
   for (auto step = run.iterations.begin() + 1; step != run.iterations.end(); ++step) {
     add(result.counters, step->counters, 1);
   }
   result.dense = Nanoseconds(program->dense_ns());
-  result.cache_rows = program->cache_rows();
-  result.cache_rows_used = program->cache_rows_used();
+  for (const GpuTables& gpu : program->gpus()) {
+    result.cache_rows += gpu.cache_rows();
+    result.cache_rows_used += gpu.cache_rows_used();
+    result.gpus.push_back(gpu.statistics());
+  }
   result.rows = program->statistics();
+  result.sent = program->sent();
   return result;
 }
 

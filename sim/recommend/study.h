@@ -20,7 +20,9 @@ struct PlacementResult {
   Nanoseconds dense{};                // of it: kernels that are no embedding's
   std::uint64_t cache_rows = 0;       // that the GPU's cache has room for
   std::uint64_t cache_rows_used = 0;  // that are in it in the end: few mean that it has not met its load yet
-  RowStatistics rows;
+  RowStatistics rows;                 // of all GPUs together
+  std::vector<RowStatistics> gpus;    // by GPU
+  SentBytes sent;
   Counters counters;  // of the replayed steps
   bool training = true;
   std::uint64_t row_bytes = 0;
@@ -34,12 +36,24 @@ struct PlacementResult {
   bool has_cache() const { return placement->cached; }
   // Bytes over the link for each byte of the rows that a step reads and, in training, writes.
   std::uint64_t amplification_thousandths() const;
+  // The most lookups that a GPU serves / their mean.
+  std::uint64_t lookup_imbalance_thousandths() const;
   // What TorchRec's planner expects of the embeddings (torchrec/distributed/planner): the bytes of all lookups, three
-  // times in training, at the bandwidth that it gives the placement. 0: it knows no such placement.
+  // times in training, at the bandwidth that it gives the placement. 0: it knows no such placement, or several GPUs.
   Nanoseconds planner() const;
   // Every number, for files; names end in their unit.
   std::vector<std::pair<std::string, std::uint64_t>> numbers() const;
 };
+
+// A GPU's part of the tables.
+struct GpuShare {
+  ShardMap::Share share;
+  std::uint64_t table_bytes = 0, state_bytes = 0;
+  std::uint64_t osf_thousandths = 0;  // both together / its memory for them
+};
+std::vector<GpuShare> gpu_shares(const Workload& workload, const ProgramOptions& options);
+// The most / the mean.
+std::uint64_t imbalance_thousandths(const std::vector<std::uint64_t>& amounts);
 
 struct Study {
   Workload workload;

@@ -26,12 +26,31 @@ std::string study_json(const Study& study) {
                {"gpu_bytes", options.gpu_bytes},
                {"load_factor_thousandths", options.load_factor_thousandths},
                {"host_cache_bytes", options.host_cache_bytes},
-               {"seed", options.seed}};
+               {"seed", options.seed},
+               {"gpus", options.gpus},
+               {"sharding", options.sharding->name},
+               {"optimizer", options.optimizer->name}};
+  Json& shares = json["shares"] = Json::array();
+  for (const GpuShare& gpu : gpu_shares(workload, options)) {
+    shares.push_back({{"tables", gpu.share.tables},
+                      {"rows", gpu.share.rows},
+                      {"table_bytes", gpu.table_bytes},
+                      {"state_bytes", gpu.state_bytes},
+                      {"osf_thousandths", gpu.osf_thousandths}});
+  }
   Json& placements = json["placements"] = Json::array();
   for (const PlacementResult& result : study.results) {
     Json entry = {{"placement", result.placement->name}, {"refused", result.refused}};
     if (result.refused.empty()) {
       for (const auto& [name, value] : result.numbers()) entry[name] = value;
+      Json& gpus = entry["gpus"] = Json::array();
+      for (const RowStatistics& gpu : result.gpus) {
+        gpus.push_back({{"lookups", gpu.lookups},
+                        {"unique_rows", gpu.unique},
+                        {"device_bytes", gpu.device_bytes},
+                        {"remote_read_bytes", gpu.host_read_bytes},
+                        {"remote_written_bytes", gpu.host_written_bytes}});
+      }
     }
     placements.push_back(std::move(entry));
   }

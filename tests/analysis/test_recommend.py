@@ -8,7 +8,7 @@ from commands import call
 from test_figures import PictureTest
 from test_real_results import COMMAND
 
-from analysis import plot_recommend
+from analysis import plot_recommend, recommend_sharding
 
 SMALL = {
     "description": "small",
@@ -67,6 +67,58 @@ class RecommendFigures(PictureTest):
         status, out, err = call(plot_recommend.main, self.path("study.json"), "--table", "-o", self.path("figure.png"))
         self.assertEqual((status, err), (0, ""))
         self.assertIn("caching_lfu_prefetch", out)
+
+
+def made_up_shares():
+    moved = ("faulting_pages", "host_to_device_bytes", "device_to_host_bytes", "pooled_rows_sent_bytes",
+             "row_gradients_sent_bytes", "dense_gradients_sent_bytes")  # fmt: skip
+    numbers = {key: (number + 1) * (2 << 20) for number, key in enumerate(moved)}
+    return {
+        **made_up(),
+        "gpus": 2,
+        "sharding": "row",
+        "optimizer": "adagrad",
+        "shares": [{"table_bytes": 2 << 30, "state_bytes": 1 << 30}, {"table_bytes": 1 << 30, "state_bytes": 0}],
+        "placements": [
+            {"placement": "caching_lru", "refused": "caching_lru: no room"},
+            result("vanilla", 1500000, lookup_imbalance_thousandths=1250, **numbers),
+        ],
+    }
+
+
+class ShardingTable(PictureTest):
+    def test_a_line_per_study(self):
+        path = self.write("study.json", json.dumps(made_up_shares()))
+        status, out, err = call(recommend_sharding.main, path, path)
+        self.assertEqual((status, err), (0, ""))
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 4)
+        expected = "| 2 | row | adagrad | 3.0 | 1.0 | 3.0 | 1.00 | – | 1.50 | 1,048,576 | 2 | 3 | 9 | 6.0 | 1.50 | 1.25 |"
+        self.assertEqual(lines[3], expected)
+        self.assertIn("| caching_lru (ms) | vanilla (ms) | faults |", lines[0])
+        self.assertEqual(len({line.count("|") for line in lines}), 1)
+
+    def test_other_placements_are_refused(self):
+        other = made_up_shares()
+        other["placements"].pop()
+        paths = [self.write("a.json", json.dumps(made_up_shares())), self.write("b.json", json.dumps(other))]
+        self.assert_refused(recommend_sharding.main, *paths, says="those of the first study")
+
+    def test_what_is_no_study_is_refused(self):
+        self.assert_refused(recommend_sharding.main, self.path("missing.json"), says="cannot read")
+        old = self.write("old.json", json.dumps(made_up()))
+        self.assert_refused(recommend_sharding.main, old, says="no whole study")
+
+    @unittest.skipUnless(COMMAND, "needs UVMSIM_COMMAND")
+    def test_the_command_writes_what_is_printed(self):
+        workload = self.write("small.json", json.dumps(SMALL))
+        done = subprocess.run([COMMAND, "recommend", workload, "--system", "hgx-a100", "--gpus", "2", "--steps", "1",
+                               "--gpu-bytes", "8MiB", "--placement", "device,vanilla", "--json",
+                               self.path("study.json")], capture_output=True, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        status, out, err = call(recommend_sharding.main, self.path("study.json"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out, r"\| 2 \| table_bytes \| sgd \|")
 
 
 if __name__ == "__main__":

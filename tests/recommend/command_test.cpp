@@ -59,9 +59,26 @@ TEST_F(RecommendCommand, AllPlacementsAreThoseThatTheSystemCanHave) {
   EXPECT_THAT(with.out, HasSubstr("\nssd_prefetch "));
 }
 
+TEST_F(RecommendCommand, SaysWhatEachGpuHas) {
+  folder.write("small.json", kSmall);
+  const CommandResult result =
+      run({"recommend", "small.json", "--system", "hgx-a100", "--gpus", "2", "--sharding", "row", "--optimizer",
+           "adagrad", "--placement", "device,vanilla", "--steps", "1", "--gpu-bytes", "8MiB", "--json", "out.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("on each of 2 GPUs, sharding row, optimizer adagrad"));
+  EXPECT_THAT(result.out, HasSubstr("\n1         2  10,003"));
+  EXPECT_THAT(result.out, HasSubstr("between GPUs, MiB a step: pooled rows 0.125, their gradients 0.125"));
+  const std::string json = folder.read("out.json");
+  EXPECT_THAT(json, HasSubstr("\"state_bytes\": 5122048"));  // 10004 rows of 512 bytes
+  EXPECT_THAT(json, HasSubstr("\"pooled_rows_sent_bytes\": 131072"));
+}
+
 TEST_F(RecommendCommand, MistakesAreOneLine) {
   folder.write("small.json", kSmall);
   folder.write("bad.json", "{\"description\": 1}");
+  std::string wide = kSmall;  // elements of 8 bytes
+  wide.replace(wide.find("\"dimension\""), 0, "\"element_bytes\": 8, ");
+  folder.write("wide.json", wide);
   const std::vector<std::vector<std::string>> calls = {
       {"recommend"},
       {"recommend", "small.json"},
@@ -77,6 +94,16 @@ TEST_F(RecommendCommand, MistakesAreOneLine) {
       {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--osf", "2", "--gpu-bytes", "1GiB"},
       {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--gpu-bytes", "1MiB", "--placement", "vanilla"},
       {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--load-factor", "1.5"},
+      {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--gpus", "2"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--gpus", "0"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--gpus", "two"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--gpus", "4"},  // two tables
+      {"recommend", "small.json", "--system", "dgx-v100", "--gpus", "8", "--sharding", "row"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--gpus", "2", "--sharding", "column"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--optimizer", "adam"},
+      {"recommend", "small.json", "--system", "hgx-a100", "--optimizer", "adagrad", "--inference"},
+      {"recommend", "wide.json", "--system", "hgx-a100", "--optimizer", "adagrad"},
+      {"recommend", "dcnv2_multi_hot", "--system", "hgx-a100", "--gpus", "8", "--batch", "9801"},
       {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--write-trace", "x.uvmt"},
       {"recommend", "small.json", "--system", "h200-sxm-pcie5", "--json", "no/such/folder.json", "--steps", "1",
        "--placement", "device"},

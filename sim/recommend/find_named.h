@@ -1,0 +1,31 @@
+// The entry of a list by its name.
+#pragma once
+
+#include <fmt/ranges.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/policy/name_suggestion.h"
+
+namespace uvmsim::recommend {
+
+// `also`: a name that the caller understands beside those of the list; for the message. Throws InputError for an
+// unknown name.
+template <class Named>
+const Named& find_named(std::span<const Named> list, std::string_view what, std::string_view name,
+                        std::string_view also = {}) {
+  std::vector<std::string> names;
+  for (const Named& entry : list) {
+    if (entry.name == name) return entry;
+    names.emplace_back(entry.name);
+  }
+  const std::string suggestion = policy::suggestion(std::string(name), names);
+  if (!also.empty()) names.emplace(names.begin(), also);
+  throw_input_error("unknown {} '{}'{}; allowed: {}", what, name, suggestion, fmt::join(names, ", "));
+}
+
+}  // namespace uvmsim::recommend

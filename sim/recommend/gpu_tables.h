@@ -1,0 +1,119 @@
+// The embedding tables of one GPU under a placement: all tables of a model, or the GPU's share of them. What its row
+// cache does for each batch, and the kernels of FBGEMM's table-batched embeddings with the rows that each touches.
+//
+// A row is a quantum of the trace. What row caches do is worked out here, as the kernels of the real program do; what
+// it costs to reach rows on the host, or pages that have to come from there, is the engine's.
+#pragma once
+
+#include <optional>
+
+#include "sim/config/system.h"
+#include "sim/link/remote_lane.h"
+#include "sim/recommend/batch_stream.h"
+#include "sim/recommend/gpu_queue.h"
+#include "sim/recommend/host_cache.h"
+#include "sim/recommend/optimizer.h"
+#include "sim/recommend/placement.h"
+#include "sim/recommend/row_cache.h"
+#include "sim/recommend/sharding.h"
+#include "sim/recommend/step_costs.h"
+
+namespace uvmsim::recommend {
+
+struct ProgramOptions {
+  bool training = true;                         // else inference: no row changes
+  std::uint64_t steps = 10;                     // that count; one comes before them, so that all streams are busy
+  std::uint64_t warm_up = 100;                  // batches that only the caches see
+  std::uint64_t gpu_bytes = 0;                  // memory of each GPU for tables or their cache
+  std::uint32_t load_factor_thousandths = 200;  // rows of the cache / rows of the tables, as far as gpu_bytes allows
+  std::uint64_t host_cache_bytes = 0;           // SSD: the DRAM cache
+  std::uint64_t seed = 1;
+  unsigned gpus = 1;  // the first of the system; each has the workload's samples of a step
+  const Sharding* sharding = &shardings().front();
+  const Optimizer* optimizer = &optimizers().front();  // in training
+};
+
+// Of the steps that count: rows of their batches; bytes of what runs in them, each way once.
+struct RowStatistics {
+  std::uint64_t steps = 0;
+  std::uint64_t lookups = 0;
+  std::uint64_t unique = 0;                 // different rows, summed over batches
+  std::uint64_t hits = 0;                   // different rows found in GPU memory
+  std::uint64_t lookup_hits = 0;            // lookups of rows that were there, or came there ahead of use
+  std::uint64_t inserted = 0, evicted = 0;  // rows
+  std::uint64_t conflicts = 0;              // different rows that missed and found no way
+  std::uint64_t conflict_lookups = 0;       // lookups of them
+  std::uint64_t device_bytes = 0;           // rows, and what the optimizer keeps of them, in GPU memory
+  std::uint64_t host_read_bytes = 0;        // by the GPU, in place
+  std::uint64_t host_written_bytes = 0;
+  std::uint64_t host_cache_hits = 0;  // SSD: rows found in DRAM
+  std::uint64_t ssd_read_rows = 0, ssd_written_rows = 0;
+  std::uint64_t ssd_read_bytes = 0, ssd_written_bytes = 0;
+
+  // Another GPU's, of the same steps.
+  void add(const RowStatistics& other);
+};
+
+class GpuTables {
+ public:
+  // What it refers to must outlive it. Throws InputError where there is no room for a cache or for optimizer state.
+  GpuTables(const Workload& workload, const ShardMap::Share& share, const Placement& placement,
+            const ProgramOptions& options, const config::SystemConfig& system, const StepCosts& costs, GpuQueue queue);
+
+  std::uint64_t table_bytes() const { return share_.rows * row_bytes_; }
+  std::uint64_t state_bytes() const { return share_.rows * state_row_bytes_; }
+  // Of the tables or the state, on the host before the first step.
+  std::uint64_t host_bytes() const;
+  // Of the state, in GPU memory: not for tables, or their cache.
+  std::uint64_t device_state_bytes() const;
+  const RowStatistics& statistics() const { return statistics_; }
+  std::uint64_t cache_rows() const;       // that the cache has room for
+  std::uint64_t cache_rows_used() const;  // that are in it now
+
+  // Where the lookups of a step go before anything else of it is called. Two steps are kept.
+  std::vector<std::uint64_t>& lookups(std::uint64_t step) { return fetched_[step % 2].batch.lookups; }
+
+  void warm_up(std::uint64_t step);  // the caches see its lookups
+  void set_up();
+  // The rows that a step needs come to the cache.
+  void fetch(std::uint64_t step, Stream stream);
+  void begin_step(std::uint64_t step);
+  void emit_forward(std::uint64_t step);
+  void emit_backward(std::uint64_t step);
+  void end_step(std::uint64_t step, bool counts);
+  // What the dense layers lose to a fetch that runs beside them.
+  std::int64_t disturbed_ns(std::int64_t dense_ns) const;
+
+ private:
+  // A batch and what the cache did for it.
+  struct Fetched {
+    Batch batch;
+    RowCache::Outcome outcome;
+  };
+
+  // GPU memory for tables, or their cache, beside the state.
+  std::uint64_t table_room() const { return options_.gpu_bytes - device_state_bytes(); }
+  void fill_memory();
+  std::uint64_t exchange_with_ssd(const RowCache::Outcome& outcome, bool count);
+  std::int64_t locations_ns(std::uint64_t lookups) const;
+  void add_touches(trace::Kernel& kernel, const std::vector<std::uint64_t>& rows, Object object) const;
+  void update_state(trace::Kernel& kernel, const std::vector<std::uint64_t>& rows);
+  void count(const Fetched& fetched);
+
+  const ShardMap::Share share_;
+  const Placement& placement_;
+  const ProgramOptions& options_;
+  const config::SsdConfig ssd_;
+  const StepCosts& costs_;
+  const link::RemoteLane lane_;  // for estimates
+  const std::uint64_t row_bytes_, state_row_bytes_, state_touched_bytes_;
+  const std::uint64_t bags_, most_lookups_;  // of a step
+  GpuQueue queue_;
+  std::optional<RowCache> cache_;
+  std::optional<HostCache> host_cache_;
+  Fetched fetched_[2];         // by the parity of the step
+  std::int64_t fetch_ns_ = 0;  // of the last fetch, on a free link
+  RowStatistics statistics_;
+};
+
+}  // namespace uvmsim::recommend
