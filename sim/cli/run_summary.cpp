@@ -204,12 +204,10 @@ std::string run_summary(const RunRecord& record) {
 
   std::string text = heading(record);
   const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
-  text += fmt::format("footprint {}{}, capacity {}{}, OSF {}{}
-", format_bytes(result.footprint_bytes),
-                      arena_text(result), format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record),
-                      host);
-  text += settled_note(record) + "
-";
+  text +=
+      fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n", format_bytes(result.footprint_bytes), arena_text(result),
+                  format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
+  text += settled_note(record) + "\n";
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;

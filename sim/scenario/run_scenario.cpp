@@ -43,7 +43,7 @@ report::RunRecord with_result(const Prepared& prepared, RunResult result) {
 // program also waits for all that is still running.
 void leave_out_last(RunResult& result) {
   result.iterations.pop_back();
-  result.settled = result.iterations.size() - std::min(result.iterations.size(), result.first_settled);
+  result.repeated = result.iterations.size() - std::min(result.iterations.size(), result.first_repeated);
 }
 
 }  // namespace
