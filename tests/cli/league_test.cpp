@@ -277,8 +277,18 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   make_template();
   plan("2", {"--iterations", "20"});
   const auto settled = [&](std::uint64_t ms, std::optional<std::uint64_t> learning) {
-    made_up_["settled"] = {{"duration_ns", ms * 1'000'000}, {"is_settled", learning.has_value()}};
-    made_up_["settled"]["learning_iterations"] = learning ? json(*learning) : json(nullptr);
+    made_up_["settled"] = {{"index", 19},
+                           {"first_index", 10},
+                           {"count", 10},
+                           {"is_settled", learning.has_value()},
+                           {"learning_iterations", learning ? json(*learning) : json(nullptr)},
+                           {"period", 1},
+                           {"exact", false},
+                           {"duration_ns", ms * 1'000'000},
+                           {"shortest_ns", ms * 1'000'000},
+                           {"longest_ns", ms * 1'000'000},
+                           {"ideal_ns", 0},
+                           {"counters", made_up_["counters"]}};
   };
   settled(10, 1);
   finish(2000, "lrm", 100);
@@ -290,7 +300,7 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   finish(2000, "clock", 90, "D2");
   settled(5, 2);
   finish(2000, "arc", 70, "D4");
-  league({"table", "out"});
+  ASSERT_EQ(league({"table", "out"}).exit_code, 0);
   EXPECT_THAT(folder.read("out/league.txt"), HasSubstr(R"(best known 70.000 ms: evict arc
     #               class  time (ms)  / driver     learning  whole run  / bound  / best known  excess bytes  fault latency  serialisation
     1  evict lru       D2      9.000     0.900            7    300.000    7.500         4.286         5.000         15.000        240.000

@@ -49,7 +49,7 @@ TEST(LoadError, Name) {
       input_error_of([] { load_system("h200-sxm-pci5", {UVMSIM_SOURCE_DIR "/configs/systems"}); }),
       AllOf(StartsWith("unknown system 'h200-sxm-pci5'; the nearest is 'h200-sxm-pcie5'; allowed: a file or one "
                        "of a100-pcie-80g, "),
-            EndsWith("v100-pcie-16g")));
+            EndsWith("v100-pcie-32g")));
   EXPECT_EQ(input_error_of([] { load_system("any", {"/nowhere"}); }),
             "unknown system 'any': no system files in /nowhere; name a file or set UVMSIM_CONFIG_PATH");
 }

@@ -83,7 +83,7 @@ TEST(LayoutFootprint, TensorsInsideRecordedObjectsAddNothing) {
 
 TEST(LayoutTensors, AreFreedOnce) {
   for (const std::string& name : layout_names()) {
-    World world(name);
+    World world(on_gpu(name, std::uint64_t{1} << 30));  // the share of a GPU that `preallocating` takes
     world.object(1, 4 * kMiB);
     world.tensor(2, kMiB, 1);
     EXPECT_THROW(world.tensor(2, kMiB, 1), InputError) << name;
