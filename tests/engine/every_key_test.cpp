@@ -316,7 +316,7 @@ const std::vector<Scene>& scenes() {
       {traffic, "p3-8xlarge", {}, 4},
       {anything, kH200},
       {anything, kH200, {}, 1, 2},
-      {anything, kH200, {"gpus.0.memory_bytes=16MiB", "gpus.0.reserved_bytes=4MiB"}},
+      {anything, kH200, {"gpus.0.memory_bytes=12MiB", "gpus.0.reserved_bytes=8MiB"}},
       {anything, kH200, {}, 1, 2, true},
       {anything, "a100-pcie-80g-nvme", {"host.memory_bytes=4MiB"}, 1, 2},
       {anything, "a100-pcie-80g-nvme", {"host.memory_bytes=4MiB", "host.watermark_scale_factor=3000"}, 1, 2},
