@@ -88,7 +88,6 @@ inline constexpr Field<GmmuConfig> kGmmu[] = {
     {"walkers", &GmmuConfig::walkers, {1, 65536}, "page walks at the same time"},
     {"walk_levels_4k", &GmmuConfig::walk_levels_4k, {1, 8}, "reads of a walk to a 4 KB or 64 KB entry"},
     {"walk_levels_2m", &GmmuConfig::walk_levels_2m, {1, 8}, "reads of a walk to a 2 MB entry"},
-    {"l1_tlb_hit_ns", &GmmuConfig::l1_tlb_hit_ns, kTlbCost, "hit in the TLB of the SM"},
     {"l2_tlb_hit_ns", &GmmuConfig::l2_tlb_hit_ns, kTlbCost, "hit in the shared TLB"},
     {"walk_level_ns", &GmmuConfig::walk_level_ns, kTlbCost, "one read of a walk"},
     {"fault_buffer_entries", &GmmuConfig::fault_buffer_entries, kEntries, "raw faults that the buffer holds"},

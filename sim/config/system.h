@@ -40,7 +40,6 @@ struct GmmuConfig {
   std::uint32_t walkers = 16;              // concurrent page walks
   std::uint32_t walk_levels_4k = 6;        // memory reads of a walk that ends in a 4 KB or 64 KB entry
   std::uint32_t walk_levels_2m = 5;
-  std::uint64_t l1_tlb_hit_ns = 0;
   std::uint64_t l2_tlb_hit_ns = 60;
   std::uint64_t walk_level_ns = 120;          // one memory read of a walk
   std::uint32_t fault_buffer_entries = 6144;  // raw faults the hardware buffer holds

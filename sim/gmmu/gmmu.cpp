@@ -39,7 +39,7 @@ const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_
     throw_input_error("gmmu.walk_cache_entries: {}; allowed: 0 to {}", config.walk_cache_entries, 1u << 24);
   }
   constexpr std::uint64_t kMaxLatency = 1'000'000;
-  for (const std::uint64_t latency : {config.l1_tlb_hit_ns, config.l2_tlb_hit_ns, config.walk_level_ns}) {
+  for (const std::uint64_t latency : {config.l2_tlb_hit_ns, config.walk_level_ns}) {
     if (latency > kMaxLatency) throw_input_error("gmmu: latency {} ns; allowed: 0 to {}", latency, kMaxLatency);
   }
   if (sm_count == 0 || sm_count > 65536) throw_input_error("sm_count: {}; allowed: 1 to 65536", sm_count);
