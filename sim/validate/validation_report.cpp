@@ -8,13 +8,15 @@
 
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
+#include "sim/report/wrapped.h"
 #include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
 
 namespace {
 
-constexpr std::size_t kColumns = 9;
+constexpr std::size_t kColumns = 9, kQuietColumn = 7, kVerdictColumn = 8;
 using Row = std::array<std::string, kColumns>;
 
 const Row kHead{"experiment", "class",   "batches",       "transactions", "KiB in",
@@ -25,10 +27,13 @@ std::string pair_text(const Pair& pair, std::uint64_t unit) {
   return fmt::format("{} / {}", pair.measured / unit, pair.simulated / unit);
 }
 
+std::string error_text(const Pair& pair) {
+  return fmt::format("{}{:.1f} %", pair.simulated >= pair.measured ? "+" : "-", pair.error());
+}
+
 std::string time_text(const Pair& pair) {
   const auto ms = [](std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); };
-  const bool longer = pair.simulated >= pair.measured;
-  return fmt::format("{} / {} {}{:.1f} %", ms(pair.measured), ms(pair.simulated), longer ? "+" : "-", pair.error());
+  return fmt::format("{} / {} {}", ms(pair.measured), ms(pair.simulated), error_text(pair));
 }
 
 std::string verdict_text(const Comparison& comparison) {
@@ -40,16 +45,26 @@ std::string verdict_text(const Comparison& comparison) {
   return text;
 }
 
+// Without the reasons: they follow below the table.
+std::string short_verdict(const Comparison& comparison) {
+  if (!comparison.judged() && comparison.within()) return "not judged";
+  const auto word = [](bool within) { return within ? "within" : "outside"; };
+  const bool quiet = comparison.quiet_failures.empty();
+  return word(comparison.within()) +
+         (quiet == comparison.within() ? std::string() : fmt::format("; quiet {}", word(quiet)));
+}
+
+bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }
+
 Row row_of(const Comparison& c) {
-  const bool time_counts = c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0;
   return {c.name,
           class_name(c.experiment_class),
           pair_text(c.batches, 1),
           pair_text(c.transactions, 1),
           pair_text(c.htod_bytes + c.dtod_bytes, 1024),
           pair_text(c.dtoh_bytes, 1024),
-          time_counts ? time_text(c.time_ns) : "-",
-          time_counts ? time_text(c.quiet_ns) : "-",
+          time_counts(c) ? time_text(c.time_ns) : "-",
+          time_counts(c) ? time_text(c.quiet_ns) : "-",
           verdict_text(c)};
 }
 
@@ -61,6 +76,24 @@ std::vector<Row> rows_of(const Validation& validation) {
   }
   return rows;
 }
+
+// Of the quiet time only its error. Empty when there are only campaigns.
+std::string experiments_text(const Validation& validation) {
+  report::TextTable table(
+      {"experiment", "class", "batches", "transact.", "KiB in", "KiB out", "ms", "quiet", "verdict"});
+  std::size_t count = 0;
+  for (const Comparison& comparison : validation.comparisons) {
+    if (comparison.campaign) continue;
+    ++count;
+    Row row = row_of(comparison);
+    row[kQuietColumn] = time_counts(comparison) ? error_text(comparison.quiet_ns) : "-";
+    row[kVerdictColumn] = short_verdict(comparison);
+    table.add_row({row.begin(), row.end()});
+  }
+  return count == 0 ? "" : table.text(true);
+}
+
+std::string line_of(const std::string& text, std::size_t hang) { return report::wrapped_line(text, hang) + "\n"; }
 
 Row class_row(const ClassSummary& s) {
   const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
@@ -77,9 +110,8 @@ Row class_row(const ClassSummary& s) {
 
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
-    return fmt::format(
-        "campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
-        s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+    return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})",
+                       s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
   }
   std::string text = fmt::format(
       "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
@@ -89,40 +121,32 @@ std::string summary_line(const ClassSummary& s) {
       s.median_time_error, s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error,
       s.worst_quiet_name, s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
   if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
-  return text + "\n";
+  return text;
 }
 
 }  // namespace
 
 std::string validation_text(const Validation& validation) {
-  std::vector<Row> rows = rows_of(validation);
-  if (!rows.empty()) rows.insert(rows.begin(), kHead);
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
   std::string text =
-      fmt::format("{} on {}: measured / simulated\n", fmt::join(validation.files, ", "), validation.system);
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  text += "\n";
+      line_of(fmt::format("{} on {}: measured / simulated", fmt::join(validation.files, ", "), validation.system), 2);
+  text += experiments_text(validation) + "\n";
   for (const Comparison& comparison : validation.comparisons) {
     if (comparison.campaign) text += campaign_text(comparison) + "\n";
   }
-  for (const ClassSummary& summary : validation.classes) text += summary_line(summary);
-  std::size_t outside = 0;
+  for (const ClassSummary& summary : validation.classes) text += line_of(summary_line(summary), 10);
+  std::string outside, only_quiet;
+  std::size_t outside_count = 0;
   for (const Comparison& comparison : validation.comparisons) {
-    if (!comparison.within()) ++outside;
+    const std::string line = line_of(fmt::format("  {}: {}", comparison.name, verdict_text(comparison)), 4);
+    if (!comparison.within()) {
+      ++outside_count;
+      outside += line;
+    } else if (!comparison.quiet_failures.empty()) {
+      only_quiet += line;
+    }
   }
-  text += fmt::format("\n{} of {} experiments are outside the tolerances\n", outside, validation.comparisons.size());
-  for (const Comparison& comparison : validation.comparisons) {
-    if (!comparison.within()) text += fmt::format("  {}: {}\n", comparison.name, verdict_text(comparison));
-  }
-  return text;
+  text += fmt::format("\n{} of {} experiments are outside the tolerances\n", outside_count, validation.comparisons.size());
+  return text + outside + (only_quiet.empty() ? "" : "outside by the quiet time only:\n" + only_quiet);
 }
 
 std::string validation_markdown(const Validation& validation) {

@@ -9,10 +9,11 @@ namespace uvmsim::validate {
 
 inline constexpr const char* kValidationSchema = "uvmsim.validation/1";
 
-// Every experiment on one line, the summary by class, then what is outside.
+// Every experiment on one line (of its quiet time only the error), the summary by class, then what is outside and why.
+// No line is wider than 120 columns but for a single longer name.
 std::string validation_text(const Validation& validation);
 
-// The same two tables in Markdown.
+// Both tables in Markdown, with the quiet times and the reasons in their rows.
 std::string validation_markdown(const Validation& validation);
 
 // One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.
