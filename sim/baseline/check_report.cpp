@@ -20,21 +20,34 @@ std::string change_of(const MetricVerdict& metric) {
   return metric.found ? compare::change_text(metric.expected, *metric.found) : "-";
 }
 
-// The metrics outside their tolerance.
+std::string seeds_text(const compare::SeedRange& seeds) {
+  return fmt::format("mean {}, {} to {}", report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
+                     report::format_count(seeds.largest()));
+}
+
+// The metrics that failed; those that changed by no more than chance below them.
 std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
   std::vector<std::vector<std::string>> rows = {{"metric", "expected", "got", "change", "allowed"}};
+  std::string chance;
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within) continue;
+    if (metric.seeds && !metric.within && metric.found) {
+      chance += fmt::format("{}{}: {} what the seeds scatter ({})\n", indent, metric.name,
+                            metric.is_noise() ? "noise, within" : "no noise, beyond", seeds_text(*metric.seeds));
+    }
+    if (metric.passed()) continue;
     rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
                     metric.tolerance.text()});
   }
-  std::string text = report::aligned_rows(rows, indent);
+  return report::aligned_rows(rows, indent) + chance;
+}
+
+// Below a point that passed: what moved by chance.
+std::string noise_text(const PointVerdict& verdict, std::string_view indent) {
+  std::string text;
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within || !metric.found || !metric.scatter) continue;
-    const auto [least, most] = *metric.scatter;
-    if (*metric.found < least || *metric.found > most) continue;
-    text += fmt::format("{}{}: not more than chance, the seeds of this point scatter from {} to {}\n", indent,
-                        metric.name, report::format_count(least), report::format_count(most));
+    if (!metric.is_noise()) continue;
+    text += fmt::format("{}{}: noise, {} instead of {} is within what the seeds scatter ({})\n", indent, metric.name,
+                        found_text(metric), report::format_count(metric.expected), seeds_text(*metric.seeds));
   }
   return text;
 }
@@ -122,7 +135,7 @@ std::string failure_message(const PointVerdict& verdict) {
   std::string message;
   std::size_t more = 0;
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within) continue;
+    if (metric.passed()) continue;
     if (!message.empty()) {
       ++more;
       continue;
@@ -175,7 +188,7 @@ std::string check_text(const CheckResult& result) {
   std::string text = result.path + "\n";
   for (const PointVerdict& verdict : result.verdicts) {
     if (verdict.passed()) {
-      text += fmt::format("  ok    {}\n", verdict.name);
+      text += fmt::format("  ok    {}\n{}", verdict.name, noise_text(verdict, "          "));
     } else if (!verdict.answer.error.empty()) {
       text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
     } else {
@@ -184,8 +197,10 @@ std::string check_text(const CheckResult& result) {
     }
   }
   const std::size_t failures = result.failures();
-  if (failures == 0) return text + fmt::format("{} as expected\n", points_text(result.verdicts.size()));
-  return text + fmt::format("{} of {} not as expected\n", failures, points_text(result.verdicts.size()));
+  const std::string points = points_text(result.verdicts.size());
+  text += failures == 0 ? points + " as expected" : fmt::format("{} of {} not as expected", failures, points);
+  if (result.noisy() != 0) text += fmt::format(", {} but for noise", report::format_count(result.noisy()));
+  return text + "\n";
 }
 
 std::string update_text(const CheckResult& result) {

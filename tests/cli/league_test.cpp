@@ -1,5 +1,6 @@
 // `uvmsim league`: who takes part, in which order, and what is said of those that fail.
 #include <set>
+#include <sstream>
 
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
@@ -47,6 +48,8 @@ TEST_F(League, EveryRegisteredPolicyTakesPartOnceBesideTheDriversOwn) {
   std::map<std::string, std::string> driver;  // by slot
   const auto result = league_of_a({});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
   const json contest = this->result()["contests"][0];
   const json of_driver = standing(contest["standings"], "driver")["policies"];
   for (const auto& [slot, text] : of_driver.items()) driver[slot] = text;
@@ -268,7 +271,9 @@ best known 70.000 ms: evict arc
     4  evict clock     D2    125.000     1.250    3.125         1.786         5.000         15.000         65.000
    o1  evict arc       D4     70.000     0.700    1.750         1.000         5.000         15.000         10.000
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came before
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future
+  (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came
+  before
 )");
 }
 
@@ -349,7 +354,9 @@ overall, contests counted: 2; by the geometric mean of the time over that under 
     3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
     -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came before
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future
+  (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came
+  before
 )"));
 }
 
