@@ -16,7 +16,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-constexpr std::size_t kColumns = 9, kQuietColumn = 7, kVerdictColumn = 8;
+constexpr std::size_t kColumns = 9;
 using Row = std::array<std::string, kColumns>;
 
 const Row kHead{"experiment", "class",   "batches",       "transactions", "KiB in",
@@ -27,14 +27,13 @@ std::string pair_text(const Pair& pair, std::uint64_t unit) {
   return fmt::format("{} / {}", pair.measured / unit, pair.simulated / unit);
 }
 
-std::string error_text(const Pair& pair) {
-  return fmt::format("{}{:.1f} %", pair.simulated >= pair.measured ? "+" : "-", pair.error());
-}
-
 std::string time_text(const Pair& pair) {
   const auto ms = [](std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); };
-  return fmt::format("{} / {} {}", ms(pair.measured), ms(pair.simulated), error_text(pair));
+  const bool longer = pair.simulated >= pair.measured;
+  return fmt::format("{} / {} {}{:.1f} %", ms(pair.measured), ms(pair.simulated), longer ? "+" : "-", pair.error());
 }
+
+bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }
 
 std::string verdict_text(const Comparison& comparison) {
   if (!comparison.judged() && comparison.within()) return "not judged";
@@ -47,14 +46,9 @@ std::string verdict_text(const Comparison& comparison) {
 
 // Without the reasons: they follow below the table.
 std::string short_verdict(const Comparison& comparison) {
-  if (!comparison.judged() && comparison.within()) return "not judged";
-  const auto word = [](bool within) { return within ? "within" : "outside"; };
-  const bool quiet = comparison.quiet_failures.empty();
-  return word(comparison.within()) +
-         (quiet == comparison.within() ? std::string() : fmt::format("; quiet {}", word(quiet)));
+  if (!comparison.within()) return "outside";
+  return comparison.judged() ? "within" : "not judged";
 }
-
-bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }
 
 Row row_of(const Comparison& c) {
   return {c.name,
@@ -77,18 +71,15 @@ std::vector<Row> rows_of(const Validation& validation) {
   return rows;
 }
 
-// Of the quiet time only its error. Empty when there are only campaigns.
+// What fits on a terminal. Empty when there are only campaigns.
 std::string experiments_text(const Validation& validation) {
-  report::TextTable table(
-      {"experiment", "class", "batches", "transact.", "KiB in", "KiB out", "ms", "quiet", "verdict"});
+  report::TextTable table({"experiment", "batches", "KiB in", "KiB out", "ms", "verdict"});
   std::size_t count = 0;
-  for (const Comparison& comparison : validation.comparisons) {
-    if (comparison.campaign) continue;
+  for (const Comparison& c : validation.comparisons) {
+    if (c.campaign) continue;
     ++count;
-    Row row = row_of(comparison);
-    row[kQuietColumn] = time_counts(comparison) ? error_text(comparison.quiet_ns) : "-";
-    row[kVerdictColumn] = short_verdict(comparison);
-    table.add_row({row.begin(), row.end()});
+    table.add_row({c.name, pair_text(c.batches, 1), pair_text(c.htod_bytes + c.dtod_bytes, 1024),
+                   pair_text(c.dtoh_bytes, 1024), time_counts(c) ? time_text(c.time_ns) : "-", short_verdict(c)});
   }
   return count == 0 ? "" : table.text(true);
 }
@@ -145,7 +136,8 @@ std::string validation_text(const Validation& validation) {
       only_quiet += line;
     }
   }
-  text += fmt::format("\n{} of {} experiments are outside the tolerances\n", outside_count, validation.comparisons.size());
+  text +=
+      fmt::format("\n{} of {} experiments are outside the tolerances\n", outside_count, validation.comparisons.size());
   return text + outside + (only_quiet.empty() ? "" : "outside by the quiet time only:\n" + only_quiet);
 }
 

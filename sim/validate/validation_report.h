@@ -9,11 +9,12 @@ namespace uvmsim::validate {
 
 inline constexpr const char* kValidationSchema = "uvmsim.validation/1";
 
-// Every experiment on one line (of its quiet time only the error), the summary by class, then what is outside and why.
-// No line is wider than 120 columns but for a single longer name.
+// Every experiment on one line with what a terminal has room for (Markdown and JSON have its class, transactions and
+// quiet time), the summary by class, then what is outside and why. Lines are at most 120 columns wide, but for longer
+// names.
 std::string validation_text(const Validation& validation);
 
-// Both tables in Markdown, with the quiet times and the reasons in their rows.
+// Both tables in Markdown, rows with all columns and reasons.
 std::string validation_markdown(const Validation& validation);
 
 // One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.
