@@ -282,7 +282,8 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   make_template();
   plan("2", {"--iterations", "20"});
   const auto settled = [&](std::uint64_t ms, std::optional<std::uint64_t> learning) {
-    made_up_["settled"] = {{"duration_ns", ms * 1'000'000}, {"is_settled", learning.has_value()}};
+    made_up_["settled"]["duration_ns"] = ms * 1'000'000;
+    made_up_["settled"]["is_settled"] = learning.has_value();
     made_up_["settled"]["learning_iterations"] = learning ? json(*learning) : json(nullptr);
   };
   settled(10, 1);
@@ -295,14 +296,22 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   finish(2000, "clock", 90, "D2");
   settled(5, 2);
   finish(2000, "arc", 70, "D4");
-  league({"table", "out"});
+  const auto shown = league({"table", "out"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(folder.read("out/league.txt"), HasSubstr(R"(best known 70.000 ms: evict arc
-    #               class  time (ms)  / driver     learning  whole run  / bound  / best known  excess bytes  fault latency  serialisation
-    1  evict lru       D2      9.000     0.900            7    300.000    7.500         4.286         5.000         15.000        240.000
-    2  driver          D0     10.000     1.000            1    100.000    2.500         1.429         5.000         15.000         40.000
-    3  evict fifo      D0     12.000     1.200  not settled     80.000    2.000         1.143         5.000         15.000         20.000
-    4  evict clock     D2     20.000     2.000            3     90.000    2.250         1.286         5.000         15.000         30.000
-   o1  evict arc       D4      5.000     0.500            2     70.000    1.750         1.000         5.000         15.000         10.000
+    #               class  time (ms)  / driver     learning  whole run  / bound  / best known  excess bytes
+    1  evict lru       D2      9.000     0.900            7    300.000    7.500         4.286         5.000
+    2  driver          D0     10.000     1.000            1    100.000    2.500         1.429         5.000
+    3  evict fifo      D0     12.000     1.200  not settled     80.000    2.000         1.143         5.000
+    4  evict clock     D2     20.000     2.000            3     90.000    2.250         1.286         5.000
+   o1  evict arc       D4      5.000     0.500            2     70.000    1.750         1.000         5.000
+
+    #               fault latency  serialisation
+    1  evict lru           15.000        240.000
+    2  driver              15.000         40.000
+    3  evict fifo          15.000         20.000
+    4  evict clock         15.000         30.000
+   o1  evict arc           15.000         10.000
 )"));
   const json contest = result()["contests"][0];
   EXPECT_EQ(contest["judged_by"], "settled iterations");
