@@ -20,36 +20,29 @@ std::string change_of(const MetricVerdict& metric) {
   return metric.found ? compare::change_text(metric.expected, *metric.found) : "-";
 }
 
-std::string seeds_text(const compare::SeedRange& seeds) {
-  return fmt::format("mean {}, {} to {}", report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
-                     report::format_count(seeds.largest()));
+// What is beyond its tolerance where the baseline has several seeds: noise or change. Empty without any.
+std::string seeds_table(const PointVerdict& verdict, std::string_view indent) {
+  std::vector<std::vector<std::string>> rows = {
+      {"of all seeds", "mean", "smallest", "largest", "expected", "got", "is"}};
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (metric.within || !metric.found || !metric.seeds) continue;
+    const compare::SeedRange& seeds = *metric.seeds;
+    rows.push_back({metric.name, report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
+                    report::format_count(seeds.largest()), report::format_count(metric.expected), found_text(metric),
+                    metric.is_noise() ? "noise" : "change"});
+  }
+  return rows.size() == 1 ? "" : report::aligned_rows(rows, indent);
 }
 
-// The metrics that failed; those that changed by no more than chance below them.
+// The metrics that failed, and what the seeds say.
 std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
   std::vector<std::vector<std::string>> rows = {{"metric", "expected", "got", "change", "allowed"}};
-  std::string chance;
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.seeds && !metric.within && metric.found) {
-      chance += fmt::format("{}{}: {} what the seeds scatter ({})\n", indent, metric.name,
-                            metric.is_noise() ? "noise, within" : "no noise, beyond", seeds_text(*metric.seeds));
-    }
     if (metric.passed()) continue;
     rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
                     metric.tolerance.text()});
   }
-  return report::aligned_rows(rows, indent) + chance;
-}
-
-// Below a point that passed: what moved by chance.
-std::string noise_text(const PointVerdict& verdict, std::string_view indent) {
-  std::string text;
-  for (const MetricVerdict& metric : verdict.metrics) {
-    if (!metric.is_noise()) continue;
-    text += fmt::format("{}{}: noise, {} instead of {} is within what the seeds scatter ({})\n", indent, metric.name,
-                        found_text(metric), report::format_count(metric.expected), seeds_text(*metric.seeds));
-  }
-  return text;
+  return report::aligned_rows(rows, indent) + seeds_table(verdict, indent);
 }
 
 bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
@@ -188,7 +181,7 @@ std::string check_text(const CheckResult& result) {
   std::string text = result.path + "\n";
   for (const PointVerdict& verdict : result.verdicts) {
     if (verdict.passed()) {
-      text += fmt::format("  ok    {}\n{}", verdict.name, noise_text(verdict, "          "));
+      text += fmt::format("  ok    {}\n{}", verdict.name, seeds_table(verdict, "          "));
     } else if (!verdict.answer.error.empty()) {
       text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
     } else {

@@ -78,13 +78,14 @@ TEST(CheckText, TellsNoiseFromChange) {
   EXPECT_EQ(check_text({"b", {ran("random", {noise, edge})}}),
             "b\n"
             "  ok    random\n"
-            "          evictions: noise, 7 instead of 5 is within what the seeds scatter (mean 6, 4 to 8)\n"
-            "          reloads: noise, 9 instead of 5 is within what the seeds scatter (mean 6, 4 to 8)\n"
+            "          of all seeds  mean  smallest  largest  expected  got     is\n"
+            "          evictions        6         4        8         5    7  noise\n"
+            "          reloads          6         4        8         5    9  noise\n"
             "1 point as expected, 1 but for noise\n");
   const std::string failed = check_text({"b", {ran("random", {noise, change})}});
   EXPECT_THAT(failed, HasSubstr("fault_batches         5    9  +80.00 %    exact\n"));
-  EXPECT_THAT(failed, HasSubstr("evictions: noise, within what the seeds scatter (mean 6, 4 to 8)\n"));
-  EXPECT_THAT(failed, HasSubstr("fault_batches: no noise, beyond what the seeds scatter (mean 6, 4 to 8)\n"));
+  EXPECT_THAT(failed, HasSubstr("evictions         6         4        8         5    7   noise\n"));
+  EXPECT_THAT(failed, HasSubstr("fault_batches     6         4        8         5    9  change\n"));
   EXPECT_THAT(failed, HasSubstr("1 of 1 point not as expected\n"));
   const std::string xml = junit_xml({{"b", {ran("random", {noise, change})}}});
   EXPECT_THAT(xml, HasSubstr("message=\"fault_batches is 9 instead of 5 (+80.00 %, allowed: exact)\""));
