@@ -15,6 +15,7 @@ networks, whose footprint per sample is there four times that of the recordings.
 """
 
 import sys
+import textwrap
 
 from analysis.command import add_results, parser_of, run
 from analysis.errors import ResultError
@@ -31,6 +32,8 @@ PUBLISHED = {
     "resnet152": ("ResNet-152, batch 1280", 27.15, 3.55),
     "senet154": ("SENet-154, batch 1024", 42.78, 3.78),
 }
+WHY = "why no faster"
+UNSETTLED = " (not settled)"  # on a terminal: *
 HEADER = (
     "model",
     "OSF",
@@ -40,7 +43,7 @@ HEADER = (
     "all resident ms",
     "speed-up",
     "learning iterations",
-    "why no faster",
+    WHY,
 )
 # The card of DeepUM's paper: its table is one of its own.
 PAPERS_SYSTEM = "v100-pcie-32g"
@@ -64,7 +67,7 @@ class Times:
         return self.rows[plan].is_settled is not False
 
     def ms_text(self, plan):
-        return f"{self.ms(plan):.0f}" + ("" if self.is_settled(plan) else " (not settled)")
+        return f"{self.ms(plan):.0f}" + ("" if self.is_settled(plan) else UNSETTLED)
 
     def learning(self):
         """Iterations before DeepUM's first settled one."""
@@ -190,6 +193,37 @@ def markdown(header, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+TERMINAL_COLUMNS = 120
+# Headers of the terminal's tables where those of the pages are long. Reasons stand below the table, row by row.
+SHORT = {
+    "perfect prediction ms": "perfect ms",
+    "all resident ms": "resident ms",
+    "learning iterations": "learning",
+    "Base UVM / DeepUM+": "/ DeepUM+",
+    "Base UVM / perfect prediction": "/ perfect",
+    "ours, OSF": "our OSF",
+    "memory as there": "memory",
+}
+
+
+def wrapped(text):
+    return textwrap.fill(text, TERMINAL_COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def terminal_text(header, rows, remark):
+    columns = [column for column, name in enumerate(header) if name != WHY]
+    shown = [[row[column].replace(UNSETTLED, "*") for column in columns] for row in rows]
+    parts = [text_table([SHORT.get(header[column], header[column]) for column in columns], shown)]
+    if header == G10_HEADER:
+        parts.append("/: the time of Base UVM over that one")
+    if any(cell.endswith("*") for row in shown for cell in row):
+        parts.append("* not settled")
+    if WHY in header:
+        reasons = [wrapped(f"{row[0]} at {row[1]}: {row[header.index(WHY)]}") for row in rows]
+        parts.append("\n".join([f"{WHY}:", *reasons]))
+    return "\n\n".join([*parts, wrapped(remark)]) + "\n"
+
+
 def text_table(header, rows):
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows])
@@ -227,7 +261,7 @@ def main(arguments=None):
         if g10:
             tables.append((G10_HEADER, g10_rows(g10), G10_REMARK))
         for header, rows, remark in tables:
-            print(text_table(header, rows) + f"\n\n{remark}\n")
+            print(terminal_text(header, rows, remark))
         if given.markdown:
             parts = ["# DeepUM against the stock driver", MADE_BY]
             parts += [f"{remark}\n\n{markdown(header, rows)}" for header, rows, remark in tables]

@@ -44,41 +44,31 @@ std::optional<std::uint64_t> value_of(const compare::Metrics& metrics, const std
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-// What the points of a baseline that are alike but for their seed expect, smallest and largest by metric.
-class SeedScatter {
+// What the points of a baseline that are alike but for their seed expect, by metric.
+class SeedRanges {
  public:
-  using Range = std::pair<std::uint64_t, std::uint64_t>;
-
-  explicit SeedScatter(const Baseline& baseline) {
+  explicit SeedRanges(const Baseline& baseline) {
     for (const BaselinePoint& point : baseline.points) {
-      Group& group = groups_[text_of(point)];
-      ++group.seeds;
-      for (const auto& [name, value] : point.expected) {
-        const auto [at, is_new] = group.ranges.emplace(name, Range{value, value});
-        at->second = {std::min(at->second.first, value), std::max(at->second.second, value)};
-      }
+      auto& ranges = groups_[text_of(point)];
+      for (const auto& [name, value] : point.expected) ranges[name].add(value);
     }
   }
-  std::optional<Range> of(const BaselinePoint& point, const std::string& metric) const {
-    const Group& group = groups_.at(text_of(point));
-    return group.seeds < 2 ? std::nullopt : std::optional(group.ranges.at(metric));
+  std::optional<compare::SeedRange> of(const BaselinePoint& point, const std::string& metric) const {
+    const compare::SeedRange& range = groups_.at(text_of(point)).at(metric);
+    return range.has_several_seeds() ? std::optional(range) : std::nullopt;
   }
 
  private:
-  struct Group {
-    std::size_t seeds = 0;
-    std::map<std::string, Range> ranges;
-  };
   static std::string text_of(const BaselinePoint& point) {
     sweep::Point any_seed = point.point;
     any_seed.seed = 0;
     return sweep::to_json(any_seed).dump();
   }
 
-  std::map<std::string, Group> groups_;
+  std::map<std::string, std::map<std::string, compare::SeedRange>> groups_;
 };
 
-PointVerdict judge(const Baseline& baseline, const SeedScatter& scatter, const BaselinePoint& point, RunAnswer answer) {
+PointVerdict judge(const Baseline& baseline, const SeedRanges& seeds, const BaselinePoint& point, RunAnswer answer) {
   PointVerdict verdict{point.name, point.trace_sha256, point.made_by, std::move(answer), {}};
   if (!verdict.answer.error.empty()) return verdict;
   for (const auto& [name, expected] : point.expected) {
@@ -87,7 +77,7 @@ PointVerdict judge(const Baseline& baseline, const SeedScatter& scatter, const B
                          value_of(verdict.answer.metrics, name),
                          baseline.tolerance(point, name),
                          false,
-                         scatter.of(point, name)};
+                         seeds.of(point, name)};
     metric.within = metric.found && metric.tolerance.allows(expected, *metric.found);
     verdict.metrics.push_back(std::move(metric));
   }
@@ -98,12 +88,22 @@ PointVerdict judge(const Baseline& baseline, const SeedScatter& scatter, const B
 
 bool PointVerdict::passed() const {
   return answer.error.empty() &&
-         std::all_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.within; });
+         std::all_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.passed(); });
+}
+
+bool PointVerdict::has_noise() const {
+  return std::any_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.is_noise(); });
 }
 
 std::size_t CheckResult::failures() const {
   return static_cast<std::size_t>(
       std::count_if(verdicts.begin(), verdicts.end(), [](const PointVerdict& verdict) { return !verdict.passed(); }));
+}
+
+std::size_t CheckResult::noisy() const {
+  return static_cast<std::size_t>(std::count_if(verdicts.begin(), verdicts.end(), [](const PointVerdict& verdict) {
+    return verdict.passed() && verdict.has_noise();
+  }));
 }
 
 bool CheckResult::has_bug() const {
@@ -127,9 +127,9 @@ CheckResult check(const Baseline& baseline, const std::string& path, const Check
   std::vector<RunAnswer> answers = run_points(requests, options.jobs, progress);
   CheckResult result{path, {}};
   const std::vector<const BaselinePoint*> points = chosen_points(baseline, path, options.only);
-  const SeedScatter scatter(baseline);
+  const SeedRanges seeds(baseline);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    result.verdicts.push_back(judge(baseline, scatter, *points[i], std::move(answers[i])));
+    result.verdicts.push_back(judge(baseline, seeds, *points[i], std::move(answers[i])));
   }
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "sim/baseline/baseline.h"
 #include "sim/baseline/run_points.h"
+#include "sim/compare/seed_range.h"
 
 namespace uvmsim::baseline {
 
@@ -24,9 +25,13 @@ struct MetricVerdict {
   std::uint64_t expected = 0;
   std::optional<std::uint64_t> found;  // nothing: the run has no such metric
   compare::Tolerance tolerance;
-  bool within = false;
-  // Smallest and largest of what is expected of this point with several seeds.
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> scatter = {};
+  bool within = false;  // the tolerance
+  // What the baseline expects of this point with its several seeds; nothing where it has one.
+  std::optional<compare::SeedRange> seeds = {};
+
+  // Beyond the tolerance, but not beyond what the seeds scatter over and the tolerance.
+  bool is_noise() const { return !within && found && seeds && seeds->allows(*found, tolerance); }
+  bool passed() const { return within || is_noise(); }
 };
 
 struct PointVerdict {
@@ -37,6 +42,7 @@ struct PointVerdict {
   std::vector<MetricVerdict> metrics;  // empty when it did not run
 
   bool passed() const;
+  bool has_noise() const;
 };
 
 struct CheckResult {
@@ -44,6 +50,7 @@ struct CheckResult {
   std::vector<PointVerdict> verdicts;  // in the order of the baseline
 
   std::size_t failures() const;
+  std::size_t noisy() const;  // points that passed, some metric by noise
   bool has_bug() const;
 };
 

@@ -20,23 +20,29 @@ std::string change_of(const MetricVerdict& metric) {
   return metric.found ? compare::change_text(metric.expected, *metric.found) : "-";
 }
 
-// The metrics outside their tolerance.
+// What is beyond its tolerance where the baseline has several seeds: noise or change. Empty without any.
+std::string seeds_table(const PointVerdict& verdict, std::string_view indent) {
+  std::vector<std::vector<std::string>> rows = {
+      {"of all seeds", "mean", "smallest", "largest", "expected", "got", "is"}};
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (metric.within || !metric.found || !metric.seeds) continue;
+    const compare::SeedRange& seeds = *metric.seeds;
+    rows.push_back({metric.name, report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
+                    report::format_count(seeds.largest()), report::format_count(metric.expected), found_text(metric),
+                    metric.is_noise() ? "noise" : "change"});
+  }
+  return rows.size() == 1 ? "" : report::aligned_rows(rows, indent);
+}
+
+// The metrics that failed, and what the seeds say.
 std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
   std::vector<std::vector<std::string>> rows = {{"metric", "expected", "got", "change", "allowed"}};
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within) continue;
+    if (metric.passed()) continue;
     rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
                     metric.tolerance.text()});
   }
-  std::string text = report::aligned_rows(rows, indent);
-  for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within || !metric.found || !metric.scatter) continue;
-    const auto [least, most] = *metric.scatter;
-    if (*metric.found < least || *metric.found > most) continue;
-    text += fmt::format("{}{}: not more than chance, the seeds of this point scatter from {} to {}\n", indent,
-                        metric.name, report::format_count(least), report::format_count(most));
-  }
-  return text;
+  return report::aligned_rows(rows, indent) + seeds_table(verdict, indent);
 }
 
 bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
@@ -122,7 +128,7 @@ std::string failure_message(const PointVerdict& verdict) {
   std::string message;
   std::size_t more = 0;
   for (const MetricVerdict& metric : verdict.metrics) {
-    if (metric.within) continue;
+    if (metric.passed()) continue;
     if (!message.empty()) {
       ++more;
       continue;
@@ -175,7 +181,7 @@ std::string check_text(const CheckResult& result) {
   std::string text = result.path + "\n";
   for (const PointVerdict& verdict : result.verdicts) {
     if (verdict.passed()) {
-      text += fmt::format("  ok    {}\n", verdict.name);
+      text += fmt::format("  ok    {}\n{}", verdict.name, seeds_table(verdict, "          "));
     } else if (!verdict.answer.error.empty()) {
       text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
     } else {
@@ -184,8 +190,10 @@ std::string check_text(const CheckResult& result) {
     }
   }
   const std::size_t failures = result.failures();
-  if (failures == 0) return text + fmt::format("{} as expected\n", points_text(result.verdicts.size()));
-  return text + fmt::format("{} of {} not as expected\n", failures, points_text(result.verdicts.size()));
+  const std::string points = points_text(result.verdicts.size());
+  text += failures == 0 ? points + " as expected" : fmt::format("{} of {} not as expected", failures, points);
+  if (result.noisy() != 0) text += fmt::format(", {} but for noise", report::format_count(result.noisy()));
+  return text + "\n";
 }
 
 std::string update_text(const CheckResult& result) {

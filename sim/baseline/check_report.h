@@ -9,7 +9,8 @@
 namespace uvmsim::baseline {
 
 // A line per point, "ok" or "FAIL"; below a failed one each metric that is outside: expected, found, change, what is
-// allowed. The last line says how many.
+// allowed. Where the baseline has several seeds of a point, what is noise says so below it. The last line says how
+// many.
 std::string check_text(const CheckResult& result);
 
 // For an update: per point what changed, within the tolerances or not.

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/text_table.h"
 #include "sim/league/entrants.h"
 #include "sim/league/league_words.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
+#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -20,6 +21,8 @@ using league::Entrant;
 using league::OverallStanding;
 using league::Standing;
 using report::format_thousandths;
+
+constexpr std::size_t kHang = 2;
 
 std::string ms(std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 std::string factor(std::uint64_t thousandths) { return thousandths == 0 ? "-" : format_thousandths(thousandths); }
@@ -48,18 +51,19 @@ std::string learning(const OverallStanding& all) {
 }
 
 std::string contest_text(const Contest& contest) {
-  std::string text = contest.label + "\n";
+  std::string text = report::wrapped_line(contest.label, kHang) + "\n";
   if (contest.bound_ns != 0) {
     text += fmt::format("capacity {}, footprint {}; lower bound {} ms: computing {}, necessary bytes {}\n",
                         report::format_bytes(contest.capacity_bytes), report::format_bytes(contest.footprint_bytes),
                         ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
-    text += fmt::format("best known {} ms: {}\n", ms(contest.best_known_ns), contest.best_known);
+    const std::string best = fmt::format("best known {} ms: {}", ms(contest.best_known_ns), contest.best_known);
+    text += report::wrapped_line(best, kHang) + "\n";
   }
   const bool settled = is_judged_by_settled(contest);
   std::vector<std::string> header{"    #", "class", "time (ms)", "/ driver"};
   if (settled) header.insert(header.end(), {"learning", "whole run"});
   header.insert(header.end(), {"/ bound", "/ best known", "excess bytes", "fault latency", "serialisation"});
-  TextTable table(header);
+  report::TextTable table(header);
   std::string errors;
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
@@ -72,7 +76,10 @@ std::string contest_text(const Contest& contest) {
     } else {
       row.emplace_back(league::status_name(standing.status));
       row.resize(header.size(), "-");
-      if (!standing.error.empty()) errors += fmt::format("{} failed: {}\n", standing.entrant.name, standing.error);
+      if (!standing.error.empty()) {
+        errors +=
+            report::wrapped_line(fmt::format("{} failed: {}", standing.entrant.name, standing.error), kHang) + "\n";
+      }
     }
     table.add_row(row);
   }
@@ -85,7 +92,7 @@ std::string overall_text(const league::League& league) {
   std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
   if (settled) header.emplace_back("learning");
   header.insert(header.end(), {"/ bound", "/ best known", "first in", "contests"});
-  TextTable table(header);
+  report::TextTable table(header);
   for (const OverallStanding& all : league.overall) {
     std::vector<std::string> row{place(all.entrant), class_of(all.entrant), mean(all.over_driver),
                                  factor(all.best_over_driver), factor(all.worst_over_driver)};
@@ -103,9 +110,11 @@ std::string legend() {
     driver += (driver.empty() ? "" : ", ") + std::string(policy::slot_name(slot)) + " " +
               sweep::policy_text(driver_choice(slot));
   }
-  return "driver: " + driver +
-         "; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a "
-         "settled iteration where learning says how many came before\n";
+  const std::string line = "driver: " + driver +
+                           "; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the "
+                           "whole run, but of a settled "
+                           "iteration where learning says how many came before";
+  return report::wrapped_line(line, kHang) + "\n";
 }
 
 }  // namespace

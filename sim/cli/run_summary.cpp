@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "sim/cli/text_table.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -143,7 +143,7 @@ std::string run_summary(const RunRecord& record) {
   std::vector<std::string> header{""};
   if (settled) header.push_back(iterations_text(*settled));
   header.emplace_back("whole run");
-  TextTable table(header);
+  report::TextTable table(header);
   const auto add = [&](const char* name, const std::string& of_settled, const std::string& of_run) {
     if (settled) {
       table.add_row({name, of_settled, of_run});
@@ -221,7 +221,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   if (marked) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
-  TextTable table(header);
+  report::TextTable table(header);
   for (std::size_t at = 0; at < records.size(); at += seeds) {
     const std::span<const RunRecord> group = std::span(records).subspan(at, seeds);
     const RunRecord& record = group.front();

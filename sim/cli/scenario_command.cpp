@@ -11,9 +11,9 @@
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
-#include "sim/cli/text_table.h"
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
 #include "sim/report/timeline.h"
 #include "sim/scenario/run_scenario.h"
 
@@ -69,8 +69,8 @@ std::uint64_t program_dtoh_bytes(const Counters& c) {
 }
 
 std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
-  TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
-                   "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
+  report::TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
+                           "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ProgramOutcome& outcome = outcomes[i];
     const RunResult& result = outcome.together.result;

@@ -13,10 +13,10 @@
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
-#include "sim/cli/wrapped.h"
 #include "sim/common/error.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
+#include "sim/report/wrapped.h"
 #include "sim/trace/generate.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reader.h"
@@ -103,7 +103,7 @@ int info(const Arguments& arguments) {
   trace::TraceReader reader(values.trace(), {values.flag("partial")});
   const trace::TraceStatistics statistics = with_footprints(reader);
   fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics)
-                                       : wrapped_text(trace::statistics_text(statistics)));
+                                       : report::wrapped_text(trace::statistics_text(statistics)));
   warn_truncated(reader);
   return 0;
 }

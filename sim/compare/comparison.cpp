@@ -11,6 +11,7 @@
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
+#include "sim/compare/seed_range.h"
 #include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
 
@@ -181,30 +182,21 @@ class SeedRanges {
   SeedRanges(const std::vector<RunView>& runs, std::vector<std::string> across) : keys_(std::move(across)) {
     keys_.emplace_back("seed");
     for (const RunView& run : runs) {
-      Ranges& ranges = by_text_[matching_text(run, keys_)];
-      ++ranges.seeds;
-      for (const auto& [name, value] : run.metrics) {
-        const auto [at, is_new] = ranges.of.emplace(name, std::pair(value, value));
-        at->second = {std::min(at->second.first, value), std::max(at->second.second, value)};
-      }
+      auto& ranges = by_text_[matching_text(run, keys_)];
+      for (const auto& [name, value] : run.metrics) ranges[name].add(value);
     }
   }
 
-  // Smallest and largest; nothing for a run of a single seed.
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> of(const RunView& run, const std::string& metric) const {
-    const Ranges& ranges = by_text_.at(matching_text(run, keys_));
-    const auto found = ranges.of.find(metric);
-    if (ranges.seeds < 2 || found == ranges.of.end()) return std::nullopt;
-    return found->second;
+  // Nullptr for a run of a single seed.
+  const SeedRange* of(const RunView& run, const std::string& metric) const {
+    const auto& ranges = by_text_.at(matching_text(run, keys_));
+    const auto found = ranges.find(metric);
+    return found == ranges.end() || !found->second.has_several_seeds() ? nullptr : &found->second;
   }
 
  private:
-  struct Ranges {
-    std::size_t seeds = 0;
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> of;
-  };
   std::vector<std::string> keys_;
-  std::map<std::string, Ranges> by_text_;
+  std::map<std::string, std::map<std::string, SeedRange>> by_text_;
 };
 
 void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
@@ -252,8 +244,8 @@ Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b,
   const RunsByText runs_a = by_matching_text(a, across), runs_b = by_matching_text(b, across);
   const SeedRanges ranges_a(a, across), ranges_b(b, across);
   const auto is_noise = [&](const RunView& run, const RunView& other, const MetricChange& change) {
-    const auto of_a = ranges_a.of(run, change.name), of_b = ranges_b.of(other, change.name);
-    return of_a && of_b && of_a->first <= of_b->second && of_b->first <= of_a->second;
+    const SeedRange *of_a = ranges_a.of(run, change.name), *of_b = ranges_b.of(other, change.name);
+    return of_a != nullptr && of_b != nullptr && of_a->overlaps(*of_b);
   };
   for (const RunView& run : a) {
     const std::string text = matching_text(run, across);

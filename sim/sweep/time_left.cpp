@@ -7,6 +7,14 @@
 
 namespace uvmsim::sweep {
 
+bool TimeLeft::Done::is_faster_than(const Done& other) const {
+  return WideUnsigned{milliseconds} * other.cost < WideUnsigned{other.milliseconds} * cost;
+}
+
+std::uint64_t TimeLeft::Done::milliseconds_for(std::uint64_t other_cost) const {
+  return static_cast<std::uint64_t>(WideUnsigned{other_cost} * milliseconds / cost);
+}
+
 std::vector<std::string> TimeLeft::kinds(const Point& point) {
   const std::string trace = point.trace + "\n";
   std::string policies = trace + point.layout;
@@ -15,19 +23,24 @@ std::vector<std::string> TimeLeft::kinds(const Point& point) {
 }
 
 void TimeLeft::note(const Point& point, Milliseconds took) {
+  const Done one{std::max<std::uint64_t>(expected_cost(point), 1),
+                 static_cast<std::uint64_t>(std::max<std::int64_t>(took.count(), 0))};
+  const auto is_faster = [](const Done& a, const Done& b) { return a.is_faster_than(b); };
   for (const std::string& kind : kinds(point)) {
-    Done& done = done_[kind];
-    done.cost += expected_cost(point);
-    done.milliseconds += static_cast<std::uint64_t>(std::max<std::int64_t>(took.count(), 0));
+    std::vector<Done>& done = done_[kind];
+    done.insert(std::upper_bound(done.begin(), done.end(), one, is_faster), one);
   }
 }
 
 std::optional<TimeLeft::Milliseconds> TimeLeft::of(const Point& point) const {
+  const std::uint64_t cost = expected_cost(point);
   for (const std::string& kind : kinds(point)) {
-    const auto done = done_.find(kind);
-    if (done == done_.end() || done->second.cost == 0) continue;
-    return Milliseconds(
-        static_cast<std::int64_t>(WideUnsigned{expected_cost(point)} * done->second.milliseconds / done->second.cost));
+    const auto found = done_.find(kind);
+    if (found == done_.end()) continue;
+    const std::vector<Done>& done = found->second;
+    const std::uint64_t below = done[(done.size() - 1) / 2].milliseconds_for(cost),
+                        above = done[done.size() / 2].milliseconds_for(cost);
+    return Milliseconds(static_cast<std::int64_t>(below + (above - below) / 2));
   }
   return std::nullopt;
 }

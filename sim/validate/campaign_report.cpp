@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/report/numbers.h"
+#include "sim/report/wrapped.h"
 
 namespace uvmsim::validate {
 
@@ -129,7 +130,7 @@ std::string campaign_text(const Comparison& comparison) {
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  std::string text = title_of(comparison) + "\n";
+  std::string text = report::wrapped_line(title_of(comparison), 2) + "\n";
   for (const Cells& row : rows) {
     std::string line = " ";
     for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format(" {:<{}}", row[i], widths[i] + 1);
@@ -137,7 +138,7 @@ std::string campaign_text(const Comparison& comparison) {
     text += line + "\n";
   }
   for (const std::string& total : totals_of(*comparison.campaign)) text += "  " + total + "\n";
-  return text + "  " + verdict_of(comparison) + "\n";
+  return text + report::wrapped_line("  " + verdict_of(comparison), 4) + "\n";
 }
 
 std::string campaigns_markdown(const std::vector<Comparison>& comparisons) {

@@ -8,6 +8,8 @@
 
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
+#include "sim/report/wrapped.h"
 #include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
@@ -31,6 +33,8 @@ std::string time_text(const Pair& pair) {
   return fmt::format("{} / {} {}{:.1f} %", ms(pair.measured), ms(pair.simulated), longer ? "+" : "-", pair.error());
 }
 
+bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }
+
 std::string verdict_text(const Comparison& comparison) {
   if (!comparison.judged() && comparison.within()) return "not judged";
   std::string text = comparison.within() ? "within" : joined(comparison.failures);
@@ -40,16 +44,21 @@ std::string verdict_text(const Comparison& comparison) {
   return text;
 }
 
+// Without the reasons: they follow below the table.
+std::string short_verdict(const Comparison& comparison) {
+  if (!comparison.within()) return "outside";
+  return comparison.judged() ? "within" : "not judged";
+}
+
 Row row_of(const Comparison& c) {
-  const bool time_counts = c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0;
   return {c.name,
           class_name(c.experiment_class),
           pair_text(c.batches, 1),
           pair_text(c.transactions, 1),
           pair_text(c.htod_bytes + c.dtod_bytes, 1024),
           pair_text(c.dtoh_bytes, 1024),
-          time_counts ? time_text(c.time_ns) : "-",
-          time_counts ? time_text(c.quiet_ns) : "-",
+          time_counts(c) ? time_text(c.time_ns) : "-",
+          time_counts(c) ? time_text(c.quiet_ns) : "-",
           verdict_text(c)};
 }
 
@@ -61,6 +70,21 @@ std::vector<Row> rows_of(const Validation& validation) {
   }
   return rows;
 }
+
+// What fits on a terminal. Empty when there are only campaigns.
+std::string experiments_text(const Validation& validation) {
+  report::TextTable table({"experiment", "batches", "KiB in", "KiB out", "ms", "verdict"});
+  std::size_t count = 0;
+  for (const Comparison& c : validation.comparisons) {
+    if (c.campaign) continue;
+    ++count;
+    table.add_row({c.name, pair_text(c.batches, 1), pair_text(c.htod_bytes + c.dtod_bytes, 1024),
+                   pair_text(c.dtoh_bytes, 1024), time_counts(c) ? time_text(c.time_ns) : "-", short_verdict(c)});
+  }
+  return count == 0 ? "" : table.text(true);
+}
+
+std::string line_of(const std::string& text, std::size_t hang) { return report::wrapped_line(text, hang) + "\n"; }
 
 Row class_row(const ClassSummary& s) {
   const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
@@ -77,9 +101,8 @@ Row class_row(const ClassSummary& s) {
 
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
-    return fmt::format(
-        "campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})\n",
-        s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+    return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})",
+                       s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
   }
   std::string text = fmt::format(
       "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
@@ -89,40 +112,33 @@ std::string summary_line(const ClassSummary& s) {
       s.median_time_error, s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error,
       s.worst_quiet_name, s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
   if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
-  return text + "\n";
+  return text;
 }
 
 }  // namespace
 
 std::string validation_text(const Validation& validation) {
-  std::vector<Row> rows = rows_of(validation);
-  if (!rows.empty()) rows.insert(rows.begin(), kHead);
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
   std::string text =
-      fmt::format("{} on {}: measured / simulated\n", fmt::join(validation.files, ", "), validation.system);
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  text += "\n";
+      line_of(fmt::format("{} on {}: measured / simulated", fmt::join(validation.files, ", "), validation.system), 2);
+  text += experiments_text(validation) + "\n";
   for (const Comparison& comparison : validation.comparisons) {
     if (comparison.campaign) text += campaign_text(comparison) + "\n";
   }
-  for (const ClassSummary& summary : validation.classes) text += summary_line(summary);
-  std::size_t outside = 0;
+  for (const ClassSummary& summary : validation.classes) text += line_of(summary_line(summary), 10);
+  std::string outside, only_quiet;
+  std::size_t outside_count = 0;
   for (const Comparison& comparison : validation.comparisons) {
-    if (!comparison.within()) ++outside;
+    const std::string line = line_of(fmt::format("  {}: {}", comparison.name, verdict_text(comparison)), 4);
+    if (!comparison.within()) {
+      ++outside_count;
+      outside += line;
+    } else if (!comparison.quiet_failures.empty()) {
+      only_quiet += line;
+    }
   }
-  text += fmt::format("\n{} of {} experiments are outside the tolerances\n", outside, validation.comparisons.size());
-  for (const Comparison& comparison : validation.comparisons) {
-    if (!comparison.within()) text += fmt::format("  {}: {}\n", comparison.name, verdict_text(comparison));
-  }
-  return text;
+  text +=
+      fmt::format("\n{} of {} experiments are outside the tolerances\n", outside_count, validation.comparisons.size());
+  return text + outside + (only_quiet.empty() ? "" : "outside by the quiet time only:\n" + only_quiet);
 }
 
 std::string validation_markdown(const Validation& validation) {

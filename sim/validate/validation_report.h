@@ -9,10 +9,12 @@ namespace uvmsim::validate {
 
 inline constexpr const char* kValidationSchema = "uvmsim.validation/1";
 
-// Every experiment on one line, the summary by class, then what is outside.
+// Every experiment on one line with what a terminal has room for (Markdown and JSON have its class, transactions and
+// quiet time), the summary by class, then what is outside and why. Lines are at most 120 columns wide, but for longer
+// names.
 std::string validation_text(const Validation& validation);
 
-// The same two tables in Markdown.
+// Both tables in Markdown, rows with all columns and reasons.
 std::string validation_markdown(const Validation& validation);
 
 // One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.

@@ -36,9 +36,19 @@ class DeepUmTest(FolderTest):
         self.assertEqual((status, err), (0, ""))
         row = next(line for line in out.splitlines() if line.startswith("gpt2") and " 2 " in line)
         self.assertIn("3.00", row)
-        self.assertIn("the link: 90% of the time; fault batches 1,000 → 10", row)
+        self.assertIn("gpt2 at 2: the link: 90% of the time; fault batches 1,000 → 10", out)
         self.assertIn("3.00 to 3.00 times as fast", out)
-        self.assertIn("perfect prediction is slower than learning: gpt2 at 4", out)
+        self.assertIn("perfect prediction is slower than learning: gpt2 at 4", " ".join(out.split()))
+
+    def test_no_line_is_wider_than_a_terminal(self):
+        points = self.sweep() + three("inception_v3", 19.69, (123456789, 23456789, 33456789), setting="1")
+        points += three("inception_v3", 19.69, (123456789, 23456789, 33456789))
+        for point in points:
+            point.learning_iterations = None
+        _, out, _ = call(deepum.main, write_database(points, self.path("results.sqlite")))
+        self.assertIn("why no faster:\n", out)
+        self.assertIn("whole operands, not what faults", " ".join(out.split()))
+        self.assertLessEqual(max(map(len, out.splitlines())), 120)
 
     def test_compares_the_other_link_with_the_published_ratios(self):
         _, out, _ = call(deepum.main, write_database(self.sweep(), self.path("results.sqlite")))
@@ -53,10 +63,10 @@ class DeepUmTest(FolderTest):
         for write, name in ((write_lines, "a.jsonl"), (write_database, "a.sqlite")):
             _, out, _ = call(deepum.main, write(points, self.path(name)))
             rows = [line for line in out.splitlines() if line.startswith("gpt2")]
-            self.assertRegex(rows[0], r" 300 +250 +90 +3\.00 +7 ")
-            self.assertRegex(rows[1], r" 400 \(not settled\) +500 +120 +3\.00 +not settled ")
-            self.assertIn("which takes 1 to 7 iterations", out)
-            self.assertRegex(out, "with a run that has not settled: .*gpt2 at 4")
+            self.assertRegex(rows[0], r" 300 +250 +90 +3\.00 +7$")
+            self.assertRegex(rows[1], r" 400\* +500 +120 +3\.00 +not settled$")
+            self.assertIn("which takes 1 to 7 iterations", " ".join(out.split()))
+            self.assertRegex(" ".join(out.split()), "with a run that has not settled: .*gpt2 at 4")
         self.assertRegex(out, r"BERT, batch 256 .*by sample +none +outside")  # of the sweep, whose last link is G10's
 
     def test_the_paper_s_card_has_a_table_of_its_own(self):
@@ -67,7 +77,7 @@ class DeepUmTest(FolderTest):
         _, ours, paper, g10 = out.split("model  ")[0], *out.split("model  ")[1:], out[out.index("G10's artifact") :]
         self.assertNotIn("1.5 ", ours.split("\n\n")[0])
         self.assertRegex(paper, r"gpt2 +1\.5 +800 +400 +250 +80 +2\.00")
-        self.assertIn("no number of it is quoted from memory", paper)
+        self.assertIn("no number of it is quoted from memory", " ".join(paper.split()))
         self.assertNotIn("1.5  ", g10.split("\n\n")[0].replace("1.50", ""))
 
     def test_writes_the_tables_as_markdown(self):

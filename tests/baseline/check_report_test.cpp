@@ -65,12 +65,30 @@ TEST(CheckText, SaysWhatChanged) {
   EXPECT_THAT(text(), HasSubstr("changed: unknown: the baseline is of an older uvmsim"));
 }
 
-TEST(CheckText, KnowsWhatTheSeedsScatter) {
-  PointVerdict verdict = ran("random", {metric("evictions", 5, 7), metric("fault_batches", 5, 9)});
-  for (MetricVerdict& one : verdict.metrics) one.scatter = {4, 8};
-  const std::string text = check_text({"b", {verdict}});
-  EXPECT_THAT(text, HasSubstr("evictions: not more than chance, the seeds of this point scatter from 4 to 8\n"));
-  EXPECT_THAT(text, Not(HasSubstr("fault_batches: not more")));
+TEST(CheckText, TellsNoiseFromChange) {
+  compare::SeedRange seeds;
+  for (const std::uint64_t value : {4, 5, 8}) seeds.add(value);
+  const auto with_seeds = [&](const MetricVerdict& one) {
+    MetricVerdict out = one;
+    out.seeds = seeds;
+    return out;
+  };
+  const MetricVerdict noise = with_seeds(metric("evictions", 5, 7)), edge = with_seeds(metric("reloads", 5, 9, "1")),
+                      change = with_seeds(metric("fault_batches", 5, 9));
+  EXPECT_EQ(check_text({"b", {ran("random", {noise, edge})}}),
+            "b\n"
+            "  ok    random\n"
+            "          of all seeds  mean  smallest  largest  expected  got     is\n"
+            "          evictions        6         4        8         5    7  noise\n"
+            "          reloads          6         4        8         5    9  noise\n"
+            "1 point as expected, 1 but for noise\n");
+  const std::string failed = check_text({"b", {ran("random", {noise, change})}});
+  EXPECT_THAT(failed, HasSubstr("fault_batches         5    9  +80.00 %    exact\n"));
+  EXPECT_THAT(failed, HasSubstr("evictions         6         4        8         5    7   noise\n"));
+  EXPECT_THAT(failed, HasSubstr("fault_batches     6         4        8         5    9  change\n"));
+  EXPECT_THAT(failed, HasSubstr("1 of 1 point not as expected\n"));
+  const std::string xml = junit_xml({{"b", {ran("random", {noise, change})}}});
+  EXPECT_THAT(xml, HasSubstr("message=\"fault_batches is 9 instead of 5 (+80.00 %, allowed: exact)\""));
 }
 
 TEST(UpdateText, NamesWhatChangedWithinTheTolerancesToo) {

@@ -23,14 +23,21 @@ class Check : public ::testing::Test {
   // A baseline of three runs of one small trace, made by running them.
   Check() {
     folder_.write("trace.jsonl", two_iterations(16));
+    std::vector<sweep::Point> points;
+    for (const std::uint64_t osf : {1000u, 2000u, 4000u}) points.push_back(point_at(osf));
+    add_runs(points);
+  }
+
+  sweep::Point point_at(std::uint64_t osf_thousandths) const {
+    sweep::Point point;
+    point.trace = folder_.path("trace.jsonl");
+    point.system = "h200-sxm-pcie5";
+    point.osf_thousandths = osf_thousandths;
+    return point;
+  }
+  void add_runs(const std::vector<sweep::Point>& inputs) {
     std::vector<RunRequest> requests;
-    for (const std::uint64_t osf : {1000u, 2000u, 4000u}) {
-      sweep::Point point;
-      point.trace = folder_.path("trace.jsonl");
-      point.system = "h200-sxm-pcie5";
-      point.osf_thousandths = osf;
-      requests.push_back({point, ""});
-    }
+    for (const sweep::Point& point : inputs) requests.push_back({point, ""});
     std::vector<BaselinePoint> points;
     const auto answers = run_points(requests, 2);
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -86,6 +93,43 @@ TEST_F(Check, ToleranceEndsAtItsEdge) {
   EXPECT_THAT(failed(), IsEmpty());
   --expected(1, "evictions");
   EXPECT_THAT(failed(), ElementsAre(1));
+}
+
+// A program with chance in it: what another of its seeds finds is noise, what no seed finds is not.
+TEST_F(Check, WhatTheSeedsScatterIsNoise) {
+  constexpr std::size_t kSeeds = 6;
+  baseline_.points.clear();
+  std::vector<sweep::Point> points;
+  for (std::size_t seed = 1; seed <= kSeeds; ++seed) {
+    sweep::Point& point = points.emplace_back(point_at(2000));
+    point.evict.name = "random";
+    point.seed = seed;
+  }
+  add_runs(points);
+  CheckResult result = check(baseline_, path(), {});
+  EXPECT_EQ(result.failures(), 0u);
+  EXPECT_EQ(result.noisy(), 0u) << "the same seeds find the same";
+
+  // Each expects what its neighbour finds.
+  const compare::Metrics first = baseline_.points.front().expected;
+  for (std::size_t i = 0; i + 1 < kSeeds; ++i) baseline_.points[i].expected = baseline_.points[i + 1].expected;
+  baseline_.points.back().expected = first;
+  result = check(baseline_, path(), {});
+  EXPECT_EQ(result.failures(), 0u);
+  EXPECT_GT(result.noisy(), 1u) << "the seeds make no difference";
+
+  // One seed alone has no range.
+  Baseline alone = baseline_;
+  alone.points.resize(1);
+  EXPECT_EQ(check(alone, path(), {}).failures(), 1u);
+
+  // Beyond the largest by more than the tolerance.
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < kSeeds; ++i) largest = std::max(largest, expected(i, "settled_ns"));
+  for (std::size_t i = 0; i < kSeeds; ++i) expected(i, "settled_ns") += 10 * largest;
+  result = check(baseline_, path(), {});
+  EXPECT_EQ(result.failures(), kSeeds);
+  EXPECT_EQ(result.noisy(), 0u);
 }
 
 TEST_F(Check, AnInputThatChangesFailsItsPoint) {

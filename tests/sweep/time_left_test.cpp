@@ -1,6 +1,8 @@
 // What is said of the rest of a sweep follows from what its points took.
 #include "sim/sweep/time_left.h"
 
+#include "sim/sweep/schedule.h"
+
 #include "tests/sweep/sweep_folder.h"
 
 namespace uvmsim::sweep {
@@ -31,6 +33,29 @@ TEST_F(TimeLeftTest, SlowPoliciesAreExpectedToStaySlow) {
   EXPECT_EQ(left.of(at(2000)), milliseconds(200));
   EXPECT_EQ(left.of(at(2000, "none")), milliseconds(18000));
   EXPECT_EQ(left.of(at(2000, "markov")), milliseconds(9100)) << "of this trace, whatever the policies";
+}
+
+// Sizes of files say little between traces: each trace has a ratio of its own, and where it has none yet, one large
+// point that goes fast per byte does not speak for the many small ones.
+TEST_F(TimeLeftTest, PointsThatDifferInSizeAreWeighedByTheMedianRatio) {
+  folder.write("large.uvmt", std::string(1023 << 10, 'x'));  // 1024 times the cost of a file below 1 KiB
+  const auto of_trace = [&](const std::string& trace) {
+    Point one = at(1000);
+    one.trace = trace;
+    return one;
+  };
+  const Point large = of_trace(folder.path("large.uvmt"));
+  ASSERT_EQ(expected_cost(large), 1024 * expected_cost(of_trace("small")));
+  TimeLeft left;
+  left.note(large, milliseconds(1024));  // 1 ms per cost of a small one
+  for (const char* trace : {"a", "b"}) left.note(of_trace(trace), milliseconds(100));
+  EXPECT_EQ(left.of(of_trace("c")), milliseconds(100)) << "not (1024 + 200) / 1026 = 1 ms";
+  EXPECT_EQ(left.of(of_trace(large.trace)), milliseconds(1024)) << "of its own trace";
+  Point other = of_trace("a");
+  other.osf_thousandths = 3000;
+  other.prefetch.name = "none";
+  left.note(at(1000), milliseconds(7));
+  EXPECT_EQ(left.of(other), milliseconds(300)) << "of its own trace, whatever the others took";
 }
 
 TEST_F(TimeLeftTest, TheLongestPointIsTheLeastThatIsLeft) {

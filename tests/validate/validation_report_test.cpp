@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "sim/common/error.h"
 
@@ -43,6 +44,31 @@ TEST(ValidationReport, TextNamesWhatIsOutside) {
   EXPECT_THAT(text, HasSubstr("  bad: pages, time 50.0 %; quiet: within"));
 }
 
+// Everything as long as measured files have it, and longer.
+TEST(ValidationReport, NoLineIsWiderThanATerminal) {
+  Validation validation = one_of_each();
+  validation.files.assign(5, "a_file_of_experiments_with_a_long_name.jsonl.zst");
+  Comparison& outside = validation.comparisons[1];
+  outside.name = "embedding_16384_of_200000x128/on_host/outputs_host_rep2";
+  outside.experiment_class = ExperimentClass::kLibrary;
+  outside.batches = outside.transactions = {123456, 234567};
+  outside.htod_bytes = outside.dtoh_bytes = {98765432109, 87654321098};
+  outside.kernel_ns = outside.time_ns = outside.quiet_ns = {12345678901, 98765432109};
+  for (const char* check : {"batches", "transactions", "bytes in", "bytes out", "remote maps", "time", "pages"}) {
+    outside.failures.push_back({check, 12.3});
+    outside.quiet_failures.push_back({check, 12.3});
+  }
+  validation.comparisons[0].quiet_failures = {{"time", 33}};
+  ClassSummary& summary = validation.classes[0];
+  summary.worst_time_name = summary.worst_quiet_name = outside.name;
+  summary.failures = outside.failures;
+  const std::string text = validation_text(validation);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+  EXPECT_THAT(text, HasSubstr("outside by the quiet time only:\n  good: within; quiet: time 33.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("12345.679 / 98765.432 +700.0 %  outside\n"));
+}
+
 // Whose time is off by any amount is not within.
 TEST(ValidationReport, WhatIsNotJudgedIsNotWithin) {
   Validation validation = one_of_each();
@@ -53,7 +79,7 @@ TEST(ValidationReport, WhatIsNotJudgedIsNotWithin) {
   validation.comparisons = {cpu};
   validation.classes[0].judged = validation.classes[0].within = 0;
   const std::string text = validation_text(validation);
-  EXPECT_THAT(text, HasSubstr("+10.0 %  not judged\n"));
+  EXPECT_THAT(text, HasSubstr("+230.0 %  not judged\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("within tolerances")));
   EXPECT_THAT(validation_markdown(validation), HasSubstr("| not judged | - |"));
   const auto json = nlohmann::json::parse(validation_json(validation));

@@ -1,12 +1,12 @@
-#include "sim/cli/text_table.h"
+#include "sim/report/text_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/cli/wrapped.h"
+#include "sim/report/wrapped.h"
 
-namespace uvmsim::cli {
+namespace uvmsim::report {
 
 std::string TextTable::text(bool first_column_left) const {
   std::vector<std::size_t> widths(rows_.front().size());
@@ -36,4 +36,4 @@ std::string TextTable::text(bool first_column_left) const {
   return out;
 }
 
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::report

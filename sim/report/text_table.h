@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace uvmsim::cli {
+namespace uvmsim::report {
 
 class TextTable {
  public:
@@ -19,4 +19,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::report

@@ -1,8 +1,8 @@
-#include "sim/cli/wrapped.h"
+#include "sim/report/wrapped.h"
 
 #include <algorithm>
 
-namespace uvmsim::cli {
+namespace uvmsim::report {
 namespace {
 
 // UTF-8: bytes that begin a character.
@@ -52,4 +52,4 @@ std::string wrapped_text(std::string_view text) {
   return out;
 }
 
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::report
