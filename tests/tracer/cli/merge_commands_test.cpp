@@ -57,8 +57,29 @@ TEST_F(MergeCommands, CheckLayout) {
   EXPECT_THAT(bad.out, HasSubstr("first difference: tensor 2 of 512 bytes"));
 }
 
+TEST_F(MergeCommands, Complete) {
+  {
+    trace::TraceWriter writer(folder.path("x.uvmt"), {});
+    writer.write(trace::ObjectAlloc{1, trace::ObjectKind::kManaged, 2 << 20, 1 << 30, 0});
+    writer.write(trace::TensorAlloc{2, 1 << 20, 0, 1, 0, ""});
+    trace::Kernel kernel;
+    kernel.coverage = trace::Coverage::kOperatorSchema;
+    writer.write(kernel);
+    kernel.coverage = trace::Coverage::kInstrumented;
+    kernel.accesses.push_back({2, {{0, 2048, trace::AccessMode::kRead}}});
+    writer.write(kernel);
+    writer.finish();
+  }
+  const CommandResult done = shell("uvmtrace complete x.uvmt -o x.uvmt");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("x.uvmt: 1 kernels changed: 1 MiB of workspaces added, 0 MiB of operands left out"));
+  EXPECT_THAT(shell("uvmtrace complete x.uvmt -o y.uvmt").out, HasSubstr("0 kernels changed"));
+  expect_one_line_error(shell("uvmtrace complete x.uvmt"), {"needs a trace and -o FILE"});
+}
+
 TEST_F(MergeCommands, Help) {
-  for (const char* line : {"--help", "record --help", "merge --help", "info -h", "log --help", "check-layout --help"}) {
+  for (const char* line :
+       {"--help", "record --help", "merge --help", "info -h", "log --help", "check-layout --help", "complete --help"}) {
     const CommandResult result = shell(std::string("uvmtrace ") + line);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_THAT(result.out, HasSubstr("uvmtrace"));
