@@ -9,8 +9,7 @@ namespace uvmsim::bounds {
 
 Distance distance_of(const RunResult& result, const Bounds& bounds, const config::SystemConfig& system) {
   const Counters& c = result.counters;
-  const std::uint64_t htod = c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
-  const std::uint64_t dtoh = c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
+  const std::uint64_t htod = c.htod_bytes(), dtoh = c.dtoh_bytes();
 
   Distance distance;
   distance.excess_htod_bytes = htod - std::min(htod, bounds.bytes.htod);

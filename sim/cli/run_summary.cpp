@@ -23,13 +23,6 @@ using report::RunRecord;
 // What slowdowns divide by (sweep::baseline_of).
 constexpr const char* kSlowdown = "slowdown against the driver's policies without limit";
 
-std::uint64_t htod_bytes(const Counters& c) {
-  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
-}
-std::uint64_t dtoh_bytes(const Counters& c) {
-  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
-}
-
 // Of the iterations to quote where the trace marks some.
 std::uint64_t time_of(const RunRecord& record) {
   const auto settled = report::settled_iterations(record.result);
@@ -87,6 +80,22 @@ std::string learning_text(std::span<const RunRecord> seeds) {
 std::string iterations_text(const report::SettledIterations& settled) {
   return settled.count == 1 ? fmt::format("iteration {}", settled.first_index)
                             : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
+}
+
+bool has_settled(const RunRecord& record) {
+  const auto settled = report::settled_iterations(record.result);
+  return settled && settled->is_settled;
+}
+
+// What the numbers of a table are about.
+std::string quoted_text(const RunRecord& first, bool any_settled) {
+  const auto quoted = report::settled_iterations(first.result);
+  if (!quoted) return "numbers of the whole run";
+  if (any_settled) {
+    return "numbers of settled iterations, after so many of learning; no: not settled, of the last one or all passes";
+  }
+  return fmt::format("numbers of {}; {}", iterations_text(*quoted),
+                     report::settled_text(*quoted, first.result.iterations.size()));
 }
 
 std::string heading(const RunRecord& record) {
@@ -180,10 +189,10 @@ std::string run_summary(const RunRecord& record) {
   times("host in allocation calls (ms)", &Counters::host_allocation_ns);
   counts("fault batches", &Counters::fault_batches);
   counts("faulting pages", &Counters::faulting_pages);
-  add("HtoD (GiB)", format_gib(htod_bytes(s)), format_gib(htod_bytes(t)));
+  add("HtoD (GiB)", format_gib(s.htod_bytes()), format_gib(t.htod_bytes()));
   sizes("  for faults", &Counters::htod_fault_bytes);
   sizes("  prefetched", &Counters::htod_prefetch_bytes);
-  add("DtoH (GiB)", format_gib(dtoh_bytes(s)), format_gib(dtoh_bytes(t)));
+  add("DtoH (GiB)", format_gib(s.dtoh_bytes()), format_gib(t.dtoh_bytes()));
   sizes("  evicted", &Counters::dtoh_evict_bytes);
   const std::uint64_t host_bytes = record.options.system.host.memory_bytes;
   if (host_bytes != 0) {
@@ -214,11 +223,11 @@ std::string run_summary(const RunRecord& record) {
 }
 
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
-  const bool marked = !records.front().result.iterations.empty();
+  const bool any_settled = std::any_of(records.begin(), records.end(), has_settled);
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
-  if (marked) header.emplace_back("learning");
+  if (any_settled) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
   report::TextTable table(header);
@@ -238,22 +247,20 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(mean(time_of))};
     if (seeds > 1) row.insert(row.end(), {ms_text(time_of(*shortest)), ms_text(time_of(*longest))});
     row.push_back(factor_or_dash(mean(report::slowdown_to_unlimited_thousandths)));
-    if (marked) row.push_back(learning_text(group));
+    if (any_settled) row.push_back(learning_text(group));
     if (seeds == 1) row.push_back(ms_text(counters_of(record).kernel_ns));
-    row.insert(row.end(),
-               {format_count(count([](const Counters& c) { return c.fault_batches; })), format_gib(count(htod_bytes)),
-                format_gib(count(dtoh_bytes)), format_count(count([](const Counters& c) { return c.evictions; }))});
+    row.insert(row.end(), {format_count(count([](const Counters& c) { return c.fault_batches; })),
+                           format_gib(count([](const Counters& c) { return c.htod_bytes(); })),
+                           format_gib(count([](const Counters& c) { return c.dtoh_bytes(); })),
+                           format_count(count([](const Counters& c) { return c.evictions; }))});
     table.add_row(std::move(row));
   }
   const RunRecord& first = records.front();
-  const auto settled = report::settled_iterations(first.result);
   std::string text = heading(first);
   text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), arena_text(first.result));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
-  text += settled ? "numbers of settled iterations, after so many of learning (no: not settled, a mean of all)"
-                  : "numbers of the whole run";
-  if (settled && first.unlimited) text += "\n";
-  text += first.unlimited ? fmt::format("{}{}\n\n", settled ? "" : "; ", kSlowdown) : "\n\n";
+  text += quoted_text(first, any_settled) + "\n";
+  text += first.unlimited ? fmt::format("{}\n\n", kSlowdown) : "\n";
   const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
   return text + table.text(false) + unlimited_note(first) +
          (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");

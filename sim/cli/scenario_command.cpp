@@ -60,14 +60,6 @@ po::options_description scenario_options() {
   return options;
 }
 
-std::uint64_t program_htod_bytes(const Counters& c) {
-  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
-}
-
-std::uint64_t program_dtoh_bytes(const Counters& c) {
-  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
-}
-
 std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
   report::TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
                            "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
@@ -82,7 +74,7 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
          report::format_ms(scenario::compared_time(outcome.together)),
          outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
          report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
-         report::format_gib(program_htod_bytes(c)), report::format_gib(program_dtoh_bytes(c)),
+         report::format_gib(c.htod_bytes()), report::format_gib(c.dtoh_bytes()),
          report::format_gib(c.dtod_fault_bytes + c.dtod_prefetch_bytes + c.dtod_user_bytes + c.dtod_evict_bytes),
          report::format_count(c.evictions)});
   }

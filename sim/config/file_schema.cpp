@@ -122,14 +122,18 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
 
 }  // namespace
 
-std::string system_file_schema() {
-  SystemConfig defaults;
-  defaults.gpus.resize(1);
-  defaults.host_links.resize(1);
-  defaults.uplinks.resize(1);
-  defaults.peer_links.resize(1);
-  defaults.peer_switches.resize(1);
+SystemConfig with_every_key() {
+  SystemConfig system;
+  system.gpus.resize(1);
+  system.host_links.resize(1);
+  system.uplinks.resize(1);
+  system.peer_links.resize(1);
+  system.peer_switches.resize(1);
+  return system;
+}
 
+std::string system_file_schema() {
+  SystemConfig defaults = with_every_key();
   ordered_json document;
   document["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   document["title"] = "uvmsim system";

@@ -14,6 +14,9 @@ std::string resolved_json(const SystemConfig& config);
 // The values alone, for results: {"name": ..., "costs": {"batch_ns": 6000, ...}, ...}. Not a system file.
 std::string values_json(const SystemConfig& config);
 
+// The defaults, with one entry in every list: every key that a system file may state is there.
+SystemConfig with_every_key();
+
 // The JSON schema of system files: configs/system.schema.json. Ends in a newline.
 std::string system_file_schema();
 

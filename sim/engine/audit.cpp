@@ -165,10 +165,8 @@ void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64
 void audit_counters(const Counters& c, const std::vector<driver::GpuState>& gpus, const Ledger& ledger) {
   std::uint64_t resident = 0;
   for (const driver::GpuState& gpu : gpus) resident += gpu.resident_pages;
-  const std::uint64_t down =
-      (c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes) / kBasePageBytes;
-  const std::uint64_t up =
-      (c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes) / kBasePageBytes;
+  const std::uint64_t down = c.htod_bytes() / kBasePageBytes;
+  const std::uint64_t up = c.dtoh_bytes() / kBasePageBytes;
   const std::uint64_t arrived = down + c.populated_pages;
   if (!ledger.copies_dropped) {
     UVMSIM_AUDIT(arrived == resident + up + ledger.released_pages,

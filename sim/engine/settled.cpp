@@ -12,13 +12,11 @@ using Measures = std::array<std::uint64_t, 6>;
 
 Measures measures_of(const IterationResult& iteration) {
   const Counters& c = iteration.counters;
-  const std::uint64_t in = c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
-  const std::uint64_t out = c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
   return {static_cast<std::uint64_t>((iteration.end - iteration.begin).value),
           c.fault_batches,
           c.faulting_pages * kBasePageBytes / kBlockBytes,
-          in / kBlockBytes,
-          out / kBlockBytes,
+          c.htod_bytes() / kBlockBytes,
+          c.dtoh_bytes() / kBlockBytes,
           c.evictions};
 }
 

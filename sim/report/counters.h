@@ -41,6 +41,13 @@ struct Counters {
   std::uint64_t dtoh_prefetch_bytes = 0, dtoh_prefetch_transactions = 0;
   std::uint64_t dtoh_user_bytes = 0, dtoh_user_transactions = 0;
   std::uint64_t dtoh_evict_bytes = 0, dtoh_evict_transactions = 0;
+  // Whatever the cause.
+  std::uint64_t htod_bytes() const {
+    return htod_fault_bytes + htod_prefetch_bytes + htod_user_bytes + htod_counter_bytes;
+  }
+  std::uint64_t dtoh_bytes() const {
+    return dtoh_fault_bytes + dtoh_prefetch_bytes + dtoh_user_bytes + dtoh_evict_bytes;
+  }
   std::uint64_t dtod_fault_bytes = 0, dtod_fault_transactions = 0;  // between GPUs
   std::uint64_t dtod_prefetch_bytes = 0, dtod_prefetch_transactions = 0;
   std::uint64_t dtod_user_bytes = 0, dtod_user_transactions = 0;

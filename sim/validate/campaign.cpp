@@ -6,12 +6,6 @@ namespace {
 
 constexpr std::uint64_t kMs = 1000000, kMiB = std::uint64_t{1} << 20;
 
-std::uint64_t bytes_in(const Counters& c) {
-  return c.htod_fault_bytes + c.htod_prefetch_bytes + c.htod_user_bytes + c.htod_counter_bytes;
-}
-std::uint64_t bytes_out(const Counters& c) {
-  return c.dtoh_fault_bytes + c.dtoh_prefetch_bytes + c.dtoh_user_bytes + c.dtoh_evict_bytes;
-}
 std::uint64_t copies_in(const Counters& c) {
   return c.htod_fault_transactions + c.htod_prefetch_transactions + c.htod_user_transactions +
          c.htod_counter_transactions;
@@ -25,10 +19,10 @@ std::uint64_t copies_out(const Counters& c) {
 
 const std::array<FigureInfo, figure::kCount> kFigureTable{{
     {"time_ns", "kernels ms", FigureKind::kTime, kMs, [](const Counters& c) { return c.kernel_ns; }},
-    {"bytes_in", "MiB in", FigureKind::kBytes, kMiB, bytes_in},
-    {"bytes_out", "MiB out", FigureKind::kBytes, kMiB, bytes_out},
+    {"bytes_in", "MiB in", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.htod_bytes(); }},
+    {"bytes_out", "MiB out", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.dtoh_bytes(); }},
     {"bytes_moved", "MiB in + out", FigureKind::kBytes, kMiB,
-     [](const Counters& c) { return bytes_in(c) + bytes_out(c); }},
+     [](const Counters& c) { return c.htod_bytes() + c.dtoh_bytes(); }},
     {"fault_bytes_in", "MiB in by fault", FigureKind::kOther, kMiB,
      [](const Counters& c) { return c.htod_fault_bytes; }},
     {"prefetch_bytes_in", "MiB in by prefetch", FigureKind::kOther, kMiB,

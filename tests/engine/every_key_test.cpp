@@ -13,6 +13,7 @@
 #include "sim/common/random.h"
 #include "sim/config/load_system.h"
 #include "sim/config/schema.h"
+#include "sim/config/system_text.h"
 #include "tests/bounds/random_program.h"
 
 namespace uvmsim {
@@ -420,14 +421,8 @@ bool moves(const std::string& key, const Baseline& run) {
   return std::any_of(values.begin(), values.end(), differs);
 }
 
-// Of a system with everything that systems may have.
 std::vector<std::string> all_keys() {
-  SystemConfig system;
-  system.gpus.resize(1);
-  system.host_links.resize(1);
-  system.uplinks.resize(1);
-  system.peer_links.resize(1);
-  system.peer_switches.resize(1);
+  SystemConfig system = config::with_every_key();
   std::vector<std::string> keys;
   for (const Parameter& parameter : parameters(system)) keys.push_back(config::without_indices(parameter.key));
   return keys;

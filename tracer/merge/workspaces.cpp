@@ -22,6 +22,10 @@ Interval interval_of(const trace::Extent& extent) {
   return Interval::right_open(extent.first, extent.first + extent.count);
 }
 
+Interval interval_of_bytes(std::uint64_t offset, std::uint64_t bytes) {
+  return Interval::right_open(offset / kQuantumBytes, (offset + bytes - 1) / kQuantumBytes + 1);
+}
+
 template <class Wanted>
 Quanta quanta_of(const trace::ExtentList& extents, Wanted&& wanted) {
   Quanta out;
@@ -35,8 +39,11 @@ Quanta quanta_of(const trace::ExtentList& extents, Wanted&& wanted) {
 
 std::uint64_t bytes_of(const Quanta& quanta) { return boost::icl::cardinality(quanta) * kQuantumBytes; }
 
+// Slots of phases, touches, order and counts would no longer fit, and who has them was seen.
 bool is_guess(const trace::Kernel& kernel) {
-  return kernel.coverage == trace::Coverage::kOperatorSchema || kernel.coverage == trace::Coverage::kParameters;
+  const bool told =
+      kernel.coverage == trace::Coverage::kOperatorSchema || kernel.coverage == trace::Coverage::kParameters;
+  return told && kernel.phases.empty() && kernel.touches.empty() && kernel.order.empty() && kernel.counts.empty();
 }
 
 struct Use {
@@ -74,6 +81,7 @@ class Completion {
       } else if (const auto* set = std::get_if<trace::Memset>(&records_[place])) {
         write_bytes(set->object, set->offset, set->bytes);
       } else if (const auto* copy = std::get_if<trace::Memcpy>(&records_[place])) {
+        read_bytes(copy->src.object, copy->src.offset, copy->bytes);
         write_bytes(copy->dst.object, copy->dst.offset, copy->bytes);
       } else if (auto* kernel = std::get_if<trace::Kernel>(&records_[place])) {
         is_guess(*kernel) ? guess(place, *kernel) : see(place, *kernel);
@@ -91,9 +99,16 @@ class Completion {
     return found == tensors_.end() ? nullptr : &found->second;
   }
 
+  void read_bytes(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
+    if (Tensor* source = tensor(id); source != nullptr && bytes != 0) {
+      source->read += interval_of_bytes(offset, bytes);
+      source->claims.clear();
+    }
+  }
+
   void write_bytes(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
     if (Tensor* target = tensor(id); target != nullptr && bytes != 0) {
-      target->written += Interval::right_open(offset / kQuantumBytes, (offset + bytes - 1) / kQuantumBytes + 1);
+      target->written += interval_of_bytes(offset, bytes);
     }
   }
 

@@ -2,7 +2,7 @@
 // each other: a convolution's layout transforms and the sums of its parts stand in a workspace that no operator names.
 //
 // The instrumented kernels around them show it, since what is read has been written before. Of the kernels on one
-// stream ("guessed": those whose accesses come from an operator or from parameters):
+// stream ("guessed": those whose accesses come from an operator or from parameters, without phases or touches):
 // - What a kernel reads of a tensor and nobody wrote since the tensor was made, the guessed kernel launched last since
 //   then wrote: the tensor is a workspace of both.
 // - What was written to a workspace before and not read yet, the first guessed kernel behind the write read.

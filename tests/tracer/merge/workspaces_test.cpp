@@ -122,6 +122,24 @@ TEST_F(WorkspacesTest, WhatNobodyCouldHaveWrittenStaysUnwritten) {
   EXPECT_EQ(accesses(place).size(), 1u);
 }
 
+TEST_F(WorkspacesTest, WhatACopyTookIsWrittenAgain) {
+  make(kInput, kQuanta);
+  make(kOutput, kQuanta);
+  seen({{kOutput, {{0, kQuanta, kW}}}});
+  records.push_back(trace::Memcpy{{}, {kOutput, 0}, kQuanta * 512, trace::CopyKind::kDeviceToHost, 0, true, 0});
+  const std::size_t place = guessed({{kInput, {{0, kQuanta, kR}}}, {kOutput, {{0, kQuanta, kW}}}});
+  EXPECT_EQ(complete_workspaces(records).kernels, 0u);
+  EXPECT_EQ(accesses(place).size(), 2u);
+}
+
+TEST_F(WorkspacesTest, AKernelWithPhasesIsNoGuess) {
+  const std::size_t place = convolution();
+  trace::Kernel& kernel = std::get<trace::Kernel>(records[place]);
+  kernel.phases.edit().push_back({0, 1, {{1, {{0, kQuanta, kW}}}}});
+  EXPECT_EQ(complete_workspaces(records).kernels, 0u);
+  EXPECT_EQ(accesses(place).size(), 2u);
+}
+
 TEST_F(WorkspacesTest, CopiesAndSetsWriteToo) {
   make(kInput, kQuanta);
   make(kWorkspace, kQuanta);
