@@ -232,7 +232,11 @@ def text_table(header, rows):
 def summary(times):
     slower = [f"{one.program} at {one.osf:g}" for one in times if one.speed_up(LEARNED) < 1]
     factors = [one.speed_up(LEARNED) for one in times]
-    text = f"DeepUM is {min(factors):.2f} to {max(factors):.2f} times as fast as the stock driver on {len(times)} points"
+    systems = ", ".join(sorted({row.system for one in times for row in one.rows.values()}))
+    text = (
+        f"On {systems} DeepUM is {min(factors):.2f} to {max(factors):.2f} times as fast as the stock driver on"
+        f" {len(times)} points"
+    )
     learned = [one.rows[LEARNED].learning_iterations for one in times if one.is_settled(LEARNED)]
     if learned and None not in learned:
         text += f", once it has settled, which takes {int(min(learned))} to {int(max(learned))} iterations"
