@@ -37,7 +37,7 @@ class DeepUmTest(FolderTest):
         row = next(line for line in out.splitlines() if line.startswith("gpt2") and " 2 " in line)
         self.assertIn("3.00", row)
         self.assertIn("gpt2 at 2: the link: 90% of the time; fault batches 1,000 → 10", out)
-        self.assertIn("3.00 to 3.00 times as fast", out)
+        self.assertIn("On a100-pcie-80g DeepUM is 3.00 to 3.00 times as fast", out)
         self.assertIn("perfect prediction is slower than learning: gpt2 at 4", " ".join(out.split()))
 
     def test_no_line_is_wider_than_a_terminal(self):
