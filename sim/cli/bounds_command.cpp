@@ -1,6 +1,7 @@
 #include "sim/cli/bounds_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/cli/best_known.h"
 #include "sim/cli/bounds_text.h"
@@ -9,9 +10,9 @@
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/run_to_points.h"
+#include "sim/common/in_parallel.h"
 #include "sim/report/result_json.h"
 #include "sim/sweep/run_points.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -42,13 +43,17 @@ class Bounder {
     for (const std::uint64_t osf : run_.osf_thousandths) {
       sweep::check_factor(osf, run_.footprint_bytes != 0 ? run_.footprint_bytes : measured, "--osf", trace_.name());
     }
-    std::vector<report::RunRecord> records;
-    for (const sweep::Point& point : points_of(run_)) {
-      progress_.begin("bounds, " + sweep::limit_text(point), trace_.records());
-      records.push_back(sweep::bound_point(resolver_.resolve(point), trace_, reporter()));
-      progress_.end();
-      compare(point, *records.back().bounds);
+    const std::vector<sweep::Point> points = points_of(run_);
+    std::vector<sweep::PointToRun> limits;
+    std::vector<std::string> names;
+    for (const sweep::Point& point : points) {
+      limits.push_back({resolver_.resolve(point), nullptr});
+      names.push_back(sweep::limit_text(point));
     }
+    progress_.begin(fmt::format("bounds, {}", fmt::join(names, ", ")), trace_.records() * limits.size());
+    std::vector<report::RunRecord> records = sweep::bound_points(limits, trace_, available_cpus(), reporter());
+    progress_.end();
+    for (std::size_t i = 0; i < points.size(); ++i) compare(points[i], *records[i].bounds);
     return records;
   }
 
@@ -71,7 +76,7 @@ class Bounder {
     for (const sweep::Point& rival : rivals_of(run_, point)) rivals.push_back({resolver_.resolve(rival), nullptr});
     if (rivals.empty()) return;
     progress_.begin("policies, " + sweep::limit_text(point), trace_.records() * rivals.size());
-    for (const report::RunRecord& record : sweep::run_points(rivals, trace_, sweep::available_cpus(), reporter())) {
+    for (const report::RunRecord& record : sweep::run_points(rivals, trace_, available_cpus(), reporter())) {
       note_known(bounds, record);
     }
     progress_.end();

@@ -29,8 +29,8 @@ constexpr std::size_t kHashDigits = 16;
 
 constexpr const char* kCalibrateUsage = R"(uvmsim calibrate EXPERIMENTS... [--system BASE] [--output NEW.json] [options]
 
-Fits what the driver's steps, the link and touches cost to experiments that were measured on a real GPU, so that a
-system is measured, not guessed. EXPERIMENTS are files as `uvmsim validate` reads them; tracer/ground_truth makes them on
+Fits what a machine differs in from others with the same GPU (its host's speed, its link, how long the first fault
+takes) to experiments that were measured on it, so that a system is measured, not guessed. EXPERIMENTS are files as `uvmsim validate` reads them; tracer/ground_truth makes them on
 your GPU. Prints the errors before and after and every parameter, old and new. Everything that is not fitted stays as in
 BASE: state your GPU's memory, SMs and rates there first.
 
@@ -51,8 +51,8 @@ po::options_description calibrate_options() {
       "the system to start from: a name, or the path of a JSON file; default h200-sxm-pcie5");
   add("output,o", po::value<Text>()->value_name("FILE"), "write the fitted system, which stands alone; ends in .json");
   add("parameters", po::value<Text>()->value_name("KEYS"),
-      "what to fit, separated by commas, as `uvmsim systems BASE` names it; default the costs of driver, link and "
-      "touch");
+      "what to fit, separated by commas, as `uvmsim systems BASE` names it; default one "
+      "factor for all costs of the driver, wake-ups, the first fault and the link");
   add("holdout", po::value<Text>()->value_name("N"),
       "keep every Nth experiment back and report it apart; repeats of "
       "one experiment stay together");

@@ -22,8 +22,8 @@
 #include "sim/common/atomic_file.h"
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/common/in_parallel.h"
 #include "sim/report/run_record.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -93,7 +93,7 @@ std::string help_text(const po::options_description& options) {
 
 std::size_t jobs_of(const po::variables_map& values) {
   const auto text = text_of(values, "jobs");
-  if (!text) return sweep::available_cpus();
+  if (!text) return available_cpus();
   const std::uint64_t jobs = parse_unsigned("--jobs", *text);
   if (jobs < 1 || jobs > 1024) throw_input_error("--jobs: {} is not allowed; allowed: 1 to 1024", jobs);
   return jobs;

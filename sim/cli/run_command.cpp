@@ -16,10 +16,10 @@
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
 #include "sim/cli/run_to_points.h"
+#include "sim/common/in_parallel.h"
 #include "sim/report/glossary.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/run_points.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -120,7 +120,7 @@ class Runner {
     for (const sweep::Point& rival : rivals) add(rival, false);
     if (!rivals.empty()) names.push_back(fmt::format("{} runs of other policies", rivals.size()));
     progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * runs.size());
-    std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, sweep::available_cpus(), reporter());
+    std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, available_cpus(), reporter());
     progress_.end();
     return records;
   }

@@ -8,9 +8,9 @@
 #include "sim/cli/sweep_display.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/common/in_parallel.h"
 #include "sim/sweep/collect.h"
 #include "sim/sweep/run_sweep.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace uvmsim::cli {
 
@@ -28,7 +28,7 @@ std::string output_of(const po::variables_map& values, const std::string& comman
 
 std::size_t jobs_of(const po::variables_map& values) {
   const auto given = text_of(values, "jobs");
-  if (!given) return sweep::available_cpus();
+  if (!given) return available_cpus();
   constexpr std::uint64_t kMost = 1024;
   const std::uint64_t jobs = parse_unsigned("--jobs", *given);
   if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", *given, kMost);

@@ -143,6 +143,7 @@ inline bool KernelRun::next_event(Nanoseconds until) {
 
 void KernelRun::advance(Nanoseconds until) {
   find_pages();
+  horizon_ = until;
   while (next_event(until)) {
   }
 }
@@ -157,8 +158,10 @@ std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
   find_pages();
-  while (buffer_.empty() && next_event(until)) {
-  }
+  const Nanoseconds wakeup = ns(system_.costs.wakeup_ns);
+  do {
+    horizon_ = std::min(until, present_ + wakeup);
+  } while (buffer_.empty() && next_event(until));
 }
 
 void KernelRun::begin_section() {
@@ -294,6 +297,25 @@ void KernelRun::plan_turns() {
   }
   block_start_ = ns(costs.block_start_ns);
   block_dispatch_ = ns(costs.block_dispatch_ns);
+}
+
+// The lane's loads pass at `now`. Goes on to the last of the steps ahead that pass as well before anything can change;
+// false if there are none.
+bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
+  Lane& lane = lanes_[index];
+  if (lane.storing || lane.clear_view != view_) return false;
+  const Section& section = work_.sections[lane.section];
+  std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
+  if (section.early_stores && work_.pattern != Pattern::kTiles) end = std::min(end, lane.clear[1]);
+  if (end <= lane.step + 1 || horizon_ <= now) return false;
+  const Nanoseconds step = section.load_time + section.turn_time;
+  const auto steps = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(end - lane.step, step.value == 0 ? end : (horizon_ - now).value / step.value));
+  if (steps == 0) return false;
+  lane.step += steps;
+  now += step * steps;
+  if (!issue(index, now)) finish_part(index, now);
+  return true;
 }
 
 // All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.

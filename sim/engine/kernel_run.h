@@ -170,6 +170,7 @@ class KernelRun {
   Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
@@ -213,6 +214,7 @@ class KernelRun {
   Nanoseconds load_times_[2];     // the same, by whether it loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
   Nanoseconds present_{};         // time of the event in hand
+  Nanoseconds horizon_{};         // until then nothing is mapped or unmapped
   gmmu::FaultUnit fault_unit_;
   Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
   std::uint32_t unheard_ = 0;

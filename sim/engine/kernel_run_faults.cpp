@@ -237,7 +237,8 @@ void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
     const Turn next = sm.next();
     if (!is_clear(lanes_[next.lane])) return serve(sm_index, now);
     sm.skip();
-    finish_part(next.lane, std::max(now, next.ready));
+    const Nanoseconds ready = std::max(now, next.ready);
+    if (!skip_clear_steps(next.lane, ready)) finish_part(next.lane, ready);
   }
   sm.scheduled = sm.asleep = false;
   if (sm.next_ready() != kNever) sleep_until(sm, sm_index, sm.next_ready());

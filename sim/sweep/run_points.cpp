@@ -1,91 +1,69 @@
 #include "sim/sweep/run_points.h"
 
-#include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
-#include <thread>
+
+#include "sim/common/in_parallel.h"
 
 namespace uvmsim::sweep {
 namespace {
 
-class Runs {
+// Adds up what several runs of one trace have read.
+class SharedProgress {
  public:
-  Runs(const std::vector<PointToRun>& points, TraceInput& input, const ReadProgress& progress)
-      : points_(points), input_(input), progress_(progress), records_(points.size()), errors_(points.size()) {}
+  explicit SharedProgress(const ReadProgress& progress) : progress_(progress) {}
 
-  void take_until_none_is_left() {
-    for (std::size_t i = 0; (i = next_++) < points_.size();) {
-      try {
-        records_[i] = run(points_[i]);
-      } catch (...) {
-        errors_[i] = std::current_exception();
-      }
-    }
-  }
-
-  std::vector<report::RunRecord> records() {
-    if (stop_) std::rethrow_exception(stop_);
-    for (const std::exception_ptr& error : errors_) {
-      if (error) std::rethrow_exception(error);
-    }
-    return std::move(records_);
-  }
-
- private:
-  struct Stopped {};
-
-  report::RunRecord run(const PointToRun& one) {
-    report::RunRecord record = run_point(one.point, input_, one.events, counted());
-    if (one.point.point.bounds) add_distance(record, *bound_point(one.point, input_).bounds);
-    return record;
-  }
-
-  // Adds up what the runs have read.
-  ReadProgress counted() {
+  ReadProgress of_one() {
     return [this, before = std::uint64_t{0}](std::uint64_t done) mutable {
       const std::lock_guard lock(mutex_);
-      if (stop_) throw Stopped();
+      if (stop_) std::rethrow_exception(stop_);
       read_ += done - before;
       before = done;
       try {
         if (progress_) progress_(read_);
       } catch (...) {
         stop_ = std::current_exception();
-        throw Stopped();
+        throw;
       }
     };
   }
 
-  const std::vector<PointToRun>& points_;
-  TraceInput& input_;
+ private:
   const ReadProgress& progress_;
-  std::vector<report::RunRecord> records_;
-  std::vector<std::exception_ptr> errors_;
-  std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
   std::uint64_t read_ = 0;
   std::exception_ptr stop_;  // what `progress` threw
 };
 
-}  // namespace
-
-std::vector<report::RunRecord> run_points(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
-                                          const ReadProgress& progress) {
-  // Measured now, the input is only read from here on.
+// run(i, progress) is the record of points[i]. What a trace takes is measured first: after that it is only read.
+template <class Run>
+std::vector<report::RunRecord> run_all(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
+                                       const ReadProgress& progress, Run&& run) {
   for (const PointToRun& one : points) {
     input.footprint_bytes(one.point.record.options.layout, one.point.point.iterations);
     if (!one.point.record.plugins.empty()) threads = 1;
   }
-  Runs runs(points, input, progress);
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(threads, points.size()); ++i) {
-      others.emplace_back([&] { runs.take_until_none_is_left(); });
-    }
-    runs.take_until_none_is_left();
-  }
-  return runs.records();
+  SharedProgress shared(progress);
+  std::vector<report::RunRecord> records(points.size());
+  in_parallel(points.size(), threads, [&](std::size_t i) { records[i] = run(points[i], shared.of_one()); });
+  return records;
+}
+
+}  // namespace
+
+std::vector<report::RunRecord> run_points(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
+                                          const ReadProgress& progress) {
+  return run_all(points, input, threads, progress, [&](const PointToRun& one, const ReadProgress& read) {
+    report::RunRecord record = run_point(one.point, input, one.events, read);
+    if (one.point.point.bounds) add_distance(record, *bound_point(one.point, input).bounds);
+    return record;
+  });
+}
+
+std::vector<report::RunRecord> bound_points(const std::vector<PointToRun>& points, TraceInput& input,
+                                            std::size_t threads, const ReadProgress& progress) {
+  return run_all(points, input, threads, progress,
+                 [&](const PointToRun& one, const ReadProgress& read) { return bound_point(one.point, input, read); });
 }
 
 }  // namespace uvmsim::sweep

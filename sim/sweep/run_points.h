@@ -19,4 +19,8 @@ struct PointToRun {
 std::vector<report::RunRecord> run_points(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
                                           const ReadProgress& progress = {});
 
+// The same with bound_point() instead of run_point().
+std::vector<report::RunRecord> bound_points(const std::vector<PointToRun>& points, TraceInput& input,
+                                            std::size_t threads, const ReadProgress& progress = {});
+
 }  // namespace uvmsim::sweep

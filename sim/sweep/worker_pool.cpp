@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -138,12 +137,6 @@ std::vector<pid_t> WorkerPool::kill_all() {
   }
   workers_.clear();
   return processes;
-}
-
-std::size_t available_cpus() {
-  cpu_set_t cpus;
-  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
-  return static_cast<std::size_t>(std::max(1, CPU_COUNT(&cpus)));
 }
 
 }  // namespace uvmsim::sweep

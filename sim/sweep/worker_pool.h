@@ -54,7 +54,4 @@ class WorkerPool {
   std::vector<Worker> workers_;
 };
 
-// CPUs that this process may use: what an affinity mask or a batch system leaves of them.
-std::size_t available_cpus();
-
 }  // namespace uvmsim::sweep

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -34,38 +35,15 @@ constexpr std::array<double, 3> kJointSteps = {0.2, 0.08, 0.03};
 constexpr double kProbe = 0.1;
 
 constexpr std::array<std::string_view, 5> kGroups = {"costs.", "runtime.", "gmmu.", "host.", "host_links."};
-constexpr std::array<std::string_view, 32> kDefaults = {"costs.wakeup_ns",
-                                                        "costs.late_interrupt_ns",
-                                                        "costs.first_fault_ns",
-                                                        "costs.poll_read_ns",
-                                                        "costs.batch_ns",
-                                                        "costs.raw_fault_ns",
-                                                        "costs.fault_entry_ns",
-                                                        "costs.stale_block_ns",
-                                                        "costs.block_ns",
-                                                        "costs.new_chunk_ns",
-                                                        "costs.unmap_host_run_ns",
-                                                        "costs.unmap_host_page_ns",
-                                                        "costs.push_ns",
-                                                        "costs.push_run_ns",
-                                                        "costs.push_to_engine_ns",
-                                                        "costs.push_gap_ns",
-                                                        "costs.after_push_ns",
-                                                        "costs.after_copies_ns",
-                                                        "costs.map_block_ns",
-                                                        "costs.map_page_ns",
-                                                        "costs.populate_page_ns",
-                                                        "costs.copies_done_ns",
-                                                        "costs.replay_ns",
-                                                        "costs.replay_lead_ns",
-                                                        "costs.protect_block_ns",
-                                                        "costs.remote_map_ns",
-                                                        "runtime.touch_ns",
-                                                        "runtime.touch_write_ns",
-                                                        "runtime.load_ns",
-                                                        "host_links.0.host_to_device.latency_ns",
-                                                        "host_links.0.host_to_device.run_ns",
-                                                        "host_links.0.host_to_device.bytes_per_us"};
+// What another machine with the same GPU differs in, one by one: how its host sleeps and wakes, what the first fault
+// costs, its link. That its host is faster or slower is one factor for all that the driver does.
+constexpr std::array<std::string_view, 6> kDefaults = {"costs.wakeup_ns",
+                                                       "costs.late_interrupt_ns",
+                                                       kFirstFault,
+                                                       "host_links.0.host_to_device.latency_ns",
+                                                       "host_links.0.host_to_device.run_ns",
+                                                       "host_links.0.host_to_device.bytes_per_us"};
+constexpr std::string_view kDriver = "costs.";
 // They say how long the thread sleeps or is kept waiting, not how fast the host works.
 constexpr std::array<std::string_view, 2> kNotScaled = {"costs.late_interrupt_ns", "costs.first_fault_ns"};
 
@@ -73,6 +51,7 @@ struct Search {
   std::string key;
   std::uint64_t before = 0, anchor = 0, least = 0, most = 0;
   bool scaled = false;  // moves with all others of the driver
+  bool alone = true;    // is also varied by itself
 };
 
 config::Parameter parameter_of(config::SystemConfig& system, std::string_view key) {
@@ -86,6 +65,17 @@ std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
   return std::get<std::uint64_t>(config::value_of(parameter_of(system, key)));
 }
 
+// All costs of the driver, then the rest.
+std::vector<std::string> by_default(const std::vector<std::string>& keys) {
+  std::vector<std::string> chosen;
+  std::copy_if(keys.begin(), keys.end(), std::back_inserter(chosen),
+               [](const std::string& key) { return key.starts_with(kDriver); });
+  for (const std::string& key : calibration_parameters()) {
+    if (!key.starts_with(kDriver)) chosen.push_back(key);
+  }
+  return chosen;
+}
+
 std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std::string>& wanted) {
   const std::vector<config::Parameter> known = config::parameters(base);
   std::vector<std::string> keys;
@@ -94,11 +84,11 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
                                   [&](std::string_view group) { return parameter.key.starts_with(group); });
     if (fits && parameter.is_integer()) keys.push_back(parameter.key);
   }
+  const std::vector<std::string> alone = calibration_parameters();
   std::vector<Search> searches;
   std::set<std::string> seen;
-  for (const std::string& key : wanted.empty() ? calibration_parameters() : wanted) {
+  for (const std::string& key : wanted.empty() ? by_default(keys) : wanted) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      if (wanted.empty()) continue;  // not a parameter of this version
       throw_input_error(
           "'{}' cannot be fitted; allowed: integers of costs, runtime, gmmu, host and host_links, the nearest is '{}'",
           trace::printable(key), config::nearest_name(key, keys));
@@ -111,7 +101,8 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
     search.least = std::max(parameter.minimum, search.before / kFactor);
     search.most = std::min(parameter.maximum, search.before == 0 ? kZeroTo : search.before * kFactor);
     search.scaled =
-        key.starts_with("costs.") && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
+        key.starts_with(kDriver) && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
+    search.alone = !wanted.empty() || std::find(alone.begin(), alone.end(), key) != alone.end();
     searches.push_back(std::move(search));
   }
   return searches;
@@ -130,13 +121,12 @@ class Descent {
     best_ = total(values_);
     step_ = "all driver costs together";
     for (const double share : kJointSteps) scale_all(share);
-    for (std::size_t i = 0; i < searches_.size(); ++i) searches_[i].anchor = values_[i];
-    best_ = total(values_);
     for (std::uint32_t round = 0; round < options_.rounds; ++round) {
       const double share = kSteps[std::min<std::size_t>(round, kSteps.size() - 1)];
       step_ = fmt::format("round {} of {}, steps of {:g} %", round + 1, options_.rounds, 100 * share);
       const double before = best_;
       for (std::size_t i = 0; i < searches_.size(); ++i) improve(i, share);
+      scale_all(share);
       if (before - best_ < kLeastGain && round + 1 >= kSteps.size()) break;
     }
     read_off_first_fault();
@@ -148,6 +138,7 @@ class Descent {
   const std::vector<double>& sensitivities() const { return sensitivities_; }
   const std::vector<Search>& searches() const { return searches_; }
   std::uint64_t evaluations() const { return evaluations_; }
+  double driver_factor() const { return driver_factor_; }
   double loss_at(const std::vector<std::uint64_t>& values) {
     const auto found = known_.find(values);
     if (found != known_.end()) return found->second;
@@ -185,9 +176,13 @@ class Descent {
 
   std::uint64_t changed(std::size_t i, std::uint64_t value, double share, bool up) const {
     const double factor = up ? 1 + share : 1 / (1 + share);
-    auto next = static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * factor));
-    if (next == value) next = up ? value + 1 : value - (value > 0 ? 1 : 0);
-    return std::clamp(next, searches_[i].least, searches_[i].most);
+    const std::uint64_t next = clamped(i, static_cast<double>(value) * factor);
+    if (next != value) return next;
+    return std::clamp(up ? value + 1 : value - (value > 0 ? 1 : 0), searches_[i].least, searches_[i].most);
+  }
+
+  std::uint64_t clamped(std::size_t i, double value) const {
+    return std::clamp(static_cast<std::uint64_t>(std::llround(value)), searches_[i].least, searches_[i].most);
   }
 
   // Of the two directions the one that helps, as far as it does.
@@ -208,27 +203,33 @@ class Descent {
     }
   }
 
+  // Moving together costs nothing: the anchors move along.
   void scale_all(double share) {
-    // Moving together costs nothing: the anchors move along.
-    const auto next = [&](bool up) {
-      std::vector<std::uint64_t> candidate = values_;
-      for (std::size_t i = 0; i < searches_.size(); ++i) {
-        if (searches_[i].scaled) candidate[i] = changed(i, values_[i], share, up);
-      }
-      return candidate;
-    };
+    const std::vector<std::uint64_t> from = values_;
+    double scaled = 1;
     for (const bool up : {true, false}) {
+      double factor = 1;
       for (int step = 0; step < kMostStepsOneWay; ++step) {
-        const std::vector<std::uint64_t> candidate = next(up);
-        const double there = loss_at(candidate);
-        if (candidate == values_ || there >= loss_at(values_) - kLeastGain) break;
+        factor *= up ? 1 + share : 1 / (1 + share);
+        std::vector<std::uint64_t> candidate = values_;
+        for (std::size_t i = 0; i < searches_.size(); ++i) {
+          if (searches_[i].scaled) candidate[i] = clamped(i, static_cast<double>(from[i]) * factor);
+        }
+        if (candidate == values_ || loss_at(candidate) >= loss_at(values_) - kLeastGain) break;
         values_ = candidate;
+        scaled = factor;
       }
+      if (values_ != from) break;
     }
+    driver_factor_ *= scaled;
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      if (searches_[i].scaled) searches_[i].anchor = values_[i];
+    }
+    best_ = total(values_);
   }
 
   void improve(std::size_t i, double share) {
-    if (searches_[i].key == kFirstFault) return;
+    if (!searches_[i].alone || searches_[i].key == kFirstFault) return;
     walk([&](bool up) {
       std::vector<std::uint64_t> candidate = values_;
       candidate[i] = changed(i, values_[i], share, up);
@@ -241,6 +242,10 @@ class Descent {
     const double here = loss_at(values_);
     for (std::size_t i = 0; i < searches_.size(); ++i) {
       double sum = 0;
+      if (!searches_[i].alone) {
+        sensitivities_.push_back(0);
+        continue;
+      }
       for (const bool up : {true, false}) {
         std::vector<std::uint64_t> candidate = values_;
         candidate[i] = changed(i, values_[i], kProbe, up);
@@ -258,6 +263,7 @@ class Descent {
   std::vector<double> sensitivities_;
   std::map<std::vector<std::uint64_t>, double> known_;
   double best_ = 0;
+  double driver_factor_ = 1;
   std::uint64_t evaluations_ = 0;
   std::string step_;
 };
@@ -317,16 +323,18 @@ Calibration calibrate(const std::vector<ExperimentFile>& files, const config::Sy
   result.system = descent.system();
   result.error_after = 100 * descent.loss_at(descent.values());
   result.evaluations = descent.evaluations();
+  result.driver_factor = descent.driver_factor();
 
   const std::string calibrated = fmt::format("calibrated from {}, {} experiments", source, count_of(fitted));
   for (std::size_t i = 0; i < descent.searches().size(); ++i) {
     const Search& search = descent.searches()[i];
     FittedParameter& parameter = result.parameters.emplace_back();
-    parameter = {search.key, search.before, descent.values()[i], descent.sensitivities()[i]};
+    parameter = {search.key, search.before, descent.values()[i], search.alone, descent.sensitivities()[i]};
     if (parameter.determined()) {
       result.system.sources[search.key] = calibrated;
     } else if (parameter.after != parameter.before) {
-      result.system.sources[search.key] = calibrated + ", which do not tell it apart: moved with the others";
+      result.system.sources[search.key] =
+          fmt::format("{}: all costs of the driver x {:.2f}", calibrated, result.driver_factor);
     }
   }
   config::check_system(result.system, "calibrated system");

@@ -1,7 +1,12 @@
 // Fits a system's costs to measured experiments.
 //
+// By default it fits what another machine with the same GPU differs in: one factor for all costs of the driver (a
+// faster host makes all of them shorter), how its host sleeps and wakes, what the first fault costs, its link. The GPU
+// stays as it is. (Fitted one by one, 32 costs followed the experiments closer and unseen programs less: README.md.)
+// Parameters that are named are fitted one by one, after the factor.
+//
 // Deterministic: coordinate descent over integers, each parameter within its range and a factor of ten around the value
-// it had, first all driver costs together (a faster host makes all of them shorter), then one by one with smaller and
+// it had, first the factor, then round by round one parameter after the other and the factor again, with smaller and
 // smaller steps. What is minimised is the weighted mean over the kinds of experiments (ordered, parallel, streams,
 // library calls, campaigns, and the durations of their copies) of a trimmed mean: of |ln(simulated / measured)| of each
 // experiment's time, raw and quiet (quiet.h), and a quarter of the error in batches where those are not a matter of
@@ -35,11 +40,12 @@ struct CalibrationOptions {
 struct FittedParameter {
   std::string key;
   std::uint64_t before = 0, after = 0;
+  bool alone = true;  // fitted by itself; else only with all costs of the driver
   // How much the mean error grows when the value is a tenth smaller or larger, in percentage points (mean of both).
   double sensitivity = 0;
   // Below it the experiments say nothing about the parameter.
   static constexpr double kNoSensitivity = 0.005;
-  bool determined() const { return sensitivity >= kNoSensitivity; }
+  bool determined() const { return alone && sensitivity >= kNoSensitivity; }
 };
 
 struct Calibration {
@@ -49,10 +55,11 @@ struct Calibration {
   Validation holdout_before, holdout_after;  // of those kept back; without comparisons when none were
   double error_before = 0, error_after = 0;  // what was minimised, percent
   double holdout_error_before = 0, holdout_error_after = 0;
+  double driver_factor = 1;  // that all costs of the driver were multiplied by, before those fitted by themselves
   std::uint64_t evaluations = 0;
 };
 
-// The keys that are fitted when none are named: what the driver's steps, the link and a lone thread's touches cost.
+// The keys that are fitted one by one when none are named; all costs of the driver move together beside them.
 std::vector<std::string> calibration_parameters();
 
 // `source` goes into the fitted parameters' sources: "FILE (sha256 ...)". Throws InputError for an unknown parameter,

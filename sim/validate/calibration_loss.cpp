@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/in_parallel.h"
 #include "sim/validate/compare.h"
 
 namespace uvmsim::validate {
@@ -110,31 +111,40 @@ Observation CalibrationLoss::simulate(const Item& item, const config::SystemConf
   return named(item, [&] { return observe_simulated(item.program, system); });
 }
 
-double CalibrationLoss::operator()(const config::SystemConfig& system) const {
-  std::array<std::vector<double>, kKinds> terms;
-  for (const Item& item : items_) {
-    if (const auto& campaign = item.experiment->campaign) {
-      const CampaignRun run = named(item, [&] { return replay_campaign(item.experiment->name, *campaign, system); });
-      if (const auto term = campaign_term(run)) terms[kCampaign].push_back(*term);
-      for (const auto index : {figure::kCopyTime, figure::kCopyInTime, figure::kCopyOutTime}) {
-        const auto copying = run.total.pair(index);
-        if (copying && copying->measured > 0)
-          terms[kCopies].push_back(deviation(copying->measured, copying->simulated));
+CalibrationLoss::Terms CalibrationLoss::terms_of(const Item& item, const config::SystemConfig& system) const {
+  Terms terms;
+  if (const auto& campaign = item.experiment->campaign) {
+    const CampaignRun run = named(item, [&] { return replay_campaign(item.experiment->name, *campaign, system); });
+    if (const auto term = campaign_term(run)) terms.emplace_back(kCampaign, *term);
+    for (const auto index : {figure::kCopyTime, figure::kCopyInTime, figure::kCopyOutTime}) {
+      const auto copying = run.total.pair(index);
+      if (copying && copying->measured > 0) {
+        terms.emplace_back(kCopies, deviation(copying->measured, copying->simulated));
       }
-      continue;
     }
-    const Observation simulated = simulate(item, system);
-    const Comparison seen = compare(*item.experiment, item.measured, simulated, system, Tolerances{});
-    const Kind kind = kind_of(*item.experiment);
-    if (seen.time_ns.measured > 0) {
-      double term = (deviation(seen.time_ns.measured, seen.time_ns.simulated) +
-                     deviation(seen.quiet_ns.measured, seen.quiet_ns.simulated)) /
-                    2;
-      if (kind != kOrdered) term += kBatchesWeight * deviation(seen.batches.measured, seen.batches.simulated);
-      terms[kind].push_back(term);
-    }
-    const std::uint64_t copying = copying_ns(item.measured);
-    if (copying > 0) terms[kCopies].push_back(deviation(copying, copying_ns(simulated)));
+    return terms;
+  }
+  const Observation simulated = simulate(item, system);
+  const Comparison seen = compare(*item.experiment, item.measured, simulated, system, Tolerances{});
+  const Kind kind = kind_of(*item.experiment);
+  if (seen.time_ns.measured > 0) {
+    double term = (deviation(seen.time_ns.measured, seen.time_ns.simulated) +
+                   deviation(seen.quiet_ns.measured, seen.quiet_ns.simulated)) /
+                  2;
+    if (kind != kOrdered) term += kBatchesWeight * deviation(seen.batches.measured, seen.batches.simulated);
+    terms.emplace_back(kind, term);
+  }
+  const std::uint64_t copying = copying_ns(item.measured);
+  if (copying > 0) terms.emplace_back(kCopies, deviation(copying, copying_ns(simulated)));
+  return terms;
+}
+
+double CalibrationLoss::operator()(const config::SystemConfig& system) const {
+  std::vector<Terms> of_items(items_.size());
+  in_parallel(items_.size(), available_cpus(), [&](std::size_t i) { of_items[i] = terms_of(items_[i], system); });
+  std::array<std::vector<double>, kKinds> terms;
+  for (const Terms& of_item : of_items) {
+    for (const auto& [kind, term] : of_item) terms[kind].push_back(term);
   }
   double sum = 0, weights = 0;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/config/system.h"
@@ -32,6 +33,9 @@ class CalibrationLoss {
     Program program;  // the same for all costs; empty for a campaign
     Observation measured;
   };
+  // Deviations by kind of what is measured.
+  using Terms = std::vector<std::pair<std::size_t, double>>;
+  Terms terms_of(const Item& item, const config::SystemConfig& system) const;
   Observation simulate(const Item& item, const config::SystemConfig& system) const;
   // What replay() returns; its InputErrors with file, line and name of the experiment.
   template <class Replay>

@@ -46,10 +46,16 @@ std::string calibration_text(const Calibration& calibration) {
     text += table(calibration.holdout_before, calibration.holdout_after);
   }
   std::size_t width = 9;
-  for (const FittedParameter& parameter : calibration.parameters) width = std::max(width, parameter.key.size());
+  std::size_t together = 0;
+  for (const FittedParameter& parameter : calibration.parameters) {
+    if (parameter.key.starts_with("costs.")) ++together;
+    if (!parameter.alone) continue;
+    width = std::max(width, parameter.key.size());
+  }
   text += fmt::format("\n{:<{}} {:>10} {:>10} {:>8}  points of error for a tenth more or less\n", "parameter", width,
                       "old", "new", "change");
   for (const FittedParameter& parameter : calibration.parameters) {
+    if (!parameter.alone) continue;
     const double ratio =
         parameter.before == 0
             ? 0
@@ -60,6 +66,7 @@ std::string calibration_text(const Calibration& calibration) {
                         : parameter.after == parameter.before ? "none: these experiments do not tell"
                                                               : "none: moved with the others");
   }
+  if (together > 1) text += fmt::format("all costs of the driver together: x {:.2f}\n", calibration.driver_factor);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/validate/validation.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -151,10 +152,16 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
   }
   result.system = system.name;
   result.tolerances = options.tolerances;
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (options.progress) options.progress(i, chosen.size());
-    result.comparisons.push_back(replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances));
-  }
+  result.comparisons.resize(chosen.size());
+  std::mutex mutex;
+  std::size_t begun = 0;
+  in_parallel(chosen.size(), options.threads, [&](std::size_t i) {
+    if (options.progress) {
+      const std::lock_guard lock(mutex);
+      options.progress(begun++, chosen.size());
+    }
+    result.comparisons[i] = replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances);
+  });
   judge_campaigns(chosen, result.comparisons);
   for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
                                       ExperimentClass::kCpu, ExperimentClass::kPrefetch, ExperimentClass::kCampaign}) {

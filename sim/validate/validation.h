@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/in_parallel.h"
 #include "sim/config/system.h"
 #include "sim/validate/compare.h"
 #include "sim/validate/experiment.h"
@@ -31,8 +32,10 @@ struct ClassSummary {
 struct ValidationOptions {
   Tolerances tolerances;
   std::string only = "*";  // names to replay; * and ? are wildcards
-  // Called before each experiment with its index and the number of them; may be empty.
-  std::function<void(std::size_t index, std::size_t count)> progress;
+  std::size_t threads = available_cpus();
+  // Called before each experiment, by one thread at a time, with how many have begun before and the number of all; may
+  // be empty. When it throws, no further one begins.
+  std::function<void(std::size_t begun, std::size_t count)> progress;
 };
 
 struct Validation {

@@ -78,7 +78,26 @@ TEST(Calibrate, AFasterHostIsFoundAsAWhole) {
   const Calibration calibration = calibrate(measured_on(truth), base_system(), "made.jsonl", options);
   EXPECT_GT(calibration.error_before, 8);
   EXPECT_LT(calibration.error_after, 2);
+  EXPECT_NEAR(calibration.driver_factor, 0.7, 0.05);
+  EXPECT_THAT(calibration.system.sources.at("costs.cpu_fault_ns"), HasSubstr("all costs of the driver x 0."));
   EXPECT_EQ(calibration.after.comparisons.size(), calibration.before.comparisons.size());
+}
+
+// A machine differs in its host, not in its GPU: whatever the experiments say, its figures stay.
+TEST(Calibrate, TheGpuStaysAsItIsByDefault) {
+  config::SystemConfig truth = base_system();
+  truth.runtime.load_ns *= 3;
+  truth.gmmu.fault_page_ns *= 3;
+  CalibrationOptions options;
+  options.rounds = 1;
+  Calibration calibration = calibrate(measured_on(truth), base_system(), "made.jsonl", options);
+  config::SystemConfig base = base_system();
+  for (const config::Parameter& parameter : config::parameters(base)) {
+    if (parameter.key.starts_with("costs.") || parameter.key.starts_with("host_links.")) continue;
+    for (const config::Parameter& fitted : config::parameters(calibration.system)) {
+      if (fitted.key == parameter.key) EXPECT_EQ(config::value_of(fitted), config::value_of(parameter)) << fitted.key;
+    }
+  }
 }
 
 TEST(Calibrate, WhatIsRightStays) {
