@@ -15,7 +15,7 @@ TEST(WrappedLine, AWordLongerThanALineBreaksAfterAComma) {
   const std::string part(50, 'a');
   const std::string word = part + "," + part + "," + part + "," + part;
   EXPECT_EQ(wrapped_line("layout " + word + " seed 1", 2),
-            "layout\n  " + part + "," + part + ",\n  " + part + "," + part + " seed\n  1");
+            "layout\n  " + part + "," + part + ",\n  " + part + "," + part + " seed 1");
   const std::string whole(200, 'x');
   EXPECT_EQ(wrapped_line("see " + whole + " here", 2), "see\n  " + whole + "\n  here") << "nothing to break it at";
 }
