@@ -39,10 +39,12 @@ jobs="$(nproc)"
 failed=0
 
 step "tests of bad input and fuzzers, with sanitizers"
-# Without those that take more than 10 s there and try no bad input, or only its size.
-slow='HarvestingIsTheSameEveryTime|TellsEveryProgramTogetherAndAlone|League\.(SweepFilesGive|EveryRegistered)|CallCosts'
-slow+='|SevenMoreIterations/resnet50|AllocatorHistories|CalibrateCommand\.WritesASystem|GivesUpOnSequences'
-slow+='|LinesHaveLimits|Writer\.LargeRecords|ARepeatedProgramIsThereAllTheTime|SettleAndTakeWhatTheAllocatorTook|EveryTensorLiesWhere'
+# Without those that take long there and try no bad input, or only its size.
+slow='ScenarioTest\.(HarvestingIsTheSame|AYielderLoses|TheTimelineHas|ARepeatedProgramIsThere)|TellsEveryProgramTogetherAndAlone'
+slow+='|League\.(SweepFilesGive|EveryRegistered|PoliciesOfPlugins|NumbersAre|AnotherPlugin|PlannedItIs|OnceMore)'
+slow+='|Standings\.|RunProfile\.DoesNotChange|Compare\.SweepsAndTheirDatabases|CheckCommand\.ASweepBecomesACheck'
+slow+='|Recorded\.(PairsAreThose|SevenMoreIterations)|ManyScatteredAccessesAreJoined|CallCosts|AllocatorHistories'
+slow+='|CalibrateCommand\.WritesASystem|GivesUpOnSequences|LinesHaveLimits|Writer\.LargeRecords'
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' --exclude-regex "$slow" || failed=1
 
 step "all tests"

@@ -116,7 +116,7 @@ def draw_ratios(axis, results, names):
     bar_axis(axis, names, "bytes over the link / bytes of the rows", False)
 
 
-def draw(studies, path):
+def draw(studies, path, dpi=None):
     from matplotlib.patches import Patch
 
     pyplot = load_pyplot()
@@ -134,7 +134,7 @@ def draw(studies, path):
         times.set_title(title_of(study), loc="left", fontsize=8)
     handles = [Patch(linewidth=0.3, edgecolor="white", **tier_look) for _, _, tier_look in TIERS]
     arrange(figure, "", handles, [text for _, text, _ in TIERS])
-    return save_figure(figure, path)
+    return save_figure(figure, path, dpi)
 
 
 def main(arguments=None):
@@ -142,6 +142,7 @@ def main(arguments=None):
     parser.add_argument("studies", nargs="+", metavar="STUDY", help="a file of `uvmsim recommend --json`")
     parser.add_argument("-o", "--figure", metavar="FIGURE", help="write FIGURE.png and FIGURE.pdf")
     parser.add_argument("--table", action="store_true", help="print the numbers (default without -o)")
+    parser.add_argument("--dpi", type=int, metavar="N", help="pixels per inch of the PNG (default 200)")
     given = parser.parse_args(arguments)
 
     def work():
@@ -150,7 +151,7 @@ def main(arguments=None):
             if given.table or not given.figure:
                 print("\n".join(list(table_lines(studies))))
             if given.figure:
-                for path in draw(studies, given.figure):
+                for path in draw(studies, given.figure, given.dpi):
                     print(f"figure: {path}")
         except (KeyError, TypeError, AttributeError) as error:
             raise ResultError(f"{', '.join(given.studies)}: no whole study of uvmsim: {error!r}") from error

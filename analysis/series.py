@@ -74,14 +74,18 @@ def over_seeds(points):
     return pandas.concat(merged).sort_values("point", kind="stable")
 
 
-def error_bars(axis, x, points, column, colour):
-    """From the smallest to the largest of several seeds, where there are some."""
-    low, high = points[f"{column}_low"].astype(float), points[f"{column}_high"].astype(float)
+def bars_between(axis, x, middle, low, high, colour):
+    """Error bars from `low` to `high` (columns of numbers) where they differ; none where they do nowhere."""
+    middle, low, high = (column.astype(float) for column in (middle, low, high))
     if not (high > low).any():
         return
-    middle = points[column].astype(float)
     errors = [(middle - low).clip(lower=0).tolist(), (high - middle).clip(lower=0).tolist()]
     axis.errorbar(list(x), middle.tolist(), yerr=errors, fmt="none", ecolor=colour, elinewidth=1, capsize=2)
+
+
+def error_bars(axis, x, points, column, colour):
+    """From the smallest to the largest of several seeds, where there are some."""
+    bars_between(axis, x, points[column], points[f"{column}_low"], points[f"{column}_high"], colour)
 
 
 def period_of(points):

@@ -1,7 +1,8 @@
 """Figures 5 to 9: what kernels touch, faults and migrations."""
 
-from analysis.euromlsys25.figures_time import FACTOR, model_look
-from analysis.euromlsys25.paper import MODELS, NO_LIMIT, NO_PCA, PCA, MissingData
+from analysis.euromlsys25.figures_time import BAR_ENDS, FACTOR, curves, limited, with_spread
+from analysis.euromlsys25.paper import MODELS, NO_PCA, PCA, MissingData
+from analysis.series import bars_between
 from analysis.style import COLOURS, GREY, arrange, bar_look, factor_ticks, grid_of, legend_of
 
 MODES = (PCA, NO_PCA)
@@ -9,6 +10,12 @@ MODES = (PCA, NO_PCA)
 
 def models_of(tables):
     return [model for model in MODELS if any(model in table.index for table in tables.values())]
+
+
+def tables_of(paper, measure, unit):
+    """Of both modes, in units of `unit`: {mode: table} and {mode: (smallest, largest over the seeds)}."""
+    both = {mode: with_spread(paper, lambda one: one.table(measure, mode) / unit) for mode in MODES}
+    return {mode: table for mode, (table, _) in both.items()}, {mode: ends for mode, (_, ends) in both.items()}
 
 
 def kernel_sets(pyplot, paper, kernels):
@@ -46,12 +53,9 @@ def faults(pyplot, paper, _):
     figure, axes = pyplot.subplots(1, 2, figsize=(6.8, 3.2), sharey=True)
     everything = []
     for axis, mode, letter in zip(axes, MODES, "ab"):
-        table = paper.table("fault_batches", mode)
-        table = table[[factor for factor in table.columns if factor != NO_LIMIT]]
-        for model, curve in table.iterrows():
-            curve = curve.dropna()
-            axis.plot(curve.index, curve / 1e3, label=MODELS[model], **model_look(model))
-        everything += list(table.stack() / 1e3)
+        table, ends = with_spread(paper, lambda one: limited(one, "fault_batches", mode) / 1e3)
+        curves(axis, table, ends)
+        everything += list(ends[1].stack())
         factor_ticks(axis, list(table.columns), narrow=True)
         axis.set_xlabel(FACTOR)
         axis.set_title(f"({letter}) {mode}")
@@ -63,7 +67,7 @@ def faults(pyplot, paper, _):
 
 def read_and_write(pyplot, paper, _):
     """Fig. 7: shares of read and write faults against the factor."""
-    tables = {mode: paper.table("read_share", mode) for mode in MODES}
+    tables, ends = tables_of(paper, "read_share", 0.01)
     models = models_of(tables)
     figure, axes = pyplot.subplots(
         2, len(models), figsize=(max(1.55 * len(models) + 0.6, 3.2), 3.9), sharey=True, squeeze=False
@@ -72,7 +76,7 @@ def read_and_write(pyplot, paper, _):
         for column, model in enumerate(models):
             axis = axes[row][column]
             table = tables[mode]
-            shares = 100 * table.loc[model] if model in table.index else table.iloc[0] * float("nan")
+            shares = table.loc[model] if model in table.index else table.iloc[0] * float("nan")
             shares = shares[shares.index >= 1]
             places = range(len(shares))
             axis.bar(places, shares.fillna(0), 0.85, label="read faults", **bar_look(0))
@@ -80,6 +84,9 @@ def read_and_write(pyplot, paper, _):
             axis.bar(
                 places, known - shares.fillna(0), 0.85, bottom=shares.fillna(0), label="write faults", **bar_look(1)
             )
+            if model in table.index:
+                low, high = (end.loc[model].reindex(shares.index) for end in ends[mode])
+                bars_between(axis, places, shares, low, high, BAR_ENDS)
             for place, missing in zip(places, shares.isna()):
                 if missing and model in table.index:
                     axis.annotate("none", (place, 2), rotation=90, ha="center", fontsize=6, color=GREY)
@@ -96,14 +103,16 @@ def read_and_write(pyplot, paper, _):
     return figure
 
 
-def bars(axis, tables, model, scale):
+def bars(axis, tables, ends, model):
     """A pair of bars per factor: with PCA and without."""
     factors = sorted({factor for table in tables.values() for factor in table.columns if factor >= 1})
     for number, (mode, table) in enumerate(tables.items()):
         if model in table.index:
-            values = table.loc[model].reindex(factors) / scale
+            values = table.loc[model].reindex(factors)
             places = [place + 0.42 * number - 0.21 for place in range(len(factors))]
             axis.bar(places, values, 0.42, label=mode, **bar_look(number))
+            low, high = (end.loc[model].reindex(factors) for end in ends[mode])
+            bars_between(axis, places, values, low, high, BAR_ENDS)
     axis.set_xticks(range(len(factors)), [f"{factor:g}" for factor in factors], rotation=90, fontsize=7)
     axis.set_xlim(-0.6, len(factors) - 0.4)
     axis.grid(False, axis="x")
@@ -111,11 +120,11 @@ def bars(axis, tables, model, scale):
 
 def migrations(pyplot, paper, _):
     """Fig. 8: migration transactions per iteration of both directions, with and without PCA."""
-    tables = {mode: paper.table("transactions", mode) for mode in MODES}
+    tables, ends = tables_of(paper, "transactions", 1e6)
     models = models_of(tables)
     figure, axes = grid_of(pyplot, len(models), width=2.2, height=1.75)
     for axis, model in zip(axes, models):
-        bars(axis, tables, model, 1e6)
+        bars(axis, tables, ends, model)
         axis.set_title(MODELS[model])
         if axis.get_subplotspec().is_first_col():
             axis.set_ylabel("transactions\nper iteration (million)")
@@ -127,15 +136,15 @@ def migrations(pyplot, paper, _):
 
 def migrated_bytes(pyplot, paper, _):
     """Fig. 9: migrated bytes per iteration, and bytes per transaction, with and without PCA."""
-    sizes = {mode: paper.table("moved_bytes", mode) for mode in MODES}
-    per = {mode: paper.table("bytes_per_transaction", mode) for mode in MODES}
+    sizes, size_ends = tables_of(paper, "moved_bytes", 1e9)
+    per, per_ends = tables_of(paper, "bytes_per_transaction", 1e3)
     models = models_of(sizes)
     figure, axes = pyplot.subplots(2, len(models), figsize=(max(1.65 * len(models) + 0.6, 3.2), 3.9), squeeze=False)
-    highest = max(table.stack().max() for table in per.values() if len(table.stack())) / 1e3
+    highest = max(high.stack().max() for _, high in per_ends.values() if len(high.stack()))
     for column, model in enumerate(models):
         top, bottom = axes[0][column], axes[1][column]
-        bars(top, sizes, model, 1e9)
-        bars(bottom, per, model, 1e3)
+        bars(top, sizes, size_ends, model)
+        bars(bottom, per, per_ends, model)
         top.set_title(MODELS[model])
         top.tick_params(labelbottom=False)
         bottom.set_ylim(0, 1.08 * highest)

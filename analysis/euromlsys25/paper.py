@@ -10,9 +10,15 @@ reserved bytes too. Nothing else is taken off. "No oversubscription" is the run 
 
 Points whose memory is given in bytes are sensitivities: they judge nothing, and stand beside the claims, named. So do
 points with other settings of the system than most.
+
+Where a point ran with several seeds, tables hold the means; `spread` gives the smallest and largest.
 """
 
+import copy
+import functools
 import re
+
+import numpy
 
 import pandas
 
@@ -59,8 +65,9 @@ SUMMED = (
     " dtoh_busy_ns reloaded_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
     " htod_transactions dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
-# What identifies a row of measures.
-POINT = ["program", "mode", "osf", "reading"]
+# What identifies a row of measures of one seed, and what a row of slowdowns divides by.
+POINT = ["program", "mode", "osf", "reading", "seed"]
+BASE = ["program", "mode", "reading", "seed"]
 
 
 class MissingData(Exception):
@@ -88,6 +95,25 @@ def with_shares(rows):
     rows["bytes_per_transaction"] = rows["moved_bytes"] / rows["transactions"]
     rows["fault_time_share"] = rows["fault_service_ns"] / rows["duration_ns"]
     return rows.replace([float("inf")], float("nan"))
+
+
+def mean_of_seeds(rows):
+    """Rows that differ in nothing but their seed, as one. Others keep their numbers as they are."""
+    if rows is None or rows["seed"].nunique() < 2:
+        return rows
+    same = [name for name in ("program", "mode", "osf", "reading", "setting", "given", "capacity_bytes") if name in rows]
+    numbers = [name for name in rows.select_dtypes("number") if name not in (*same, "point", "seed")]
+    means = rows.groupby(same, sort=False, dropna=False)[numbers].transform("mean")
+    return rows.assign(**means).drop_duplicates(same)
+
+
+def spread(paper, measure):
+    """Smallest and largest over the seeds of what `measure` says of a paper: two tables or columns as it returns."""
+    whole = measure(paper)
+    each = [measure(one).reindex(whole.index) for one in paper.each_seed()]
+    if whole.ndim == 2:
+        each = [one.reindex(columns=whole.columns) for one in each]
+    return functools.reduce(numpy.fmin, each), functools.reduce(numpy.fmax, each)
 
 
 def one_value(rows, column, what):
@@ -127,9 +153,25 @@ class Paper:
         models = known[~known["program"].str.match(BATCH_NAME)]
         usual = models["setting"].mode()
         apart = (models["limit"] == "capacity") | ~models["setting"].isin(usual[:1])
-        self.rows = self._measure(models[~apart])
-        self.sensitivities = self._measure_sensitivities(models[apart])
-        self.batches = self._measure_batches(known)
+        self._tables = {}  # those that were asked for
+        self._rows = self._measure(models[~apart])
+        self.rows = mean_of_seeds(self._rows)
+        self.sensitivities = mean_of_seeds(self._measure_sensitivities(models[apart]))
+        self._batches = self._measure_batches(known)
+        self.batches = mean_of_seeds(self._batches)
+
+    def each_seed(self):
+        """This paper by the runs of one seed, for every seed."""
+        tables = [table for table in (self._rows, self._batches) if table is not None]
+        views = []
+        for seed in dict.fromkeys(seed for table in tables for seed in table["seed"]):
+            view = copy.copy(self)
+            view._tables = {}
+            for name in ("rows", "batches"):
+                table = getattr(self, "_" + name)
+                setattr(view, name, None if table is None else table[table["seed"] == seed])
+            views.append(view)
+        return views
 
     def _prepare(self, frame):
         """One row per point and reading."""
@@ -142,7 +184,7 @@ class Paper:
         readings = []
         for name, values in ((SETTLED, typical), (ALL, summed)):
             values = with_shares(values).assign(reading=name)
-            for column in ("program", "layout name", "capacity_bytes", "footprint_bytes", "length"):
+            for column in ("program", "layout name", "capacity_bytes", "footprint_bytes", "length", "seed"):
                 values[column] = runs[column]
             values["osf"] = runs["osf"].where(runs["limit"] != "none", NO_LIMIT)
             values["mode"] = runs["layout name"].map(MODES)
@@ -155,10 +197,9 @@ class Paper:
         if frame.empty:
             return None
         rows = self._prepare(frame)
-        key = ["program", "mode", "reading"]
         for name, factor in (("slowdown", NO_LIMIT), ("slowdown_osf1", 1.0)):
-            base = rows[rows["osf"] == factor].set_index(key)["duration_ns"].rename("base_ns")
-            rows[name] = rows["duration_ns"] / rows.join(base, on=key)["base_ns"]
+            base = rows[rows["osf"] == factor].set_index(BASE)["duration_ns"].rename("base_ns")
+            rows[name] = rows["duration_ns"] / rows.join(base, on=BASE)["base_ns"]
         return rows
 
     def _measure_sensitivities(self, frame):
@@ -170,10 +211,9 @@ class Paper:
             parts.append(self._prepare(members).assign(setting=other))
         rows = pandas.concat(parts, ignore_index=True)
         rows["given"] = rows["point"].isin(frame[frame["limit"] == "capacity"]["point"])
-        every = rows if self.rows is None else pandas.concat([self.rows, rows], ignore_index=True)
-        key = ["program", "mode", "reading"]
-        base = every[every["osf"] == NO_LIMIT].drop_duplicates(key).set_index(key)["duration_ns"].rename("base_ns")
-        return rows.assign(slowdown=rows["duration_ns"] / rows.join(base, on=key)["base_ns"])
+        every = rows if self._rows is None else pandas.concat([self._rows, rows], ignore_index=True)
+        base = every[every["osf"] == NO_LIMIT].drop_duplicates(BASE).set_index(BASE)["duration_ns"].rename("base_ns")
+        return rows.assign(slowdown=rows["duration_ns"] / rows.join(base, on=BASE)["base_ns"])
 
     def _measure_batches(self, frame):
         """One row per batch size of GPT-2 with the GPU's whole memory, with PCA; `live_bytes` is the peak of live
@@ -186,7 +226,7 @@ class Paper:
         rows = rows[rows["reading"] == SETTLED].copy()
         sizes = rows["program"].str.extract(BATCH_NAME)[0].astype(float)
         rows["batch"] = sizes.fillna(GPT2_BATCH).astype(int)
-        live = rows[rows["mode"] == NO_PCA].set_index("batch")["footprint_bytes"]
+        live = rows[rows["mode"] == NO_PCA].drop_duplicates("batch").set_index("batch")["footprint_bytes"]
         rows = rows[rows["mode"] == PCA].sort_values("batch")
         return rows.assign(live_bytes=rows["batch"].map(live))
 
@@ -194,7 +234,13 @@ class Paper:
         """Models (rows) by factors (columns, NO_LIMIT first) of one measure. Raises MissingData without any."""
         if self.rows is None:
             raise MissingData("no runs of the six models")
-        chosen = self.rows[(self.rows["mode"] == mode) & (self.rows["reading"] == (reading or self.judged))]
+        key = (measure, mode, reading or self.judged)
+        if key not in self._tables:
+            self._tables[key] = self._table(*key)
+        return self._tables[key].copy()
+
+    def _table(self, measure, mode, reading):
+        chosen = self.rows[(self.rows["mode"] == mode) & (self.rows["reading"] == reading)]
         if chosen.empty:
             raise MissingData(f"no runs {mode}")
         table = chosen.pivot(index="program", columns="osf", values=measure)

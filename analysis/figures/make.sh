@@ -28,6 +28,15 @@ done
 cp "$results/league/figure.png" "$figures/league.png"
 
 # workloads/recommendation/README.md
-"$uvmsim" recommend criteo_1tb --system h200-sxm-pcie5 --osf 5 --json "$results/criteo.json" >"$results/criteo.txt"
-"$python" -m analysis.plot_recommend "$results/criteo.json" -o "$results/criteo"
-cp "$results/criteo.png" "$figures/recommend.png"
+ssd=(--set ssd.memory_bytes=8TiB --set ssd.read_bytes_per_us=3200 --set ssd.write_bytes_per_us=3000
+  --set ssd.read_latency_ns=12000 --set ssd.write_latency_ns=16000)
+studies=()
+recommend() {
+  studies+=("$results/recommend_$1.json")
+  "$uvmsim" recommend "${@:2}" --system h200-sxm-pcie5 --json "${studies[-1]}" >"$results/recommend_$1.txt"
+}
+recommend fifth criteo_1tb "${ssd[@]}" --osf 5
+recommend two_hundredth criteo_1tb --osf 200 --warm-up 300
+recommend tables_4tb tables_4tb "${ssd[@]}" --set host.memory_bytes=1TiB --gpu-bytes 100GiB --host-cache 800GiB
+"$python" -m analysis.plot_recommend "${studies[@]}" -o "$results/recommend" --dpi 90
+cp "$results/recommend.png" "$figures/recommend.png"

@@ -322,7 +322,7 @@ int recommend_command(const std::vector<std::string>& arguments) {
   const std::uint64_t samples = workload.batch * study.options.gpus;
   if (!quiet) {
     fmt::print(
-        "{}: {} tables, {} rows of {} bytes, {} GiB; {} samples, {} lookups a step; {} on {}, {} GiB of GPU "
+        "{}: {} tables, {} rows of {} bytes, {} GiB; {} samples, {} lookups a step\n{} on {}, {} GiB of GPU "
         "memory{}\n\n",
         workload.name, workload.rows.size(), report::format_count(workload.total_rows()), workload.row_bytes(),
         report::format_gib(workload.bytes()), report::format_count(samples),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "sim/policy/registry.h"
@@ -23,15 +24,18 @@ using report::RunRecord;
 // What slowdowns divide by (sweep::baseline_of).
 constexpr const char* kSlowdown = "slowdown against the driver's policies without limit";
 
-// Of the iterations to quote where the trace marks some.
-std::uint64_t time_of(const RunRecord& record) {
-  const auto settled = report::settled_iterations(record.result);
-  return static_cast<std::uint64_t>((settled ? settled->duration : record.result.total).value);
-}
-Counters counters_of(const RunRecord& record) {
-  const auto settled = report::settled_iterations(record.result);
-  return settled ? settled->counters : record.result.counters;
-}
+// What a row shows of a run: the iterations to quote where the trace marks some. Found once: there may be a million.
+struct Quoted {
+  std::optional<report::SettledIterations> settled;
+  std::uint64_t time_ns = 0;
+  Counters counters;
+
+  explicit Quoted(const RunRecord& record)
+      : settled(report::settled_iterations(record.result)),
+        time_ns(static_cast<std::uint64_t>((settled ? settled->duration : record.result.total).value)),
+        counters(settled ? settled->counters : record.result.counters) {}
+  bool has_settled() const { return settled && settled->is_settled; }
+};
 
 std::string ms_text(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 
@@ -51,12 +55,6 @@ std::string capacity_note(const RunRecord& record) {
   return report::has_hypothetical_capacity(record) ? " (hypothetical: the GPU has less)" : "";
 }
 
-// "settled after 7 of 24 iterations" and the like; nothing where the trace marks none.
-std::string settled_note(const RunRecord& record) {
-  const auto settled = report::settled_iterations(record.result);
-  return settled ? report::settled_text(*settled, record.result.iterations.size()) + "\n" : "";
-}
-
 // The factor asked for, and the one that ran where whole chunks make it differ by 1 % or more.
 std::string osf_text(const RunRecord& record) {
   const std::uint64_t asked = record.options.osf_thousandths, ran = report::effective_osf_thousandths(record);
@@ -67,12 +65,11 @@ std::string osf_text(const RunRecord& record) {
 }
 
 // Iterations until the run settles, the most of several seeds; "no" where one has not.
-std::string learning_text(std::span<const RunRecord> seeds) {
+std::string learning_text(std::span<const Quoted> seeds) {
   std::uint64_t most = 0;
-  for (const RunRecord& record : seeds) {
-    const auto settled = report::settled_iterations(record.result);
-    if (!settled || !settled->is_settled) return "no";
-    most = std::max(most, settled->learning);
+  for (const Quoted& one : seeds) {
+    if (!one.has_settled()) return "no";
+    most = std::max(most, one.settled->learning);
   }
   return format_count(most);
 }
@@ -82,20 +79,14 @@ std::string iterations_text(const report::SettledIterations& settled) {
                             : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
 }
 
-bool has_settled(const RunRecord& record) {
-  const auto settled = report::settled_iterations(record.result);
-  return settled && settled->is_settled;
-}
-
 // What the numbers of a table are about.
-std::string quoted_text(const RunRecord& first, bool any_settled) {
-  const auto quoted = report::settled_iterations(first.result);
-  if (!quoted) return "numbers of the whole run";
+std::string quoted_text(const Quoted& first, std::uint64_t iterations, bool any_settled) {
+  if (!first.settled) return "numbers of the whole run";
   if (any_settled) {
     return "numbers of settled iterations, after so many of learning; no: not settled, of the last one or all passes";
   }
-  return fmt::format("numbers of {}; {}", iterations_text(*quoted),
-                     report::settled_text(*quoted, first.result.iterations.size()));
+  return fmt::format("numbers of {}; {}", iterations_text(*first.settled),
+                     report::settled_text(*first.settled, iterations));
 }
 
 std::string heading(const RunRecord& record) {
@@ -216,14 +207,17 @@ std::string run_summary(const RunRecord& record) {
   text +=
       fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n", format_bytes(result.footprint_bytes), arena_text(result),
                   format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
-  text += settled_note(record) + "\n";
+  if (settled) text += report::settled_text(*settled, result.iterations.size()) + "\n";
+  text += "\n";
   text += table.text(true);
   const std::string note = unlimited_note(record);
   return note.empty() ? text : text + "\n" + note;
 }
 
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
-  const bool any_settled = std::any_of(records.begin(), records.end(), has_settled);
+  const std::vector<Quoted> quoted(records.begin(), records.end());
+  const bool any_settled =
+      std::any_of(quoted.begin(), quoted.end(), [](const Quoted& one) { return one.has_settled(); });
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
@@ -233,22 +227,24 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   report::TextTable table(header);
   for (std::size_t at = 0; at < records.size(); at += seeds) {
     const std::span<const RunRecord> group = std::span(records).subspan(at, seeds);
+    const std::span<const Quoted> numbers = std::span(quoted).subspan(at, seeds);
     const RunRecord& record = group.front();
-    const auto mean = [&](auto&& value) {
+    const auto mean = [&](const auto& of, auto&& value) {
       std::uint64_t sum = 0;
-      for (const RunRecord& one : group) sum += value(one);
+      for (const auto& one : of) sum += value(one);
       return (sum + seeds / 2) / seeds;
     };
     const auto count = [&](auto&& value) {
-      return mean([&](const RunRecord& one) { return std::uint64_t{value(counters_of(one))}; });
+      return mean(numbers, [&](const Quoted& one) { return std::uint64_t{value(one.counters)}; });
     };
     const auto [shortest, longest] = std::minmax_element(
-        group.begin(), group.end(), [](const RunRecord& a, const RunRecord& b) { return time_of(a) < time_of(b); });
-    std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(mean(time_of))};
-    if (seeds > 1) row.insert(row.end(), {ms_text(time_of(*shortest)), ms_text(time_of(*longest))});
-    row.push_back(factor_or_dash(mean(report::slowdown_to_unlimited_thousandths)));
-    if (any_settled) row.push_back(learning_text(group));
-    if (seeds == 1) row.push_back(ms_text(counters_of(record).kernel_ns));
+        numbers.begin(), numbers.end(), [](const Quoted& a, const Quoted& b) { return a.time_ns < b.time_ns; });
+    const std::uint64_t time_ns = mean(numbers, [](const Quoted& one) { return one.time_ns; });
+    std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(time_ns)};
+    if (seeds > 1) row.insert(row.end(), {ms_text(shortest->time_ns), ms_text(longest->time_ns)});
+    row.push_back(factor_or_dash(mean(group, report::slowdown_to_unlimited_thousandths)));
+    if (any_settled) row.push_back(learning_text(numbers));
+    if (seeds == 1) row.push_back(ms_text(numbers.front().counters.kernel_ns));
     row.insert(row.end(), {format_count(count([](const Counters& c) { return c.fault_batches; })),
                            format_gib(count([](const Counters& c) { return c.htod_bytes(); })),
                            format_gib(count([](const Counters& c) { return c.dtoh_bytes(); })),
@@ -259,7 +255,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   std::string text = heading(first);
   text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), arena_text(first.result));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
-  text += quoted_text(first, any_settled) + "\n";
+  text += quoted_text(quoted.front(), first.result.iterations.size(), any_settled) + "\n";
   text += first.unlimited ? fmt::format("{}\n\n", kSlowdown) : "\n";
   const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
   return text + table.text(false) + unlimited_note(first) +

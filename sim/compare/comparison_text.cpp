@@ -9,6 +9,7 @@
 #include "sim/compare/change.h"
 #include "sim/report/aligned_rows.h"
 #include "sim/report/numbers.h"
+#include "sim/report/wrapped.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -123,7 +124,7 @@ std::string comparison_text(const Comparison& comparison, const RunSet& a, const
   const Labels labels(comparison);
   std::string text = fmt::format("a: {}\nb: {}\n", side_line(a), side_line(b));
   if (!comparison.across.empty()) text += fmt::format("compared across {}\n", across_text(comparison.across));
-  if (!labels.shared().empty()) text += fmt::format("in common: {}\n", labels.shared());
+  if (!labels.shared().empty()) text += report::wrapped_line("in common: " + labels.shared(), 2) + "\n";
   text += "\n";
   for (const ComparedPair& pair : comparison.pairs) {
     if (pair.changes.empty()) continue;

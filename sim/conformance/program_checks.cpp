@@ -196,10 +196,9 @@ std::vector<std::uint64_t> numbers_of(const RunResult& result) {
 }  // namespace
 
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options) {
-  constexpr std::uint64_t kPrograms = 24;
   std::uint64_t evictions = 0, prefetched = 0;
   const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
-  for (std::uint64_t number = 0; number < kPrograms; ++number) {
+  for (std::uint64_t number = 0; number < options.programs; ++number) {
     const RandomProgram program(options.seed * 1000 + number, routes ? 3 : 1);
     policy::GivenParameters given = options.given;
     if (entry.info.granularity == policy::Granularity::kEither && number % 2 == 1) {
@@ -239,12 +238,13 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
   return fmt::format(
       "{} random programs on GPUs of 2 to 6 chunks, a third of them above an SSD, each twice; {} evictions, {} pages "
       "prefetched",
-      kPrograms, evictions, prefetched);
+      options.programs, evictions, prefetched);
 }
 
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
-  constexpr std::uint64_t kPrograms = 8, kIterations = 30;
-  for (std::uint64_t number = 0; number < kPrograms; ++number) {
+  constexpr std::uint64_t kIterations = 30;
+  const std::uint64_t programs = std::max<std::uint64_t>(options.programs / 3, 1);
+  for (std::uint64_t number = 0; number < programs; ++number) {
     const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number);
     RunOptions run;
     run.system = small_system();
@@ -263,7 +263,7 @@ std::string check_skipped_iterations(const policy::PolicyEntry& entry, const Che
   return fmt::format(
       "{} random programs of {} iterations on GPUs of 2 to 6 chunks, with recurring iterations left out "
       "and with all of them replayed",
-      kPrograms, kIterations);
+      programs, kIterations);
 }
 
 }  // namespace uvmsim::conformance

@@ -31,10 +31,13 @@ std::string wrapped_line(std::string_view line, std::size_t hang) {
     const std::size_t width = kLineWidth - (out.empty() ? 0 : hang);
     std::size_t cut = line.rfind(' ', width);
     // Not within what the hanging lines are indented by.
-    if (cut == std::string_view::npos || (out.empty() && cut <= hang)) cut = line.find(' ', width);
+    const bool found = cut != std::string_view::npos && !(out.empty() && cut <= hang);
+    const std::size_t comma = found ? std::string_view::npos : line.rfind(',', width - 1);
+    const bool at_comma = comma != std::string_view::npos && comma > hang;
+    if (!found) cut = at_comma ? comma + 1 : line.find(' ', width);
     if (cut == std::string_view::npos) break;
     out += std::string(out.empty() ? 0 : hang, ' ') + std::string(line.substr(0, cut)) + "\n";
-    line.remove_prefix(cut + 1);
+    line.remove_prefix(at_comma ? cut : cut + 1);
   }
   return out + std::string(out.empty() ? 0 : hang, ' ') + std::string(line);
 }

@@ -9,7 +9,8 @@ namespace uvmsim::report {
 
 inline constexpr std::size_t kLineWidth = 120;
 
-// One line without its end, broken between words; what follows the first is indented by `hang`. Words stay whole.
+// One line without its end, broken between words; what follows the first is indented by `hang`. Words stay whole, but
+// for one longer than a line: it breaks after a comma.
 std::string wrapped_line(std::string_view line, std::size_t hang);
 
 // Every line of a text, what follows indented to where the line's last column begins: after two blanks, or "] ".

@@ -45,12 +45,19 @@ std::optional<TimeLeft::Milliseconds> TimeLeft::of(const Point& point) const {
   return std::nullopt;
 }
 
+// What goes on beyond its estimate takes as long again as it is over, and never less than a tenth of the estimate: that
+// it is done is known only when it is.
+TimeLeft::Milliseconds TimeLeft::left_of(Milliseconds whole, Milliseconds elapsed) {
+  if (elapsed == Milliseconds{}) return whole;
+  return std::max({whole - elapsed, elapsed - whole, whole / 10});
+}
+
 std::optional<TimeLeft::Milliseconds> TimeLeft::of(const std::vector<Rest>& rest, std::size_t processes) const {
   Milliseconds sum{}, longest{};
   for (const Rest& one : rest) {
     const auto whole = of(*one.point);
     if (!whole) return std::nullopt;
-    const Milliseconds left = std::max(*whole - one.elapsed, Milliseconds{});
+    const Milliseconds left = left_of(*whole, one.elapsed);
     sum += left;
     longest = std::max(longest, left);
   }

@@ -25,7 +25,7 @@ class TimeLeft {
   // layout and policies; else trace; else any). Nothing before the first is done.
   std::optional<Milliseconds> of(const Point& point) const;
 
-  // Of all that is left, on so many processes; a running one has had its `elapsed`.
+  // Of all that is left, on so many processes; a running one has had its `elapsed`, perhaps more than was expected.
   struct Rest {
     const Point* point;
     Milliseconds elapsed{};
@@ -38,6 +38,7 @@ class TimeLeft {
     bool is_faster_than(const Done& other) const;
     std::uint64_t milliseconds_for(std::uint64_t other_cost) const;
   };
+  static Milliseconds left_of(Milliseconds whole, Milliseconds elapsed);
   // From what is most like the point to what is least.
   static std::vector<std::string> kinds(const Point& point);
 

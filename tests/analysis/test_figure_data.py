@@ -7,7 +7,7 @@ from unittest import mock
 
 from commands import ROOT, FolderTest, call
 from paper_sweep import paper_points
-from synthetic import Point, write_database, write_lines
+from synthetic import NONE, Point, write_database, write_lines
 from test_claims import paper_of
 
 from analysis import plot_bounds, plot_osf, plot_policies
@@ -138,6 +138,50 @@ class PaperTest(FigureDataTest):
                 self.assertEqual(list(line.get_ydata()), expected)
         self.assertEqual(figure.axes[0].get_ylabel(), "slowdown (× same mode, no limit)")
         pyplot.close(figure)
+
+
+    def test_seeds_are_means_with_error_bars_in_every_figure(self):
+        from matplotlib import pyplot
+
+        times = {WITH: 3, WITHOUT: 5}  # what seed 2 takes under a limit, times what seed 1 does
+        points = paper_points()
+        for point in paper_points():
+            point.seed = 2
+            if point.osf is not None or "_b" in point.program:
+                point.duration_ns *= times[WITHOUT if point.layout == NONE else WITH]
+            for name in ("fault_batches", "write_fault_batches", "htod_prefetch_bytes", "dtoh_evict_bytes"):
+                point.counters[name] *= 3
+            point.counters["htod_prefetch_transactions"] *= 2
+            point.counters["fault_service_ns"] //= 2
+            points.append(point)
+        paper, alone = paper_of(points), paper_of(paper_points())
+        table = paper.table("slowdown", WITH)
+        self.assertTrue((table[2.0] == 2 * alone.table("slowdown", WITH)[2.0]).all())
+        for number in (1, 2, 3, 4, 6, 7, 8, 9):
+            figure = figures.FIGURES[f"fig{number}"](pyplot, paper, None)
+            bars = [one for axis in figure.axes for one in axis.containers if not hasattr(one, "patches")]
+            self.assertGreater(len(bars), 0, f"fig{number}")
+            if number == 3:
+                for axis, mode in zip(figure.axes, (WITH, WITHOUT)):
+                    self.assert_ends(axis, alone.table("slowdown", mode), times[mode])
+            pyplot.close(figure)
+        for number in (2, 3):  # one seed: none
+            figure = figures.FIGURES[f"fig{number}"](pyplot, alone, None)
+            bars = [one for axis in figure.axes for one in axis.containers if not hasattr(one, "patches")]
+            self.assertEqual(bars, [], f"fig{number}")
+            pyplot.close(figure)
+
+    def assert_ends(self, axis, table, times):
+        """Bars from the slowdown of seed 1 to so many times that, and the mean between."""
+        curves = [line for line in axis.lines if line.get_marker() != "None" and line.get_label() in MODELS.values()]
+        bars = [one for one in axis.containers if not hasattr(one, "patches")]
+        self.assertEqual((len(curves), len(bars)), (len(table), len(table)))
+        for line, errors, (_, slowdowns) in zip(curves, bars, table.iterrows()):
+            expected = [slowdowns[factor] for factor in slowdowns.index if factor != NO_LIMIT]
+            ends = [[end[1] for end in one] for one in errors.lines[2][0].get_segments()]
+            for middle, (low, high), value in zip(line.get_ydata(), ends, expected):
+                for found, wanted in ((low, value), (high, times * value), (middle, (1 + times) / 2 * value)):
+                    self.assertAlmostEqual(found / wanted, 1)
 
 
 class PicturesTest(unittest.TestCase):

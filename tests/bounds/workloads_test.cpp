@@ -57,8 +57,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedWorkloads,
                                          Parameter{"dlrm", "pytorch_caching", 1250, Policies::kDrivers},
                                          Parameter{"alexnet", "pytorch_caching", 2000, Policies::kDrivers},
                                          Parameter{"alexnet", "expandable_segments", 1500, Policies::kDrivers},
-                                         Parameter{"alexnet_tf32", "none", 4000, Policies::kDrivers},
-                                         Parameter{"gpt2_h200", "none", 2000, Policies::kDrivers}));
+                                         Parameter{"alexnet_tf32", "none", 4000, Policies::kDrivers}));
 
 // The measured experiments: hints, prefetches, CPU and GPU in turns.
 TEST(GroundTruth, NoBoundIsBeaten) {

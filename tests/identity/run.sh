@@ -20,8 +20,8 @@ produce() {
   # Short ones: a build with sanitizers and without optimisation takes a hundred times as long.
   "$uvmsim" run "$repository/workloads/tiled_matmul.uvmt" "${h200[@]}" --osf 2 --no-unlimited-run \
     --json matmul.json --timeline matmul.timeline.json >matmul.txt
-  "$uvmsim" run "$repository/workloads/alexnet.uvmt" "${h200[@]}" --layout pytorch_caching --json alexnet.json \
-    --csv alexnet.csv >alexnet.txt
+  "$uvmsim" run "$repository/workloads/alexnet.uvmt" "${h200[@]}" --layout pytorch_caching --iterations 1 \
+    --json alexnet.json --csv alexnet.csv >alexnet.txt
   "$uvmsim" trace generate zipf --bytes 128MiB --kernels 4 --write-percent 30 --seed 5 -o zipf.jsonl >generate.txt
   "$uvmsim" run zipf.jsonl "${h200[@]}" --osf 1.25,3 --json zipf.json --csv zipf.csv >zipf.txt
   "$uvmsim" run zipf.jsonl --system a100-sxm-40g --osf 4 --prefetch sequential --evict lru --seed 7 \

@@ -14,8 +14,13 @@ SYSTEM = "h200-sxm-pcie5"
 FACTORS = (1.25, 2, 4)
 MOST = 2  # the factor at which links and costs are varied
 BLOCK = 2 << 20
-# All of them take an hour of the checked build; UVMSIM_PHYSICS=all runs them.
-QUICK = ("alexnet", "dlrm", "pagerank", "stencil3d", "tiled_matmul")
+# All of them take an hour of the checked build (stencil3d alone five minutes); UVMSIM_PHYSICS=all runs them.
+QUICK = ("alexnet", "bfs", "dlrm", "pagerank", "tiled_matmul")
+# Beside them, written on the spot.
+GENERATED = {
+    "generated_stencil": ("stencil", "--bytes", "64MiB", "--kernels", "8", "--repeats", "2", "--write-percent", "50"),
+    "generated_zipf": ("zipf", "--bytes", "64MiB", "--kernels", "16", "--write-percent", "30"),
+}
 
 # How much longer a run may be that has more of something, in percent: batches fall otherwise.
 TOLERANCE = {"memory": 2, "links": 2, "driver": 4}
@@ -56,12 +61,19 @@ def trace_names():
     return [name for name in names if name.removesuffix(".uvmt") in QUICK]
 
 
-def kinds_of_traces():
+def traces(folder):
+    """Paths of the shipped traces and of generated ones, which go to `folder`."""
+    paths = [os.path.join(ROOT, "workloads", name) for name in trace_names()]
+    for name, arguments in GENERATED.items():
+        paths.append(os.path.join(folder, name + ".uvmt"))
+        uvmsim("trace", "generate", *arguments, "-o", paths[-1])
+    return paths
+
+
+def kinds_of_traces(paths):
     """The traces; one iteration of those that mark some."""
-    folder = os.path.join(ROOT, "workloads")
     marked, whole = [], []
-    for name in trace_names():
-        path = os.path.join(folder, name)
+    for path in paths:
         marks = json.loads(uvmsim("trace", "info", path, "--json"))["iterations"]
         (marked if marks else whole).append(path)
     return [{"traces": marked, "iterations": 1}, {"traces": whole}]
@@ -71,12 +83,13 @@ class Physics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        cls.traces = traces(cls.folder.name)
         variants = {"links": doubled_links(), "driver": halved("costs")}
         spec = {
             "systems": SYSTEM,
             "grids": [
-                {**traces, **grid}
-                for traces in kinds_of_traces()
+                {**kind, **grid}
+                for kind in kinds_of_traces(cls.traces)
                 for grid in (
                     {"osf": ["none", *FACTORS]},
                     *({"osf": MOST, "settings": one} for one in variants.values()),
@@ -118,7 +131,7 @@ class Physics(unittest.TestCase):
             self.assertLessEqual(more, less * (1 + allowed / 100), f"{100 * (more / less - 1):+.1f} %")
 
     def test_every_trace_is_there(self):
-        self.assertEqual(sorted(self.runs), trace_names())
+        self.assertEqual(sorted(self.runs), sorted(map(os.path.basename, self.traces)))
         for trace, runs in self.runs.items():
             self.assertEqual(sorted(runs), [0, *FACTORS], trace)
             self.assertEqual(sorted(self.variants[trace]), ["driver", "links"], trace)

@@ -68,5 +68,18 @@ TEST_F(TimeLeftTest, TheLongestPointIsTheLeastThatIsLeft) {
   EXPECT_EQ(left.of(std::vector<TimeLeft::Rest>{}, 4), milliseconds(0));
 }
 
+TEST_F(TimeLeftTest, APointPastItsEstimateIsNotDone) {
+  TimeLeft left;
+  left.note(at(1000), milliseconds(1000));
+  const Point one = at(1000);
+  const auto after = [&](std::int64_t elapsed) { return left.of({{&one, milliseconds(elapsed)}}, 1); };
+  EXPECT_EQ(after(0), milliseconds(1000));
+  EXPECT_EQ(after(600), milliseconds(400));
+  EXPECT_EQ(after(990), milliseconds(100)) << "a tenth";
+  EXPECT_EQ(after(1000), milliseconds(100));
+  EXPECT_EQ(after(1050), milliseconds(100));
+  EXPECT_EQ(after(4000), milliseconds(3000)) << "as long again as it is over";
+}
+
 }  // namespace
 }  // namespace uvmsim::sweep

@@ -108,7 +108,7 @@ TEST(DamagedLogs, AreRefusedOrMergeIntoAValidTrace) {
   std::uint64_t merged = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const RandomProgram program(seed, 60, true);
-    for (int round = 0; round < 40 && !::testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < 20 && !::testing::Test::HasFailure(); ++round) {
       const bool both = random.below(3) == 0;
       const bool timing = both || random.below(2) == 0;
       const bool whole = merge_damaged(timing ? damaged(program.timing, random) : program.timing,
