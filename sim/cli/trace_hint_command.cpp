@@ -4,6 +4,7 @@
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/common/file_roles.h"
 #include "sim/trace/hints.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
@@ -12,6 +13,7 @@ namespace uvmsim::cli {
 namespace {
 
 std::string text_of_file(const std::string& path) {
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file || file.bad()) throw_input_error("{}: cannot be read", path);

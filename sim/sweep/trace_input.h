@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/engine/simulation.h"
+#include "sim/common/file_stamp.h"
 #include "sim/report/run_record.h"
 #include "sim/trace/reader.h"
 
@@ -45,11 +46,12 @@ class TraceInput {
   bool truncated() const { return !truncation_.empty(); }        // only with `partial`
   const std::string& truncation() const { return truncation_; }  // one line that says where
   std::uint64_t kept_bytes() const { return kept_bytes_; }       // memory of the decoded records; 0 when not kept
-  // Every record from the first one. Several may be played at the same time; they must not outlive this object.
+  // Every record from the first one. At both ends the file must still be the one that was hashed. Several may be played at the same time; they must not outlive this object.
   RecordSource play(const ReadProgress& progress = {}) const;
 
  private:
   trace::TraceReader open() const;
+  void check_unchanged() const;
 
   std::string path_;
   std::string name_;
@@ -58,6 +60,7 @@ class TraceInput {
   trace::ReaderOptions options_;
   std::uint64_t largest_kept_bytes_;
   report::InputFile description_;
+  FileStamp stamp_;  // of the file that was hashed
   bool has_header_ = false, checked_ = false;
   trace::Header header_;
   std::uint64_t records_ = 0;
