@@ -21,6 +21,7 @@
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -36,8 +37,11 @@ std::string help_text(const Program& program) {
     text += fmt::format("  {:<{}}{}\n", command.name, width, command.summary);
   }
   return text + fmt::format(
-                    "\n`{0} COMMAND --help` explains one. `{0} --version` prints the version.\n"
-                    "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug{1} or no memory.\n",
+                    "\n`{0} COMMAND --help` explains one. `{0} --version` prints the version. `{0} --no-plugins "
+                    "COMMAND ...` loads no\n"
+                    "policy plug-in, whatever options and files name.\n"
+                    "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug{1} or "
+                    "no memory.\n",
                     program.name, program.exit_code_note);
 }
 
@@ -52,6 +56,10 @@ const Command& find_command(const Program& program, const std::string& name) {
 }
 
 int dispatch(const Program& program, std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "--no-plugins") {
+    policy::forbid_plugins();
+    arguments.erase(arguments.begin());
+  }
   if (arguments.empty()) throw_input_error("no command given; `{} --help` shows examples", program.name);
   const std::string name = arguments.front();
   arguments.erase(arguments.begin());

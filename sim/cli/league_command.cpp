@@ -162,7 +162,7 @@ sweep::Spec spec_of_file(const std::string& path, const po::variables_map& value
   for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(spec.json);
   json["plugin"] = given_texts(values, "plugin");
-  spec.json = json.dump();
+  spec.json = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return spec;
 }
 

@@ -1,6 +1,8 @@
 // `uvmsim trace hint`: the program with calls that a hint file puts into it.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
@@ -13,6 +15,8 @@ namespace uvmsim::cli {
 namespace {
 
 std::string text_of_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw_input_error("{}: is a folder, not a file of rules", path);
   note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -1,5 +1,7 @@
 #include "sim/common/sha256.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -92,6 +94,10 @@ std::string sha256(std::string_view bytes) {
 std::string sha256_of_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) throw_input_error("cannot read {}: {}", path, std::strerror(errno));
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISCHR(status.st_mode)) {
+    throw_input_error("cannot read {}: it is a device, which has no end", path);
+  }
   note_input(path, fileno(file.get()));
   Sha256 hash;
   std::vector<char> buffer(1 << 20);

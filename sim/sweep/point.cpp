@@ -196,6 +196,20 @@ void check_until_settled(const Point& point, const std::string& where) {
   }
 }
 
+namespace {
+
+// Files of points are JSON, which has no other names. A folder's files may have any.
+void check_utf8(const json& point) {
+  try {
+    static_cast<void>(point.dump());
+  } catch (const json::exception&) {
+    throw_input_error("{}: a name that is not UTF-8; rename the file",
+                      point.dump(-1, ' ', true, json::error_handler_t::replace));
+  }
+}
+
+}  // namespace
+
 json to_json(const Point& point) {
   json object = {
       {"trace", point.trace},
@@ -222,6 +236,7 @@ json to_json(const Point& point) {
   if (point.until_settled) object["until_settled"] = true;
   if (point.replay_all) object["replay_all"] = true;
   if (point.bounds) object["bounds"] = true;
+  check_utf8(object);
   return object;
 }
 

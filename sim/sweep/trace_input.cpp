@@ -1,9 +1,12 @@
 #include "sim/sweep/trace_input.h"
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -66,18 +69,33 @@ void free_lists(trace::Record& record) {
   }
 }
 
+// Can be read once only.
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_fifo(path, ignored);
+}
+
 }  // namespace
 
 TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t largest_kept_bytes)
-    : path_(path), name_(path), in_memory_(path == "-"), options_{partial}, largest_kept_bytes_(largest_kept_bytes) {
+    : path_(path),
+      name_(path),
+      in_memory_(path == "-" || is_pipe(path)),
+      options_{partial},
+      largest_kept_bytes_(largest_kept_bytes) {
   if (!in_memory_) {
     stamp_ = FileStamp::of(path);
     description_ = report::describe_input(path);
     return;
   }
-  name_ = "standard input";
-  note_input(name_, 0);
-  content_.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (path == "-") {
+    name_ = "standard input";
+    note_input(name_, 0);
+    content_.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    std::ifstream pipe(path, std::ios::binary);
+    content_.assign(std::istreambuf_iterator<char>(pipe), {});
+  }
   description_ = {name_, content_.size(), sha256(content_)};
 }
 
