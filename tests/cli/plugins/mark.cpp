@@ -1,4 +1,5 @@
-// A library that leaves a file `loaded` in the working folder as soon as it is loaded: nobody has asked it anything yet.
+// A library that leaves a file `loaded` in the working folder as soon as it is loaded: nobody has asked it anything
+// yet.
 #include <fcntl.h>
 #include <unistd.h>
 
