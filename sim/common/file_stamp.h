@@ -3,8 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 namespace uvmsim {
 
@@ -12,15 +14,27 @@ namespace uvmsim {
 // do a few harmless things.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0;
-  std::int64_t bytes = 0, modified_s = 0, modified_ns = 0, changed_s = 0, changed_ns = 0;
+  std::int64_t bytes = 0, modified_ns = 0, changed_ns = 0;
 
   bool operator==(const FileStamp&) const = default;
 
   static FileStamp of(const std::string& path) {
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0) return {};
-    return {file.st_dev,          file.st_ino,         file.st_size,        file.st_mtim.tv_sec,
-            file.st_mtim.tv_nsec, file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
+    const auto ns = [](const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
+    return {file.st_dev, file.st_ino, file.st_size, ns(file.st_mtim), ns(file.st_ctim)};
+  }
+
+  // As `of`, once the file is older than a tick of the file system's clock (at most 10 ms): two changes within one
+  // would look like one.
+  static FileStamp settled(const std::string& path) {
+    using namespace std::chrono;
+    constexpr nanoseconds kTick = milliseconds(20);
+    const FileStamp stamp = of(path);
+    const nanoseconds age = system_clock::now().time_since_epoch() - nanoseconds(stamp.changed_ns);
+    if (age >= kTick) return stamp;
+    std::this_thread::sleep_for(kTick);
+    return of(path);
   }
 };
 

@@ -199,18 +199,20 @@ void check_until_settled(const Point& point, const std::string& where) {
 namespace {
 
 // Files of points are JSON, which has no other names. A folder's files may have any.
-void check_utf8(const json& point) {
+void check_utf8(const std::string& name) {
   try {
-    static_cast<void>(point.dump());
+    static_cast<void>(json(name).dump());
   } catch (const json::exception&) {
-    throw_input_error("{}: a name that is not UTF-8; rename the file",
-                      point.dump(-1, ' ', true, json::error_handler_t::replace));
+    throw_input_error("{}: the name is not UTF-8, and points are kept as JSON; rename the file", name);
   }
 }
 
 }  // namespace
 
 json to_json(const Point& point) {
+  check_utf8(point.trace);
+  check_utf8(point.system);
+  for (const std::string& plugin : point.plugins) check_utf8(plugin);
   json object = {
       {"trace", point.trace},
       {"partial", point.partial},
@@ -236,7 +238,6 @@ json to_json(const Point& point) {
   if (point.until_settled) object["until_settled"] = true;
   if (point.replay_all) object["replay_all"] = true;
   if (point.bounds) object["bounds"] = true;
-  check_utf8(object);
   return object;
 }
 

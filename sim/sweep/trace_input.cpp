@@ -84,7 +84,7 @@ TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t larg
       options_{partial},
       largest_kept_bytes_(largest_kept_bytes) {
   if (!in_memory_) {
-    stamp_ = FileStamp::of(path);
+    stamp_ = FileStamp::settled(path);
     description_ = report::describe_input(path);
     return;
   }
