@@ -58,6 +58,7 @@ class Bounder {
   }
 
   void write(const std::vector<report::RunRecord>& records) {
+    if (!output_.wanted()) return;
     std::string json;
     for (const report::RunRecord& record : records) json += report::bounds_json(record);
     output_.write(json);

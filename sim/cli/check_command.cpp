@@ -165,7 +165,7 @@ class Checker {
       }
       const std::string before = baseline::baseline_text(baselines_[i]);
       const std::string now = baseline::baseline_text(baseline::updated(baselines_[i], results_[i]));
-      if (now != before) write_file(paths_[i], now);
+      if (now != before) write_file(paths_[i], now, {.over_input = true});
       print(baseline::update_text(results_[i]));
     }
     return exit_code([&](const baseline::CheckResult&) { return all_ran; });
@@ -204,7 +204,7 @@ void write_points(const std::string& path, baseline::Baseline baseline, std::vec
   add_tolerances(baseline.tolerances, texts_of(values, "tolerance"));
   baseline::check_tolerances(baseline, "--tolerance");
   if (const auto description = text_of(values, "description")) baseline.description = *description;
-  write_file(path, baseline::baseline_text(baseline));
+  write_file(path, baseline::baseline_text(baseline), {.over_input = true});
   fmt::print("{}: {} point{} written{}\n", path, added, added == 1 ? "" : "s",
              before == 0 ? "" : fmt::format(", {} in all", before + added));
 }

@@ -8,19 +8,26 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <new>
+#include <system_error>
+#include <utility>
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
+#include "sim/common/one_line.h"
+#include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
 namespace {
 
 constexpr int kInputError = 2;
-constexpr int kBug = 3;
+constexpr int kBug = 3;  // or no memory
 
 std::string help_text(const Program& program) {
   std::size_t width = 0;
@@ -30,8 +37,11 @@ std::string help_text(const Program& program) {
     text += fmt::format("  {:<{}}{}\n", command.name, width, command.summary);
   }
   return text + fmt::format(
-                    "\n`{0} COMMAND --help` explains one. `{0} --version` prints the version.\n"
-                    "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug{1}.\n",
+                    "\n`{0} COMMAND --help` explains one. `{0} --version` prints the version. `{0} --no-plugins "
+                    "COMMAND ...` loads no\n"
+                    "policy plug-in, whatever options and files name.\n"
+                    "Exit code: 0 fine, 1 a check failed, 2 an error in the input or the command line, 3 a bug{1} or "
+                    "no memory.\n",
                     program.name, program.exit_code_note);
 }
 
@@ -46,6 +56,10 @@ const Command& find_command(const Program& program, const std::string& name) {
 }
 
 int dispatch(const Program& program, std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "--no-plugins") {
+    policy::forbid_plugins();
+    arguments.erase(arguments.begin());
+  }
   if (arguments.empty()) throw_input_error("no command given; `{} --help` shows examples", program.name);
   const std::string name = arguments.front();
   arguments.erase(arguments.begin());
@@ -68,25 +82,35 @@ void flush_standard_output() {
   }
 }
 
+// Last words. Standard error may be closed or full, too.
+template <class... Args>
+int complain(int code, const Program& program, fmt::format_string<Args...> format, Args&&... args) {
+  std::string line = fmt::format("{}: ", program.name);
+  fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
+  line += '\n';
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+  return code;
+}
+
 }  // namespace
 
 int run_program(const Program& program, std::vector<std::string> arguments) {
+  open_closed_standard_streams();
+  const FileRoles roles;
   try {
     const int code = dispatch(program, std::move(arguments));
     flush_standard_output();
     return code;
   } catch (const InputError& error) {
-    fmt::print(stderr, "{}: error: {}\n", program.name, error.what());
-    return kInputError;
+    return complain(kInputError, program, "error: {}", error.what());
   } catch (const Interrupted&) {
-    fmt::print(stderr, "{}: interrupted, nothing was written\n", program.name);
-    return kInterrupted;
+    return complain(kInterrupted, program, "interrupted, nothing was written");
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: error: out of memory\n", program.name);
-    return kInputError;
+    return complain(kBug, program, "error: out of memory");
+  } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses
+    return complain(kInputError, program, "error: {}", one_line(error.what()));
   } catch (const std::exception& error) {  // ModelError among them
-    fmt::print(stderr, "{}: this is a bug in {}: {}\n", program.name, program.bug_owner, error.what());
-    return kBug;
+    return complain(kBug, program, "this is a bug in {}: {}", program.bug_owner, error.what());
   }
 }
 

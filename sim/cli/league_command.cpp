@@ -162,7 +162,7 @@ sweep::Spec spec_of_file(const std::string& path, const po::variables_map& value
   for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(spec.json);
   json["plugin"] = given_texts(values, "plugin");
-  spec.json = json.dump();
+  spec.json = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return spec;
 }
 
@@ -177,7 +177,7 @@ sweep::Plan plan_and_write(const Texts& inputs, const po::variables_map& values,
   sweep::Resolver resolver;
   spec.points = league::league_points(spec.points, resolver);
   const sweep::Plan plan = sweep::make_plan(spec, "league");
-  sweep::write_plan(plan, folder);
+  const sweep::PlanLock lock = sweep::write_plan(plan, folder);
   fmt::print("{}: {} points\n", folder, plan.points.size());
   return plan;
 }
@@ -197,9 +197,9 @@ int show(const sweep::Plan& plan, const std::string& folder) {
   const sweep::Collected collected = sweep::collect(plan, folder, true);
   const std::string text = league_text(league);
   const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
-  write_file(path("league.txt"), text);
-  write_file(path("league.csv"), league_csv(league));
-  write_file(path("league.json"), league_json(league));
+  write_file(path("league.txt"), text, kInFolder);
+  write_file(path("league.csv"), league_csv(league), kInFolder);
+  write_file(path("league.json"), league_json(league), kInFolder);
   fmt::print("\n{}\n", highlighted(text));
   for (const std::string& name : {path("league.txt"), path("league.csv"), path("league.json"), collected.database}) {
     fmt::print("{}\n", name);

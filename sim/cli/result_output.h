@@ -20,6 +20,7 @@ class ResultOutput {
   explicit ResultOutput(const std::optional<std::string>& path) : to_stdout_(path == "-") {
     if (path && !to_stdout_) file_.emplace(*path);
   }
+  bool wanted() const { return file_ || to_stdout_; }
   // All of it at once; the file is in place afterwards.
   void write(const std::string& content) {
     if (to_stdout_) fmt::print("{}", content);

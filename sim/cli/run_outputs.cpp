@@ -23,19 +23,21 @@ RunOutputs::RunOutputs(const RunArguments& run) : json_to_stdout_(run.json == "-
 }
 
 void RunOutputs::write(const std::vector<report::RunRecord>& records) {
-  std::string json, csv = report::result_csv_header();
+  // Only what was asked for: a result of many iterations is long.
+  if (csv_) csv_->write(report::result_csv_header());
   for (const auto& record : records) {
-    json += report::result_json(record);
-    csv += report::result_csv_rows(record);
+    if (json_) json_->write(report::result_json(record));
+    if (csv_) csv_->write(report::result_csv_rows(record));
   }
-  if (json_) json_->write(json);
-  if (csv_) csv_->write(csv);
   if (json_) json_->commit();
   if (csv_) csv_->commit();
   if (timeline_) timeline_->finish(&records.back());
   if (profile_) profile_->finish(records.back());
-  if (json_to_stdout_) fmt::print("{}", json);
-  if (csv_to_stdout_) fmt::print("{}", csv);
+  if (csv_to_stdout_) fmt::print("{}", report::result_csv_header());
+  for (const auto& record : records) {
+    if (json_to_stdout_) fmt::print("{}", report::result_json(record));
+    if (csv_to_stdout_) fmt::print("{}", report::result_csv_rows(record));
+  }
 }
 
 }  // namespace uvmsim::cli

@@ -131,7 +131,7 @@ int scenario_command(const std::vector<std::string>& arguments) {
   const auto outcomes = scenario::run_scenario(scenario, resolver, choices);
   progress.end();
 
-  output.write(scenario::scenario_json(scenario, outcomes));
+  if (output.wanted()) output.write(scenario::scenario_json(scenario, outcomes));
   if (timeline) timeline->finish(nullptr);
   if (json != "-") fmt::print("{}", table_of(scenario, outcomes));
   return 0;

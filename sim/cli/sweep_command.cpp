@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
@@ -91,14 +92,19 @@ sweep::Shard shard_of(const po::variables_map& values) {
   return shard;
 }
 
-sweep::Plan make_and_write_plan(const std::string& spec, const std::string& folder) {
+struct WrittenPlan {
+  sweep::Plan plan;
+  sweep::PlanLock lock;  // nobody replaces it while we use it
+};
+
+WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
   sweep::Plan plan = sweep::make_plan(spec);
-  sweep::write_plan(plan, folder);
+  sweep::PlanLock lock = sweep::write_plan(plan, folder);
   const auto added =
       std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
   fmt::print("{}: {} points{}\n", folder, plan.points.size(),
              added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
-  return plan;
+  return {std::move(plan), std::move(lock)};
 }
 
 po::options_description with_help() {
@@ -125,6 +131,7 @@ int run_verb(const Arguments& arguments) {
   const std::string folder = argument_of(values, "run", "folder");
   const std::size_t jobs = jobs_of(values);
   const sweep::Shard shard = shard_of(values);
+  const sweep::PlanLock lock(folder);
   return run_plan(sweep::read_plan(folder), folder, shard, jobs);
 }
 
@@ -145,6 +152,7 @@ int collect_verb(const Arguments& arguments) {
   const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "collect", "folder");
+  const sweep::PlanLock lock(folder);
   return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
 }
 
@@ -164,7 +172,7 @@ int whole_sweep(const Arguments& arguments) {
   }
   const std::string folder = output_of(values, "sweep " + spec);
   const std::size_t jobs = jobs_of(values);
-  const sweep::Plan plan = make_and_write_plan(spec, folder);
+  const auto [plan, lock] = make_and_write_plan(spec, folder);
   const int code = run_plan(plan, folder, {}, jobs);
   return code == kFine ? collect_plan(plan, folder, false) : code;
 }

@@ -37,7 +37,8 @@ std::size_t jobs_of(const po::variables_map& values) {
 
 void print_failures(const sweep::SweepStatus& status) {
   for (const sweep::FailedPoint& failed : status.failed) {
-    fmt::print("failed: {}: {} (point {}, {})\n", failed.label, failed.error, failed.position, failed.id.substr(0, 12));
+    fmt::print("failed: {}: {} (point {}, {})\n", one_line(failed.label), one_line(failed.error), failed.position,
+               failed.id.substr(0, 12));
   }
 }
 

@@ -1,9 +1,12 @@
 // `uvmsim trace hint`: the program with calls that a hint file puts into it.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/common/file_roles.h"
 #include "sim/trace/hints.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
@@ -12,6 +15,9 @@ namespace uvmsim::cli {
 namespace {
 
 std::string text_of_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw_input_error("{}: is a folder, not a file of rules", path);
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file || file.bad()) throw_input_error("{}: cannot be read", path);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -118,6 +119,8 @@ class Output {
 
 // The file as it is, empty when there is none.
 std::string existing_text(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw_input_error("cannot write {}: it is a folder", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

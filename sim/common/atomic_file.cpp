@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
 
 namespace uvmsim {
 namespace {
@@ -36,19 +37,24 @@ std::string follow_links(const std::string& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(path)) {
   if (path_.empty()) cannot_write(path_, "the name is empty");
-  target_ = follow_links(path_);
+  target_ = rules.through_links ? follow_links(path_) : path_;
 
-  struct stat status {};
-  if (::stat(target_.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) cannot_write(path_, "it is a folder");
-    if (!S_ISREG(status.st_mode)) {
+  if (::lstat(target_.c_str(), &replaced_) == 0) {
+    if (S_ISDIR(replaced_.st_mode)) cannot_write(path_, "it is a folder");
+    if (rules.through_links && !S_ISREG(replaced_.st_mode)) {
       descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
       if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
       return;
     }
-    if (::access(target_.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
+    if (S_ISREG(replaced_.st_mode) && ::access(target_.c_str(), W_OK) != 0) {
+      cannot_write(path_, std::strerror(errno));
+    }
+    if (S_ISREG(replaced_.st_mode) && !rules.over_input) {
+      note_output(path_, replaced_);
+      noted_ = true;
+    }
   }
 
   for (int attempt = 0; attempt < kNameAttempts && descriptor_ < 0; ++attempt) {
@@ -58,12 +64,13 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
-  if (S_ISREG(status.st_mode)) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+  if (S_ISREG(replaced_.st_mode)) static_cast<void>(::fchmod(descriptor_, replaced_.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (noted_) forget_output(replaced_);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -71,6 +78,8 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})),
       buffer_(std::move(other.buffer_)),
+      replaced_(other.replaced_),
+      noted_(std::exchange(other.noted_, false)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 void AtomicFile::write(std::string_view bytes) {
@@ -105,8 +114,8 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void write_file(const std::string& path, std::string_view content) {
-  AtomicFile file(path);
+void write_file(const std::string& path, std::string_view content, OutputRules rules) {
+  AtomicFile file(path, rules);
   file.write(content);
   file.commit();
 }

@@ -5,20 +5,28 @@
 // that cannot be written is an error then, not after an hour.
 //
 // Targets that are neither files nor missing (/dev/stdout, /dev/null, a named pipe) are written directly; a symbolic
-// link stays a link and the file it names is replaced. Every failure is an InputError of one line:
+// link stays a link and the file it names is replaced, unless the rules say otherwise. A file that the command reads is
+// refused (file_roles.h). Every failure is an InputError of one line:
 // "cannot write <path>: <reason>".
 #pragma once
+
+#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
 
 namespace uvmsim {
 
+struct OutputRules {
+  bool through_links = true;  // false: replaces a link itself, for folders that somebody else may have made
+  bool over_input = false;    // brings up to date what the command has read
+};
+
 class AtomicFile {
  public:
   // Throws when the folder is missing or not writable, or when the target is a folder or a file without write
   // permission.
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, OutputRules rules = {});
   // Removes the temporary file unless commit() succeeded.
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
@@ -39,10 +47,15 @@ class AtomicFile {
   std::string target_;     // path_ with symbolic links followed
   std::string temporary_;  // empty when the target is written directly, or after commit
   std::string buffer_;
+  struct stat replaced_ {};  // what the target was; 0: it was not there
+  bool noted_ = false;       // as an output
   int descriptor_ = -1;
 };
 
+// For files in a folder that may have come from somebody else: a link in it leads nowhere.
+inline constexpr OutputRules kInFolder{.through_links = false};
+
 // The whole content at once.
-void write_file(const std::string& path, std::string_view content);
+void write_file(const std::string& path, std::string_view content, OutputRules rules = {});
 
 }  // namespace uvmsim

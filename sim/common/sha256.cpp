@@ -1,5 +1,7 @@
 #include "sim/common/sha256.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
 
 namespace uvmsim {
 namespace {
@@ -91,6 +94,11 @@ std::string sha256(std::string_view bytes) {
 std::string sha256_of_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) throw_input_error("cannot read {}: {}", path, std::strerror(errno));
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISCHR(status.st_mode)) {
+    throw_input_error("cannot read {}: it is a device, which has no end", path);
+  }
+  note_input(path, fileno(file.get()));
   Sha256 hash;
   std::vector<char> buffer(1 << 20);
   while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/config/json_text.h"
 #include "sim/engine/policy_choices.h"
 #include "sim/policy/registry.h"
 #include "sim/report/counters.h"
@@ -53,7 +54,7 @@ class Columns {
 };
 
 Json parsed(const std::string& text, const std::string& where) {
-  Json value = Json::parse(text, nullptr, false);
+  Json value = config::parse_or_discard<Json>(text);
   if (value.is_discarded()) throw_input_error("{}: is not JSON", where);
   return value;
 }

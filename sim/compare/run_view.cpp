@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/config/json_text.h"
 #include "sim/config/printable.h"
 #include "sim/engine/policy_choices.h"
 #include "sim/policy/registry.h"
@@ -254,7 +255,7 @@ bool belongs_to(std::string_view key, std::string_view other) {
 RunView view_of_result(const Json& result, const std::string& origin) { return RunViewReader(result, origin).read(); }
 
 RunView view_of_result_text(std::string_view text, const std::string& origin) {
-  const Json result = Json::parse(text, nullptr, false);
+  const Json result = config::parse_or_discard<Json>(text);
   if (result.is_discarded()) throw_input_error("{}: is not JSON", origin);
   return view_of_result(result, origin);
 }

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
+#include "sim/common/json_depth.h"
 #include "sim/config/printable.h"
 
 namespace uvmsim::config {
@@ -27,6 +29,7 @@ std::string read_text(const std::string& name, std::size_t largest) {
   if (!file) {
     throw_input_error("{}: cannot be opened: {}", name, std::generic_category().message(errno));
   }
+  note_input(name, fileno(file.get()));
   std::string text;
   char chunk[1 << 16];
   while (text.size() <= largest) {
@@ -109,6 +112,7 @@ std::string without_exception_id(const std::string& message) {
 ordered_json read_json_file(const std::filesystem::path& path, std::size_t largest_bytes) {
   const std::string name = path.string();
   const std::string text = read_text(name, largest_bytes);
+  if (nested_too_deep(text)) throw_input_error("{}: is nested deeper than {} levels", name, kMaxJsonDepth);
   DuplicateKeys duplicates(name);
   try {
     return ordered_json::parse(text, [&](int, ordered_json::parse_event_t event, ordered_json& parsed) {

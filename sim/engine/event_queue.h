@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/common/check.h"
+#include "sim/common/time_limit.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::engine {
@@ -22,9 +23,10 @@ struct Event {
 
 class EventQueue {
  public:
+  // Throws InputError for a time beyond the end of time.
   void schedule(Nanoseconds time, EventKind kind, std::uint32_t subject = 0, std::uint16_t program = 0) {
     UVMSIM_CHECK(time >= now_, "an event at {} ns is in the past of {} ns", time.value, now_.value);
-    events_.push({time, next_sequence_++, kind, program, subject});
+    events_.push({before_end_of_time(time), next_sequence_++, kind, program, subject});
   }
   bool empty() const { return events_.empty(); }
   // When the next event is due; the end of time when there is none.

@@ -88,19 +88,17 @@ bool Program::wait_for(HostWait wait) {
   return false;
 }
 
-// The recording of the event that the host issued last; the next one if there is none.
-std::size_t Program::recording_of(std::uint64_t event) {
-  const auto [last, fresh] = events_recorded_.try_emplace(event, LastRecording{recordings_done_.size(), false});
-  if (fresh) recordings_done_.push_back(false);
-  return last->second.number;
+// The recording of the event that the host issued last. Before there is one, nobody waits (CUDA driver API,
+// cuStreamWaitEvent and cuEventSynchronize).
+std::optional<std::size_t> Program::recording_of(std::uint64_t event) const {
+  const auto last = events_recorded_.find(event);
+  if (last == events_recorded_.end()) return std::nullopt;
+  return last->second;
 }
 
 std::size_t Program::new_recording(std::uint64_t event) {
-  const auto last = events_recorded_.find(event);
-  if (last != events_recorded_.end() && last->second.issued) events_recorded_.erase(last);
-  const std::size_t number = recording_of(event);
-  events_recorded_.at(event).issued = true;
-  return number;
+  recordings_done_.push_back(false);
+  return events_recorded_[event] = recordings_done_.size() - 1;
 }
 
 void Program::schedule_host(Nanoseconds time) {
@@ -114,10 +112,7 @@ void Program::wake_host() {
 }
 
 void Program::submit(std::uint32_t stream, Work work) {
-  if (stream >= streams_.size()) {
-    if (stream > 4096) throw_input_error("stream {} is out of range; allowed: 0 to 4096", stream);
-    streams_.resize(stream + 1);
-  }
+  if (stream >= streams_.size()) streams_.resize(std::size_t{stream} + 1);
   if (auto* kernel = std::get_if<KernelOperation>(&work); kernel != nullptr && plans_) {
     kernel->launch = plans_->launched(kernel->kernel);
   }
@@ -141,7 +136,7 @@ bool Program::issue(trace::Record& record) {
     pay_for_allocation(ns);
   };
   const auto queue_has_room = [&](std::uint32_t stream) {
-    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0, 0});
+    return stream >= streams_.size() || wait_for({HostWait::Kind::kQueue, stream, 0});
   };
   const auto launch = [&](std::uint32_t stream, Work work, std::int64_t ideal_ns) {
     host_pays(runtime.launch_ns);
@@ -224,20 +219,21 @@ bool Program::issue(trace::Record& record) {
     switch (r->kind) {
       case trace::SyncKind::kDevice:
         ideal_.wait_all();
-        return wait_for({HostWait::Kind::kDevice, 0, 0, 0});
+        return wait_for({HostWait::Kind::kDevice, 0, 0});
       case trace::SyncKind::kStream:
         ideal_.wait(r->stream);
-        return wait_for({HostWait::Kind::kStream, r->stream, 0, 0});
+        return wait_for({HostWait::Kind::kStream, r->stream, 0});
       case trace::SyncKind::kEventSynchronize:
         ideal_.host_waits_event(r->event);
-        return wait_for({HostWait::Kind::kEvent, 0, r->event, recording_of(r->event)});
+        if (const auto recording = recording_of(r->event)) return wait_for({HostWait::Kind::kEvent, 0, *recording});
+        return true;
       case trace::SyncKind::kEventRecord:
         ideal_.record(r->event, r->stream);
-        submit(r->stream, EventOperation{r->event, new_recording(r->event), false});
+        submit(r->stream, EventOperation{new_recording(r->event), false});
         return true;
       case trace::SyncKind::kEventWait:
         ideal_.wait_event(r->stream, r->event);
-        submit(r->stream, EventOperation{r->event, recording_of(r->event), true});
+        if (const auto recording = recording_of(r->event)) submit(r->stream, EventOperation{*recording, true});
         return true;
     }
   }
@@ -260,7 +256,7 @@ bool Program::issue_free(trace::ObjectId id, bool tensor) {
     return true;
   }
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
   const config::RuntimeCosts& runtime = options_.system.runtime;
   const std::uint64_t ns =
       placement.device ? runtime.device_free_ns + (placement.bytes >> 20) * runtime.device_free_ns_per_gib / 1024
@@ -309,7 +305,7 @@ bool Program::release_after(trace::Record& record) {
 bool Program::free_released() {
   if (layout_.released().empty()) return true;
   ideal_.wait_all();
-  if (!wait_for({HostWait::Kind::kDevice, 0, 0, 0})) return false;
+  if (!wait_for({HostWait::Kind::kDevice, 0, 0})) return false;
   for (const layout::Released& memory : layout_.released()) {
     pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
   }
@@ -339,7 +335,7 @@ void Program::retire_tensor(trace::ObjectId id) {
 }
 
 bool Program::issue_copy(const trace::Memcpy& copy) {
-  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0, 0})) return false;
+  if (copy.stream < streams_.size() && !wait_for({HostWait::Kind::kQueue, copy.stream, 0})) return false;
   trace::Kernel kernel = kernel_of(copy, layout_, header_.quantum_bytes, options_.system, devices_.front());
   const std::optional<PeerCopyOperation> peers = peer_copy(copy);
   if (peers) kernel.duration_ns = machine_.topology.peer(peers->from, peers->to)->unloaded_time(peers->bytes).value;
@@ -357,7 +353,7 @@ bool Program::issue_copy(const trace::Memcpy& copy) {
   ideal_.wait(copy.stream);
   // The copy itself is issued; what remains is to wait for it.
   record_ = trace::Sync{trace::SyncKind::kStream, copy.stream, 0, 0};
-  return wait_for({HostWait::Kind::kStream, copy.stream, 0, 0});
+  return wait_for({HostWait::Kind::kStream, copy.stream, 0});
 }
 
 // Between plain memory of two GPUs that a link joins.

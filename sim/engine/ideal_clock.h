@@ -4,27 +4,29 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/common/state_digest.h"
+#include "sim/common/time_limit.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::engine {
 
 class IdealClock {
  public:
-  void host(std::int64_t ns) { host_ += Nanoseconds(ns); }
+  void host(std::int64_t ns) { host_ = before_end_of_time(host_ + Nanoseconds(ns)); }
   // The host, or what the stream does next, goes on at `time` at the earliest.
   void delay_host(Nanoseconds time) { host_ = std::max(host_, time); }
   void delay(std::uint32_t stream, Nanoseconds time) {
-    if (stream >= streams_.size()) streams_.resize(stream + 1);
+    make(stream);
     streams_[stream] = std::max(streams_[stream], time);
   }
   void enqueue(std::uint32_t stream, std::int64_t duration_ns) {
-    if (stream >= streams_.size()) streams_.resize(stream + 1);
-    streams_[stream] = arrival(stream) + Nanoseconds(duration_ns);
+    make(stream);
+    streams_[stream] = before_end_of_time(arrival(stream) + Nanoseconds(duration_ns));
   }
   void wait_all() {
     for (const Nanoseconds end : streams_) host_ = std::max(host_, end);
@@ -36,7 +38,8 @@ class IdealClock {
   Nanoseconds arrival(std::uint32_t stream) const {
     return stream < streams_.size() ? std::max(streams_[stream], host_) : host_;
   }
-  // cudaEventRecord, cudaStreamWaitEvent and cudaEventSynchronize: who waits does so for the recording issued last.
+  // cudaEventRecord, cudaStreamWaitEvent and cudaEventSynchronize: who waits does so for the recording issued last,
+  // and not at all before there is one.
   void record(std::uint64_t event, std::uint32_t stream) { recorded_[event] = arrival(stream); }
   void wait_event(std::uint32_t stream, std::uint64_t event) {
     if (const auto at = recorded_.find(event); at != recorded_.end()) delay(stream, at->second);
@@ -67,6 +70,11 @@ class IdealClock {
   }
 
  private:
+  // Streams are few (trace::kMaxStream).
+  void make(std::uint32_t stream) {
+    if (stream >= streams_.size()) streams_.resize(std::size_t{stream} + 1);
+  }
+
   Nanoseconds host_{};
   std::vector<Nanoseconds> streams_;
   std::unordered_map<std::uint64_t, Nanoseconds> recorded_;  // by event

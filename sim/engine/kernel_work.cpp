@@ -4,6 +4,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/common/time_limit.h"
 #include "sim/engine/step_pages.h"
 #include "sim/trace/kernel_names.h"
 
@@ -328,9 +329,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   }
   work.lanes = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
-  work.step =
-      Nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)) *
-                                            work.lanes / std::max<std::uint64_t>(steps, 1)));
+  work.step = share_of_time(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)), work.lanes,
+                            std::max<std::uint64_t>(steps, 1));
 }
 
 }  // namespace

@@ -93,8 +93,7 @@ class Program {
     std::vector<driver::BlockSpan> spans;
   };
   struct EventOperation {
-    std::uint64_t event = 0;
-    std::size_t recording = 0;  // of it: the one that the host issued last
+    std::size_t recording = 0;  // of the event: the one that the host issued last
     bool wait = false;
   };
   struct MarkOperation {
@@ -129,13 +128,7 @@ class Program {
   struct HostWait {
     enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
     std::uint32_t stream = 0;
-    std::uint64_t event = 0;
     std::size_t recording = 0;
-  };
-  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
-  struct LastRecording {
-    std::size_t number = 0;  // among all recordings of all events
-    bool issued = false;     // false: so far, somebody only waits for it
   };
 
   const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
@@ -148,7 +141,7 @@ class Program {
   void submit(std::uint32_t stream, Work work);
   bool satisfied(const HostWait& wait) const;
   bool wait_for(HostWait wait);
-  std::size_t recording_of(std::uint64_t event);
+  std::optional<std::size_t> recording_of(std::uint64_t event) const;
   std::size_t new_recording(std::uint64_t event);
   void schedule_host(Nanoseconds time);
   void wake_host();
@@ -246,8 +239,9 @@ class Program {
   std::size_t host_access_part_ = 0;    // of the HostAccess in progress: calls.h
   std::uint64_t host_access_page_ = 0;  // within it
   std::vector<Stream> streams_;
-  std::unordered_map<std::uint64_t, LastRecording> events_recorded_;  // by event
-  std::vector<bool> recordings_done_;                                 // by number of a recording
+  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
+  std::unordered_map<std::uint64_t, std::size_t> events_recorded_;  // by event: its last among all recordings
+  std::vector<bool> recordings_done_;                               // by number of a recording
   std::vector<std::pair<std::string, Nanoseconds>> open_ranges_;
   Counters iteration_start_;
   Nanoseconds iteration_begin_{}, ideal_iteration_begin_{};

@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "sim/trace/validate.h"
+
 namespace uvmsim::engine {
 
 RecordFeed::RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options, unsigned gpu)
     : scale_(options.time_scale, options.system.gpus[gpu], header.quantum_bytes),
       scaled_([this, &source](trace::Record& record) {
         if (!source(record)) return false;
+        trace::check_stream(record);  // clocks are sized by it
         if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale_.apply(*kernel);
         return true;
       }),

@@ -86,10 +86,9 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   if (events_.size() != scheduled) return std::nullopt;
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are issued and done
+  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are done
     StateDigest part = digest.part();
     part.add(event);
-    part.add(std::uint64_t{last.issued});
     digest.add_unordered(part);
   }
   ideal_.add_state(digest);

@@ -32,7 +32,10 @@ void check_versions(const std::string& path, const PluginDescriptor& descriptor)
   }
 }
 
+bool forbidden = false;
+
 Library open_library(const std::string& path) {
+  if (forbidden) throw_input_error("plug-in {}: not loaded, because of --no-plugins", path);
   // dlopen() looks for names without a slash in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   std::error_code ignored;
@@ -55,6 +58,8 @@ Library open_library(const std::string& path) {
 }
 
 }  // namespace
+
+void forbid_plugins() { forbidden = true; }
 
 void load_plugin(Registry& registry, const std::string& path) {
   Library library = open_library(path);

@@ -16,6 +16,9 @@ std::vector<std::string> plugin_search_path();
 // "mine.so" in the first folder of the search path that has it. Throws InputError naming the folders.
 std::string find_plugin(const std::string& plugin);
 
+// From here on load_plugin() loads nothing: it throws.
+void forbid_plugins();
+
 // Adds the policy of a plug-in to the registry. The library stays loaded until the program ends.
 // Throws InputError, and adds nothing, when the file cannot be loaded, is no plug-in, was built for another ABI version
 // or standard library (the message names both), or brings a policy name that its slot already has.

@@ -21,7 +21,7 @@ void check(sqlite3* database, int code) {
 void SqliteFile::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 void SqliteFile::Rows::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-SqliteFile::SqliteFile(const std::string& path) : file_(path) {
+SqliteFile::SqliteFile(const std::string& path, OutputRules rules) : file_(path, rules) {
   sqlite3* database = nullptr;
   const int code = sqlite3_open(":memory:", &database);
   database_.reset(database);

@@ -18,7 +18,7 @@ namespace uvmsim::report {
 class SqliteFile {
  public:
   // Throws InputError when the file cannot be written. Nothing appears at `path` before commit().
-  explicit SqliteFile(const std::string& path);
+  explicit SqliteFile(const std::string& path, OutputRules rules = {});
   ~SqliteFile();
 
   // Statements without results; several may follow one another.

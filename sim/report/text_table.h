@@ -2,15 +2,21 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "sim/common/one_line.h"
 
 namespace uvmsim::report {
 
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-  // As many cells as the header has.
-  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // As many cells as the header has. Control characters become '?'.
+  void add_row(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = one_line(std::move(cell));
+    rows_.push_back(std::move(cells));
+  }
   // Lines that end in newlines, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow as a second
   // block, the first column repeated.
   std::string text(bool first_column_left) const;

@@ -108,8 +108,8 @@ class Collector {
   }
 
   void write(const std::string& database_path, const std::string& csv_path) {
-    report::SqliteFile database(database_path);
-    AtomicFile csv(csv_path);
+    report::SqliteFile database(database_path, kInFolder);
+    AtomicFile csv(csv_path, kInFolder);
     {
       database.execute("BEGIN");
       Tables tables(database);

@@ -13,6 +13,7 @@
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
+#include "sim/config/json_text.h"
 #include "sim/sweep/model_version.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/spec.h"
@@ -38,7 +39,7 @@ std::string read_text(const std::string& path) {
 
 template <class Json>
 Json parsed(const std::string& text, const std::string& where) {
-  Json value = Json::parse(text, nullptr, false);
+  Json value = config::parse_or_discard<Json>(text);
   if (!value.is_object()) throw_input_error("{}: is no JSON object; plan the sweep again", where);
   return value;
 }
@@ -99,10 +100,13 @@ Plan make_plan(const Spec& spec, const std::string& name) {
   return plan;
 }
 
-void write_plan(const Plan& plan, const std::string& folder) {
+PlanLock write_plan(const Plan& plan, const std::string& folder) {
   std::error_code error;
-  fs::create_directories(fs::path(folder) / "points", error);
+  const fs::path points = fs::path(folder) / "points";
+  if (fs::is_symlink(points, error)) throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
+  fs::create_directories(points, error);
   if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
+  PlanLock lock(folder);
   std::string lines;
   for (const PlannedPoint& planned : plan.points) {
     // By hand: the determinants are text whose bytes are hashed.
@@ -117,15 +121,22 @@ void write_plan(const Plan& plan, const std::string& folder) {
                                {"points_sha256", sha256(lines)},
                                {"spec", ordered_json::parse(plan.spec)}};
   std::error_code ignored;
-  const auto header_path = path_of(folder, kHeaderFile);
+  const auto header_path = path_of(folder, kHeaderFile), points_path = path_of(folder, kPointsFile);
   const bool same = fs::exists(header_path, ignored) && read_text(header_path) == header.dump() + "\n";
+  if (same && fs::exists(points_path, ignored) && read_text(points_path) == lines) return lock;
+  lock.have_alone();
+  AtomicFile points_file(points_path, kInFolder), header_file(header_path, kInFolder);
   if (!same) {
     for (const char* name : kWholeResults) fs::remove(path_of(folder, name), ignored);
     for (const char* name : kPartialResults) fs::remove(path_of(folder, name), ignored);
   }
   // The header last: until it is there, the two files do not fit and nobody takes half a plan for one.
-  write_file(path_of(folder, kPointsFile), lines);
-  write_file(header_path, header.dump() + "\n");
+  points_file.write(lines);
+  points_file.commit();
+  header_file.write(header.dump() + "\n");
+  header_file.commit();
+  lock.share();
+  return lock;
 }
 
 Plan read_plan(const std::string& folder) {

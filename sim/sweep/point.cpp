@@ -196,7 +196,23 @@ void check_until_settled(const Point& point, const std::string& where) {
   }
 }
 
+namespace {
+
+// Files of points are JSON, which has no other names. A folder's files may have any.
+void check_utf8(const std::string& name) {
+  try {
+    static_cast<void>(json(name).dump());
+  } catch (const json::exception&) {
+    throw_input_error("{}: the name is not UTF-8, and points are kept as JSON; rename the file", name);
+  }
+}
+
+}  // namespace
+
 json to_json(const Point& point) {
+  check_utf8(point.trace);
+  check_utf8(point.system);
+  for (const std::string& plugin : point.plugins) check_utf8(plugin);
   json object = {
       {"trace", point.trace},
       {"partial", point.partial},

@@ -10,6 +10,7 @@
 
 #include "sim/common/atomic_file.h"
 #include "sim/common/sha256.h"
+#include "sim/config/json_text.h"
 
 namespace uvmsim::sweep {
 namespace {
@@ -49,6 +50,7 @@ std::optional<std::string> PointFiles::result(const std::string& id) const {
       text->compare(before.size() + kHashDigits, kBetween.size(), kBetween) != 0) {
     return std::nullopt;
   }
+  if (nested_too_deep(*text)) return std::nullopt;  // readers parse it
   std::string result = text->substr(begin, text->size() - begin - kAfter.size());
   if (text->compare(before.size(), kHashDigits, sha256(result)) != 0) return std::nullopt;
   return result;
@@ -57,7 +59,7 @@ std::optional<std::string> PointFiles::result(const std::string& id) const {
 std::optional<std::string> PointFiles::error(const std::string& id) const {
   const auto text = read_if_there(error_path(id));
   if (!text) return std::nullopt;
-  const json object = json::parse(*text, nullptr, false);
+  const json object = config::parse_or_discard<json>(*text);
   if (!object.is_object() || object.value("id", json()) != id || !object.value("error", json()).is_string()) {
     return "unknown: its error file is damaged";
   }
@@ -67,14 +69,15 @@ std::optional<std::string> PointFiles::error(const std::string& id) const {
 void PointFiles::write_result(const std::string& id, const std::string& result_line) const {
   const std::string_view result = std::string_view(result_line).substr(0, result_line.find('\n'));
   write_file(result_path(id),
-             fmt::format("{{\"id\":\"{}\",\"sha256\":\"{}\",\"result\":{}}}\n", id, sha256(result), result));
+             fmt::format("{{\"id\":\"{}\",\"sha256\":\"{}\",\"result\":{}}}\n", id, sha256(result), result), kInFolder);
   std::error_code ignored;
   std::filesystem::remove(error_path(id), ignored);
 }
 
 void PointFiles::write_error(const std::string& id, const std::string& label, const std::string& message) const {
   const json object = {{"id", id}, {"point", label}, {"error", message}};
-  write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+             kInFolder);
 }
 
 void PointFiles::remove_leftovers(PointLocks& locks) const {

@@ -2,6 +2,8 @@
 //
 // A lock of one byte of DIR/points/.lock, at an offset made from the point's id. The system frees it when its process
 // ends, however that happens. Where files cannot be locked, every process simply computes for itself.
+//
+// One byte more is for the plan: all that run it or collect its results share it, who replaces it has it alone.
 #pragma once
 
 #include <string>
@@ -21,6 +23,25 @@ class PointLocks {
   void unlock(const std::string& id);
 
  private:
+  int descriptor_;
+};
+
+class PlanLock {
+ public:
+  // Shares the plan of `folder`. Throws InputError while somebody replaces it.
+  explicit PlanLock(const std::string& folder);
+  ~PlanLock();
+  PlanLock(PlanLock&& other) noexcept;
+  PlanLock& operator=(PlanLock&&) = delete;
+
+  // Throws InputError when others share the plan.
+  void have_alone();
+  void share();
+
+ private:
+  bool lock(short type) const;
+
+  std::string folder_;
   int descriptor_;
 };
 

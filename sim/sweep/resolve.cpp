@@ -136,6 +136,16 @@ const report::InputFile& Resolver::plugin(const std::string& path) {
   return plugins_.emplace(path, report::describe_input(file)).first->second;
 }
 
+void Resolver::check_plugins(const Point& point, const std::string& determinants) const {
+  if (point.plugins.empty()) return;
+  std::vector<report::InputFile> found;
+  for (const std::string& path : point.plugins) found.push_back(report::describe_input(policy::find_plugin(path)));
+  const json recorded = json::parse(determinants);
+  const auto plugins = recorded.find("plugins");
+  if (plugins != recorded.end() && *plugins == inputs_json(found)) return;
+  throw_input_error("a plug-in changed since the sweep was planned, and is not loaded; plan it again");
+}
+
 ResolvedPoint Resolver::resolve(const Point& point) {
   ResolvedPoint resolved;
   resolved.point = point;

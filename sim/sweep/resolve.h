@@ -40,6 +40,10 @@ class Resolver {
   // not allowed: trace, system, setting, layout, policy, parameter, plug-in.
   ResolvedPoint resolve(const Point& point);
 
+  // Throws InputError when a plug-in of the point is not, byte for byte, the one that `determinants` were made with.
+  // Loads none.
+  void check_plugins(const Point& point, const std::string& determinants) const;
+
   // The trace of a point, opened at the first call.
   TraceInput& trace(const Point& point);
   // Frees all other traces.

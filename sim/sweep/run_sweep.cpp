@@ -79,6 +79,7 @@ class PointWorker {
 
   report::RunRecord run(const PlannedPoint& planned) {
     resolver_.keep_only_trace_of(planned.point);
+    resolver_.check_plugins(planned.point, planned.determinants);
     const ResolvedPoint resolved = resolver_.resolve(planned.point);
     if (resolved.id != planned.id) {
       throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");

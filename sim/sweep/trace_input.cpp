@@ -1,14 +1,18 @@
 #include "sim/sweep/trace_input.h"
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 #include <variant>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
 #include "sim/common/sha256.h"
 #include "sim/trace/validate.h"
 
@@ -65,22 +69,47 @@ void free_lists(trace::Record& record) {
   }
 }
 
+// Can be read once only.
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_fifo(path, ignored);
+}
+
 }  // namespace
 
 TraceInput::TraceInput(const std::string& path, bool partial, std::uint64_t largest_kept_bytes)
-    : path_(path), name_(path), in_memory_(path == "-"), options_{partial}, largest_kept_bytes_(largest_kept_bytes) {
+    : path_(path),
+      name_(path),
+      in_memory_(path == "-" || is_pipe(path)),
+      options_{partial},
+      largest_kept_bytes_(largest_kept_bytes) {
   if (!in_memory_) {
+    stamp_ = FileStamp::settled(path);
     description_ = report::describe_input(path);
     return;
   }
-  name_ = "standard input";
-  content_.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (path == "-") {
+    name_ = "standard input";
+    note_input(name_, 0);
+    content_.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    std::ifstream pipe(path, std::ios::binary);
+    content_.assign(std::istreambuf_iterator<char>(pipe), {});
+  }
   description_ = {name_, content_.size(), sha256(content_)};
 }
 
 trace::TraceReader TraceInput::open() const {
   if (in_memory_) return trace::TraceReader(std::string_view(content_), name_, options_);
+  check_unchanged();
   return trace::TraceReader(path_, options_);
+}
+
+void TraceInput::check_unchanged() const {
+  if (in_memory_ || FileStamp::of(path_) == stamp_) return;
+  // A new name or new rights are no new content.
+  if (sha256_of_file(path_) == description_.sha256) return;
+  throw_input_error("{}: changed since it was first read; results would be of two files", name_);
 }
 
 const trace::Header& TraceInput::header() {
@@ -124,6 +153,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
       validator.finish(reader.truncated());
       if (reader.truncated()) truncation_ = reader.truncation();
       if (!keeping) kept_bytes_ = 0;
+      check_unchanged();
       checked_ = true;
     }
   } catch (const InputError& error) {
@@ -145,10 +175,12 @@ RecordSource TraceInput::play(const ReadProgress& progress) const {
   }
   // Shared, because a std::function must be copyable and a reader is not.
   auto reader = std::make_shared<trace::TraceReader>(open());
-  return [reader, progress, done = std::uint64_t{0}](trace::Record& record) mutable {
+  return [this, reader, progress, done = std::uint64_t{0}](trace::Record& record) mutable {
     if (progress && done % kRecordsBetweenUpdates == 0) progress(done);
     ++done;
-    return reader->next(record);
+    if (reader->next(record)) return true;
+    check_unchanged();
+    return false;
   };
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/file_stamp.h"
 #include "sim/engine/simulation.h"
 #include "sim/report/run_record.h"
 #include "sim/trace/reader.h"
@@ -23,8 +24,8 @@ inline constexpr std::uint64_t kRecordsBetweenUpdates = 64;
 // Throughout, InputError names the trace.
 class TraceInput {
  public:
-  // "-" reads standard input whole. Hashes the file. Decoded records are kept when they take at most
-  // `largest_kept_bytes`. Throws InputError when the file cannot be read.
+  // "-" reads standard input whole, and so is a pipe read. Hashes the file. Decoded records are kept when they take at
+  // most `largest_kept_bytes`. Throws InputError when the file cannot be read.
   explicit TraceInput(const std::string& path, bool partial = false, std::uint64_t largest_kept_bytes = 0);
 
   const report::InputFile& description() const { return description_; }
@@ -45,11 +46,13 @@ class TraceInput {
   bool truncated() const { return !truncation_.empty(); }        // only with `partial`
   const std::string& truncation() const { return truncation_; }  // one line that says where
   std::uint64_t kept_bytes() const { return kept_bytes_; }       // memory of the decoded records; 0 when not kept
-  // Every record from the first one. Several may be played at the same time; they must not outlive this object.
+  // Every record from the first one. At both ends the file must still be the one that was hashed. Several may be played
+  // at the same time; they must not outlive this object.
   RecordSource play(const ReadProgress& progress = {}) const;
 
  private:
   trace::TraceReader open() const;
+  void check_unchanged() const;
 
   std::string path_;
   std::string name_;
@@ -58,6 +61,7 @@ class TraceInput {
   trace::ReaderOptions options_;
   std::uint64_t largest_kept_bytes_;
   report::InputFile description_;
+  FileStamp stamp_;  // of the file that was hashed
   bool has_header_ = false, checked_ = false;
   trace::Header header_;
   std::uint64_t records_ = 0;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
 
 namespace uvmsim::trace {
 
@@ -31,6 +32,7 @@ Input Input::from_file(const std::string& path) {
   if (fstat(fileno(input.file_.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
     throw_input_error("{}: is a folder, not a trace", path);
   }
+  note_input(input.path_, fileno(input.file_.get()));
   input.buffer_.resize(kBufferBytes);
   return input;
 }

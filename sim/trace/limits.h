@@ -13,8 +13,10 @@ inline constexpr std::uint64_t kMaxQuantum = std::uint64_t{1} << 60;
 inline constexpr std::uint32_t kMaxQuantumBytes = 2u << 20;
 inline constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 47;  // the whole user address space of x86-64
 inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 57;      // five-level page tables
-inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 62;         // one value, and the sum over a trace
+inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;         // one value, and the sum over a trace
 inline constexpr std::int32_t kMaxDevice = 1023;
+inline constexpr std::uint32_t kMaxStream = 4096;  // clocks and queues are there for all up to the largest
+inline constexpr std::uint64_t kMaxGridBlocks = std::uint64_t{1} << 40;
 
 inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;     // raw size at which the writer closes a frame
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;  // one record as a message

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "sim/common/error.h"
+#include "sim/common/file_roles.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 
@@ -34,6 +35,7 @@ Statement prepare(sqlite3* database, const std::string& sql) {
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 Database::Database(const std::string& path) : path_(path) {
+  note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string start(kMagic.size(), '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));

@@ -61,7 +61,7 @@ Enum same(int value, std::string_view what, const std::array<std::string_view, N
 
 std::int64_t time(std::uint64_t value) {
   if (value > static_cast<std::uint64_t>(kMaxTimeNs)) {
-    throw_input_error("a time of {}; allowed: 0 to 2^62 nanoseconds", value);
+    throw_input_error("a time of {}; allowed: 0 to 2^61 nanoseconds", value);
   }
   return static_cast<std::int64_t>(value);
 }

@@ -30,7 +30,7 @@ bool is_mode(AccessMode mode) { return mode >= AccessMode::kRead && mode <= Acce
 
 void check_time(std::int64_t time, std::string_view what) {
   if (time < 0 || time > kMaxTimeNs) {
-    throw_input_error("{} is {}; allowed: 0 to 2^62 nanoseconds", what, time);
+    throw_input_error("{} is {}; allowed: 0 to 2^61 nanoseconds", what, time);
   }
 }
 
@@ -105,7 +105,7 @@ struct ShapeCheck {
     check_name(counter.kind);
     for (const std::int64_t time : {counter.start_ns, counter.end_ns}) {
       if (time < -kMaxTimeNs || time > kMaxTimeNs) {
-        throw_input_error("time {} of a counter; allowed: -2^62 to 2^62 nanoseconds", time);
+        throw_input_error("time {} of a counter; allowed: -2^61 to 2^61 nanoseconds", time);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/common/one_line.h"
 #include "sim/trace/names.h"
 #include "sim/trace/statistics.h"
 
@@ -83,7 +84,7 @@ std::string statistics_text(const TraceStatistics& s) {
   std::string out;
   const auto line = [&out](std::string_view key, std::string_view value) {
     if (!value.empty()) {
-      out += fmt::format("{:<12} {}\n", key, value);
+      out += fmt::format("{:<12} {}\n", one_line(std::string(key)), one_line(std::string(value)));
     }
   };
   line("program", s.header.program);

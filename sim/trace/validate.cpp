@@ -97,8 +97,8 @@ class Validator::State {
         throw_input_error("the {} of the copy has offset {} but no object", side, end.offset);
       }
     }
-    if (copy.bytes == 0) {
-      throw_input_error("a copy of 0 bytes; allowed: at least 1");
+    if (copy.bytes == 0 || copy.bytes > kMaxObjectBytes) {
+      throw_input_error("a copy of {} bytes; allowed: 1 to 2^47", copy.bytes);
     }
   }
   void operator()(const Memset& set) {
@@ -203,6 +203,10 @@ class Validator::State {
       throw_input_error("grid {}x{}x{}; CUDA allows up to {}x{}x{}", kernel.grid.x, kernel.grid.y, kernel.grid.z,
                         kMaxGridX, kMaxGridYZ, kMaxGridYZ);
     }
+    if (kernel.grid.count() > kMaxGridBlocks) {
+      throw_input_error("grid {}x{}x{} has {} blocks; allowed: up to 2^40", kernel.grid.x, kernel.grid.y, kernel.grid.z,
+                        kernel.grid.count());
+    }
     const Dim3& block = kernel.block;
     const bool each_fits = std::max({block.x, block.y, block.z}) <= kMaxBlockThreads;  // so the product cannot wrap
     if (!each_fits || block.count() > kMaxBlockThreads) {
@@ -211,7 +215,7 @@ class Validator::State {
   }
   void add_time(std::int64_t time) {
     if (time > kMaxTimeNs - total_time_) {
-      throw_input_error("the times of the trace add up to more than 2^62 nanoseconds");
+      throw_input_error("the times of the trace add up to more than 2^61 nanoseconds");
     }
     total_time_ += time;
   }
@@ -285,6 +289,16 @@ class Validator::State {
   std::vector<std::uint64_t> phase_of_slot_;  // number of the phase that named the slot last
 };
 
+void check_stream(const Record& record) {
+  std::visit(
+      [](const auto& r) {
+        if constexpr (requires { r.stream; }) {
+          if (r.stream > kMaxStream) throw_input_error("stream {}; allowed: 0 to {}", r.stream, kMaxStream);
+        }
+      },
+      record);
+}
+
 Validator::Validator(std::string name, const Header& header)
     : state_(std::make_unique<State>(std::move(name), header)) {}
 Validator::~Validator() = default;
@@ -293,6 +307,7 @@ Validator::Validator(Validator&&) noexcept = default;
 void Validator::check(const Record& record, const Position& position) {
   ++state_->records;
   try {
+    check_stream(record);
     std::visit(*state_, record);
   } catch (const InputError& error) {
     throw_input_error("{}: {}: {}: {}", state_->name, position.text(), record_type_name(record), error.what());

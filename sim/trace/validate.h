@@ -12,6 +12,9 @@
 
 namespace uvmsim::trace {
 
+// Throws InputError for a stream beyond kMaxStream.
+void check_stream(const Record& record);
+
 class Validator {
  public:
   // `name` (a file) stands at the front of messages.
@@ -25,7 +28,8 @@ class Validator {
   //    what is not live, a free while tensors live inside, a tensor that does not fit its object,
   //  - accesses, copies and all other operations: an object never allocated or already freed, bytes beyond its end,
   //    an object named twice in one kernel, a touch or a phase outside the kernel's accesses, phases outside the grid
-  //    or not ascending, grids and blocks that CUDA does not launch, a device that cannot be,
+  //    or not ascending, grids and blocks that CUDA does not launch, more than kMaxGridBlocks of them, a
+  //    device that cannot be, a stream beyond kMaxStream,
   //  - ranges: a pop without push, iterations inside one another, ended without begin or under another number,
   //  - time: a sum of all durations and gaps beyond kMaxTimeNs.
   void check(const Record& record, const Position& position);

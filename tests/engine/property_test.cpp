@@ -1,10 +1,12 @@
 // What holds for every program: bytes are conserved, runs repeat, costs never make a program faster.
 #include <gtest/gtest.h>
 
+#include "sim/common/error.h"
 #include "sim/common/random.h"
 #include "sim/config/load_system.h"
 #include "sim/config/parameter_tables.h"
 #include "sim/report/result_json.h"
+#include "sim/trace/validate.h"
 #include "tests/engine/program.h"
 
 namespace uvmsim {
@@ -142,6 +144,42 @@ TEST(Properties, IdealTimesOfIterationsAddUpToThatOfTheRun) {
     }
     EXPECT_EQ(sum, result.ideal);
     EXPECT_EQ(result.ideal, program.run(options).ideal);  // marks cost nothing
+  }
+}
+
+// Whatever its streams and host wait for: what validates runs, and what does not is refused by both.
+TEST(Properties, WhatValidatesRuns) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed * 31);
+    const auto any_sync = [&random] {
+      const auto stream = static_cast<std::uint32_t>(random.below(40) == 0 ? 4090 + random.below(12) : random.below(4));
+      return trace::Sync{static_cast<trace::SyncKind>(random.below(5)), stream, random.below(3), 0};
+    };
+    const Program program = random_program(seed, true);
+    std::vector<trace::Record> records;
+    for (const trace::Record& record : program.records()) {
+      if (random.below(2) == 0) records.push_back(any_sync());
+      records.push_back(record);
+    }
+    bool validates = true;
+    trace::Validator validator("program", Program::header());
+    try {
+      for (const trace::Record& record : records) validator.check(record);
+    } catch (const InputError&) {
+      validates = false;
+    }
+    const auto source = [&records, next = std::size_t{0}](trace::Record& record) mutable {
+      if (next == records.size()) return false;
+      record = records[next++];
+      return true;
+    };
+    if (validates) {
+      const RunResult result = simulate(Program::header(), source, random_options(seed));
+      EXPECT_LE(result.ideal, result.total);
+    } else {
+      EXPECT_THROW(simulate(Program::header(), source, random_options(seed)), InputError);
+    }
   }
 }
 

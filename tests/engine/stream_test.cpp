@@ -141,20 +141,45 @@ TEST(Streams, FaultingKernelsShareTheServiceThread) {
   EXPECT_LT(total(2), total(1));  // one computes while the other waits
 }
 
-TEST(Streams, WaitingForAnEventThatNeverComesIsAnError) {
-  Program stream;
-  stream.wait_event(1, 42);
-  stream.kernel("k", 1000, {}, {}, 1);
-  EXPECT_THAT(message_of([&] { stream.run(options_with(0)); }), HasSubstr("event 42, which is never recorded"));
-  Program host;
-  host.add(trace::Sync{trace::SyncKind::kEventSynchronize, 0, 42, 0});
-  EXPECT_THAT(message_of([&] { host.run(options_with(0)); }), HasSubstr("event 42, which is never recorded"));
+// CUDA driver API, cuStreamWaitEvent and cuEventSynchronize: an event of which nothing was recorded is over.
+TEST(Streams, NobodyWaitsForAnEventBeforeItsFirstRecord) {
+  const auto end_of_waiter = [](bool waits, bool records) {
+    Program program;
+    if (waits) program.wait_event(1, 42);
+    if (waits) program.add(trace::Sync{trace::SyncKind::kEventSynchronize, 0, 42, 0});
+    program.kernel("waiter", 1000, {}, {}, 1);
+    program.kernel("long", 1'000'000, {}, {}, 2);
+    if (records) program.record_event(2, 42);
+    program.sync();
+    Watched watched;
+    program.run(options_with(0), &watched);
+    return watched.kernel("waiter").end;
+  };
+  const Nanoseconds alone = end_of_waiter(false, true);
+  EXPECT_EQ(end_of_waiter(true, true), alone) << "the record comes later";
+  EXPECT_EQ(end_of_waiter(true, false), alone) << "there is none";
 }
 
-TEST(Streams, OutOfRangeIsAnErrorThatNamesTheRecord) {
+TEST(Streams, AWaitIsForTheRecordingBeforeIt) {
+  Program program;
+  program.kernel("first", 1000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.wait_event(2, 7);
+  program.kernel("waiter", 1000, {}, {}, 2);
+  program.kernel("long", 1'000'000, {}, {}, 1);
+  program.record_event(1, 7);
+  program.sync();
+  Watched watched;
+  program.run(options_with(0), &watched);
+  ASSERT_EQ(watched.kernels.size(), 3u);
+  EXPECT_GE(watched.kernel("waiter").start, watched.kernel("first").end);
+  EXPECT_LT(watched.kernel("waiter").end, watched.kernel("long").end) << "not after the second recording";
+}
+
+TEST(Streams, OutOfRangeIsAnError) {
   Program program;
   program.kernel("k", 1000, {}, {}, 4097);
-  EXPECT_THAT(message_of([&] { program.run(options_with(0)); }), HasSubstr("record 1: stream 4097 is out of range"));
+  EXPECT_THAT(message_of([&] { program.run(options_with(0)); }), HasSubstr("stream 4097; allowed: 0 to 4096"));
 }
 
 }  // namespace

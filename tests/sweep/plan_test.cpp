@@ -139,6 +139,21 @@ TEST_F(PlanTest, AnotherPlanRemovesWhatWasCollectedForTheFirst) {
   EXPECT_EQ(folder.read("dir/points/y.json"), "y") << "points stay";
 }
 
+TEST_F(PlanTest, NobodyReplacesAPlanThatIsBeingRun) {
+  const Plan first = plan(R"("osf": 1)"), second = plan(R"("osf": [1, 2])");
+  {
+    const PlanLock runs = write_plan(first, dir());
+    const PlanLock collects(dir());
+    const std::string before = folder.read("dir/points.jsonl");
+    EXPECT_THAT(message_of([&] { write_plan(second, dir()); }),
+                ::testing::AllOf(StartsWith(dir()), HasSubstr("another sweep is being run")));
+    EXPECT_EQ(folder.read("dir/points.jsonl"), before);
+    write_plan(first, dir());  // the same one: nothing to replace
+  }
+  write_plan(second, dir());
+  EXPECT_EQ(ids(read_plan(dir())), ids(second));
+}
+
 TEST(ShardTest, SharesHoldEveryPointOnce) {
   for (const std::uint64_t count : {1u, 2u, 7u}) {
     for (std::uint64_t position = 0; position < 20; ++position) {

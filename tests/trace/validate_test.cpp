@@ -236,7 +236,7 @@ TEST(Validate, TimesAddUp) {
   Sync sync;
   sync.host_gap_ns = 1;
   check({kernel});
-  EXPECT_THAT(about({kernel, sync}), HasSubstr("add up to more than 2^62 nanoseconds"));
+  EXPECT_THAT(about({kernel, sync}), HasSubstr("add up to more than 2^61 nanoseconds"));
 }
 
 TEST(SeenIds, RandomOrder) {

@@ -51,10 +51,9 @@ LogFolder::LogFolder(const std::string& keep, const std::string& output) : keep_
     if (error) {
       throw_input_error("cannot make the folder {}: {}", keep, error.message());
     }
-    for (const char* pass : {"timing", "access"}) {
-      for (const fs::path& old : logs_in(path_, pass)) {
-        fs::remove(old, error);
-      }
+    if (!fs::is_empty(path_, error)) {
+      throw_input_error("--keep-logs: {}: {}", keep,
+                        error ? error.message() : "is not empty; name a new folder for every recording");
     }
     return;
   }

@@ -8,7 +8,7 @@ namespace uvmtrace {
 
 class LogFolder {
  public:
-  // `keep` names a folder to make and keep (its logs of earlier recordings are removed); when empty, a hidden one
+  // `keep` names a folder to make and keep, which must hold nothing yet; when empty, a hidden one
   // beside `output` that is removed in the end. Throws uvmsim::InputError when it cannot be made.
   LogFolder(const std::string& keep, const std::string& output);
   ~LogFolder();

@@ -132,7 +132,7 @@ class Merger::State {
         },
         record);
     if (time > trace::kMaxTimeNs - total_ns_) {
-      throw_input_error("{}: its times add up to more than 2^62 nanoseconds", timing_.path);
+      throw_input_error("{}: its times add up to more than 2^61 nanoseconds", timing_.path);
     }
     total_ns_ += time;
   }

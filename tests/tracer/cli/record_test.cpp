@@ -143,7 +143,10 @@ TEST_F(RecordTest, KeepLogs) {
   program("echo hello");
   ASSERT_EQ(record("--keep-logs logs").exit_code, 0);
   EXPECT_EQ(folder.read("logs/access_pass.txt"), "hello\n");
-  ASSERT_EQ(record("--keep-logs logs").exit_code, 0);  // the old ones are not mixed in
+  // Those of another recording stay, and no new ones are mixed in.
+  const CommandResult again = record("--keep-logs logs");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, HasSubstr("--keep-logs: logs: is not empty"));
   std::size_t logs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path("logs"))) {
     logs += entry.path().extension() == ".jsonl" ? 1 : 0;
