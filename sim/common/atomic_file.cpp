@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -34,7 +37,33 @@ std::string follow_links(const std::string& path) {
   cannot_write(path, std::strerror(ELOOP));
 }
 
+// What a signal handler may have to remove. A name that finds no place is left for its destructor.
+constexpr std::size_t kKnownTemporaries = 64;
+std::array<std::atomic<char*>, kKnownTemporaries> known_temporaries{};
+
+void know(const std::string& temporary) {
+  char* name = ::strdup(temporary.c_str());
+  for (auto& place : known_temporaries) {
+    char* nobody = nullptr;
+    if (place.compare_exchange_strong(nobody, name)) return;
+  }
+  std::free(name);
+}
+
+void forget(const std::string& temporary) {
+  for (auto& place : known_temporaries) {
+    char* name = place.load();
+    if (name != nullptr && temporary == name && place.compare_exchange_strong(name, nullptr)) std::free(name);
+  }
+}
+
 }  // namespace
+
+void remove_temporary_files() {
+  for (const auto& place : known_temporaries) {
+    if (const char* name = place.load(); name != nullptr) ::unlink(name);
+  }
+}
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) cannot_write(path_, "the name is empty");
@@ -58,12 +87,15 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
+  know(temporary_);
   if (S_ISREG(status.st_mode)) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget(temporary_);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -89,6 +121,7 @@ void AtomicFile::commit() {
       ::rename(temporary_.c_str(), target_.c_str()) != 0) {
     cannot_write(path_, std::strerror(errno));
   }
+  forget(temporary_);
   temporary_.clear();
 }
 

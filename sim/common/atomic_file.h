@@ -42,6 +42,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+// Removes the temporary files of this process that have not become files. For a signal handler that ends the process.
+void remove_temporary_files();
+
 // The whole content at once.
 void write_file(const std::string& path, std::string_view content);
 

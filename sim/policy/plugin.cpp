@@ -1,12 +1,16 @@
 #include "sim/policy/plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string_view>
 
 #include "sim/common/error.h"
+#include "sim/policy/guarded_call.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -32,6 +36,19 @@ void check_versions(const std::string& path, const PluginDescriptor& descriptor)
   }
 }
 
+// The loader maps what a file's header promises, and reading what is not there ends the program.
+void check_whole(const std::string& path, const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  Elf64_Ehdr header{};
+  stream.read(reinterpret_cast<char*>(&header), sizeof header);
+  const std::uintmax_t bytes = std::filesystem::file_size(file);
+  const std::uintmax_t promised = header.e_shoff + std::uintmax_t{header.e_shentsize} * header.e_shnum;
+  if (stream && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+      promised > bytes) {
+    throw_input_error("plug-in {}: is cut off: it has {} bytes of {}; build it again", path, bytes, promised);
+  }
+}
+
 Library open_library(const std::string& path) {
   // dlopen() looks for names without a slash in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
@@ -40,6 +57,9 @@ Library open_library(const std::string& path) {
     throw_input_error("plug-in {}: no such file; allowed: a shared library with a policy", path);
   }
   // Now: a missing function shows here, not in the middle of a run. Local: plug-ins do not see each other's symbols.
+  check_whole(path, file);
+  const std::string label = "plug-in " + path;
+  const InPluginCall loading({label.c_str(), "dlopen"});
   Library library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) {
     const std::string reason = dlerror();
@@ -57,6 +77,7 @@ Library open_library(const std::string& path) {
 }  // namespace
 
 void load_plugin(Registry& registry, const std::string& path) {
+  watch_plugin_calls();
   Library library = open_library(path);
   const PluginDescriptor* descriptor = descriptor_of(library);
   if (descriptor == nullptr) {
@@ -67,7 +88,15 @@ void load_plugin(Registry& registry, const std::string& path) {
   // From here on the plug-in's own code runs; an exception of its making must find that code still there.
   static_cast<void>(library.release());
   Registry staged(path);
-  descriptor->add_to(staged);
+  try {
+    const std::string label = "plug-in " + path;
+    const InPluginCall adding({label.c_str(), "info"});
+    descriptor->add_to(staged);
+  } catch (const InputError&) {
+    throw;
+  } catch (...) {
+    throw_input_error("plug-in {}: its info() or parameters() throws", path);
+  }
   for (const PolicyEntry* entry : staged.list()) {
     registry.add(*entry);
   }
