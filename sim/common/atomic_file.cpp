@@ -37,31 +37,38 @@ std::string follow_links(const std::string& path) {
   cannot_write(path, std::strerror(ELOOP));
 }
 
-// What a signal handler may have to remove. A name that finds no place is left for its destructor.
-constexpr std::size_t kKnownTemporaries = 64;
-std::array<std::atomic<char*>, kKnownTemporaries> known_temporaries{};
+// What a signal handler may have to remove; a forked process knows those of its parent, and leaves them alone. A name
+// that finds no place is left for its destructor.
+struct KnownTemporary {
+  std::atomic<char*> name = nullptr;
+  pid_t owner = 0;
+};
+std::array<KnownTemporary, 64> known_temporaries;
 
 void know(const std::string& temporary) {
   char* name = ::strdup(temporary.c_str());
-  for (auto& place : known_temporaries) {
+  for (KnownTemporary& place : known_temporaries) {
     char* nobody = nullptr;
-    if (place.compare_exchange_strong(nobody, name)) return;
+    if (!place.name.compare_exchange_strong(nobody, name)) continue;
+    place.owner = ::getpid();
+    return;
   }
   std::free(name);
 }
 
 void forget(const std::string& temporary) {
-  for (auto& place : known_temporaries) {
-    char* name = place.load();
-    if (name != nullptr && temporary == name && place.compare_exchange_strong(name, nullptr)) std::free(name);
+  for (KnownTemporary& place : known_temporaries) {
+    char* name = place.name.load();
+    if (name != nullptr && temporary == name && place.name.compare_exchange_strong(name, nullptr)) std::free(name);
   }
 }
 
 }  // namespace
 
 void remove_temporary_files() {
-  for (const auto& place : known_temporaries) {
-    if (const char* name = place.load(); name != nullptr) ::unlink(name);
+  for (const KnownTemporary& place : known_temporaries) {
+    const char* name = place.name.load();
+    if (name != nullptr && place.owner == ::getpid()) ::unlink(name);
   }
 }
 

@@ -59,7 +59,8 @@ Library open_library(const std::string& path) {
   // Now: a missing function shows here, not in the middle of a run. Local: plug-ins do not see each other's symbols.
   check_whole(path, file);
   const std::string label = "plug-in " + path;
-  const InPluginCall loading({label.c_str(), "dlopen"});
+  const PluginCall load{label.c_str(), "dlopen"};
+  const InPluginCall loading(load);
   Library library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) {
     const std::string reason = dlerror();
@@ -90,7 +91,8 @@ void load_plugin(Registry& registry, const std::string& path) {
   Registry staged(path);
   try {
     const std::string label = "plug-in " + path;
-    const InPluginCall adding({label.c_str(), "info"});
+    const PluginCall info{label.c_str(), "info"};
+    const InPluginCall adding(info);
     descriptor->add_to(staged);
   } catch (const InputError&) {
     throw;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sim/common/atomic_file.h"
+
 namespace uvmsim::policy {
 namespace {
 
@@ -73,6 +75,7 @@ template <class Say>
   say(line);
   if (report_to == STDERR_FILENO) line.add("\n");
   line.send(report_to);
+  remove_temporary_files();
   ::_exit(kBug);
 }
 

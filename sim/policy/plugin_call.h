@@ -17,6 +17,7 @@ struct PluginCall {
 // While it lives, this thread is in the call; calls nest.
 class InPluginCall {
  public:
+  // `call` outlives it.
   explicit InPluginCall(const PluginCall& call);
   ~InPluginCall();
   InPluginCall(const InPluginCall&) = delete;

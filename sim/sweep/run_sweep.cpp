@@ -113,7 +113,6 @@ class Sweep {
     started_.resize(pool.size());
     last_.resize(pool.size());
     waits_.resize(pool.size());
-    late_.resize(pool.size());
     try {
       for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
       while (std::any_of(running_.begin(), running_.end(), [](const auto& point) { return point.has_value(); })) {
@@ -151,13 +150,29 @@ class Sweep {
     return missing_;
   }
 
+  // A worker that waits for another process's point is not late.
   void stop_late_points(WorkerPool& pool) {
     if (run_.point_limit.count() == 0) return;
     for (std::size_t worker = 0; worker < running_.size(); ++worker) {
-      if (!running_[worker] || waits_[worker] || late_[worker] || since(started_[worker]) < run_.point_limit) continue;
-      late_[worker] = true;
-      pool.kill(worker);
+      if (!running_[worker] || waits_[worker] || since(started_[worker]) < run_.point_limit) continue;
+      const std::size_t position = *running_[worker];
+      running_[worker].reset();
+      bury(position, pool.replace(worker),
+           fmt::format("stopped after {} s, the limit of a point", run_.point_limit.count()));
+      give_work(pool, worker);
     }
+  }
+
+  // The process that computed the point is dead.
+  void bury(std::size_t position, pid_t process, const std::string& error) {
+    const PlannedPoint& planned = plan_.points[position];
+    files_.remove_leftovers(planned.id, process);
+    if (files_.is_finished(planned.id)) {  // it died after its last step
+      ++progress_.finished;
+      return done(position);
+    }
+    files_.write_error(planned.id, label(planned.point), error);
+    fail(position, error);
   }
 
   void show_running() {
@@ -192,7 +207,7 @@ class Sweep {
 
   void give_work(WorkerPool& pool, std::size_t worker) {
     started_[worker] = Clock::now();
-    waits_[worker] = late_[worker] = false;
+    waits_[worker] = false;
     if (const auto position = schedule_.take(last_[worker])) {
       last_[worker] = position;
       running_[worker] = position;
@@ -213,12 +228,7 @@ class Sweep {
     const PlannedPoint& planned = plan_.points[position];
     running_[event.worker].reset();
     if (event.died) {
-      const std::string error = late_[event.worker]
-                                    ? fmt::format("stopped after {} s, the limit of a point", run_.point_limit.count())
-                                    : event.text;
-      files_.remove_leftovers(planned.id, event.process);
-      files_.write_error(planned.id, label(planned.point), error);
-      fail(position, error);
+      bury(position, event.process, event.text);
     } else if (event.text == kBusy) {
       busy_.push_back(position);
     } else if (event.text == kFinished) {
@@ -254,7 +264,6 @@ class Sweep {
   std::vector<std::optional<std::size_t>> running_;  // by worker
   std::vector<std::optional<std::size_t>> last_;     // by worker, for the schedule
   std::vector<char> waits_;  // by worker: for another process's lock, which is no work of the point
-  std::vector<char> late_;   // by worker: killed, because its point took too long
   std::uint64_t cost_ = 0, cost_done_ = 0;
   std::vector<Clock::time_point> started_;  // by worker
   std::set<std::size_t> over_;              // finished or failed now

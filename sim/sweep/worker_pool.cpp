@@ -134,7 +134,13 @@ std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds time
   return std::nullopt;
 }
 
-void WorkerPool::kill(std::size_t worker) { ::kill(workers_[worker].process, SIGKILL); }
+pid_t WorkerPool::replace(std::size_t worker) {
+  const pid_t process = workers_[worker].process;
+  ::kill(process, SIGKILL);
+  bury(workers_[worker]);
+  workers_[worker] = start();
+  return process;
+}
 
 std::vector<pid_t> WorkerPool::kill_all() {
   std::vector<pid_t> processes;

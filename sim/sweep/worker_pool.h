@@ -38,8 +38,8 @@ class WorkerPool {
   void send(std::size_t worker, const std::string& request);
   // The next answer or death of a worker that has a request. Nothing when the time is over or a signal came.
   std::optional<Event> wait(std::chrono::milliseconds timeout);
-  // Kills one, whose death wait() tells.
-  void kill(std::size_t worker);
+  // Kills one and puts another in its place; its process. What it was about to answer is lost.
+  pid_t replace(std::size_t worker);
   // Kills all workers now; their processes, with requests unanswered.
   std::vector<pid_t> kill_all();
 
