@@ -4,9 +4,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/policies.h"
@@ -14,6 +18,7 @@
 #include "sim/common/error.h"
 #include "sim/common/version.h"
 #include "sim/policy/plugin.h"
+#include "sim/policy/plugin_call.h"
 #include "sim/policy/registry.h"
 #include "sim/report/result_csv.h"
 #include "sim/report/result_json.h"
@@ -40,6 +45,30 @@ struct Choices {
 
 struct Ran {
   std::string json, csv;  // a line, and the rows with a header: as the command writes them
+};
+
+// While it lives, a second Ctrl-C ends Python where a plug-in's policy never returns: nothing else could.
+class PluginInterrupt {
+ public:
+  PluginInterrupt() {
+    first_ = true;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    ::sigaction(SIGINT, &action, &python_);
+  }
+  ~PluginInterrupt() { ::sigaction(SIGINT, &python_, nullptr); }
+  PluginInterrupt(const PluginInterrupt&) = delete;
+  PluginInterrupt& operator=(const PluginInterrupt&) = delete;
+
+ private:
+  static void on_interrupt(int signal) {
+    constexpr int kInterrupted = 130;
+    if (!std::exchange(first_, false) && policy::current_plugin_call() != nullptr) ::_exit(kInterrupted);
+    if (python_.sa_handler != SIG_DFL && python_.sa_handler != SIG_IGN) python_.sa_handler(signal);
+  }
+  // A signal handler can reach nothing but globals.
+  static inline struct sigaction python_ {};
+  static inline bool first_ = true;
 };
 
 class Trace {
@@ -78,6 +107,7 @@ class Trace {
     const bool is_baseline = runs.front().point.id == baseline.id;
     const bool with_unlimited = choices.unlimited_run && !is_baseline;
     if (with_unlimited) runs.push_back({std::move(baseline), nullptr});
+    const PluginInterrupt interrupt;
     // One after the other: policies in Python take turns anyway.
     std::vector<report::RunRecord> records = sweep::run_points(runs, input(), 1, [](std::uint64_t) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();

@@ -51,13 +51,10 @@ class S3Fifo final : public CachePolicy {
 
   ChunkId replace(const EvictionQueries& queries) override {
     ChunkId victim{};
-    if (queues_.size(kMain) <= main_length_) {
-      victim = leave_small(queries);
-    }
-    if (!victim.valid()) {
-      victim = leave_main(queries);
-    }
-    return victim.valid() ? victim : leave_small(queries);  // all of the main queue is pinned
+    if (queues_.size(kMain) <= main_length_) victim = leave_small(queries);
+    if (!victim.valid()) victim = leave_main(queries);
+    if (!victim.valid()) victim = leave_small(queries);    // all of the main queue is pinned
+    return victim.valid() ? victim : leave_main(queries);  // all of the small queue went there
   }
   ChunkId leave_small(const EvictionQueries& queries) {
     for (;;) {

@@ -1,6 +1,6 @@
 // Correlation prefetching: what faulted after this unit before, and what after that.
 #include <algorithm>
-#include <array>
+#include <span>
 #include <vector>
 
 #include "sim/policy/registry.h"
@@ -16,15 +16,17 @@ class Markov final : public UnitPrefetcher {
             .source = "Markov prefetcher, Joseph and Grunwald, ISCA 1997"};
   }
   static ParameterTable parameters() {
-    return {integer("entries", 4096, {1, 1 << 24}, "units whose successors are known at once"),
+    return {integer("entries", 0, {0, 1 << 24}, "units whose successors are known at once; 0: all of the program's"),
             integer("successors", 4, {1, kMostSuccessors}, "of a unit, the latest"),
             integer("depth", 2, {1, 16}, "2: also the successors' successors, and so on")};
   }
 
   explicit Markov(const PolicyContext& context)
-      : table_(static_cast<std::size_t>(context.parameters.integer("entries"))),
+      : limit_(static_cast<std::size_t>(context.parameters.integer("entries"))),
         successors_(static_cast<std::size_t>(context.parameters.integer("successors"))),
-        depth_(context.parameters.integer("depth")) {}
+        depth_(context.parameters.integer("depth")) {
+    resize(std::max<std::size_t>(limit_, kBigPagesPerBlock));
+  }
 
   void on_freed(BlockIndex block) override {
     const auto first = static_cast<Unit>(block.value * kBigPagesPerBlock);
@@ -38,24 +40,39 @@ class Markov final : public UnitPrefetcher {
   static constexpr Unit kNone = -1;
   struct Entry {
     Unit unit = kNone;
-    std::size_t count = 0;
-    std::array<Unit, kMostSuccessors> successors{};  // the latest first
+    std::size_t count = 0;  // of known successors
   };
 
-  Entry& entry(Unit unit) { return table_[static_cast<std::size_t>(unit) % table_.size()]; }
+  // Units are dense from 0 on, so that a table of all is a vector that doubles.
+  std::size_t place_of(Unit unit) {
+    const auto place = static_cast<std::size_t>(unit);
+    if (limit_ != 0) return place % limit_;
+    if (place >= table_.size()) resize(std::max(place + 1, 2 * table_.size()));
+    return place;
+  }
+  Entry& entry(Unit unit) { return table_[place_of(unit)]; }
+  // The latest first.
+  std::span<Unit> successors_of(Unit unit) {
+    const std::size_t place = place_of(unit);
+    return std::span(known_).subspan(place * successors_, table_[place].count);
+  }
+  void resize(std::size_t entries) {
+    table_.resize(entries);
+    known_.resize(entries * successors_);
+  }
 
   void learn(Unit unit, Unit successor) {
     Entry& known = entry(unit);
-    if (known.unit != unit) known = {unit, 0, {}};
-    const auto begin = known.successors.begin();
-    const auto end = begin + static_cast<std::ptrdiff_t>(known.count);
-    auto place = std::find(begin, end, successor);
-    if (place == end) {
+    if (known.unit != unit) known = {unit, 0};
+    std::span<Unit> successors = successors_of(unit);
+    auto place = std::ranges::find(successors, successor);
+    if (place == successors.end()) {
       if (known.count < successors_) ++known.count;
-      place = begin + static_cast<std::ptrdiff_t>(known.count) - 1;
+      successors = successors_of(unit);
+      place = successors.end() - 1;
       *place = successor;
     }
-    std::rotate(begin, place, place + 1);
+    std::rotate(successors.begin(), place, place + 1);
   }
 
   void on_fault(Unit unit) override {
@@ -66,11 +83,11 @@ class Markov final : public UnitPrefetcher {
     for (std::int64_t depth = 0; depth < depth_ && !generation_.empty(); ++depth) {
       next_.clear();
       for (const Unit parent : generation_) {
-        const Entry& known = entry(parent);
-        if (known.unit != parent) continue;
-        for (std::size_t i = 0; i < known.count && next_.size() < kMostPerGeneration; ++i) {
-          want_anywhere(known.successors[i]);
-          next_.push_back(known.successors[i]);
+        if (entry(parent).unit != parent) continue;
+        for (const Unit successor : successors_of(parent)) {
+          if (next_.size() == kMostPerGeneration) break;
+          want_anywhere(successor);
+          next_.push_back(successor);
         }
       }
       generation_.swap(next_);
@@ -79,7 +96,9 @@ class Markov final : public UnitPrefetcher {
 
   static constexpr std::size_t kMostPerGeneration = 256;
 
-  std::vector<Entry> table_;  // by unit; a unit displaces the one that shares its place
+  std::size_t limit_;         // 0: none
+  std::vector<Entry> table_;  // by unit; with a limit a unit displaces the one that shares its place
+  std::vector<Unit> known_;   // successors_ places for each of them
   std::size_t successors_;
   std::int64_t depth_;
   Unit last_ = kNone;

@@ -13,6 +13,7 @@
 Only methods that a class defines are called: an `on_touched` that is not needed costs nothing if it is not there.
 """
 
+import difflib
 import re
 
 from uvmsim import _uvmsim
@@ -91,6 +92,31 @@ class Router(Policy):
 
 SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator, uvmsim.Router"
 NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest", "route": "route"}
+# What is called, by slot, with the lowest information class that it is called for.
+HOOKS = {
+    "prefetch": {"on_evicted": "D0", "on_freed": "D0"},
+    "evict": {"on_allocated": "D0", "on_migrated": "D0", "on_emptied": "D0", "on_discarded": "D0",
+              "on_released": "D0", "on_freed": "D0", "on_touched": "D2"},
+    "plan": {"on_launched": "D3", "on_begin": "D3", "on_end": "D3", "on_faulted": "D0", "on_migrated": "D0",
+             "on_released": "D0"},
+    "migrate": {"fetch": "D1", "on_evicted": "D0", "on_migrated": "D0", "on_kernel": "D3", "on_freed": "D0"},
+    "route": {"on_kernels": "D3"},
+}  # fmt: skip
+
+
+def check_hooks(policy):
+    """A hook that is never called is a mistake: a name that nobody knows, or one above the declared class."""
+    hooks = HOOKS[policy.slot]
+    for name in dir(policy):
+        if name.startswith("on_") and name not in hooks:
+            near = difflib.get_close_matches(name, hooks, 1)
+            hint = f", did you mean {near[0]}()?" if near else ""
+            raise TypeError(f"{policy.__name__} has {name}(), which is never called{hint}; allowed: {', '.join(hooks)}")
+    for name, least in hooks.items():
+        if hasattr(policy, name) and policy.information_class < least:
+            raise TypeError(f"{policy.__name__} has {name}(), which is called for class {least} and up, and declares "
+                            f"class {policy.information_class}; allowed: information_class = \"{least}\", or no {name}()"
+                            )  # fmt: skip
 
 
 def register(policy):
@@ -99,6 +125,7 @@ def register(policy):
         raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {SLOTS}")
     if not hasattr(policy, NEEDED[policy.slot]):
         raise TypeError(f"{policy.__name__} has no method {NEEDED[policy.slot]}()")
+    check_hooks(policy)
     name = policy.name or snake_case(policy.__name__)
     description = (policy.__doc__ or "a policy in Python").strip().splitlines()[0]
     _uvmsim.register_policy(policy.slot, name, description, policy.source, policy.information_class,

@@ -58,6 +58,13 @@ bool passes(const PolicyEntry& entry, const conformance::CheckOptions& check) {
   return wrong == 0;
 }
 
+unsigned seconds_of(const options::variables_map& values, const std::string& name, unsigned otherwise) {
+  const auto text = text_of(values, name);
+  const std::uint64_t seconds = text ? parse_unsigned("--" + name, *text) : otherwise;
+  if (seconds < 1 || seconds > 3600) throw_input_error("--{}: {} is out of range; allowed: 1 to 3600", name, seconds);
+  return static_cast<unsigned>(seconds);
+}
+
 }  // namespace
 
 int check_policy_command(const std::vector<std::string>& arguments) {
@@ -68,6 +75,8 @@ int check_policy_command(const std::vector<std::string>& arguments) {
   add("seed", options::value<std::string>()->value_name("N"), "seed of histories, programs and the policy, default 1");
   add("cpu-seconds", options::value<std::string>()->value_name("N"),
       "processor time that a check may take before it counts as endless, default 60");
+  add("seconds", options::value<std::string>()->value_name("N"),
+      "the same by the clock, for a policy that waits for something, default 600");
   add("help,h", options::bool_switch(), "print this text");
   const options::variables_map values = parse_options("uvmsim check-policy", arguments, visible, 1);
   if (values["help"].as<bool>()) {
@@ -89,11 +98,8 @@ int check_policy_command(const std::vector<std::string>& arguments) {
   }
   conformance::CheckOptions check;
   check.seed = parse_unsigned("--seed", text_of(values, "seed").value_or("1"));
-  const std::uint64_t seconds = parse_unsigned("--cpu-seconds", text_of(values, "cpu-seconds").value_or("60"));
-  if (seconds < 1 || seconds > 3600) {
-    throw_input_error("--cpu-seconds: {} is out of range; allowed: 1 to 3600", seconds);
-  }
-  check.cpu_seconds = static_cast<unsigned>(seconds);
+  check.limits.cpu_seconds = seconds_of(values, "cpu-seconds", check.limits.cpu_seconds);
+  check.limits.wall_seconds = seconds_of(values, "seconds", check.limits.wall_seconds);
 
   PolicyChoice choice = parse_policy("check-policy", positional.front());
   std::vector<const PolicyEntry*> entries;

@@ -11,7 +11,8 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-// While it lives, the first SIGINT or SIGTERM is noted; a second one ends the process as usual.
+// While it lives, the first SIGINT or SIGTERM is noted. A second one, or a second without a safe point (in a policy
+// that never returns), ends the process: temporary files are removed, the exit code is 130.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -80,6 +80,8 @@ po::options_description league_options() {
   }
   add("output,o", po::value<std::string>()->value_name("DIR"), "the folder of the league");
   add("jobs,j", po::value<std::string>()->value_name("N"), "processes that compute, default one per core");
+  add("seconds-per-point", po::value<std::string>()->value_name("N"),
+      "a run that takes longer by the clock fails, default: none does");
   add("help,h", po::bool_switch(), "print this text");
   return options;
 }
@@ -127,7 +129,7 @@ std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::v
 std::string asked_for(const Texts& inputs, const po::variables_map& values) {
   nlohmann::ordered_json json = {{"traces", inputs}};
   for (const auto& [name, value] : values) {
-    if (name == "output" || name == "jobs" || name == "argument") continue;
+    if (name == "output" || name == "jobs" || name == "seconds-per-point" || name == "argument") continue;
     if (const auto* text = boost::any_cast<std::string>(&value.value())) json[name] = *text;
     if (const auto* texts = boost::any_cast<Texts>(&value.value())) json[name] = *texts;
     if (const auto* flag = boost::any_cast<bool>(&value.value()); flag != nullptr && *flag) json[name] = true;
@@ -152,7 +154,7 @@ sweep::Spec spec_of_traces(const Texts& traces, const po::variables_map& values)
 sweep::Spec spec_of_file(const std::string& path, const po::variables_map& values) {
   for (const auto& [name, value] : values) {
     const bool given = !value.defaulted() && name != "argument";
-    if (given && name != "plugin" && name != "output" && name != "jobs") {
+    if (given && name != "plugin" && name != "output" && name != "jobs" && name != "seconds-per-point") {
       throw_input_error("league: --{} has no effect on a sweep file; {} says it itself", name, path);
     }
   }
@@ -225,10 +227,10 @@ int run_verb(const Arguments& arguments, bool plan_only) {
   const auto values = parse_options("uvmsim " + command, arguments, league_options(), arguments.size());
   if (values["help"].as<bool>()) return print_league_help();
   const std::string folder = output_of(values, command);
-  const std::size_t jobs = jobs_of(values);
+  const Work work = work_of(values);
   const sweep::Plan plan = plan_and_write(positional_arguments(values), values, folder);
   if (plan_only) return kFine;
-  const int code = run_plan(plan, folder, {}, jobs);
+  const int code = run_plan(plan, folder, {}, work);
   return code == kInterrupted ? code : show(plan, folder);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/cli/league_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -59,6 +60,11 @@ std::string contest_text(const Contest& contest) {
     const std::string best = fmt::format("best known {} ms: {}", ms(contest.best_known_ns), contest.best_known);
     text += report::wrapped_line(best, kHang) + "\n";
   }
+  if (contest.best_oracle_ns != 0) {
+    const std::string best =
+        fmt::format("best of the oracles {} ms: {}", ms(contest.best_oracle_ns), contest.best_oracle);
+    text += report::wrapped_line(best, kHang) + "\n";
+  }
   const bool settled = is_judged_by_settled(contest);
   std::vector<std::string> header{"    #", "class", "time (ms)", "/ driver"};
   if (settled) header.insert(header.end(), {"learning", "whole run"});
@@ -101,7 +107,16 @@ std::string overall_text(const league::League& league) {
                            fmt::format("{}", all.contests)});
     table.add_row(row);
   }
-  return text + table.text(true);
+  text += table.text(true);
+  if (league.best_oracles_over_driver != 0) {
+    text += fmt::format("the best oracle of each contest, the reference: {} / driver\n",
+                        mean(league.best_oracles_over_driver));
+  }
+  for (const std::vector<std::string>& names : league.agreeing) {
+    const std::string line = fmt::format("agree in every digit of every contest: {}", fmt::join(names, ", "));
+    text += report::wrapped_line(line, kHang) + "\n";
+  }
+  return text;
 }
 
 std::string legend() {

@@ -44,7 +44,7 @@ void print_overview(const Entries& entries) {
   std::vector<std::vector<std::string>> rows{{"SLOT", "NAME", "CLASS", "DESCRIPTION"}};
   for (const PolicyEntry* entry : entries) {
     std::string description = entry->info.description;
-    if (entry->origin != "built-in") {
+    if (!entry->built_in()) {
       description += fmt::format(" [{}]", entry->origin);
     }
     rows.push_back({std::string(slot_name(entry->slot)), entry->info.name,

@@ -26,7 +26,7 @@ using Arguments = std::vector<std::string>;
 
 constexpr const char* kSweepUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
 uvmsim sweep plan SPEC.json -o DIR
-uvmsim sweep run DIR [--jobs N] [--shard I/N]
+uvmsim sweep run DIR [--jobs N] [--seconds-per-point N] [--shard I/N]
 uvmsim sweep status DIR
 uvmsim sweep collect DIR [--partial]
 uvmsim sweep slurm DIR [options]
@@ -52,6 +52,7 @@ A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md
 Options:
   -o [ --output ] DIR   the sweep's folder
   -j [ --jobs ] N       processes that compute, default one per core
+  --seconds-per-point N a point that takes longer by the clock fails, default: none does
   --shard I/N           of N shares of the points, the I-th
   --partial             collect what is finished, into results.partial.sqlite and results.partial.csv
   --schema              print the JSON schema of sweep files
@@ -125,14 +126,14 @@ int plan_verb(const Arguments& arguments) {
 
 int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("jobs,j", text_value())("shard", text_value());
+  options.add_options()("jobs,j", text_value())("seconds-per-point", text_value())("shard", text_value());
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "run", "folder");
-  const std::size_t jobs = jobs_of(values);
+  const Work work = work_of(values);
   const sweep::Shard shard = shard_of(values);
   const sweep::PlanLock lock(folder);
-  return run_plan(sweep::read_plan(folder), folder, shard, jobs);
+  return run_plan(sweep::read_plan(folder), folder, shard, work);
 }
 
 int status_verb(const Arguments& arguments) {
@@ -158,7 +159,8 @@ int collect_verb(const Arguments& arguments) {
 
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text_value())("jobs,j", text_value())("schema", po::bool_switch());
+  options.add_options()("output,o", text_value())("jobs,j", text_value())("seconds-per-point", text_value())(
+      "schema", po::bool_switch());
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
@@ -171,9 +173,9 @@ int whole_sweep(const Arguments& arguments) {
     throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
   const std::string folder = output_of(values, "sweep " + spec);
-  const std::size_t jobs = jobs_of(values);
+  const Work work = work_of(values);
   const auto [plan, lock] = make_and_write_plan(spec, folder);
-  const int code = run_plan(plan, folder, {}, jobs);
+  const int code = run_plan(plan, folder, {}, work);
   return code == kFine ? collect_plan(plan, folder, false) : code;
 }
 

@@ -30,8 +30,8 @@ void SweepDisplay::update(const sweep::SweepProgress& progress) {
     std::fflush(stderr);
     drawn_ = true;
   } else {
-    fmt::print(stderr, "uvmsim: {} of {} points{}{}\n", progress.finished, progress.points, failures,
-               time_left(progress));
+    fmt::print(stderr, "uvmsim: {} of {} points{}{}{}\n", progress.finished, progress.points, failures,
+               time_left(progress), longest(progress));
   }
 }
 
@@ -45,6 +45,14 @@ std::string SweepDisplay::time_left(const sweep::SweepProgress& progress) {
   const auto left = progress.left->count() / 1000;
   if (left >= 3600) return fmt::format(", about {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
   return fmt::format(", about {}:{:02} left", left / 60, left % 60);
+}
+
+// What it waits for.
+std::string SweepDisplay::longest(const sweep::SweepProgress& progress) {
+  if (progress.running.empty()) return "";
+  const auto& one = progress.running.front();
+  return fmt::format("; running: {} ({} s){}", one.label, one.elapsed.count() / 1000,
+                     progress.running.size() == 1 ? "" : fmt::format(" and {} more", progress.running.size() - 1));
 }
 
 void SweepDisplay::erase() {

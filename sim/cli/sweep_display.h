@@ -24,6 +24,7 @@ class SweepDisplay {
  private:
   using Clock = std::chrono::steady_clock;
 
+  static std::string longest(const sweep::SweepProgress& progress);
   static std::string time_left(const sweep::SweepProgress& progress);
   void erase();
 

@@ -35,6 +35,19 @@ std::size_t jobs_of(const po::variables_map& values) {
   return jobs;
 }
 
+std::chrono::seconds point_limit_of(const po::variables_map& values) {
+  const auto given = text_of(values, "seconds-per-point");
+  if (!given) return {};
+  constexpr std::uint64_t kMost = 1'000'000;
+  const std::uint64_t seconds = parse_unsigned("--seconds-per-point", *given);
+  if (seconds == 0 || seconds > kMost) {
+    throw_input_error("--seconds-per-point: {} is not allowed; allowed: 1 to {}", *given, kMost);
+  }
+  return std::chrono::seconds(seconds);
+}
+
+Work work_of(const po::variables_map& values) { return {jobs_of(values), point_limit_of(values)}; }
+
 void print_failures(const sweep::SweepStatus& status) {
   for (const sweep::FailedPoint& failed : status.failed) {
     fmt::print("failed: {}: {} (point {}, {})\n", one_line(failed.label), one_line(failed.error), failed.position,
@@ -42,13 +55,14 @@ void print_failures(const sweep::SweepStatus& status) {
   }
 }
 
-int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, std::size_t jobs) {
+int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, Work work) {
   const InterruptGuard guard;
   SweepDisplay display;
   sweep::SweepProgress last;
   sweep::SweepRun run;
   run.shard = shard;
-  run.jobs = jobs;
+  run.jobs = work.jobs;
+  run.point_limit = work.point_limit;
   run.progress = [&](const sweep::SweepProgress& progress) {
     last = progress;
     throw_if_interrupted();

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -35,7 +38,40 @@ std::string follow_links(const std::string& path) {
   cannot_write(path, std::strerror(ELOOP));
 }
 
+// What a signal handler may have to remove; a forked process knows those of its parent, and leaves them alone. A name
+// that finds no place is left for its destructor.
+struct KnownTemporary {
+  std::atomic<char*> name = nullptr;
+  pid_t owner = 0;
+};
+std::array<KnownTemporary, 64> known_temporaries;
+
+void know(const std::string& temporary) {
+  char* name = ::strdup(temporary.c_str());
+  for (KnownTemporary& place : known_temporaries) {
+    char* nobody = nullptr;
+    if (!place.name.compare_exchange_strong(nobody, name)) continue;
+    place.owner = ::getpid();
+    return;
+  }
+  std::free(name);
+}
+
+void forget(const std::string& temporary) {
+  for (KnownTemporary& place : known_temporaries) {
+    char* name = place.name.load();
+    if (name != nullptr && temporary == name && place.name.compare_exchange_strong(name, nullptr)) std::free(name);
+  }
+}
+
 }  // namespace
+
+void remove_temporary_files() {
+  for (const KnownTemporary& place : known_temporaries) {
+    const char* name = place.name.load();
+    if (name != nullptr && place.owner == ::getpid()) ::unlink(name);
+  }
+}
 
 AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(path)) {
   if (path_.empty()) cannot_write(path_, "the name is empty");
@@ -64,13 +100,16 @@ AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(pa
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
+  know(temporary_);
   if (S_ISREG(replaced_.st_mode)) static_cast<void>(::fchmod(descriptor_, replaced_.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   if (noted_) forget_output(replaced_);
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget(temporary_);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -98,6 +137,7 @@ void AtomicFile::commit() {
       ::rename(temporary_.c_str(), target_.c_str()) != 0) {
     cannot_write(path_, std::strerror(errno));
   }
+  forget(temporary_);
   temporary_.clear();
 }
 

@@ -55,6 +55,9 @@ class AtomicFile {
 // For files in a folder that may have come from somebody else: a link in it leads nowhere.
 inline constexpr OutputRules kInFolder{.through_links = false};
 
+// Removes the temporary files of this process that have not become files. For a signal handler that ends the process.
+void remove_temporary_files();
+
 // The whole content at once.
 void write_file(const std::string& path, std::string_view content, OutputRules rules = {});
 

@@ -17,7 +17,8 @@ class Wrong : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Calls `run` with the given parameters, then with each parameter in turn at each end of what it allows. Says how many;
+// Calls `run` with the given parameters, then with each parameter and each pair of them at the
+// ends of what they allow. Says how many;
 // throws Wrong that names the parameter where `run` throws.
 std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
                            const std::function<void(const policy::GivenParameters&)>& run);

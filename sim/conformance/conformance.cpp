@@ -75,23 +75,35 @@ std::vector<std::string> extreme_values(const Parameter& parameter) {
   return {};
 }
 
-// Given parameters with one of them at an end of what it allows; the first element is the given ones as they are.
-std::vector<GivenParameters> parameter_extremes(const policy::PolicyEntry& entry, const GivenParameters& given) {
-  std::vector<GivenParameters> extremes = {given};
-  for (const Parameter& parameter : entry.parameters) {
-    for (const std::string& value : extreme_values(parameter)) {
-      GivenParameters changed = given;
-      std::erase_if(changed, [&](const auto& pair) { return pair.first == parameter.name; });
-      changed.emplace_back(parameter.name, value);
-      extremes.push_back(std::move(changed));
-    }
-  }
-  return extremes;
+GivenParameters with(GivenParameters given, const std::string& name, const std::string& value) {
+  std::erase_if(given, [&](const auto& pair) { return pair.first == name; });
+  given.emplace_back(name, value);
+  return given;
 }
 
-// "threshold=100", for messages.
-std::string describe(const GivenParameters& extreme, const GivenParameters& given) {
-  return extreme == given ? "the given parameters" : fmt::format("{}={}", extreme.back().first, extreme.back().second);
+struct Extreme {
+  std::string changed;  // "threshold=100", "small=99, threshold=1": for messages
+  GivenParameters parameters;
+};
+
+// The given parameters, then each one at the ends of what it allows, then each pair.
+std::vector<Extreme> parameter_extremes(const policy::PolicyEntry& entry, const GivenParameters& given) {
+  std::vector<Extreme> singles, pairs;
+  for (auto one = entry.parameters.begin(); one != entry.parameters.end(); ++one) {
+    for (const std::string& value : extreme_values(*one)) {
+      singles.push_back({fmt::format("{}={}", one->name, value), with(given, one->name, value)});
+      for (auto other = one + 1; other != entry.parameters.end(); ++other) {
+        for (const std::string& of_other : extreme_values(*other)) {
+          pairs.push_back({fmt::format("{}, {}={}", singles.back().changed, other->name, of_other),
+                           with(singles.back().parameters, other->name, of_other)});
+        }
+      }
+    }
+  }
+  std::vector<Extreme> all = {{"the given parameters", given}};
+  all.insert(all.end(), singles.begin(), singles.end());
+  all.insert(all.end(), pairs.begin(), pairs.end());
+  return all;
 }
 
 }  // namespace
@@ -99,14 +111,14 @@ std::string describe(const GivenParameters& extreme, const GivenParameters& give
 std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
                            const std::function<void(const GivenParameters&)>& run) {
   const auto extremes = parameter_extremes(entry, options.given);
-  for (const GivenParameters& given : extremes) {
+  for (const Extreme& extreme : extremes) {
     try {
-      run(given);
+      run(extreme.parameters);
     } catch (const std::exception& error) {
-      throw Wrong(fmt::format("with {}: {}", describe(given, options.given), error.what()));
+      throw Wrong(fmt::format("with {}: {}", extreme.changed, error.what()));
     }
   }
-  return fmt::format("defaults and {} other values", extremes.size() - 1);
+  return fmt::format("defaults and {} other values and pairs of values", extremes.size() - 1);
 }
 
 policy::Future random_future(std::uint64_t seed) {
@@ -128,7 +140,7 @@ std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckO
   static_cast<void>(entry.resolve(options.given));
   std::vector<Verdict> verdicts;
   for (const Check& check : checks_of(entry.slot)) {
-    const Outcome outcome = run_isolated([&] { return check.run(entry, options); }, options.cpu_seconds);
+    const Outcome outcome = run_isolated([&] { return check.run(entry, options); }, options.limits);
     verdicts.push_back({check.name, outcome.passed, outcome.text});
   }
   return verdicts;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/conformance/isolated.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::conformance {
@@ -19,7 +20,7 @@ struct Verdict {
 struct CheckOptions {
   policy::GivenParameters given = {};  // of the policy
   std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
-  unsigned cpu_seconds = 60;           // of processor time per check; what takes longer does not end
+  TimeLimits limits = {};              // per check; what takes longer does not end
   std::uint64_t programs = 24;         // whole random programs; a third as many of recurring iterations, at least 1
 };
 

@@ -1,16 +1,21 @@
 #include "sim/conformance/isolated.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "sim/common/error.h"
+#include "sim/policy/plugin_call.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -29,10 +34,12 @@ void write_all(int file, const std::string& text) {
 }
 
 [[noreturn]] void be_the_child(int result, const std::function<std::string()>& work, unsigned cpu_seconds) {
+  ::signal(SIGXCPU, SIG_DFL);
   const rlimit limit{cpu_seconds, cpu_seconds + 1};
   setrlimit(RLIMIT_CPU, &limit);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  policy::report_plugin_calls_to(result, "-");
   try {
     write_all(result, kPassed + work());
   } catch (const std::exception& error) {
@@ -43,18 +50,33 @@ void write_all(int file, const std::string& text) {
   _exit(0);
 }
 
-std::string read_all(int file) {
+using Clock = std::chrono::steady_clock;
+
+// What comes until the other side is gone; nothing where that is not so at the deadline.
+std::optional<std::string> read_all(int file, Clock::time_point deadline) {
   std::string text;
   char buffer[4096];
-  for (ssize_t count = 0; (count = read(file, buffer, sizeof buffer)) > 0;) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return std::nullopt;
+    pollfd wanted{file, POLLIN, 0};
+    if (poll(&wanted, 1, static_cast<int>(std::min<long>(left, 1000))) <= 0) continue;
+    const ssize_t count = read(file, buffer, sizeof buffer);
+    if (count <= 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
   }
-  return text;
+}
+
+double cpu_seconds_of(const rusage& usage) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace
 
-Outcome run_isolated(const std::function<std::string()>& work, unsigned cpu_seconds) {
+Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits) {
   int ends[2];
   if (pipe(ends) != 0) {
     throw_input_error("cannot make a pipe: {}", std::strerror(errno));
@@ -65,23 +87,29 @@ Outcome run_isolated(const std::function<std::string()>& work, unsigned cpu_seco
   }
   if (child == 0) {
     close(ends[0]);
-    be_the_child(ends[1], work, cpu_seconds);
+    be_the_child(ends[1], work, limits.cpu_seconds);
   }
   close(ends[1]);
-  const std::string text = read_all(ends[0]);
+  const auto text = read_all(ends[0], Clock::now() + std::chrono::seconds(limits.wall_seconds));
   close(ends[0]);
+  if (!text) kill(child, SIGKILL);
   int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
-    return {false, fmt::format("does not return: stopped after {} s of processor time", cpu_seconds)};
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  if (!text) return {false, fmt::format("does not return: stopped after {} s", limits.wall_seconds)};
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  // SIGKILL follows where SIGXCPU is ignored.
+  if (signal == SIGXCPU || (signal == SIGKILL && cpu_seconds_of(usage) >= limits.cpu_seconds)) {
+    return {false, fmt::format("does not return: stopped after {} s of processor time", limits.cpu_seconds)};
   }
-  if (WIFSIGNALED(status)) {
-    return {false, fmt::format("crashed: signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))};
+  if (signal == SIGKILL) {
+    return {false, "killed from outside (out of memory?): whether it returns is not known"};
   }
-  if (text.empty()) {
+  if (signal != 0) return {false, fmt::format("crashed: signal {} ({})", signal, strsignal(signal))};
+  if (text->empty()) {
     return {false, fmt::format("ended the program with exit status {}", WEXITSTATUS(status))};
   }
-  return {text[0] == kPassed, text.substr(1)};
+  return {text->front() == kPassed, text->substr(1)};
 }
 
 }  // namespace uvmsim::conformance

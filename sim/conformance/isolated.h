@@ -11,8 +11,14 @@ struct Outcome {
   std::string text;
 };
 
-// `work` in a child process with a limit of processor time. What it returns comes back; an exception it throws, a
-// signal that ends it and the limit become a text that says so.
-Outcome run_isolated(const std::function<std::string()>& work, unsigned cpu_seconds);
+// What a child process may take before it counts as endless: computing, and by the clock (for one that sleeps).
+struct TimeLimits {
+  unsigned cpu_seconds = 60;
+  unsigned wall_seconds = 600;
+};
+
+// `work` in a child process with these limits. What it returns comes back; an exception it throws, a signal that ends
+// it and the limits become a text that says so. Nobody else's signal is taken for a limit.
+Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits);
 
 }  // namespace uvmsim::conformance

@@ -88,9 +88,9 @@ struct DriverContext {
 
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
-  std::string evict_name = {}, route_name = {};  // for messages
-  Harvest* harvest = nullptr;                    // null: evicted memory goes to the host
-  ChunkPrefetch* chunk_prefetch = nullptr;       // null: nothing comes after a fault batch
+  std::string evict_label = {}, route_label = {};  // for messages
+  Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
+  ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
 
   const config::DriverCosts& costs() const { return system.costs; }
   // What of the block the given pages take as whole pages of the driver (`driver.page_bytes`).

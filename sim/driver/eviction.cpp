@@ -11,6 +11,8 @@ namespace uvmsim::driver {
 
 namespace {
 
+const char* kind_of_chunk(const GpuMemory& memory) { return memory.small_chunks() ? "64 KB chunk" : "root chunk"; }
+
 PageMask unit_pages(unsigned unit) { return PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage); }
 
 }  // namespace
@@ -108,6 +110,16 @@ ChunkId Residency::take(unsigned gpu, ChunkId victim) {
   return victim;
 }
 
+// No victim is an answer only where there is none: what would go instead is another policy's choice.
+void Residency::refuse_no_victim(const GpuMemory& memory) const {
+  for (std::uint32_t c = 0; c < memory.evictor_chunks(); ++c) {
+    if (!evictable(ChunkId{c})) continue;
+    const std::uint64_t block = memory.small_chunks() ? incoming_.value / kBigPagesPerBlock : incoming_.value;
+    throw ModelError(fmt::format("{} returned no victim for block {}, although {} {} can be evicted",
+                                 context_.evict_label, block, kind_of_chunk(memory), c));
+  }
+}
+
 // Asks the plan, then the policy, for `incoming`, or the policy alone early, and checks its answer. Returns the victim,
 // taken; invalid when there is none.
 ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex incoming, bool early) {
@@ -127,16 +139,12 @@ ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex 
   if (early && !victim.valid()) return {};
   work.cpu += context_.evict_decision_cost;
   if (!victim.valid()) {
-    for (std::uint32_t c = 0; c < state.memory.evictor_chunks() && !victim.valid(); ++c) {
-      if (evictable(ChunkId{c})) victim = ChunkId{c};
-    }
-    if (!victim.valid()) return {};
-    ++context_.counters.policy_shortfalls;
+    refuse_no_victim(state.memory);
+    return {};
   }
   if (!evictable(victim)) {
-    throw ModelError(fmt::format("evict policy '{}' chose {} {}, which is free, pinned or out of range",
-                                 context_.evict_name, state.memory.small_chunks() ? "64 KB chunk" : "root chunk",
-                                 victim.value));
+    throw ModelError(fmt::format("{} chose {} {}, which is free, pinned or out of range", context_.evict_label,
+                                 kind_of_chunk(state.memory), victim.value));
   }
   return take(gpu, victim);
 }

@@ -109,6 +109,7 @@ class Residency final : private policy::EvictionQueries {
   void back_small(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
   void reclaim_batch(Work& work, BlockIndex block, unsigned gpu);
+  void refuse_no_victim(const GpuMemory& memory) const;
   [[noreturn]] void nothing_to_evict(unsigned gpu) const;
   Nanoseconds chunk_ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
   void unpin(unsigned gpu);

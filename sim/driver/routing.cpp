@@ -37,7 +37,7 @@ Route Routing::ask(Work& work, unsigned gpu, Move move, std::uint32_t full) {
     full_ = full;
     route = context_.gpus[gpu].router->route(move, *this);
     if (const std::string wrong = policy::route_error(route, move, *this); !wrong.empty()) {
-      throw ModelError(fmt::format("route policy '{}' sends {} {}", context_.route_name, describe(move), wrong));
+      throw ModelError(fmt::format("{} sends {} {}", context_.route_label, describe(move), wrong));
     }
     work.cpu += context_.route_decision_cost;
   }

@@ -93,7 +93,11 @@ std::vector<RunResult> Engine::run() {
   auto left = std::count_if(programs_.begin(), programs_.end(), [](const auto& p) { return !p->repeats(); });
   const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch;
   for (const auto& program : programs_) program->start();
-  while (!machine_.events.empty()) {
+  constexpr std::uint64_t kEventsPerPoll = 256;
+  for (std::uint64_t events = 1; !machine_.events.empty(); ++events) {
+    if (events % kEventsPerPoll == 0) {
+      for (const auto& each : programs_) each->poll();
+    }
     const Event event = machine_.events.pop();
     Program& program = program_of(event);
     naming(program.name(), [&] { program.on_event(event); });

@@ -7,6 +7,7 @@
 #include "sim/common/error.h"
 #include "sim/engine/capacity.h"
 #include "sim/engine/program_future.h"
+#include "sim/policy/guarded.h"
 
 namespace uvmsim::engine {
 
@@ -24,13 +25,13 @@ std::shared_ptr<Part> joint_part(const policy::PolicyEntry& entry, const driver:
                                  const std::shared_ptr<policy::Prefetcher>& prefetcher = nullptr) {
   if (!entry.joint()) return nullptr;
   for (const policy::Slot slot : entry.slots) {
-    if (slot == policy::Slot::kEvict) return std::dynamic_pointer_cast<Part>(gpu.evictor);
+    if (slot == policy::Slot::kEvict) return policy::part_of<Part>(gpu.evictor);
     if (slot == policy::Slot::kMigrate && gpu.migrator != nullptr) {
-      return std::dynamic_pointer_cast<Part>(gpu.migrator);
+      return policy::part_of<Part>(gpu.migrator);
     }
-    if (slot == policy::Slot::kRoute && gpu.router != nullptr) return std::dynamic_pointer_cast<Part>(gpu.router);
+    if (slot == policy::Slot::kRoute && gpu.router != nullptr) return policy::part_of<Part>(gpu.router);
   }
-  return std::dynamic_pointer_cast<Part>(prefetcher);
+  return policy::part_of<Part>(prefetcher);
 }
 
 }  // namespace
@@ -120,8 +121,8 @@ void Program::connect() {
       accounts_.sink()});
   context_->migrate_decision_cost = registry.find(policy::Slot::kMigrate, options_.migrate.name).info.decision_cost;
   context_->route_decision_cost = registry.find(policy::Slot::kRoute, options_.route.name).info.decision_cost;
-  context_->evict_name = options_.evict.name;
-  context_->route_name = options_.route.name;
+  context_->evict_label = registry.find(policy::Slot::kEvict, options_.evict.name).label_with_origin();
+  context_->route_label = registry.find(policy::Slot::kRoute, options_.route.name).label_with_origin();
   context_->futures = known_futures_;
   context_->access_bits.kept = prefetch.info.information >= policy::InformationClass::kD2;
   context_->harvest = machine_.harvest.get();

@@ -67,6 +67,10 @@ class Program {
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;
+  // Whoever watches the run may stop it here.
+  void poll() const {
+    if (observer_.poll) observer_.poll();
+  }
   // After the run. Throws InputError where the program waits for what never comes. A program that is cut off ends
   // where the clock stands.
   RunResult finish();

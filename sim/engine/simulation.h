@@ -82,6 +82,7 @@ using RecordSource = std::function<bool(trace::Record&)>;
 struct RunObserver {
   EventSink* events = nullptr;                          // timeline; may be null
   std::function<void(std::uint64_t records)> progress;  // called every few thousand records; may be empty
+  std::function<void()> poll;  // called every few hundred events of the model; may throw to stop; may be empty
   // The trace once more, from its first record: policies of class D4 read ahead. Without it they are refused.
   std::function<RecordSource()> reopen;
 };

@@ -15,8 +15,6 @@ using policy::PolicyEntry;
 using policy::Slot;
 using sweep::Point;
 
-constexpr const char* kBuiltIn = "built-in";
-
 Point with_driver(Point point) {
   for (const Slot slot : slots()) point.*choice_of(slot) = driver_choice(slot);
   return point;
@@ -49,9 +47,9 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
   std::vector<Point> field{driver};
   if (!all) field.insert(field.end(), combinations.begin(), combinations.end());
   for (const PolicyEntry* entry : policy::default_registry().list()) {
-    if (entry->origin == kBuiltIn ? !all : !plugins.contains(entry->origin)) continue;
+    if (entry->built_in() ? !all : !plugins.contains(entry->origin)) continue;
     if (entry->slot != entry->slots.front()) continue;
-    if (gpus == 1 && entry->slot == Slot::kRoute && entry->origin == kBuiltIn) continue;
+    if (gpus == 1 && entry->slot == Slot::kRoute && entry->built_in()) continue;
     field.push_back(driver);
     for (const Slot slot : entry->slots) field.back().*choice_of(slot) = {entry->info.name, {}};
   }
@@ -81,7 +79,7 @@ bool is_from_plugin(const Point& point) {
   const auto all = slots();
   return std::any_of(all.begin(), all.end(), [&](Slot slot) {
     return std::none_of(entries.begin(), entries.end(), [&](const PolicyEntry* entry) {
-      return entry->slot == slot && entry->info.name == (point.*choice_of(slot)).name && entry->origin == kBuiltIn;
+      return entry->slot == slot && entry->info.name == (point.*choice_of(slot)).name && entry->built_in();
     });
   });
 }

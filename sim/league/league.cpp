@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -128,6 +129,10 @@ void settle(Contest& contest) {
       contest.best_known_ns = standing.total_ns;
       contest.best_known = standing.entrant.name;
     }
+    if (standing.entrant.oracle && (contest.best_oracle_ns == 0 || standing.time_ns < contest.best_oracle_ns)) {
+      contest.best_oracle_ns = standing.time_ns;
+      contest.best_oracle = standing.entrant.name;
+    }
   }
   for (Standing& standing : contest.standings) {
     standing.over_driver = report::ratio_thousandths(standing.time_ns, contest.driver_ns);
@@ -199,6 +204,36 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
   return overall;
 }
 
+std::uint64_t best_oracles_over_driver(const std::vector<Contest>& contests) {
+  Mean mean;
+  for (const Contest& contest : contests) {
+    if (contest.driver_ns == 0) continue;
+    if (contest.best_oracle_ns == 0) return 0;
+    mean.add(contest.best_oracle_ns, contest.driver_ns);
+  }
+  return mean.millionths();
+}
+
+// One of them does nothing that the other does not: a fault of a policy, or of the programs chosen.
+std::vector<std::vector<std::string>> agreeing_entrants(const std::vector<Contest>& contests) {
+  if (contests.size() < 2) return {};
+  using Times = std::vector<std::array<std::uint64_t, 3>>;  // contest, time, whole run
+  std::map<std::string, Times> times;
+  for (std::size_t i = 0; i < contests.size(); ++i) {
+    for (const Standing& standing : contests[i].standings) {
+      if (is_finished(standing)) times[standing.entrant.name].push_back({i, standing.time_ns, standing.total_ns});
+    }
+  }
+  std::map<Times, std::vector<std::string>> entrants;
+  for (const auto& [name, of_entrant] : times) entrants[of_entrant].push_back(name);
+  std::vector<std::vector<std::string>> agreeing;
+  for (const auto& [of_entrants, names] : entrants) {
+    if (names.size() > 1) agreeing.push_back(names);
+  }
+  std::sort(agreeing.begin(), agreeing.end());
+  return agreeing;
+}
+
 }  // namespace
 
 League rank(const sweep::Plan& plan, const std::string& folder) {
@@ -228,6 +263,8 @@ League rank(const sweep::Plan& plan, const std::string& folder) {
     league.counted += contest.driver_ns != 0;
   }
   league.overall = overall_of(league.contests, league.counted);
+  league.best_oracles_over_driver = best_oracles_over_driver(league.contests);
+  league.agreeing = agreeing_entrants(league.contests);
   return league;
 }
 

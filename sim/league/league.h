@@ -56,6 +56,8 @@ struct Contest {
   std::uint64_t driver_total_ns = 0;
   std::uint64_t best_known_ns = 0;  // the fastest whole run of all, oracles too
   std::string best_known;
+  std::uint64_t best_oracle_ns = 0;  // time_ns of the fastest that knows the future; 0: none did finish
+  std::string best_oracle;
   std::vector<Standing> standings;  // by rank, then by name; oracles after the others, then what has no rank
 };
 
@@ -75,6 +77,11 @@ struct League {
   std::vector<OverallStanding> overall;  // ranked by over_driver, ordered as the standings of a contest
   std::size_t counted = 0;               // contests that the overall ranking counts
   std::size_t finished = 0, failed = 0, missing = 0;
+  // What policies are to be measured by: the best oracle of each contest over the driver, geometric mean in millionths.
+  // No single one is best: MIN evicts what a kernel larger than memory needs next. 0: none finished all contests.
+  std::uint64_t best_oracles_over_driver = 0;
+  // Entrants with the same times in every contest, by name; there is more than one contest.
+  std::vector<std::vector<std::string>> agreeing;
 };
 
 // Of the points of `plan` in `folder`, as far as they ran. Throws InputError for points without bounds, and for results

@@ -68,6 +68,8 @@ ordered_json contest_json(const Contest& contest) {
                       {"driver_total_ns", or_null(contest.driver_total_ns)},
                       {"best_known_ns", or_null(contest.best_known_ns)},
                       {"best_known", contest.best_known},
+                      {"best_oracle_ns", or_null(contest.best_oracle_ns)},
+                      {"best_oracle", contest.best_oracle},
                       {"standings", ordered_json::array()}};
   for (const Standing& standing : contest.standings) out["standings"].push_back(standing_json(standing, contest));
   return out;
@@ -98,6 +100,8 @@ std::string league_json(const League& league) {
                       {"failed", league.failed},
                       {"missing", league.missing},
                       {"counted_contests", league.counted},
+                      {"best_oracles_over_driver_millionths", or_null(league.best_oracles_over_driver)},
+                      {"agreeing", league.agreeing},
                       {"overall", ordered_json::array()},
                       {"contests", ordered_json::array()}};
   for (const OverallStanding& all : league.overall) out["overall"].push_back(overall_json(all));

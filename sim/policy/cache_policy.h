@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/policy/chunk_list.h"
+#include "sim/policy/overrides.h"
 #include "sim/policy/policy.h"
 
 namespace uvmsim::policy {
@@ -56,6 +57,14 @@ class CachePolicy : public Evictor {
     return victim;
   }
 
+  // An access to a chunk that is cached. Only for policies of class D2 and up; public, so that whoever overrides it in
+  // whatever place is seen to.
+  virtual void hit(ChunkId chunk) { static_cast<void>(chunk); }
+  template <class Policy>
+  static constexpr bool hears_hits() {
+    return UVMSIM_OVERRIDES(Policy, CachePolicy, hit);
+  }
+
  protected:
   explicit CachePolicy(const PolicyContext& context)
       : contents_(context.chunk_count), cached_(context.chunk_count, false), empty_(context.chunk_count) {}
@@ -70,8 +79,6 @@ class CachePolicy : public Evictor {
   virtual void miss(ContentIndex content) { static_cast<void>(content); }
   // The content that missed is in memory from now on.
   virtual void insert(ChunkId chunk) = 0;
-  // An access to a chunk that is cached. Only for policies of class D2 and up.
-  virtual void hit(ChunkId chunk) { static_cast<void>(chunk); }
   // A cached chunk is no longer: it was emptied or freed, not evicted.
   virtual void remove(ChunkId chunk) = 0;
   // Chooses a cached chunk that is evictable and takes it out, ChunkId{} if there is none.

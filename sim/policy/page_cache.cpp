@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "sim/common/check.h"
+#include "sim/policy/guarded.h"
 
 namespace uvmsim::policy {
 
 PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed,
                      Future* future)
     : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given), future)),
-      migrator_(std::dynamic_pointer_cast<Migrator>(evictor_)),
+      migrator_(part_of<Migrator>(evictor_)),
       chunk_bytes_(evictor.chunk_bytes(given)),
       name_(evictor.label()),
       sees_hits_(evictor.info.information >= InformationClass::kD2),

@@ -1,12 +1,16 @@
 #include "sim/policy/plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string_view>
 
 #include "sim/common/error.h"
+#include "sim/policy/guarded_call.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -34,6 +38,19 @@ void check_versions(const std::string& path, const PluginDescriptor& descriptor)
 
 bool forbidden = false;
 
+// The loader maps what a file's header promises, and reading what is not there ends the program.
+void check_whole(const std::string& path, const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  Elf64_Ehdr header{};
+  stream.read(reinterpret_cast<char*>(&header), sizeof header);
+  const std::uintmax_t bytes = std::filesystem::file_size(file);
+  const std::uintmax_t promised = header.e_shoff + std::uintmax_t{header.e_shentsize} * header.e_shnum;
+  if (stream && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+      promised > bytes) {
+    throw_input_error("plug-in {}: is cut off: it has {} bytes of {}; build it again", path, bytes, promised);
+  }
+}
+
 Library open_library(const std::string& path) {
   if (forbidden) throw_input_error("plug-in {}: not loaded, because of --no-plugins", path);
   // dlopen() looks for names without a slash in the system's folders.
@@ -43,6 +60,10 @@ Library open_library(const std::string& path) {
     throw_input_error("plug-in {}: no such file; allowed: a shared library with a policy", path);
   }
   // Now: a missing function shows here, not in the middle of a run. Local: plug-ins do not see each other's symbols.
+  check_whole(path, file);
+  const std::string label = "plug-in " + path;
+  const PluginCall load{label.c_str(), "dlopen"};
+  const InPluginCall loading(load);
   Library library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) {
     const std::string reason = dlerror();
@@ -62,6 +83,7 @@ Library open_library(const std::string& path) {
 void forbid_plugins() { forbidden = true; }
 
 void load_plugin(Registry& registry, const std::string& path) {
+  watch_plugin_calls();
   Library library = open_library(path);
   const PluginDescriptor* descriptor = descriptor_of(library);
   if (descriptor == nullptr) {
@@ -72,7 +94,16 @@ void load_plugin(Registry& registry, const std::string& path) {
   // From here on the plug-in's own code runs; an exception of its making must find that code still there.
   static_cast<void>(library.release());
   Registry staged(path);
-  descriptor->add_to(staged);
+  try {
+    const std::string label = "plug-in " + path;
+    const PluginCall info{label.c_str(), "info"};
+    const InPluginCall adding(info);
+    descriptor->add_to(staged);
+  } catch (const InputError&) {
+    throw;
+  } catch (...) {
+    throw_input_error("plug-in {}: its info() or parameters() throws", path);
+  }
   for (const PolicyEntry* entry : staged.list()) {
     registry.add(*entry);
   }

@@ -187,8 +187,8 @@ class Evictor {
   virtual void on_touched(ChunkId chunk) { static_cast<void>(chunk); }
 
   // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, and ChunkId{} only when
-  // there is none. It is evicted: on_released follows at once. So the policy may move its clock hand, learn from
-  // queries.incoming() or remember the victim here, once per call.
+  // there is none; what is neither ends the run. It is evicted: on_released follows at once. So the policy may move its
+  // clock hand, learn from queries.incoming() or remember the victim here, once per call.
   virtual ChunkId select_victim(const EvictionQueries& queries) = 0;
   // Called after an operation that brought pages to this GPU, until it returns ChunkId{}: a chunk to evict although
   // nobody waits for memory. The same rules hold; the memory stays free. Nothing is evicted early by default.

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/common/error.h"
+#include "sim/policy/guarded.h"
+#include "sim/policy/guarded_call.h"
 #include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::policy {
@@ -29,6 +31,18 @@ void check_future(const PolicyEntry& entry, const void* future) {
   }
 }
 
+// Calls of a plug-in's code, this first one too, are guarded.
+template <class Make, class AnyFuture>
+auto made(const PolicyEntry& entry, const Make& make, const PolicyContext& context, const AnyFuture* future) {
+  if (!entry.from_plugin()) return make(context, future);
+  const std::string label = entry.label_with_origin();
+  try {
+    return guarded(guarded_call({label.c_str(), "constructor"}, [&] { return make(context, future); }), label);
+  } catch (const InputError& error) {  // parameters that do not go together
+    throw_input_error("{}: {}", label, error.what());
+  }
+}
+
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
@@ -50,6 +64,10 @@ std::string_view information_class_meaning(InformationClass information) {
 
 std::string PolicyEntry::label() const { return fmt::format("{} policy '{}'", slot_name(slot), info.name); }
 
+std::string PolicyEntry::label_with_origin() const {
+  return built_in() ? label() : fmt::format("{} ({})", label(), origin);
+}
+
 Parameters PolicyEntry::resolve(const GivenParameters& given) const { return Parameters(label(), parameters, given); }
 
 std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
@@ -68,7 +86,7 @@ std::shared_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters
                                                            std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
-  return make_prefetcher({values, random_for(*this, seed), chunk_count}, future);
+  return made(*this, make_prefetcher, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 std::shared_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
@@ -76,28 +94,28 @@ std::shared_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& give
                                                      const Future* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
-  return make_evictor({values, random_for(*this, seed), chunk_count, chunk_bytes}, future);
+  return made(*this, make_evictor, {values, random_for(*this, seed), chunk_count, chunk_bytes}, future);
 }
 
 std::shared_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
                                                      std::uint32_t chunk_count, const KernelFuture* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
-  return make_planner({values, random_for(*this, seed), chunk_count}, future);
+  return made(*this, make_planner, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 std::shared_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
                                                        std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
-  return make_migrator({values, random_for(*this, seed), chunk_count}, future);
+  return made(*this, make_migrator, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 std::shared_ptr<Router> PolicyEntry::create_router(const GivenParameters& given, std::uint64_t seed,
                                                    std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
   check_future(*this, future);
-  return make_router({values, random_for(*this, seed), chunk_count}, future);
+  return made(*this, make_router, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 void Registry::add(PolicyEntry entry) {
@@ -123,6 +141,14 @@ void Registry::add(PolicyEntry entry) {
     throw_input_error("{} {}; allowed: both or neither", label,
                       entry.wants_future ? "takes a Future, but does not declare class D4"
                                          : "declares class D4, but its constructor takes no Future");
+  }
+  for (const ClassedHook& hook : entry.classed_hooks) {
+    if (hook.least <= entry.info.information) continue;
+    throw_input_error(
+        "{} has {}(), which is called for class {} and up, and declares class {}; allowed: "
+        "`.information = InformationClass::k{}` in its info(), or no {}()",
+        label, hook.name, information_class_name(hook.least), information_class_name(entry.info.information),
+        information_class_name(hook.least), hook.name);
   }
   check_parameter_table(label, entry.parameters);
   const std::pair key(entry.slot, entry.info.name);

@@ -29,6 +29,7 @@
 #include "sim/policy/future.h"
 #include "sim/policy/kernel_future.h"
 #include "sim/policy/migrator.h"
+#include "sim/policy/overrides.h"
 #include "sim/policy/parameters.h"
 #include "sim/policy/planner.h"
 #include "sim/policy/plugin_abi.h"
@@ -43,13 +44,21 @@ std::string_view slot_name(Slot slot);
 std::string_view information_class_name(InformationClass information);
 std::string_view information_class_meaning(InformationClass information);
 
+inline constexpr const char* kBuiltIn = "built-in";
+
+// A hook that a policy class overrides and only policies of some class and up are called for.
+struct ClassedHook {
+  const char* name;
+  InformationClass least;
+};
+
 // One policy, as registered.
 struct PolicyEntry {
   Slot slot = Slot::kPrefetch;
   std::vector<Slot> slots;  // all that its class fills, ascending; empty: this one
   PolicyInfo info;
   ParameterTable parameters;
-  std::string origin;  // "built-in" or the path of the plug-in; set by the registry where empty
+  std::string origin;  // kBuiltIn or the path of the plug-in; set by the registry where empty
   // The one of the slot is set. The future is there where it is wanted, else it may be null.
   std::function<std::shared_ptr<Prefetcher>(const PolicyContext&, const Future*)> make_prefetcher;
   std::function<std::shared_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
@@ -57,9 +66,15 @@ struct PolicyEntry {
   std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
   bool wants_future = false;
+  std::vector<ClassedHook> classed_hooks = {};
 
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
+  // The same, of a plug-in with its file: "prefetch policy 'mine' (./mine.so)".
+  std::string label_with_origin() const;
+  bool built_in() const { return origin == kBuiltIn; }
+  // From a shared library, whose calls are guarded (guarded.h); what is made in this program is not.
+  bool from_plugin() const { return origin.find('/') != std::string::npos || origin.ends_with(".so"); }
   // It fills several slots.
   bool joint() const { return slots.size() > 1; }
   // The values in force; throws InputError as Parameters does.
@@ -86,7 +101,7 @@ struct PolicyEntry {
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
 class Registry {
  public:
-  explicit Registry(std::string origin = "built-in") : origin_(std::move(origin)) {}
+  explicit Registry(std::string origin = kBuiltIn) : origin_(std::move(origin)) {}
 
   // Throws InputError when the slot has a policy of that name (naming both origins), or the declaration is wrong.
   void add(PolicyEntry entry);
@@ -125,6 +140,35 @@ std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParame
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
 void register_builtin_policies(Registry& registry);
+
+// The hooks of a class that it would never be called for, were its information class lower.
+template <class Policy>
+std::vector<ClassedHook> classed_hooks_of() {
+  std::vector<ClassedHook> hooks;
+  const auto note = [&](bool overrides, const char* name, InformationClass least) {
+    if (overrides) hooks.push_back({name, least});
+  };
+  if constexpr (std::is_base_of_v<Evictor, Policy>) {
+    if constexpr (requires { Policy::template hears_hits<Policy>(); }) {  // a CachePolicy
+      note(Policy::template hears_hits<Policy>(), "hit", InformationClass::kD2);
+    } else {
+      note(UVMSIM_OVERRIDES(Policy, Evictor, on_touched), "on_touched", InformationClass::kD2);
+    }
+  }
+  if constexpr (std::is_base_of_v<Planner, Policy>) {
+    note(UVMSIM_OVERRIDES(Policy, Planner, on_launched), "on_launched", InformationClass::kD3);
+    note(UVMSIM_OVERRIDES(Policy, Planner, on_begin), "on_begin", InformationClass::kD3);
+    note(UVMSIM_OVERRIDES(Policy, Planner, on_end), "on_end", InformationClass::kD3);
+  }
+  if constexpr (std::is_base_of_v<Migrator, Policy>) {
+    note(UVMSIM_OVERRIDES(Policy, Migrator, fetch), "fetch", InformationClass::kD1);
+    note(UVMSIM_OVERRIDES(Policy, Migrator, on_kernel), "on_kernel", InformationClass::kD3);
+  }
+  if constexpr (std::is_base_of_v<Router, Policy>) {
+    note(UVMSIM_OVERRIDES(Policy, Router, on_kernels), "on_kernels", InformationClass::kD3);
+  }
+  return hooks;
+}
 
 // What a policy of class D4 is told: of kernels, if it is a planner.
 template <class Policy>
@@ -186,6 +230,7 @@ void add_policy(Registry& registry, const char* name) {
     entry.slots.push_back(Slot::kRoute);
     entry.make_router = make_policy<Policy, Future>;
   }
+  entry.classed_hooks = classed_hooks_of<Policy>();
   for (const Slot slot : entry.slots) {
     entry.slot = slot;
     registry.add(entry);

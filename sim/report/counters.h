@@ -68,7 +68,7 @@ struct Counters {
   std::uint64_t chunk_prefetches_moved_on = 0;  // of those to peers: the GPU wanted them in time
   std::uint64_t chunk_prefetches_late = 0;      // a fault waited for one on its way
   std::uint64_t chunk_prefetches_dropped = 0;   // a new batch came before they began
-  std::uint64_t policy_shortfalls = 0;          // the evictor had no victim where one existed
+  std::uint64_t policy_shortfalls = 0;          // always 0: no victim where one exists ends the run
   // Remote access and thrashing
   std::uint64_t remote_maps = 0, remote_map_bytes = 0;
   std::uint64_t remote_access_bytes = 0;

@@ -82,7 +82,7 @@ constexpr Term kTerms[] = {
     {"chunk_prefetches_moved_on", "of those to peers: the GPU wanted them in time"},
     {"chunk_prefetches_late", "a fault waited for one on its way"},
     {"chunk_prefetches_dropped", "a new batch came before they began"},
-    {"policy_shortfalls", "the eviction policy had no victim where one existed"},
+    {"policy_shortfalls", "always 0: an eviction policy without a victim where one exists ends the run"},
     {"remote_maps", "blocks mapped without moving"},
     {"remote_map_bytes", "the same in bytes"},
     {"remote_access_bytes", "accessed in place over a link"},

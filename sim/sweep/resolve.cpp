@@ -68,6 +68,14 @@ json inputs_json(const std::vector<report::InputFile>& files) {
   return out;
 }
 
+// One of its policies comes from the file. What a run does not use has no part in its result.
+bool uses_plugin(const Point& point, const std::string& file) {
+  const auto entries = policy::default_registry().list();
+  return std::any_of(entries.begin(), entries.end(), [&](const policy::PolicyEntry* entry) {
+    return entry->origin == file && entry->info.name == (point.*choice_of(entry->slot)).name;
+  });
+}
+
 }  // namespace
 
 std::string program_determinants(const std::string& determinants) {
@@ -81,6 +89,7 @@ std::string baseline_id(const std::string& determinants) {
   baseline["limit"] = nullptr;
   baseline["footprint_bytes"] = nullptr;
   baseline.erase("hypothetical_capacity");
+  baseline["plugins"] = json::array();
   baseline["policies"] = policies_json(policies_used({}));
   return sha256(baseline.dump(-1, ' ', false, json::error_handler_t::replace));
 }
@@ -152,7 +161,10 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   report::RunRecord& record = resolved.record;
   TraceInput& input = trace(point);
   record.trace = input.description();
-  for (const std::string& path : point.plugins) record.plugins.push_back(plugin(path));
+  for (const std::string& path : point.plugins) {
+    const report::InputFile& file = plugin(path);
+    if (uses_plugin(point, policy::find_plugin(path))) record.plugins.push_back(file);
+  }
   check_choices(point);
   record.policies = policies_used(point);
   const System& loaded = system(point);

@@ -65,8 +65,14 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
   RunObserver observer;
   observer.events = events;
   observer.reopen = [&] { return input.play({}); };
+  std::uint64_t read = 0;
+  ReadProgress reading;
+  if (progress) {
+    reading = [&](std::uint64_t done) { progress(read = done); };
+    observer.poll = [&] { progress(read); };
+  }
   ready.record.result =
-      naming_trace(input, [&] { return simulate(ready.record.header, input.play(progress), ready.options, observer); });
+      naming_trace(input, [&] { return simulate(ready.record.header, input.play(reading), ready.options, observer); });
   return std::move(ready.record);
 }
 

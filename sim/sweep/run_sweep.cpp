@@ -113,10 +113,12 @@ class Sweep {
     running_.resize(pool.size());
     started_.resize(pool.size());
     last_.resize(pool.size());
+    waits_.resize(pool.size());
     try {
       for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
       while (std::any_of(running_.begin(), running_.end(), [](const auto& point) { return point.has_value(); })) {
         if (const auto event = pool.wait(kTick)) take_answer(pool, *event);
+        stop_late_points(pool);
         estimate(pool.size());
         if (run_.progress) run_.progress(progress_);
       }
@@ -149,11 +151,47 @@ class Sweep {
     return missing_;
   }
 
+  // A worker that waits for another process's point is not late.
+  void stop_late_points(WorkerPool& pool) {
+    if (run_.point_limit.count() == 0) return;
+    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
+      if (!running_[worker] || waits_[worker] || since(started_[worker]) < run_.point_limit) continue;
+      const std::size_t position = *running_[worker];
+      running_[worker].reset();
+      bury(position, pool.replace(worker),
+           fmt::format("stopped after {} s, the limit of a point", run_.point_limit.count()));
+      give_work(pool, worker);
+    }
+  }
+
+  // The process that computed the point is dead.
+  void bury(std::size_t position, pid_t process, const std::string& error) {
+    const PlannedPoint& planned = plan_.points[position];
+    files_.remove_leftovers(planned.id, process);
+    if (files_.is_finished(planned.id)) {  // it died after its last step
+      ++progress_.finished;
+      return done(position);
+    }
+    files_.write_error(planned.id, label(planned.point), error);
+    fail(position, error);
+  }
+
+  void show_running() {
+    progress_.running.clear();
+    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
+      if (!running_[worker]) continue;
+      progress_.running.push_back({label(plan_.points[*running_[worker]].point), since(started_[worker])});
+    }
+    std::stable_sort(progress_.running.begin(), progress_.running.end(),
+                     [](const auto& a, const auto& b) { return a.elapsed > b.elapsed; });
+  }
+
   // At most once a second: there may be many points.
   void estimate(std::size_t processes) {
     const auto now = Clock::now();
     if (!run_.progress || now - estimated_ < std::chrono::seconds(1)) return;
     estimated_ = now;
+    show_running();
     std::vector<TimeLeft::Rest> rest;
     for (const std::size_t position : missing_) {
       if (!over_.contains(position)) rest.push_back({&plan_.points[position].point});
@@ -170,6 +208,7 @@ class Sweep {
 
   void give_work(WorkerPool& pool, std::size_t worker) {
     started_[worker] = Clock::now();
+    waits_[worker] = false;
     if (const auto position = schedule_.take(last_[worker])) {
       last_[worker] = position;
       running_[worker] = position;
@@ -179,6 +218,7 @@ class Sweep {
     last_[worker].reset();
     if (busy_.empty()) return;
     // Nothing else is left: wait until the other process is done with it, or dead.
+    waits_[worker] = true;
     running_[worker] = busy_.front();
     busy_.pop_front();
     pool.send(worker, fmt::format("{} wait", *running_[worker]));
@@ -189,9 +229,7 @@ class Sweep {
     const PlannedPoint& planned = plan_.points[position];
     running_[event.worker].reset();
     if (event.died) {
-      files_.remove_leftovers(planned.id, event.process);
-      files_.write_error(planned.id, label(planned.point), event.text);
-      fail(position, event.text);
+      bury(position, event.process, event.text);
     } else if (event.text == kBusy) {
       busy_.push_back(position);
     } else if (event.text == kFinished) {
@@ -226,6 +264,7 @@ class Sweep {
   std::deque<std::size_t> busy_;                     // computed by another process when we wanted them
   std::vector<std::optional<std::size_t>> running_;  // by worker
   std::vector<std::optional<std::size_t>> last_;     // by worker, for the schedule
+  std::vector<char> waits_;  // by worker: for another process's lock, which is no work of the point
   std::uint64_t cost_ = 0, cost_done_ = 0;
   std::vector<Clock::time_point> started_;  // by worker
   std::set<std::size_t> over_;              // finished or failed now

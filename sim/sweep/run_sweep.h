@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/sweep/plan.h"
 
@@ -17,11 +18,17 @@ struct SweepProgress {
   std::uint64_t failed = 0;
   std::uint64_t done_thousandths = 0;             // of the work that was missing at the start, by expected cost
   std::optional<std::chrono::milliseconds> left;  // nothing before the first point is done
+  struct Running {
+    std::string label;
+    std::chrono::milliseconds elapsed;
+  };
+  std::vector<Running> running;  // the longest first; brought up to date once a second
 };
 
 struct SweepRun {
   Shard shard;
   std::size_t jobs = 1;
+  std::chrono::seconds point_limit{0};  // a point that takes longer by the clock fails; 0: none
   // Called about ten times a second and after every point; may throw to stop (Ctrl-C).
   std::function<void(const SweepProgress&)> progress;
   // Called for each point that fails: its label and the error.

@@ -15,12 +15,15 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/policy/plugin_call.h"
 
 namespace uvmsim::sweep {
 namespace {
 
 // One message fits a socket's buffer on every system.
 constexpr std::size_t kLongestMessage = 60'000;
+// A message that begins so is the last of a worker: why it ends.
+constexpr const char* kDeath = "\x04";
 
 // The whole message; nothing when the other side is gone.
 std::optional<std::string> receive(int socket) {
@@ -80,6 +83,7 @@ void WorkerPool::serve(int socket, pid_t parent) {
   std::signal(SIGTERM, SIG_DFL);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
+  policy::report_plugin_calls_to(socket, kDeath);
   while (const auto request = receive(socket)) {
     std::string answer = work_(*request);
     if (answer.empty()) answer = " ";  // an empty message would look like an end
@@ -95,7 +99,9 @@ std::string WorkerPool::bury(Worker& worker) {
   }
   worker.process = -1;
   if (WIFSIGNALED(status)) {
-    return fmt::format("worker died, signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    const int signal = WTERMSIG(status);
+    return fmt::format("worker died, signal {} ({}{})", signal, ::strsignal(signal),
+                       signal == SIGKILL ? " from outside, for lack of memory perhaps" : "");
   }
   return fmt::format("worker ended with exit code {}", WEXITSTATUS(status));
 }
@@ -113,16 +119,26 @@ std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds time
     if (sockets[i].revents == 0) continue;
     Worker& worker = workers_[i];
     Event event{i, false, worker.process, {}};
-    if (auto answer = receive(worker.socket)) {
-      event.text = std::move(*answer);
-    } else {
-      event.died = true;
-      event.text = bury(worker);
+    auto answer = receive(worker.socket);
+    event.died = !answer || answer->starts_with(kDeath);
+    if (event.died) {
+      const std::string how = bury(worker);
+      event.text = answer ? answer->substr(1) : how;
       worker = start();
+    } else {
+      event.text = *std::move(answer);
     }
     return event;
   }
   return std::nullopt;
+}
+
+pid_t WorkerPool::replace(std::size_t worker) {
+  const pid_t process = workers_[worker].process;
+  ::kill(process, SIGKILL);
+  bury(workers_[worker]);
+  workers_[worker] = start();
+  return process;
 }
 
 std::vector<pid_t> WorkerPool::kill_all() {

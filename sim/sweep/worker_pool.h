@@ -23,7 +23,7 @@ class WorkerPool {
     std::size_t worker = 0;  // idle now
     bool died = false;       // killed, crashed or gone; another process has taken its place
     pid_t process = 0;       // the one that answered or died
-    std::string text;        // the answer, or how it died: "worker died, signal 9 (Killed)"
+    std::string text;        // the answer, or how it died: "worker died, signal 11 (Segmentation fault)"
   };
 
   // Throws InputError when the system has no process left.
@@ -38,6 +38,8 @@ class WorkerPool {
   void send(std::size_t worker, const std::string& request);
   // The next answer or death of a worker that has a request. Nothing when the time is over or a signal came.
   std::optional<Event> wait(std::chrono::milliseconds timeout);
+  // Kills one and puts another in its place; its process. What it was about to answer is lost.
+  pid_t replace(std::size_t worker);
   // Kills all workers now; their processes, with requests unanswered.
   std::vector<pid_t> kill_all();
 

@@ -264,6 +264,7 @@ TEST_F(Standings, ExactlyThisTable) {
             R"(a.jsonl, h200-sxm-pcie5, layout recorded, OSF 2
 capacity 8.00 MiB, footprint 16.00 MiB; lower bound 40.000 ms: computing 30.000, necessary bytes 10.000
 best known 70.000 ms: evict arc
+best of the oracles 70.000 ms: evict arc
     #               class  time (ms)  / driver  / bound  / best known  excess bytes  fault latency  serialisation
     1  evict fifo      D0     80.000     0.800    2.000         1.143         5.000         15.000         20.000
     1  evict lru       D2     80.000     0.800    2.000         1.143         5.000         15.000         20.000
@@ -299,6 +300,7 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   const auto shown = league({"table", "out"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(folder.read("out/league.txt"), HasSubstr(R"(best known 70.000 ms: evict arc
+best of the oracles 5.000 ms: evict arc
     #               class  time (ms)  / driver     learning  whole run  / bound  / best known  excess bytes
     1  evict lru       D2      9.000     0.900            7    300.000    7.500         4.286         5.000
     2  driver          D0     10.000     1.000            1    100.000    2.500         1.429         5.000
@@ -367,6 +369,43 @@ driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; 
   (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came
   before
 )"));
+}
+
+// The reference is the best oracle of each contest, and no single one.
+TEST_F(Standings, TheBestOracleOfEachContestIsTheReference) {
+  make_template();
+  plan("1.5,2");
+  for (const std::uint64_t osf : {1500u, 2000u}) finish(osf, "lrm", 100);
+  finish(1500, "arc", 50, "D4");
+  finish(2000, "arc", 10000, "D4");  // worse than the driver
+  finish(1500, "lru", 80, "D4");
+  finish(2000, "lru", 50, "D4");
+  finish(1500, "fifo", 90);
+  finish(2000, "fifo", 30);  // below the oracles, and no part of the reference
+  league({"table", "out"});
+  const json all = result();
+  EXPECT_EQ(all["contests"][0]["best_oracle"], "evict arc");
+  EXPECT_EQ(all["contests"][1]["best_oracle"], "evict lru");
+  EXPECT_EQ(all["contests"][1]["best_oracle_ns"], 50'000'000);
+  EXPECT_EQ(all["best_oracles_over_driver_millionths"], 500'000);
+  EXPECT_THAT(folder.read("out/league.txt"),
+              HasSubstr("the best oracle of each contest, the reference: 0.500 / driver"));
+}
+
+TEST_F(Standings, EntrantsThatAgreeInEveryDigitAreNamed) {
+  make_template();
+  plan("1.5,2");
+  for (const std::uint64_t osf : {1500u, 2000u}) finish(osf, "lrm", 100);
+  finish(1500, "lru", 80);
+  finish(2000, "lru", 90);
+  finish(1500, "fifo", 80);
+  finish(2000, "fifo", 90);
+  finish(1500, "clock", 80);  // in one of two contests only
+  finish(2000, "clock", 91);
+  league({"table", "out"});
+  EXPECT_EQ(result()["agreeing"], (json{{"evict fifo", "evict lru"}}));
+  EXPECT_THAT(folder.read("out/league.txt"),
+              HasSubstr("agree in every digit of every contest: evict fifo, evict lru\n"));
 }
 
 class BadLeagues : public League {};

@@ -40,7 +40,11 @@ class SweepCommandTest : public CommandTest {
 
   // Starts `uvmsim sweep ARGUMENTS` and does not wait for it.
   pid_t start(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {UVMSIM_COMMAND, "sweep"});
+    arguments.insert(arguments.begin(), "sweep");
+    return start_command(std::move(arguments));
+  }
+  pid_t start_command(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), UVMSIM_COMMAND);
     const pid_t process = ::fork();
     if (process == 0) {
       std::vector<char*> pointers;

@@ -233,7 +233,8 @@ TEST_F(Sweep, AWorkerThatDiesFailsItsPointOnly) {
             R"(", "prefetch": ["none", {"name": "crash", "parameters": {"signal": [0, 9, 11]}}])");
   const auto result = sweep({"s.json", "-o", "out", "--jobs", "2"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("worker died, signal 9"), HasSubstr("worker died, signal 11")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("worker died, signal 9 (Killed from outside"),
+                                HasSubstr("prefetch() for block 0 crashed: signal 11")));
   EXPECT_EQ(finished("out").size(), 10u);
   EXPECT_EQ(point_files("out").size(), 18u) << "ten results and eight errors";
   const auto status = sweep({"status", "out"});

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a built uvmsim into a temporary folder and builds against it, as a stranger would: the program in this folder
-# and the plug-in in policies/examples.
+# Installs a built uvmsim into a temporary folder and builds against it, as a stranger would: the program in this folder,
+# the plug-in in policies/examples, all built-ins, and what policies/README.md says for a first policy.
 # usage: run.sh BUILD_DIR [CMAKE_ARGUMENT...]
 set -euo pipefail
 build="$1"
@@ -9,7 +9,7 @@ source_dir="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
-cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
+cmake --install "$build" --component uvmsim --prefix "$scratch/prefix" >/dev/null
 export CMAKE_PREFIX_PATH="$scratch/prefix"
 
 echo "a program that links uvmsim::uvmsim"
@@ -27,3 +27,17 @@ if [[ -x "$scratch/prefix/bin/uvmsim" ]]; then
   cmake --install "$scratch/plugin" --prefix "$scratch/prefix" >/dev/null
   "$scratch/prefix/bin/uvmsim" policies next_unit --plugin next_unit >/dev/null
 fi
+
+echo "the built-ins, against installed headers"
+cmake -S "$source_dir/built_ins" -B "$scratch/built_ins" -DUVMSIM_POLICIES="$source_dir/../../policies" -G Ninja "$@" >/dev/null
+cmake --build "$scratch/built_ins"
+
+echo "the lines of policies/README.md for a first policy"
+cd "$source_dir/../.."
+sed -n '/^## Your first policy/,/^## What a policy is/{/^    /s///p}' policies/README.md | sed "s#build/release#$build#" >"$scratch/lines.sh"
+[[ "$(wc -l <"$scratch/lines.sh")" -ge 6 ]] || { echo "policies/README.md: its first policy has no lines" >&2; exit 1; }
+unset CMAKE_PREFIX_PATH
+mkdir -p "$scratch/home"
+HOME="$scratch/home" PATH="$scratch/home/.local/bin:$PATH" bash -euo pipefail "$scratch/lines.sh" >"$scratch/lines.txt"
+grep -q "nothing is wrong" "$scratch/lines.txt"
+grep -Eq "^> +o?[0-9]+  prefetch mine" "$scratch/home/mine/league/league.txt"

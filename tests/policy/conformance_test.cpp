@@ -45,7 +45,7 @@ TEST_P(BuiltIn, Passes) {
 }
 
 // The verdicts on one plug-in, each "ok" or its text.
-std::map<std::string, std::string> verdicts_on(const std::string& name, unsigned cpu_seconds = 60) {
+std::map<std::string, std::string> verdicts_on(const std::string& name, TimeLimits limits = {}) {
   policy::Registry& registry = policy::default_registry();
   policy::Registry staged;
   policy::load_plugin(staged, plugin(name));
@@ -53,7 +53,7 @@ std::map<std::string, std::string> verdicts_on(const std::string& name, unsigned
   entry.info.name = name;  // all of them are called the same
   registry.add(entry);
   std::map<std::string, std::string> texts;
-  for (const Verdict& verdict : check_policy(registry.find(entry.slot, name), {.cpu_seconds = cpu_seconds})) {
+  for (const Verdict& verdict : check_policy(registry.find(entry.slot, name), {.limits = limits})) {
     texts[verdict.check] = verdict.passed ? "ok" : verdict.text;
   }
   return texts;
@@ -72,7 +72,8 @@ TEST(Nonsense, APinnedVictim) {
 TEST(Nonsense, NoVictim) {
   auto texts = verdicts_on("nonsense_nobody");
   EXPECT_THAT(texts["tiny GPUs"], HasSubstr("no victim"));
-  EXPECT_THAT(texts["programs"], HasSubstr("times although there was one"));
+  EXPECT_THAT(texts["programs"],
+              AllOf(HasSubstr("evict policy 'nonsense_nobody'"), HasSubstr("returned no victim for block")));
 }
 TEST(Nonsense, StateThatOutlivesTheInstance) {
   auto texts = verdicts_on("nonsense_another_each_time");
@@ -85,15 +86,18 @@ TEST(Nonsense, ACrash) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer ends the program in its own way";
 #endif
-  EXPECT_THAT(verdicts_on("nonsense_crashes")["tiny GPUs"], HasSubstr("crashed: signal 11"));
+  EXPECT_THAT(verdicts_on("nonsense_crashes")["tiny GPUs"],
+              AllOf(HasSubstr("evict policy 'nonsense_crashes' ("), HasSubstr("): select_victim() for block"),
+                    HasSubstr("crashed: signal 11 (Segmentation fault)")));
 }
 TEST(Nonsense, AnEndlessLoop) {
-  for (const auto& [check, text] : verdicts_on("nonsense_endless", 1)) {
+  for (const auto& [check, text] : verdicts_on("nonsense_endless", {.cpu_seconds = 1})) {
     EXPECT_EQ(text, "does not return: stopped after 1 s of processor time") << check;
   }
 }
 TEST(Nonsense, AnExit) {
-  EXPECT_THAT(verdicts_on("nonsense_exits")["tiny GPUs"], HasSubstr("ended the program with exit status 0"));
+  EXPECT_THAT(verdicts_on("nonsense_exits")["tiny GPUs"],
+              AllOf(HasSubstr("select_victim() for block"), HasSubstr("ended the program")));
 }
 TEST(Nonsense, AnEarlyVictimThatIsGone) {
   EXPECT_THAT(verdicts_on("nonsense_too_early")["tiny GPUs"],
@@ -101,7 +105,8 @@ TEST(Nonsense, AnEarlyVictimThatIsGone) {
 }
 TEST(Nonsense, AParameterAtItsEnd) {
   auto texts = verdicts_on("nonsense_bad_edge");
-  EXPECT_EQ(texts["parameters"], "with depth=0: depth 0 was not thought of");
+  EXPECT_THAT(texts["parameters"],
+              AllOf(HasSubstr("with depth=0: "), HasSubstr("constructor() threw: depth 0 was not thought of")));
   EXPECT_EQ(texts["tiny GPUs"], "ok");
   EXPECT_EQ(texts["determinism"], "ok");
 }
@@ -150,18 +155,35 @@ TEST(Nonsense, ARouterWithAMemory) {
   }
 }
 
+TEST(Nonsense, TwoParametersThatDoNotGoTogether) {
+  EXPECT_THAT(verdicts_on("bad_pair")["parameters"], HasSubstr("with small=99, threshold=1: "));
+}
+
+TEST(Isolated, StopsWhatWaitsAndDoesNotBlameItForAKill) {
+  const auto sleeps = []() -> std::string {
+    for (;;) sleep(1000);
+  };
+  EXPECT_EQ(run_isolated(sleeps, {.cpu_seconds = 5, .wall_seconds = 1}).text, "does not return: stopped after 1 s");
+  const auto killed = []() -> std::string {
+    raise(SIGKILL);
+    return "";
+  };
+  EXPECT_THAT(run_isolated(killed, {.cpu_seconds = 5}).text, HasSubstr("killed from outside"));
+}
+
 TEST(Isolated, TellsHowItEnded) {
-  EXPECT_EQ(run_isolated([] { return std::string("fine"); }, 5).text, "fine");
-  EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, 5).passed);
+  constexpr TimeLimits kLimits = {.cpu_seconds = 5};
+  EXPECT_EQ(run_isolated([] { return std::string("fine"); }, kLimits).text, "fine");
+  EXPECT_TRUE(run_isolated([] { return std::string(100000, 'x'); }, kLimits).passed);
   const Outcome aborted = run_isolated(
       []() -> std::string {
         raise(SIGTERM);
         return "";
       },
-      5);
+      kLimits);
   EXPECT_FALSE(aborted.passed);
   EXPECT_THAT(aborted.text, HasSubstr("crashed: signal 15"));
-  EXPECT_EQ(run_isolated([]() -> std::string { throw 1; }, 5).text, "threw something that is no std::exception");
+  EXPECT_EQ(run_isolated([]() -> std::string { throw 1; }, kLimits).text, "threw something that is no std::exception");
 }
 
 struct Ran {

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 
+#include "sim/policy/cache_policy.h"
 #include "tests/policy/message_of.h"
 
 namespace uvmsim::policy {
 namespace {
 
 // Evicts a random chunk; shows what its context held.
-class Dice final : public Evictor {
+class Dice : public Evictor {
  public:
   static PolicyInfo info() { return {.description = "random", .source = "this test", .decision_cost = Nanoseconds(7)}; }
   static ParameterTable parameters() { return {integer("sides", 6, {1, 20}, "faces of the die")}; }
@@ -146,6 +147,58 @@ TEST(Registry, RandomNumbersFollowFromSeedAndName) {
   EXPECT_NE(rolled("dice", 1), rolled("dice", 2));
   EXPECT_NE(rolled("dice", 1), rolled("other_dice", 1));
   EXPECT_EQ(registry.find(Slot::kEvict, "dice").info.decision_cost, Nanoseconds(7));
+}
+
+// Hooks that nobody would call are mistakes: each of these declares class D0.
+class Touched : public Dice {
+ public:
+  using Dice::Dice;
+  void on_touched(ChunkId) override {}
+};
+class Hears : public CachePolicy {
+ public:
+  static PolicyInfo info() { return {.description = "a cache", .source = "this test"}; }
+  static ParameterTable parameters() { return {}; }
+  explicit Hears(const PolicyContext& context) : CachePolicy(context) {}
+
+ private:
+  void insert(ChunkId) override {}
+  void remove(ChunkId) override {}
+  ChunkId replace(const EvictionQueries&) override { return {}; }
+};
+class HitInPrivate final : public Hears {
+ public:
+  using Hears::Hears;
+
+ private:
+  void hit(ChunkId) override {}
+};
+class Starts final : public Planner {
+ public:
+  static PolicyInfo info() { return {.description = "a plan", .source = "this test"}; }
+  static ParameterTable parameters() { return {}; }
+  explicit Starts(const PolicyContext&) {}
+  void on_begin(const KernelLaunch&) override {}
+  PlanCommand next(const PlanQueries&) override { return {}; }
+};
+
+template <class Policy>
+std::string refusal_of() {
+  return message_of([] {
+    Registry registry;
+    add_policy<Policy>(registry, "deaf");
+  });
+}
+
+TEST(Registry, RefusesHooksAboveTheDeclaredClass) {
+  EXPECT_EQ(refusal_of<Touched>(),
+            "evict policy 'deaf' (built-in) has on_touched(), which is called for class D2 and up, and declares class "
+            "D0; allowed: `.information = InformationClass::kD2` in its info(), or no on_touched()");
+  EXPECT_THAT(refusal_of<HitInPrivate>(), ::testing::HasSubstr("has hit(), which is called for class D2 and up"));
+  EXPECT_THAT(refusal_of<Starts>(), ::testing::HasSubstr("has on_begin(), which is called for class D3 and up"));
+  Registry registry;
+  add_policy<Hears>(registry, "hears");  // the base's own on_touched() is nobody's wish
+  EXPECT_NO_THROW(registry.find(Slot::kEvict, "hears"));
 }
 
 }  // namespace

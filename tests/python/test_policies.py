@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 import unittest
 
 from traces import SYSTEM, TraceTest, cyclic_scan
@@ -505,6 +509,58 @@ class WrongPoliciesTest(TraceTest):
 
         with self.assertRaisesRegex(uvmsim.ModelError, "chose root chunk 1000000"):
             self.trace.run(SYSTEM, osf=2, evict=Nobody)
+
+    def test_hooks_that_nobody_would_call(self):
+        class Misspelt(uvmsim.Evictor):
+            def on_migratd(self, chunk):
+                pass
+
+            def select_victim(self, queries):
+                return 0
+
+        with self.assertRaisesRegex(TypeError, r"Misspelt has on_migratd\(\), .* did you mean on_migrated\(\)\?"):
+            self.trace.run(SYSTEM, osf=2, evict=Misspelt)
+
+        class Deaf(uvmsim.Evictor):
+            def on_touched(self, chunk):
+                pass
+
+            def select_victim(self, queries):
+                return 0
+
+        with self.assertRaisesRegex(TypeError, r"Deaf has on_touched\(\), .* class D2 and up, and declares class D0"):
+            uvmsim.register(Deaf)
+        Deaf.information_class = "D2"
+        self.assertEqual(uvmsim.register(Deaf), "deaf")
+
+    def test_no_victim_is_an_error(self):
+        class Idle(uvmsim.Evictor):
+            def select_victim(self, queries):
+                return None
+
+        with self.assertRaisesRegex(uvmsim.ModelError, r"evict policy 'idle' \(Python\) returned no victim for block"):
+            self.trace.run(SYSTEM, osf=2, evict=Idle)
+
+    def test_ctrl_c_ends_a_run(self):
+        # In a built-in, and of hours: `markov` does not tell its state, so that no iteration is left out.
+        script = (
+            "import sys, uvmsim\n"
+            "trace = uvmsim.Trace(sys.argv[1])\n"
+            "print('running', flush=True)\n"
+            f"trace.run('{SYSTEM}', osf=2, prefetch='markov', iterations=1000000, unlimited_run=False)\n"
+        )
+        path = os.path.join(os.path.dirname(uvmsim.__file__), "..")
+        run = subprocess.Popen(
+            [sys.executable, "-c", script, self.trace.path],
+            env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )  # fmt: skip
+        self.assertEqual(run.stdout.readline(), "running\n")
+        time.sleep(0.3)
+        asked = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        _, error = run.communicate(timeout=60)
+        self.assertLess(time.monotonic() - asked, 2)
+        self.assertIn("KeyboardInterrupt", error)
 
     def test_classes_that_are_no_policies(self):
         with self.assertRaisesRegex(TypeError, "subclasses of uvmsim.Prefetcher, "):

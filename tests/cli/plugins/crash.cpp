@@ -1,5 +1,9 @@
-// A prefetcher that kills its process at the first fault, as a bug or the system's memory killer would.
+// A prefetcher that goes wrong at the first fault: it kills its process, as a bug or the system's memory killer would,
+// or does what else a plug-in should not.
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 
 #include "sim/policy/registry.h"
 
@@ -8,20 +12,50 @@ namespace {
 using namespace uvmsim;
 using namespace uvmsim::policy;
 
+volatile int depth_of_stack = 0;
+int overflow(volatile char* above) {
+  volatile char here[4096] = {};
+  here[0] = above[0];
+  ++depth_of_stack;
+  return overflow(here) + here[1];
+}
+
 class Crash final : public Prefetcher {
  public:
   static PolicyInfo info() { return {.description = "kills its process", .source = "a test"}; }
-  static ParameterTable parameters() { return {integer("signal", 0, {0, 15}, "the signal to die of; 0: stay alive")}; }
+  static ParameterTable parameters() {
+    return {integer("signal", 0, {0, 15}, "the signal to die of; 0: stay alive"),
+            choice("fault", "none", {"none", "exception", "number", "null", "stack", "exit", "abort", "loop", "sleep"},
+                   "what else goes wrong")};
+  }
 
-  explicit Crash(const PolicyContext& context) : signal_(static_cast<int>(context.parameters.integer("signal"))) {}
+  explicit Crash(const PolicyContext& context)
+      : signal_(static_cast<int>(context.parameters.integer("signal"))), fault_(context.parameters.choice("fault")) {}
 
   PageMask prefetch(const FaultedBlock& block) override {
     if (signal_ != 0) std::raise(signal_);
+    if (fault_ == "exception") throw std::out_of_range("no such thing");
+    if (fault_ == "number") throw 7;
+    if (fault_ == "null") *reinterpret_cast<volatile int*>(std::uintptr_t{8}) = 1;
+    if (fault_ == "stack") {
+      volatile char first = 0;
+      overflow(&first);
+    }
+    if (fault_ == "exit") std::exit(0);
+    if (fault_ == "abort") std::abort();
+    if (fault_ == "loop") {
+      for (volatile bool forever = true; forever;) {
+      }
+    }
+    if (fault_ == "sleep") {
+      for (;;) ::sleep(1000);
+    }
     return block.faulted;
   }
 
  private:
   int signal_;
+  std::string fault_;
 };
 
 }  // namespace
