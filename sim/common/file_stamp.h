@@ -28,10 +28,10 @@ struct FileStamp {
   // As `of`, once the file is older than a tick of the file system's clock (at most 10 ms): two changes within one
   // would look like one.
   static FileStamp settled(const std::string& path) {
-    using namespace std::chrono;
-    constexpr nanoseconds kTick = milliseconds(20);
+    using std::chrono::system_clock;
+    constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(20);
     const FileStamp stamp = of(path);
-    const nanoseconds age = system_clock::now().time_since_epoch() - nanoseconds(stamp.changed_ns);
+    const auto age = system_clock::now().time_since_epoch() - std::chrono::nanoseconds(stamp.changed_ns);
     if (age >= kTick) return stamp;
     std::this_thread::sleep_for(kTick);
     return of(path);
