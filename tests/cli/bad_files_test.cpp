@@ -57,7 +57,7 @@ TEST_F(BadFiles, NoOutputReplacesAnInput) {
   }
   expect_trace_stays({"bounds", "trace.jsonl", "--system", "h200-sxm-pcie5", "--json", "trace.jsonl"});
   expect_trace_stays({"trace", "export", "oracle-general", "trace.jsonl", "-o", "trace.jsonl"});
-  expect_trace_stays({"trace", "convert", "trace.jsonl", "-o", "trace.jsonl"});
+  expect_trace_stays({"trace", "pack", "trace.jsonl", "-o", "trace.jsonl"});
   const std::string scenario =
       R"({"system": "h200-sxm-pcie5", "programs": [{"name": "a", "trace": "trace.jsonl", "gpus": [0]}]})";
   folder.write("scenario.json", scenario);
