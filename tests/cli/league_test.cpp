@@ -187,6 +187,28 @@ TEST_F(League, WhatFailsIsShownAndTheRestRanked) {
   EXPECT_TRUE(exists("out/results.partial.sqlite"));
 }
 
+// On programs of a GiB: a table of fixed size that is too small for them makes one prefetcher another.
+TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
+  std::vector<std::string> arguments = {UVMSIM_SOURCE_DIR "/workloads/tiled_matmul.uvmt",
+                                        UVMSIM_SOURCE_DIR "/workloads/pagerank.uvmt",
+                                        "--system",
+                                        "h200-sxm-pcie5",
+                                        "--osf",
+                                        "2",
+                                        "-o",
+                                        "out"};
+  for (const json& policy : json::parse(run({"policies", "--json"}).out)["policies"]) {
+    const std::string name = policy["name"];
+    if (policy["slot"] == "prefetch" && name != "none" && name != "random") {  // minutes, and like nothing else
+      arguments.insert(arguments.end(), {"--prefetch", name});
+    }
+  }
+  ASSERT_GT(arguments.size(), 20u);
+  const auto result = league(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(this->result()["agreeing"], json::array()) << result.out;
+}
+
 TEST_F(League, SweepFilesGiveTheContests) {
   folder.write("s.json", R"({"grids": [
     {"traces": ["a.jsonl", "b.jsonl"], "systems": "h200-sxm-pcie5", "osf": [1, 2], "evict": ["lru", "fifo"]},
