@@ -265,6 +265,15 @@ std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return quanta * quantum_bytes;
 }
 
+// As the trace or the kernel's name says.
+std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
+  if (kernel.distribution == trace::Distribution::kGridStride) {
+    return trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
+  }
+  const bool told = kernel.distribution == trace::Distribution::kBlockLinear && kernel.phases.empty();
+  return told ? trace::loop_by_name(kernel.name) : std::nullopt;
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks,
                  std::uint64_t capacity_bytes) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
@@ -275,7 +284,11 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
   const std::optional<std::uint64_t> images = images_of(kernel);
   std::vector<Part> parts = parts_of(kernel, !tiled && !images && !kernel.phases.empty(), places);
-  if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
+  const std::optional<trace::Loop> loop = loop_of(kernel);
+  if (loop) {
+    work.pattern = Pattern::kStride;
+    work.unroll = loop->unroll;
+  }
   if (tiled) work.pattern = Pattern::kTiles;
   if (images) {
     work.pattern = Pattern::kPlanes;
@@ -304,10 +317,10 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     }
     switch (work.pattern) {
       case Pattern::kStride: {
-        const std::uint64_t width = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
-        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / (threads * width));
-        section.steps =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(ceil_div(work.chunk, section.units), 1u << 30));
+        const std::uint64_t piece_bytes = threads * loop->bytes_per_access;
+        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
+        section.steps = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(ceil_div(work.chunk, section.units * loop->unroll), 1u << 30));
         break;
       }
       case Pattern::kTiles:

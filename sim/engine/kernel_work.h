@@ -2,7 +2,7 @@
 //
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
-//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
+//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces
 //   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step
 //   by
 //            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
@@ -193,6 +193,7 @@ struct KernelWork {
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead
   std::uint64_t images = 1;                     // planes
+  std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   Nanoseconds step{};                           // compute per step
   // threads
   bool explicit_touches = false;

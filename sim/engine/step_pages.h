@@ -71,15 +71,17 @@ template <class F>
 void stride_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                   F&& f) {
   // Piece k * G + b of `pieces` equal pieces of each operand.
-  const std::uint64_t piece = std::uint64_t{step} * section.units + unit;
   const std::uint64_t pieces = work.chunk;
-  if (piece >= pieces) return;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
-    const std::uint64_t first = operand.pages * piece / pieces;
-    const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
-    const std::uint32_t sharing = warps_per_page(work, {first, stop});
-    operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+    for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
+      const std::uint64_t piece = (std::uint64_t{step} * work.unroll + turn) * section.units + unit;
+      if (piece >= pieces) break;
+      const std::uint64_t first = operand.pages * piece / pieces;
+      const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
+      const std::uint32_t sharing = warps_per_page(work, {first, stop});
+      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+    }
   }
 }
 
@@ -212,7 +214,7 @@ inline bool has_pages(const KernelWork& work, const Section& section, std::uint6
       if (stores) return step + 1 == section.steps;
       return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
     case Pattern::kStride:
-      return std::uint64_t{step} * section.units + unit < work.chunk;
+      return std::uint64_t{step} * work.unroll * section.units + unit < work.chunk;
     case Pattern::kPlanes:
       return stores == plane_step_stores(section, step);
     case Pattern::kThreads:

@@ -71,6 +71,15 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   return std::nullopt;
 }
 
+std::optional<Loop> loop_by_name(std::string_view kernel_name) {
+  if (names_any(kernel_name, {"distribution_elementwise_grid_stride_kernel"})) {
+    const bool doubles = names_any(kernel_name, {"grid_stride_kernelId"});
+    return doubles ? Loop{8, 2} : Loop{4, 4};
+  }
+  if (names_any(kernel_name, {"fused_dropout_kernel_vec"})) return Loop{16, 1};
+  return std::nullopt;
+}
+
 bool block_per_channel_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"bn_fw_tr_1C11", "bn_bw_1C11"});
 }

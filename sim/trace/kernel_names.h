@@ -35,6 +35,15 @@ struct MatrixTile {
 // tile_shape_test.cpp).
 std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name);
 
+// A grid-stride loop.
+struct Loop {
+  std::uint32_t bytes_per_access = 4;  // of one thread
+  std::uint32_t unroll = 1;            // strides per turn of the loop, which a thread accesses at once
+};
+
+// Of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
+std::optional<Loop> loop_by_name(std::string_view kernel_name);
+
 // Whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch norm).
 bool block_per_channel_by_name(std::string_view kernel_name);
 
