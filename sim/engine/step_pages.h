@@ -88,6 +88,20 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
 // The first half of the steps loads, the second stores. Small operands come with the first and the last step.
 inline bool plane_step_stores(const Section& section, std::uint32_t step) { return step >= section.steps / 2; }
 
+// Parts [part.begin, part.end) of `parts` of the unit's plane of an image.
+template <class F>
+void plane_part(const KernelWork& work, const Section& section, const Operand& operand, std::uint64_t unit,
+                std::uint64_t image, const PageRange& part, std::uint64_t parts, F&& f) {
+  const std::uint64_t planes = work.images * section.units;
+  const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
+  const std::uint64_t first = (plane + operand.pages * part.begin / parts) / planes;
+  const std::uint64_t stop = (plane + operand.pages * part.end / parts + planes - 1) / planes;
+  const PageRange pages{first, std::max(first + 1, stop)};
+  const std::uint32_t warps = warps_per_page(work, pages);
+  const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps / work.images_at_once));
+  operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+}
+
 template <class F>
 void plane_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
@@ -104,16 +118,21 @@ void plane_pages(const KernelWork& work, const Section& section, std::uint64_t u
       operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, false); });
       continue;
     }
-    const std::uint64_t planes = work.images * section.units;
-    for (std::uint64_t image = begin / half; image * half < end; ++image) {
-      const std::uint64_t from = std::max(begin, image * half) - image * half;
-      const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
-      const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
-      const std::uint64_t first = (plane + operand.pages * from / half) / planes;
-      const std::uint64_t stop = (plane + operand.pages * to / half + planes - 1) / planes;
-      const PageRange pages{first, std::max(first + 1, stop)};
-      const std::uint32_t sharing = warps_per_page(work, pages);
-      operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+    if (work.images_at_once == 1) {
+      for (std::uint64_t image = begin / half; image * half < end; ++image) {
+        const std::uint64_t from = std::max(begin, image * half) - image * half;
+        const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
+        plane_part(work, section, operand, unit, image, {from, to}, half, f);
+      }
+      continue;
+    }
+    // All images of a round at once: their warps are independent, and where a unit begins differs.
+    const std::uint64_t at_once = work.images_at_once;
+    const std::uint64_t parts = half / ((work.images + at_once - 1) / at_once);
+    const std::uint64_t round = step % half / parts, part = step % half % parts;
+    for (std::uint64_t i = 0; i < at_once; ++i) {
+      const std::uint64_t image = round * at_once + (i + unit) % at_once;
+      if (image < work.images) plane_part(work, section, operand, unit, image, {part, part + 1}, parts, f);
     }
   }
 }
