@@ -208,7 +208,7 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
     }
   }
   std::uint64_t parts;  // that blocks march through
-  if (!tile && inputs.size() <= 1) {
+  if (!tile && (inputs.size() <= 1 || trace::pixel_tile_by_name(kernel.name))) {
     work.convolution = ConvolutionShape::of(kernel, std::max(written, summed), images);
     parts = work.convolution->groups();
     for (Operand* input : inputs) input->role = TileRole::kMarch;

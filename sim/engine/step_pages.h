@@ -10,6 +10,7 @@
 namespace uvmsim::engine {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint64_t kWarpAccessBytes = 128;  // of 4 bytes per thread
 
 inline std::uint32_t warps_per_page(const KernelWork& work, const PageRange& pages) {
   if (pages.pages() == 1) return work.warps;  // mostly
@@ -97,8 +98,10 @@ void plane_part(const KernelWork& work, const Section& section, const Operand& o
   const std::uint64_t first = (plane + operand.pages * part.begin / parts) / planes;
   const std::uint64_t stop = (plane + operand.pages * part.end / parts + planes - 1) / planes;
   const PageRange pages{first, std::max(first + 1, stop)};
-  const std::uint32_t warps = warps_per_page(work, pages);
-  const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps / work.images_at_once));
+  const std::uint64_t bytes = operand.bytes / planes * (part.end - part.begin) / parts;
+  const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, pages) / work.images_at_once,
+                                                      bytes / pages.pages() / kWarpAccessBytes);
+  const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));
   operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
 }
 
