@@ -314,7 +314,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     work.images = images;
     work.images_at_once = std::min(images, trace::images_at_once_by_name(kernel.name, kernel.block.count()));
   }
-  work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
+  work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a page each are one unit: they stall together.
   std::uint64_t blocks_per_unit = 1;

@@ -107,6 +107,10 @@ std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t
   return std::max<std::uint64_t>(1, threads / sharing);
 }
 
+bool row_per_block_by_name(std::string_view kernel_name) {
+  return names_any(kernel_name, {"vectorized_layer_norm_kernel"});
+}
+
 bool image_per_z_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"nchwToNhwc"}); }
 
 }  // namespace uvmsim::trace

@@ -59,6 +59,9 @@ bool block_per_channel_by_name(std::string_view kernel_name);
 // threads that share a plane.
 std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads);
 
+// Whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer norm).
+bool row_per_block_by_name(std::string_view kernel_name);
+
 // Whether the grid's z counts the images of an NCHW tensor.
 bool image_per_z_by_name(std::string_view kernel_name);
 
