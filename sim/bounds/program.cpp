@@ -154,7 +154,7 @@ void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel
   }
   gpus_.insert(static_cast<unsigned>(kernel.device));
   const auto plan = [&](const AddressSpace& space) {
-    return engine::plan_kernel(kernel, header_.quantum_bytes, layout_, space, options_.system, capacity_bytes_);
+    return engine::plan_kernel(kernel, header_.quantum_bytes, layout_, space, options_.system, capacity_bytes_, 0);
   };
   const engine::KernelWork none = plan(space_);
   std::optional<engine::KernelWork> all;

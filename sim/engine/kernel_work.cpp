@@ -12,6 +12,9 @@ namespace uvmsim::engine {
 
 namespace {
 
+// Bytes that each thread has under way where groups of a block's warps have an image each.
+constexpr std::uint64_t kGroupThreadBytes = 128;
+
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 // Adds pages [first, end) of the object to the operand, in 2 MB pieces.
@@ -191,7 +194,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Pla
 }
 
 // Steps of a tile kernel: panel, march, outputs.
-std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section& section) {
+std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section& section, std::uint64_t images) {
   const std::optional<trace::MatrixTile> tile = trace::matrix_tile_by_name(kernel.name);
   std::vector<Operand*> inputs;
   std::uint64_t written = 0, summed = 0;  // bytes of the largest output
@@ -206,8 +209,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
     }
   }
   std::uint64_t parts;  // that blocks march through
-  if (!tile && inputs.size() <= 1) {
-    work.convolution = ConvolutionShape::of(kernel);
+  if (!tile && (inputs.size() <= 1 || trace::pixel_tile_by_name(kernel.name))) {
+    work.convolution = ConvolutionShape::of(kernel, std::max(written, summed), images);
     parts = work.convolution->groups();
     for (Operand* input : inputs) input->role = TileRole::kMarch;
   } else {
@@ -243,11 +246,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
 
-// Images of an NCHW tensor of which each thread block has one channel, if phases show them: each touches a stretch of
-// every image.
-std::optional<std::uint64_t> images_of(const trace::Kernel& kernel) {
-  const bool one_dimension = kernel.grid.y == 1 && kernel.grid.z == 1;
-  if (kernel.phases.empty() || !one_dimension || !trace::block_per_channel_by_name(kernel.name)) return std::nullopt;
+// Of a tensor of which each thread block has one channel, phases show it: each touches a stretch of every image.
+std::uint64_t stretches_of(const trace::Kernel& kernel) {
   std::size_t most = 0, least = SIZE_MAX;
   for (const trace::Phase& phase : kernel.phases) {
     std::size_t stretches = 0;
@@ -255,7 +255,12 @@ std::optional<std::uint64_t> images_of(const trace::Kernel& kernel) {
     most = std::max(most, stretches);
     least = std::min(least, stretches);
   }
-  return most == least && most > 1 ? std::optional(most) : std::nullopt;
+  return most == least && most > 1 ? most : 0;
+}
+
+// Whether each thread block has one channel.
+bool has_planes(const trace::Kernel& kernel) {
+  return kernel.grid.y == 1 && kernel.grid.z == 1 && trace::block_per_channel_by_name(kernel.name);
 }
 
 std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
@@ -266,23 +271,51 @@ std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return quanta * quantum_bytes;
 }
 
+// As the trace or the kernel's name says.
+std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
+  if (kernel.distribution == trace::Distribution::kGridStride) {
+    return trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
+  }
+  const bool told = kernel.distribution == trace::Distribution::kBlockLinear && kernel.phases.empty();
+  return told ? trace::loop_by_name(kernel.name) : std::nullopt;
+}
+
+// Loads, then as many stores.
+std::uint32_t plane_steps(const KernelWork& work, const Section& section, std::uint64_t threads) {
+  const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
+  if (work.images_at_once == 1) {
+    return 2 * static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ceil_div(slice, threads * 32), 1, 1u << 20));
+  }
+  const std::uint64_t plane = slice / work.images;
+  const std::uint64_t in_flight = threads / work.images_at_once * kGroupThreadBytes;
+  const std::uint64_t parts = std::clamp<std::uint64_t>(ceil_div(plane, in_flight), 1, 1u << 20);
+  return 2 * static_cast<std::uint32_t>(parts * ceil_div(work.images, work.images_at_once));
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks,
-                 std::uint64_t capacity_bytes) {
+                 std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
   // Phases say which pages blocks come back to, which matters when the kernel's set does not fit; while it does, how
   // the blocks of a matrix product share their operands says better in which order they fault.
   const bool tiled = kernel.distribution == trace::Distribution::kTiled &&
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
-  const std::optional<std::uint64_t> images = images_of(kernel);
-  std::vector<Part> parts = parts_of(kernel, !tiled && !images && !kernel.phases.empty(), places);
-  if (kernel.distribution == trace::Distribution::kGridStride) work.pattern = Pattern::kStride;
-  if (tiled) work.pattern = Pattern::kTiles;
-  if (images) {
-    work.pattern = Pattern::kPlanes;
-    work.images = *images;
+  const std::uint64_t shown_images = images_shown_by(kernel);
+  const bool by_others = shown_images == 0 && kernel.phases.empty();
+  const std::uint64_t images = !has_planes(kernel) ? 0 : by_others ? known_images : shown_images;
+  std::vector<Part> parts = parts_of(kernel, !tiled && images == 0 && !kernel.phases.empty(), places);
+  const std::optional<trace::Loop> loop = loop_of(kernel);
+  if (loop) {
+    work.pattern = Pattern::kStride;
+    work.unroll = loop->unroll;
   }
-  work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1;
+  if (tiled) work.pattern = Pattern::kTiles;
+  if (images != 0) {
+    work.pattern = Pattern::kPlanes;
+    work.images = images;
+    work.images_at_once = std::min(images, trace::images_at_once_by_name(kernel.name, kernel.block.count()));
+  }
+  work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a page each are one unit: they stall together.
   std::uint64_t blocks_per_unit = 1;
@@ -305,22 +338,24 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     }
     switch (work.pattern) {
       case Pattern::kStride: {
-        const std::uint64_t width = kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access;
-        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / (threads * width));
-        section.steps =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(ceil_div(work.chunk, section.units), 1u << 30));
+        const std::uint64_t piece_bytes = threads * loop->bytes_per_access;
+        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
+        section.steps = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(ceil_div(work.chunk, section.units * loop->unroll), 1u << 30));
         break;
       }
       case Pattern::kTiles:
-        section.steps = plan_tiles(work, kernel, section);
+        section.steps = plan_tiles(work, kernel, section, known_images);
+        break;
+      case Pattern::kPlanes:
+        section.steps = plane_steps(work, section, threads);
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
         const std::uint64_t in_flight = std::max(threads * blocks_per_unit * (work.rows ? 64 : 32), kBasePageBytes);
         const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
         const std::uint64_t steps_of_slice = std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20);
-        const std::uint32_t passes = work.pattern == Pattern::kPlanes ? 2 : 1;
-        section.steps = static_cast<std::uint32_t>(steps_of_slice) * passes;
+        section.steps = static_cast<std::uint32_t>(steps_of_slice);
       }
     }
     work.units += section.units;
@@ -349,8 +384,14 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
 }
 
+std::uint64_t images_shown_by(const trace::Kernel& kernel) {
+  if (has_planes(kernel)) return kernel.phases.empty() ? 0 : stretches_of(kernel);
+  return trace::image_per_z_by_name(kernel.name) ? kernel.grid.z : 0;
+}
+
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes) {
+                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
+                       std::uint64_t images) {
   const Places places{layout, space, quantum_bytes};
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];
   const std::uint32_t resident_blocks = static_cast<std::uint32_t>(
@@ -361,7 +402,7 @@ KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes,
     const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
   } else {
-    plan_blocks(work, kernel, places, std::max(resident_blocks, 1u), capacity_bytes);
+    plan_blocks(work, kernel, places, std::max(resident_blocks, 1u), capacity_bytes, images);
   }
   return work;
 }

@@ -2,7 +2,7 @@
 //
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
-//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece
+//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces
 //   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step
 //   by
 //            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
@@ -193,6 +193,8 @@ struct KernelWork {
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead
   std::uint64_t images = 1;                     // planes
+  std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
+  std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   Nanoseconds step{};                           // compute per step
   // threads
   bool explicit_touches = false;
@@ -214,9 +216,14 @@ struct KernelWork {
 // Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
-// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. Throws
-// InputError for accesses outside their object or to objects that are not allocated.
+// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. `images`: how
+// many an NCHW tensor of the program holds, 0 if nobody knows. Throws InputError for accesses outside their object or to
+// objects that are not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes);
+                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
+                       std::uint64_t images);
+
+// How many images the kernel itself shows that its NCHW tensors hold; 0: it does not.
+std::uint64_t images_shown_by(const trace::Kernel& kernel);
 
 }  // namespace uvmsim::engine

@@ -8,6 +8,7 @@
 #include "sim/engine/capacity.h"
 #include "sim/engine/program_future.h"
 #include "sim/policy/guarded.h"
+#include "sim/trace/attributes.h"
 
 namespace uvmsim::engine {
 
@@ -46,6 +47,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       observer_(hosted.observer),
       start_(hosted.start),
       repeats_(hosted.repeats),
+      images_(trace::images_named(hosted.header)),
       devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),
       events_(machine.events),
       space_(machine.space),

@@ -87,7 +87,9 @@ void FutureReader::add_section(const Section& section) {
 void FutureReader::add_kernel(const trace::Kernel& kernel) {
   // The engine will say so when it gets there.
   if (kernel.device < 0 || static_cast<std::size_t>(kernel.device) >= options_.system.gpus.size()) return;
-  const KernelWork work = plan_kernel(kernel, header_.quantum_bytes, layout_, space_, options_.system, capacity_bytes_);
+  constexpr std::uint64_t kNoImages = 0;  // they make no difference to what is touched
+  const KernelWork work =
+      plan_kernel(kernel, header_.quantum_bytes, layout_, space_, options_.system, capacity_bytes_, kNoImages);
   future_.add_operation(number_);
   walk_.clear();
   for (const PageRef& page : work.touches) {

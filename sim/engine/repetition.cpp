@@ -66,6 +66,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   if (plans_ || machine_.harvest)
     return std::nullopt;  // what planners know, and where spare chunks lie, is not compared
   StateDigest digest(host_time_);
+  digest.add(images_);
   const auto since_ideal = [&](Nanoseconds time) { return static_cast<std::uint64_t>((ideal_.end() - time).value); };
   std::size_t scheduled = 0, ends = 0;
   for (const Stream& stream : streams_) {

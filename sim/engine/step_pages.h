@@ -10,6 +10,7 @@
 namespace uvmsim::engine {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint64_t kWarpAccessBytes = 128;  // of 4 bytes per thread
 
 inline std::uint32_t warps_per_page(const KernelWork& work, const PageRange& pages) {
   if (pages.pages() == 1) return work.warps;  // mostly
@@ -71,20 +72,38 @@ template <class F>
 void stride_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
                   F&& f) {
   // Piece k * G + b of `pieces` equal pieces of each operand.
-  const std::uint64_t piece = std::uint64_t{step} * section.units + unit;
   const std::uint64_t pieces = work.chunk;
-  if (piece >= pieces) return;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
-    const std::uint64_t first = operand.pages * piece / pieces;
-    const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
-    const std::uint32_t sharing = warps_per_page(work, {first, stop});
-    operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+    for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
+      const std::uint64_t piece = (std::uint64_t{step} * work.unroll + turn) * section.units + unit;
+      if (piece >= pieces) break;
+      const std::uint64_t first = operand.pages * piece / pieces;
+      const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
+      const std::uint32_t sharing = warps_per_page(work, {first, stop});
+      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+    }
   }
 }
 
 // The first half of the steps loads, the second stores. Small operands come with the first and the last step.
 inline bool plane_step_stores(const Section& section, std::uint32_t step) { return step >= section.steps / 2; }
+
+// Parts [part.begin, part.end) of `parts` of the unit's plane of an image.
+template <class F>
+void plane_part(const KernelWork& work, const Section& section, const Operand& operand, std::uint64_t unit,
+                std::uint64_t image, const PageRange& part, std::uint64_t parts, F&& f) {
+  const std::uint64_t planes = work.images * section.units;
+  const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
+  const std::uint64_t first = (plane + operand.pages * part.begin / parts) / planes;
+  const std::uint64_t stop = (plane + operand.pages * part.end / parts + planes - 1) / planes;
+  const PageRange pages{first, std::max(first + 1, stop)};
+  const std::uint64_t bytes = operand.bytes / planes * (part.end - part.begin) / parts;
+  const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, pages) / work.images_at_once,
+                                                      bytes / pages.pages() / kWarpAccessBytes);
+  const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));
+  operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+}
 
 template <class F>
 void plane_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
@@ -102,16 +121,21 @@ void plane_pages(const KernelWork& work, const Section& section, std::uint64_t u
       operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, false); });
       continue;
     }
-    const std::uint64_t planes = work.images * section.units;
-    for (std::uint64_t image = begin / half; image * half < end; ++image) {
-      const std::uint64_t from = std::max(begin, image * half) - image * half;
-      const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
-      const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
-      const std::uint64_t first = (plane + operand.pages * from / half) / planes;
-      const std::uint64_t stop = (plane + operand.pages * to / half + planes - 1) / planes;
-      const PageRange pages{first, std::max(first + 1, stop)};
-      const std::uint32_t sharing = warps_per_page(work, pages);
-      operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+    if (work.images_at_once == 1) {
+      for (std::uint64_t image = begin / half; image * half < end; ++image) {
+        const std::uint64_t from = std::max(begin, image * half) - image * half;
+        const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
+        plane_part(work, section, operand, unit, image, {from, to}, half, f);
+      }
+      continue;
+    }
+    // All images of a round at once: their warps are independent, and where a unit begins differs.
+    const std::uint64_t at_once = work.images_at_once;
+    const std::uint64_t parts = half / ((work.images + at_once - 1) / at_once);
+    const std::uint64_t round = step % half / parts, part = step % half % parts;
+    for (std::uint64_t i = 0; i < at_once; ++i) {
+      const std::uint64_t image = round * at_once + (i + unit) % at_once;
+      if (image < work.images) plane_part(work, section, operand, unit, image, {part, part + 1}, parts, f);
     }
   }
 }
@@ -212,7 +236,7 @@ inline bool has_pages(const KernelWork& work, const Section& section, std::uint6
       if (stores) return step + 1 == section.steps;
       return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
     case Pattern::kStride:
-      return std::uint64_t{step} * section.units + unit < work.chunk;
+      return std::uint64_t{step} * work.unroll * section.units + unit < work.chunk;
     case Pattern::kPlanes:
       return stores == plane_step_stores(section, step);
     case Pattern::kThreads:

@@ -160,6 +160,32 @@ void tile_loads(const KernelWork& work, const Section& section, std::uint64_t un
   }
 }
 
+// A convolution's block writes its pixels of the planes of its channels, image by image.
+template <class F>
+void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
+  constexpr std::uint64_t kElementBytes = 4;
+  const std::uint64_t first_channel = unit % shape.channel_tiles * shape.tile.channels;
+  const std::uint64_t end_channel = std::min(first_channel + shape.tile.channels, shape.channels);
+  const std::uint64_t first_pixel = unit / shape.channel_tiles * shape.tile.pixels;
+  const std::uint64_t end_pixel = std::min(first_pixel + shape.tile.pixels, shape.images * shape.image_pixels);
+  if (f.passes(operand, Share{{0, operand.pages}})) return;
+  for (std::uint64_t pixel = first_pixel; pixel < end_pixel;) {
+    const std::uint64_t image = pixel / shape.image_pixels, offset = pixel % shape.image_pixels;
+    const std::uint64_t length = std::min(shape.image_pixels - offset, end_pixel - pixel);
+    std::uint64_t next = 0;  // page, after the last store
+    for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
+      const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
+      const std::uint64_t first = std::max(next, at / kBasePageBytes);
+      const std::uint64_t end =
+          std::min(operand.pages, (at + length * kElementBytes + kBasePageBytes - 1) / kBasePageBytes);
+      if (first >= end) continue;
+      operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, true); });
+      next = end;
+    }
+    pixel += length;
+  }
+}
+
 // A convolution's block writes 1 KB pieces of every plane of its group's output.
 template <class F>
 void convolution_stores(const ConvolutionShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
@@ -242,7 +268,9 @@ template <class F>
 void tile_stores(const KernelWork& work, const Section& section, std::uint64_t unit, F&& f) {
   for (const std::uint32_t i : section.watched_outputs) {
     const Operand& operand = section.operands[i];
-    if (work.convolution) {
+    if (work.convolution && work.convolution->images != 0) {
+      pixel_tile_stores(*work.convolution, operand, unit, f);
+    } else if (work.convolution) {
       convolution_stores(*work.convolution, operand, unit, f);
     } else {
       product_stores(work.tile, operand, unit, f);

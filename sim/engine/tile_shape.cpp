@@ -129,4 +129,26 @@ ConvolutionShape ConvolutionShape::of(const trace::Kernel& kernel) {
   return shape;
 }
 
+ConvolutionShape ConvolutionShape::of(const trace::Kernel& kernel, std::uint64_t output_bytes, std::uint64_t images) {
+  ConvolutionShape shape = of(kernel);
+  const std::optional<trace::PixelTile> tile = trace::pixel_tile_by_name(kernel.name);
+  if (!tile || images == 0 || shape.batches != 1) return shape;
+  constexpr std::uint64_t kElementBytes = 4, kMostRounding = 512 / kElementBytes;  // output_bytes is rounded up
+  const std::uint64_t elements = output_bytes / kElementBytes;
+  const std::uint64_t most = std::uint64_t{kernel.grid.x} * tile->channels;
+  for (std::uint64_t channels = most; channels + tile->channels > most && channels != 0; --channels) {
+    const std::uint64_t pixels = elements / channels / images * images;
+    if (pixels == 0 || tiles_for(pixels, tile->pixels) != kernel.grid.y) continue;
+    if (elements - pixels * channels >= kMostRounding) continue;
+    shape.images = images;
+    shape.channels = channels;
+    shape.image_pixels = pixels / images;
+    shape.channel_tiles = kernel.grid.x;
+    shape.tile = *tile;
+    shape.group = std::max<std::uint64_t>(1, shape.blocks / images);
+    break;
+  }
+  return shape;
+}
+
 }  // namespace uvmsim::engine

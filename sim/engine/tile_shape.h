@@ -71,13 +71,20 @@ struct TilePlace {
   std::uint64_t batch, slice, row, column;
 };
 
-// A convolution: one large input. Blocks march through it and write together in groups.
+// A convolution: one large input. Blocks march through it and write together in groups. Where the kernel's name says its
+// tile and `images` is known, a block's output is a stretch in each plane of its channels.
 struct ConvolutionShape {
   std::uint64_t blocks = 1;   // of a batch
   std::uint64_t batches = 1;  // z has a part of every operand to itself
   std::uint64_t group = 1;
+  std::uint64_t images = 0;  // of the output, 0: its planes are not known
+  std::uint64_t channels = 1, image_pixels = 1;
+  std::uint64_t channel_tiles = 1;
+  trace::PixelTile tile;
 
   static ConvolutionShape of(const trace::Kernel& kernel);
+  // The same with an output of so many bytes (in whole quanta of a trace) and images (0: unknown).
+  static ConvolutionShape of(const trace::Kernel& kernel, std::uint64_t output_bytes, std::uint64_t images);
   std::uint64_t groups() const { return std::max<std::uint64_t>(1, blocks / group); }
 };
 

@@ -71,8 +71,46 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   return std::nullopt;
 }
 
+std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name) {
+  constexpr std::string_view kTileSize = "tilesize";
+  const std::size_t at = kernel_name.find(kTileSize);
+  if (at == std::string_view::npos || !names_any(kernel_name, {"nchwkcrs_nchw"}) ||
+      !names_any(kernel_name, {"fprop_implicit_gemm", "dgrad_implicit_gemm"})) {
+    return std::nullopt;
+  }
+  const auto shape = leading_shape(kernel_name.substr(at + kTileSize.size()));
+  return shape ? std::optional(PixelTile{shape->first, shape->second}) : std::nullopt;
+}
+
+std::optional<Loop> loop_by_name(std::string_view kernel_name) {
+  if (names_any(kernel_name, {"distribution_elementwise_grid_stride_kernel"})) {
+    const bool doubles = names_any(kernel_name, {"grid_stride_kernelId"});
+    return doubles ? Loop{8, 2} : Loop{4, 4};
+  }
+  if (names_any(kernel_name, {"fused_dropout_kernel_vec"})) return Loop{16, 1};
+  return std::nullopt;
+}
+
 bool block_per_channel_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"bn_fw_tr_1C11", "bn_bw_1C11"});
 }
+
+std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads) {
+  constexpr std::string_view kName = "bn_fw_tr_1C11_kernel_NCHW";
+  constexpr std::string_view kNumber = "Li";  // mangled
+  const std::size_t at = kernel_name.find(kName);
+  const std::size_t number = at == std::string_view::npos ? at : kernel_name.find(kNumber, at + kName.size());
+  if (number == std::string_view::npos) return 1;
+  std::uint64_t sharing = 0;
+  const std::string_view digits = kernel_name.substr(number + kNumber.size());
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), sharing).ec != std::errc{} || sharing == 0) return 1;
+  return std::max<std::uint64_t>(1, threads / sharing);
+}
+
+bool row_per_block_by_name(std::string_view kernel_name) {
+  return names_any(kernel_name, {"vectorized_layer_norm_kernel"});
+}
+
+bool image_per_z_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"nchwToNhwc"}); }
 
 }  // namespace uvmsim::trace

@@ -35,7 +35,34 @@ struct MatrixTile {
 // tile_shape_test.cpp).
 std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name);
 
+// Of cuDNN's implicit products that write NCHW tensors (`fprop`, `dgrad` with `tilesize256x64x8`): the grid's x counts
+// tiles of channels, y tiles of the pixels of all images behind one another. Found from grids of convolutions of known
+// shape.
+struct PixelTile {
+  std::uint32_t pixels = 0, channels = 0;
+};
+std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name);
+
+// A grid-stride loop.
+struct Loop {
+  std::uint32_t bytes_per_access = 4;  // of one thread
+  std::uint32_t unroll = 1;            // strides per turn of the loop, which a thread accesses at once
+};
+
+// Of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
+std::optional<Loop> loop_by_name(std::string_view kernel_name);
+
 // Whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch norm).
 bool block_per_channel_by_name(std::string_view kernel_name);
+
+// Of such a kernel, the images that a thread block has in hand at once: cuDNN's bn_fw_tr_1C11_kernel_NCHW names the
+// threads that share a plane.
+std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads);
+
+// Whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer norm).
+bool row_per_block_by_name(std::string_view kernel_name);
+
+// Whether the grid's z counts the images of an NCHW tensor.
+bool image_per_z_by_name(std::string_view kernel_name);
 
 }  // namespace uvmsim::trace

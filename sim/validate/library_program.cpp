@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/common/units.h"
+#include "sim/trace/attributes.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/validate/experiment_program.h"
 #include "sim/validate/kernel_estimate.h"
@@ -50,6 +51,12 @@ std::optional<RandomIndex> random_index(const std::string& note) {
 }  // namespace
 
 void ProgramBuilder::add_library_call() {
+  constexpr std::size_t kNchwDimensions = 4;
+  for (const Allocation& tensor : experiment_.allocations) {
+    if (!tensor.output || tensor.shape.size() != kNchwDimensions) continue;
+    program_.header.attributes.emplace_back(trace::kImagesAttribute, std::to_string(tensor.shape[0]));
+    break;
+  }
   for (std::size_t i = 0; i < experiment_.allocations.size(); ++i) {
     const Allocation& tensor = experiment_.allocations[i];
     if (!tensor.output) {

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Ground truth from single PyTorch calls on managed memory, for `uvmsim validate` (sim/validate/README.md).
 
-    library_calls.py RECORDER.so OUTPUT.jsonl [--only TEXT] [--outputs host|nowhere|both] [--all]
+    library_calls.py RECORDER.so OUTPUT.jsonl [--list first|classes] [--only TEXT] [--outputs host|nowhere|both]
+                     [--inputs gpu|host|both] [--all]
 
-RECORDER.so is built beside uvm_experiments. Inputs are on the GPU. Outputs and workspaces are on the host at first, so
-that the transfers show which pages each fault batch held, or nowhere, as a program's first touches find them. Calls
-that make other allocations each time, or whose records CUPTI dropped, are left out and named; so are those of several
-kernels or with workspaces (but with --all), as `validate` takes every kernel to touch every tensor whole.
+RECORDER.so is built beside uvm_experiments. Outputs and workspaces are on the host at first, so that the transfers show
+which pages each fault batch held, or nowhere, as a program's first touches find them. Inputs are on the GPU; with
+--inputs host or both each call is also made with its inputs on the host and its outputs nowhere, but for gathers, which
+read a part of them. Calls that fail, that make other allocations each time, or whose records CUPTI dropped, are left out
+and named; so are those of several kernels or with workspaces beyond a hundredth of their outputs (but with --all), as
+`validate` takes every kernel to touch every tensor whole. --list classes: the calls of call_classes.py.
 """
 import argparse
 import ctypes
 import json
 import os
 import sys
+
+import call_classes
 
 BLOCK = 2 << 20
 PLACES = {"nowhere": 0, "host": 1, "gpu": 2}
@@ -33,8 +38,15 @@ class Recorder:
     def take(self):
         return json.loads(self.library.uvm_take())
 
+    def move_to_host(self, tensor):
+        self.library.uvm_move_to_host(ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(size_of(tensor)))
+
     def prepared(self, count):
         return [(self.library.uvm_prepared_address(i), self.library.uvm_prepared_bytes(i)) for i in range(count)]
+
+
+def size_of(tensor):
+    return tensor.numel() * tensor.element_size()
 
 
 def calls(torch):
@@ -95,20 +107,24 @@ def described(name, role, tensor):
             "bytes": tensor.numel() * tensor.element_size(), "va_offset_in_2m": tensor.data_ptr() % BLOCK}
 
 
-def make(recorder, torch, name, inputs, call, place):
+def make(recorder, torch, name, inputs, call, place, inputs_on="gpu"):
     """The call with its allocations made at `place`: its record, or why there is none."""
     library = recorder.library
     count = library.uvm_prepare(PLACES[place], 0)
     if count < 0:
         return None, "managed memory was refused"
     blocks = recorder.prepared(count)
+    for tensor in inputs if inputs_on == "host" else ():
+        recorder.move_to_host(tensor)
+    torch.cuda.synchronize()
     recorder.take()
     outputs = flat(call(*inputs), torch)
     torch.cuda.synchronize()
     record = recorder.take()
     fine = library.uvm_as_prepared() == 1
     ranges, tensors = [], []
-    for i, tensor in enumerate(inputs):
+    distinct = {tensor.data_ptr(): tensor for tensor in inputs if tensor.numel() != 0}
+    for i, tensor in enumerate(distinct.values()):
         ranges.append((tensor.data_ptr(), tensor.numel() * tensor.element_size()))
         tensors.append(described(f"in{i}", "input", tensor))
     taken = set()
@@ -133,7 +149,17 @@ def make(recorder, torch, name, inputs, call, place):
     return (record, ranges, tensors), ""
 
 
-def as_line(name, place, record, ranges, tensors, native):
+def is_whole(found, native):
+    """Whether `validate` can take the call's kernel to touch all of every tensor."""
+    tensors = found[2]
+    sums = {"workspace": 0, "out": 0}
+    for tensor in tensors:
+        if tensor["role"] == "output":
+            sums["workspace" if tensor["name"].startswith("workspace") else "out"] += tensor["bytes"]
+    return len(native) == 1 and sums["workspace"] * 100 <= sums["out"]
+
+
+def as_line(name, inputs_on, place, record, ranges, tensors, native):
     origin = min([kernel["start_ns"] for kernel in record["kernels"]] + [c[1] for c in record["counters"]])
     events = []
     for kernel, native_ns in zip(record["kernels"], native):
@@ -149,7 +175,7 @@ def as_line(name, place, record, ranges, tensors, native):
         end = end - origin if end >= start else 0
         events.append((start - origin, [KINDS[kind], start - origin, end, tensor, offset, value, flags]))
     events.sort(key=lambda event: event[0])
-    return {"name": name, "inputs_on": "gpu", "outputs_on": place, "note": "", "tensors": tensors,
+    return {"name": name, "inputs_on": inputs_on, "outputs_on": place, "note": "", "tensors": tensors,
             "events": [event for _, event in events]}
 
 
@@ -159,6 +185,8 @@ def main():
     parser.add_argument("output")
     parser.add_argument("--only", default="")
     parser.add_argument("--outputs", choices=("host", "nowhere", "both"), default="both")
+    parser.add_argument("--inputs", choices=("gpu", "host", "both"), default="gpu")
+    parser.add_argument("--list", choices=("first", "classes"), default="first")
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     recorder = Recorder(os.path.abspath(options.recorder))
@@ -168,34 +196,57 @@ def main():
     torch.cuda.memory.change_current_allocator(allocator)
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    places = ("nowhere", "host") if options.outputs == "both" else (options.outputs,)
+    outputs = ("nowhere", "host") if options.outputs == "both" else (options.outputs,)
+    places = [("gpu", place) for place in outputs] if options.inputs != "host" else []
+    if options.inputs != "gpu":
+        places.append(("host", "nowhere"))
     made = 0
     with open(options.output + ".part", "w", encoding="utf-8") as out:
-        for name, inputs, call in calls(torch):
-            if options.only not in name:
-                continue
-            call(*inputs)  # libraries choose and load their kernels
-            torch.cuda.synchronize()
-            recorder.library.uvm_learn()
-            call(*inputs)
-            torch.cuda.synchronize()
-            found, reason = make(recorder, torch, name, inputs, call, "gpu")
-            native = [kernel["end_ns"] - kernel["start_ns"] for kernel in found[0]["kernels"]] if found else []
-            for place in places if found else ():
-                found, reason = make(recorder, torch, name, inputs, call, place)
-                if found and len(found[0]["kernels"]) != len(native):
-                    found, reason = None, "it made other kernels than before"
-                whole = found and len(native) == 1 and not any(t["name"].startswith("workspace") for t in found[2])
-                if found and not whole and not options.all:
-                    found, reason = None, "several kernels, or a workspace"
-                if not found:
-                    break
-                out.write(json.dumps(as_line(name, place, *found, native), separators=(",", ":")) + "\n")
-                made += 1
-            if not found:
-                print(f"library_calls: {name} left out: {reason}", file=sys.stderr)
+        for name, inputs, call in chosen(options, torch):
+            try:
+                lines, reason = measured(recorder, torch, name, inputs, call, places, options.all)
+            except RuntimeError as error:
+                lines, reason = [], str(error).split("\n", maxsplit=1)[0]
+                recorder.library.uvm_release_all()
+            for line in lines:
+                out.write(json.dumps(line, separators=(",", ":")) + "\n")
+            made += len(lines)
+            if reason:
+                print(f"library_calls: {name} left out{' in part' if lines else ''}: {reason}", file=sys.stderr)
     os.rename(options.output + ".part", options.output)
     print(f"{made} calls in {options.output}")
+
+
+def chosen(options, torch):
+    every = call_classes.calls(torch) if options.list == "classes" else calls(torch)
+    return (call for call in every if options.only in call[0])
+
+
+def measured(recorder, torch, name, inputs, call, places, several):
+    """The call's lines, and why there are no more."""
+    call(*inputs)  # libraries choose and load their kernels
+    torch.cuda.synchronize()
+    recorder.library.uvm_learn()
+    call(*inputs)
+    torch.cuda.synchronize()
+    found, reason = make(recorder, torch, name, inputs, call, "gpu")
+    if not found:
+        return [], reason
+    native = [kernel["end_ns"] - kernel["start_ns"] for kernel in found[0]["kernels"]]
+    if not several and not is_whole(found, native):
+        return [], f"{len(native)} kernels, or a workspace"
+    partly = name.split(".")[0] in call_classes.PARTLY
+    lines = []
+    for inputs_on, place in places:
+        if inputs_on == "host" and (partly or not inputs):
+            continue
+        found, reason = make(recorder, torch, name, inputs, call, place, inputs_on)
+        if found and len(found[0]["kernels"]) != len(native):
+            found, reason = None, "it made other kernels than before"
+        if not found:
+            return lines, reason
+        lines.append(as_line(name, inputs_on, place, *found, native))
+    return lines, ""
 
 
 if __name__ == "__main__":

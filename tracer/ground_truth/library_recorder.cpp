@@ -154,6 +154,11 @@ int uvm_prepare(int place, int device) {
   return cudaDeviceSynchronize() == cudaSuccess ? static_cast<int>(shared.prepared.size()) : -1;
 }
 
+void uvm_move_to_host(const void* memory, std::size_t bytes) {
+  constexpr int kHost = -1;
+  if (bytes != 0) prefetch(static_cast<const char*>(memory), bytes, kHost);
+}
+
 // The i-th of them: address and size.
 unsigned long long uvm_prepared_address(int i) {
   return reinterpret_cast<unsigned long long>(state().prepared.at(static_cast<std::size_t>(i)).memory);
