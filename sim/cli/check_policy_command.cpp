@@ -59,7 +59,7 @@ bool passes(const PolicyEntry& entry, const conformance::CheckOptions& check) {
 }
 
 unsigned seconds_of(const options::variables_map& values, const std::string& name, unsigned otherwise) {
-  const auto text = text_of(values, name);
+  const auto text = text_of(values, name.c_str());
   const std::uint64_t seconds = text ? parse_unsigned("--" + name, *text) : otherwise;
   if (seconds < 1 || seconds > 3600) throw_input_error("--{}: {} is out of range; allowed: 1 to 3600", name, seconds);
   return static_cast<unsigned>(seconds);
