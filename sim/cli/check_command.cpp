@@ -17,12 +17,12 @@
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/run_to_points.h"
+#include "sim/cli/sweep_work.h"
 #include "sim/cli/tolerance_options.h"
 #include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/check.h"
 #include "sim/common/error.h"
-#include "sim/common/in_parallel.h"
 #include "sim/report/run_record.h"
 
 namespace uvmsim::cli {
@@ -89,14 +89,6 @@ std::string help_text(const po::options_description& options) {
   std::ostringstream text;
   text << options;
   return kCheckUsage + text.str() + kCheckNotes;
-}
-
-std::size_t jobs_of(const po::variables_map& values) {
-  const auto text = text_of(values, "jobs");
-  if (!text) return available_cpus();
-  const std::uint64_t jobs = parse_unsigned("--jobs", *text);
-  if (jobs < 1 || jobs > 1024) throw_input_error("--jobs: {} is not allowed; allowed: 1 to 1024", jobs);
-  return jobs;
 }
 
 // A bar over the points of one baseline, and Ctrl-C.

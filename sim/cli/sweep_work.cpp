@@ -31,7 +31,7 @@ std::size_t jobs_of(const po::variables_map& values) {
   if (!given) return available_cpus();
   constexpr std::uint64_t kMost = 1024;
   const std::uint64_t jobs = parse_unsigned("--jobs", *given);
-  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", *given, kMost);
+  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", jobs, kMost);
   return jobs;
 }
 
