@@ -12,8 +12,9 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Bytes that each thread has under way where groups of a block's warps have an image each.
-constexpr std::uint64_t kGroupThreadBytes = 128;
+// Planes: bytes that each thread has under way, and where all it reads was loaded before or groups of a block's warps
+// have an image each (measured).
+constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -281,15 +282,17 @@ std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
 }
 
 // Loads, then as many stores.
-std::uint32_t plane_steps(const KernelWork& work, const Section& section, std::uint64_t threads) {
+std::uint32_t plane_steps(const KernelWork& work, const trace::Kernel& kernel, const Section& section) {
   const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
-  if (work.images_at_once == 1) {
-    return 2 * static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ceil_div(slice, threads * 32), 1, 1u << 20));
-  }
-  const std::uint64_t plane = slice / work.images;
-  const std::uint64_t in_flight = threads / work.images_at_once * kGroupThreadBytes;
-  const std::uint64_t parts = std::clamp<std::uint64_t>(ceil_div(plane, in_flight), 1, 1u << 20);
-  return 2 * static_cast<std::uint32_t>(parts * ceil_div(work.images, work.images_at_once));
+  const bool free = work.images_at_once > 1 || trace::reads_once_by_name(kernel.name);
+  const std::uint64_t in_flight =
+      kernel.block.count() / work.images_at_once * (free ? kFreePlaneThreadBytes : kPlaneThreadBytes);
+  const auto steps_of = [&](std::uint64_t bytes) {
+    return std::clamp<std::uint64_t>(ceil_div(bytes, std::max<std::uint64_t>(1, in_flight)), 1, 1u << 20);
+  };
+  if (work.images_at_once == 1) return 2 * static_cast<std::uint32_t>(steps_of(slice));
+  const std::uint64_t rounds = ceil_div(work.images, work.images_at_once);
+  return 2 * static_cast<std::uint32_t>(std::min<std::uint64_t>(steps_of(slice / work.images) * rounds, 1u << 30));
 }
 
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks,
@@ -317,13 +320,14 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   }
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
-  // Blocks that touch less than a page each are one unit: they stall together.
+  // Of blocks that touch less than a page each, those of half a page, at least two, are one unit: they stall together.
   std::uint64_t blocks_per_unit = 1;
   if (work.pattern == Pattern::kSlices) {
     for (const Part& part : parts) {
       const std::uint64_t pages = longest(part.operands);
       if (pages != 0) blocks_per_unit = std::max(blocks_per_unit, part.blocks / pages);
     }
+    blocks_per_unit = std::min(blocks_per_unit, std::max<std::uint64_t>(2, blocks_per_unit / 2));
   }
   work.warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps * blocks_per_unit, 1024));
   std::uint64_t steps = 0;
@@ -348,7 +352,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.steps = plan_tiles(work, kernel, section, known_images);
         break;
       case Pattern::kPlanes:
-        section.steps = plane_steps(work, section, threads);
+        section.steps = plane_steps(work, kernel, section);
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).

@@ -216,9 +216,9 @@ struct KernelWork {
 // Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
-// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. `images`: how
-// many an NCHW tensor of the program holds, 0 if nobody knows. Throws InputError for accesses outside their object or to
-// objects that are not allocated.
+// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. `images`:
+// how many an NCHW tensor of the program holds, 0 if nobody knows. Throws InputError for accesses outside their object
+// or to objects that are not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
                        const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
                        std::uint64_t images);

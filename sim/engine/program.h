@@ -205,7 +205,7 @@ class Program {
   const RunObserver& observer_;
   const Nanoseconds start_;
   const bool repeats_;
-  std::uint64_t images_;           // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
+  std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
   std::vector<unsigned> devices_;  // GPU of the machine, by device of the trace
   EventQueue& events_;
   AddressSpace& space_;

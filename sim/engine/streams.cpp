@@ -88,11 +88,10 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   const auto gpu = static_cast<unsigned>(operation.kernel.device);
   FaultLoop& loop = *fault_loops_[gpu];
   if (const std::uint64_t images = images_shown_by(operation.kernel)) images_ = images;
-  stream.run = std::make_unique<KernelRun>(
-      plan_kernel(operation.kernel, header_.quantum_bytes, layout_, space_, options_.system, result_.capacity_bytes,
-                  images_),
-      gpu, options_.system, space_, loop.buffer(), result_.counters, loop.run_buffers(),
-      options_.seed * 0x9e3779b97f4a7c15u + recorded_number);
+  stream.run = std::make_unique<KernelRun>(plan_kernel(operation.kernel, header_.quantum_bytes, layout_, space_,
+                                                       options_.system, result_.capacity_bytes, images_),
+                                           gpu, options_.system, space_, loop.buffer(), result_.counters,
+                                           loop.run_buffers(), options_.seed * 0x9e3779b97f4a7c15u + recorded_number);
   KernelRun& run = *stream.run;
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, stream.queue.front().record, now);
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);

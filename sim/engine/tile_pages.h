@@ -176,8 +176,11 @@ void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, st
     for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
       const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
       const std::uint64_t first = std::max(next, at / kBasePageBytes);
-      const std::uint64_t end =
-          std::min(operand.pages, (at + length * kElementBytes + kBasePageBytes - 1) / kBasePageBytes);
+      // Tensors may begin within a page: what is left of the last one belongs to the last stretch.
+      const bool last =
+          image + 1 == shape.images && channel + 1 == shape.channels && offset + length == shape.image_pixels;
+      const std::uint64_t to = (at + length * kElementBytes + kBasePageBytes - 1) / kBasePageBytes;
+      const std::uint64_t end = last ? operand.pages : std::min(operand.pages, to);
       if (first >= end) continue;
       operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, true); });
       next = end;

@@ -71,8 +71,8 @@ struct TilePlace {
   std::uint64_t batch, slice, row, column;
 };
 
-// A convolution: one large input. Blocks march through it and write together in groups. Where the kernel's name says its
-// tile and `images` is known, a block's output is a stretch in each plane of its channels.
+// A convolution: one large input. Blocks march through it and write together in groups. Where the kernel's name says
+// its tile and `images` is known, a block's output is a stretch in each plane of its channels.
 struct ConvolutionShape {
   std::uint64_t blocks = 1;   // of a batch
   std::uint64_t batches = 1;  // z has a part of every operand to itself

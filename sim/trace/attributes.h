@@ -16,7 +16,8 @@ inline constexpr std::string_view kImagesAttribute = "images";
 inline std::uint64_t images_named(const Header& header) {
   for (const auto& [key, value] : header.attributes) {
     std::uint64_t images = 0;
-    if (key == kImagesAttribute && std::from_chars(value.data(), value.data() + value.size(), images).ec == std::errc{}) {
+    if (key == kImagesAttribute &&
+        std::from_chars(value.data(), value.data() + value.size(), images).ec == std::errc{}) {
       return images;
     }
   }

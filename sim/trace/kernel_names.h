@@ -59,6 +59,9 @@ bool block_per_channel_by_name(std::string_view kernel_name);
 // threads that share a plane.
 std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads);
 
+// Whether such a kernel keeps what it read until it writes (cuDNN's `singleread`).
+bool reads_once_by_name(std::string_view kernel_name);
+
 // Whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer norm).
 bool row_per_block_by_name(std::string_view kernel_name);
 

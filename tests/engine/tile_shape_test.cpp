@@ -216,6 +216,86 @@ TEST(CrossPages, SlicesAndColumnsTogetherReadEveryPage) {
   }
 }
 
+constexpr const char* kPixels = "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize128x32x8_stage3";
+
+ConvolutionShape convolution_of(trace::Dim3 grid, std::uint64_t images, std::uint64_t channels, std::uint64_t pixels,
+                                std::uint64_t known_images) {
+  trace::Kernel kernel;
+  kernel.name = kPixels;
+  kernel.grid = grid;
+  return ConvolutionShape::of(kernel, (images * channels * pixels * 4 + 511) / 512 * 512, known_images);
+}
+
+// Grids as an H200 ran them: 32 x 64 x 56 x 56 and 16 x 192 x 17 x 17 outputs.
+TEST(ConvolutionShape, FollowsFromNameGridSizeAndImages) {
+  const ConvolutionShape shape = convolution_of({2, 784, 1}, 32, 64, 56 * 56, 32);
+  EXPECT_EQ(shape.images, 32u);
+  EXPECT_EQ(shape.channels, 64u);
+  EXPECT_EQ(shape.image_pixels, 56u * 56);
+  EXPECT_EQ(convolution_of({6, 37, 1}, 16, 192, 17 * 17, 16).image_pixels, 17u * 17);
+  EXPECT_EQ(convolution_of({2, 784, 1}, 32, 64, 56 * 56, 0).images, 0u);   // nobody knows them
+  EXPECT_EQ(convolution_of({2, 500, 1}, 32, 64, 56 * 56, 32).images, 0u);  // another grid
+}
+
+TEST(ConvolutionStores, EveryPageIsWrittenAndNoOther) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::uint64_t images = 1 + random.below(20), channels = 1 + random.below(200);
+    const std::uint64_t pixels = 1 + random.below(2000);
+    const trace::Dim3 grid{static_cast<std::uint32_t>((channels + 31) / 32),
+                           static_cast<std::uint32_t>((images * pixels + 127) / 128), 1};
+    const ConvolutionShape shape = convolution_of(grid, images, channels, pixels, images);
+    ASSERT_EQ(shape.images, images);
+    const Operand output = output_of(images * channels * pixels * 4 + random.below(2) * kBasePageBytes);
+    std::set<std::uint64_t> written;
+    for (std::uint64_t unit = 0; unit < grid.count(); ++unit) {
+      std::vector<std::uint64_t> pages;
+      pixel_tile_stores(shape, output, unit, Collector{&pages});
+      written.insert(pages.begin(), pages.end());
+    }
+    EXPECT_EQ(written.size(), output.pages);
+    EXPECT_EQ(*written.rbegin(), output.pages - 1);
+  }
+}
+
+TEST(StridePages, AnUnrolledLoopTakesSeveralStridesAtOnce) {
+  KernelWork work;
+  work.pattern = Pattern::kStride;
+  work.chunk = 32;
+  work.unroll = 4;
+  Section section;
+  section.units = 3;
+  section.steps = 3;
+  section.operands = {output_of(32 * kBasePageBytes)};
+  section.watched_outputs = {0};
+  std::vector<std::uint64_t> pages;
+  stride_pages(work, section, 1, 0, true, Collector{&pages});
+  EXPECT_THAT(pages, ElementsAre(1, 4, 7, 10));
+  for (std::uint32_t step = 1; step < 3; ++step) stride_pages(work, section, 1, step, true, Collector{&pages});
+  EXPECT_EQ(pages.size(), 11u);
+  EXPECT_EQ(pages.back(), 31u);
+}
+
+// Planes of 2 pages, 5 images of 3 channels, 2 images at once.
+TEST(PlanePages, ImagesOfARoundComeTogether) {
+  KernelWork work;
+  work.pattern = Pattern::kPlanes;
+  work.images = 5;
+  work.images_at_once = 2;
+  Section section;
+  section.units = 3;
+  section.steps = 2 * 3;
+  section.longest = 30;
+  section.operands = {output_of(30 * kBasePageBytes)};
+  section.watched_outputs = {0};
+  std::vector<std::uint64_t> written;
+  for (std::uint32_t step = 0; step < section.steps; ++step) {
+    plane_pages(work, section, 1, step, true, Collector{&written});
+  }
+  EXPECT_THAT(written, ElementsAre(8, 9, 2, 3, 20, 21, 14, 15, 26, 27));
+}
+
 // Planes of 3 pages, 2 images of 4 channels.
 TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
   KernelWork work;

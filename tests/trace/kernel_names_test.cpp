@@ -64,5 +64,33 @@ TEST(KernelNames, BatchNormHasABlockPerChannel) {
   EXPECT_FALSE(block_per_channel_by_name("_ZN2at6native18layer_norm_kernel"));
 }
 
+TEST(KernelNames, BatchNormSaysHowManyThreadsShareAPlane) {
+  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi128ELb1ELi1ELb1EEEv", 512), 4u);
+  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi32ELb1ELi1ELb1EEEv", 512), 16u);
+  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn21bn_bw_1C11_kernel_newIff6float2Li128ELb1ELi1EEEv", 512), 1u);
+  EXPECT_EQ(images_at_once_by_name("bn_fw_tr_1C11_kernel_NCHW", 512), 1u);
+  EXPECT_EQ(images_at_once_by_name("bn_fw_tr_1C11_kernel_NCHWIffiLi0E", 512), 1u);
+}
+
+TEST(KernelNames, ConvolutionsSayTheirTileOfPixelsAndChannels) {
+  const auto tile =
+      pixel_tile_by_name("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize256x64x8_");
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->pixels, 256u);
+  EXPECT_EQ(tile->channels, 64u);
+  EXPECT_TRUE(pixel_tile_by_name("sm80_xmma_dgrad_implicit_gemm_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_stage3"));
+  EXPECT_FALSE(pixel_tile_by_name("sm80_xmma_fprop_implicit_gemm_f32f32_f32_nhwckrsc_nhwc_tilesize256x64x8_stage3"));
+  EXPECT_FALSE(pixel_tile_by_name("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3"));
+}
+
+TEST(KernelNames, RandomNumbersAndDropoutAreLoops) {
+  const auto uniform = loop_by_name("_ZN2at6native43distribution_elementwise_grid_stride_kernelIfLi4EZNS0");
+  ASSERT_TRUE(uniform);
+  EXPECT_EQ(uniform->bytes_per_access * uniform->unroll, 16u);
+  EXPECT_EQ(loop_by_name("_ZN2at6native43distribution_elementwise_grid_stride_kernelIdLi2EZNS0")->unroll, 2u);
+  EXPECT_EQ(loop_by_name("fused_dropout_kernel_vecIffjLi1ELi4EbEEv")->bytes_per_access, 16u);
+  EXPECT_FALSE(loop_by_name("_ZN2at6native29vectorized_elementwise_kernelILi4E"));
+}
+
 }  // namespace
 }  // namespace uvmsim::trace
