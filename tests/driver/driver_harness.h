@@ -87,11 +87,11 @@ class Machine {
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
       gpus[gpu].router = entry.create_router(parameters, 1 + gpu, gpus[gpu].memory.chunk_count());
     }
-    context.route_name = name;
+    context.route_label = entry.label_with_origin();
   }
   void use_router(const std::shared_ptr<policy::Router>& router) {
     for (GpuState& gpu : gpus) gpu.router = router;
-    context.route_name = "script";
+    context.route_label = "route policy 'script'";
   }
 
   // A range; its first block.

@@ -242,7 +242,9 @@ TEST(CampaignRun, IsJudgedByItsOwnLimits) {
   EXPECT_EQ(beyond.failures[0].check, "time");
   ASSERT_TRUE(beyond.campaign->ratio_permille);
   EXPECT_EQ(beyond.campaign->ratio_permille->measured, 2000u);
-  EXPECT_FALSE(validate({file}, small_gpu(32), {{}, "beyond", {}}).comparisons[0].campaign->ratio_permille);
+  EXPECT_FALSE(validate({file}, small_gpu(32), {.tolerances = {}, .only = "beyond", .progress = {}})
+                   .comparisons[0]
+                   .campaign->ratio_permille);
 }
 
 TEST(CampaignReport, TextIsAtMost120ColumnsWideAndMarkdownARow) {
