@@ -166,7 +166,8 @@ class Calls:
         for shape, factor in (((16, 32, 56, 56), 2), ((8, 128, 28, 28), 3)):
             yield (f"bilinear.{text(shape)}by{factor}", [self.tensor(*shape)],
                    lambda x, k=factor: f.interpolate(x, scale_factor=k, mode="bilinear"))
-            yield f"nearest.{text(shape)}by{factor}", [self.tensor(*shape)], lambda x, k=factor: f.interpolate(x, scale_factor=k)
+            yield (f"nearest.{text(shape)}by{factor}", [self.tensor(*shape)],
+                   lambda x, k=factor: f.interpolate(x, scale_factor=k))
 
     def gathers(self):
         torch, f = self.torch, self.f
