@@ -161,15 +161,18 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   report::RunRecord& record = resolved.record;
   TraceInput& input = trace(point);
   record.trace = input.description();
+  resolved.point.plugins.clear();
   for (const std::string& path : point.plugins) {
     const report::InputFile& file = plugin(path);
-    if (uses_plugin(point, policy::find_plugin(path))) record.plugins.push_back(file);
+    if (!uses_plugin(point, policy::find_plugin(path))) continue;
+    record.plugins.push_back(file);
+    resolved.point.plugins.push_back(path);
   }
   check_choices(point);
   record.policies = policies_used(point);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
-  record.provenance = {command_text(point), model_version(), loaded.sha256};
+  record.provenance = {command_text(resolved.point), model_version(), loaded.sha256};
 
   RunOptions& options = record.options;
   options.system = loaded.config;

@@ -15,7 +15,7 @@
 namespace uvmsim::sweep {
 
 struct ResolvedPoint {
-  Point point;
+  Point point;  // with the plug-ins that it uses
   // Everything of the run's record but its results; `options.footprint_bytes` as given.
   report::RunRecord record;
   // Canonical JSON (one line, keys sorted) of all that determines the run, inputs by their SHA-256, and of nothing

@@ -57,7 +57,8 @@ TEST_F(BadFiles, NoOutputReplacesAnInput) {
   }
   expect_trace_stays({"bounds", "trace.jsonl", "--system", "h200-sxm-pcie5", "--json", "trace.jsonl"});
   expect_trace_stays({"trace", "export", "oracle-general", "trace.jsonl", "-o", "trace.jsonl"});
-  expect_trace_stays({"trace", "pack", "trace.jsonl", "-o", "trace.jsonl"});
+  std::filesystem::create_hard_link(folder.path("trace.jsonl"), folder.path("same.uvmt"));
+  expect_trace_stays({"trace", "pack", "trace.jsonl", "-o", "same.uvmt"});
   const std::string scenario =
       R"({"system": "h200-sxm-pcie5", "programs": [{"name": "a", "trace": "trace.jsonl", "gpus": [0]}]})";
   folder.write("scenario.json", scenario);
@@ -277,7 +278,8 @@ TEST_F(BadFiles, TimesAndSizesAtTheEndsOfTheirFields) {
   expect_one_line_error(run_of(kernel_of(most, R"(,"host_gap_ns":)" + most)), {"2^61"});
   expect_one_line_error(run_of(R"({"t":"memcpy","kind":"host_to_device","bytes":18000000000000000})"), {"2^47"});
   expect_one_line_error(
-      run_of(R"({"t":"kernel","name":"k","grid":[2147483647,65535,65535],"block":[1024,1,1],"duration_ns":1})"),
+      run_of(
+          R"({"t":"kernel","name":"k","grid":[2147483647,65535,65535],"block":[1024,1,1],"duration_ns":1,"accesses":[]})"),
       {"2^40"});
 }
 

@@ -197,7 +197,8 @@ TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
                                         "2",
                                         "-o",
                                         "out"};
-  for (const json& policy : json::parse(run({"policies", "--json"}).out)["policies"]) {
+  const json known = json::parse(run({"policies", "--json"}).out);
+  for (const json& policy : known["policies"]) {
     const std::string name = policy["name"];
     if (policy["slot"] == "prefetch" && name != "none" && name != "random") {  // minutes, and like nothing else
       arguments.insert(arguments.end(), {"--prefetch", name});
@@ -425,7 +426,7 @@ TEST_F(Standings, EntrantsThatAgreeInEveryDigitAreNamed) {
   finish(1500, "clock", 80);  // in one of two contests only
   finish(2000, "clock", 91);
   league({"table", "out"});
-  EXPECT_EQ(result()["agreeing"], (json{{"evict fifo", "evict lru"}}));
+  EXPECT_EQ(result()["agreeing"], json::array({json::array({"evict fifo", "evict lru"})}));
   EXPECT_THAT(folder.read("out/league.txt"),
               HasSubstr("agree in every digit of every contest: evict fifo, evict lru\n"));
 }

@@ -28,7 +28,6 @@ class Nonsense final : public policy::Planner {
   static policy::PolicyInfo info() { return {.description = "anything", .source = "this test"}; }
   static policy::ParameterTable parameters() { return {}; }
   explicit Nonsense(const policy::PolicyContext& context) : random_(context.random) {}
-  void on_launched(const policy::KernelLaunch&) override { ADD_FAILURE() << "class D0 hears of no kernels"; }
   PlanCommand next(const policy::PlanQueries&) override {
     const auto kind = static_cast<PlanCommand::Kind>(random_.below(4));
     const std::uint64_t first = random_.below(kPagesPerBlock);

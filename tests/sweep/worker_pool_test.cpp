@@ -101,6 +101,5 @@ TEST(WorkerPool, NobodyIsLeftWhenItEnds) {
   EXPECT_NE(::kill(worker, 0), 0);
 }
 
-
 }  // namespace
 }  // namespace uvmsim::sweep

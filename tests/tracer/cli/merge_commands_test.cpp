@@ -70,10 +70,11 @@ TEST_F(MergeCommands, Complete) {
     writer.write(kernel);
     writer.finish();
   }
-  const CommandResult done = shell("uvmtrace complete x.uvmt -o x.uvmt");
+  const CommandResult done = shell("uvmtrace complete x.uvmt -o y.uvmt");
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("x.uvmt: 1 kernels changed: 1 MiB of workspaces added, 0 MiB of operands left out"));
-  EXPECT_THAT(shell("uvmtrace complete x.uvmt -o y.uvmt").out, HasSubstr("0 kernels changed"));
+  EXPECT_THAT(done.out, HasSubstr("y.uvmt: 1 kernels changed: 1 MiB of workspaces added, 0 MiB of operands left out"));
+  EXPECT_THAT(shell("uvmtrace complete y.uvmt -o z.uvmt").out, HasSubstr("0 kernels changed"));
+  expect_one_line_error(shell("uvmtrace complete x.uvmt -o x.uvmt"), {"x.uvmt", "is an input"});
   expect_one_line_error(shell("uvmtrace complete x.uvmt"), {"needs a trace and -o FILE"});
 }
 

@@ -14,6 +14,7 @@ from unittest import mock
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 SCRIPT = os.path.join(TOP, "tracer", "ground_truth", "library_calls.py")
+sys.path.insert(0, os.path.dirname(SCRIPT))  # as when it is started as a program
 BLOCK = 2 << 20
 
 
