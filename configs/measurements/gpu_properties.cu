@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#define CHECK(call)                                                        \
-  do {                                                                     \
-    const cudaError_t status = (call);                                     \
-    if (status != cudaSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status)); \
-      std::exit(1);                                                        \
-    }                                                                      \
+#define CHECK(call)                                                                         \
+  do {                                                                                      \
+    const cudaError_t status = (call);                                                      \
+    if (status != cudaSuccess) {                                                            \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                  \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (false)
 
 __global__ void read_all(const float4* data, size_t count, float* sink) {

@@ -15,13 +15,13 @@
 #include <thread>
 #include <vector>
 
-#define CHECK(call)                                                        \
-  do {                                                                     \
-    const cudaError_t status = (call);                                     \
-    if (status != cudaSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status)); \
-      std::exit(1);                                                        \
-    }                                                                      \
+#define CHECK(call)                                                                         \
+  do {                                                                                      \
+    const cudaError_t status = (call);                                                      \
+    if (status != cudaSuccess) {                                                            \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                  \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (false)
 
 #if CUDART_VERSION >= 13000
@@ -142,10 +142,9 @@ int main() {
         const uint64_t count = std::min<uint64_t>(1u << 20, (512u << 20) / row);
         const double far = median_ms(mode, remote, size / row, count, row, 0);
         const double near = median_ms(mode, local, size / row, count, row, 0);
-        std::printf(
-            "rows %s: table %llu GiB, row %u bytes, %llu rows: host %.4f ms (%.2f GB/s), device %.4f ms (%.1f GB/s)\n",
-            kModes[mode], (unsigned long long)(size / gib), row, (unsigned long long)count, far,
-            count * row / far / 1e6, near, count * row / near / 1e6);
+        std::printf("rows %s: table %llu GiB, row %u bytes, %llu rows: host %.4f ms (%.2f GB/s), device %.4f ms (%.1f GB/s)\n",
+                    kModes[mode], (unsigned long long)(size / gib), row, (unsigned long long)count, far,
+                    count * row / far / 1e6, near, count * row / near / 1e6);
       }
     }
     if (size == 8 * gib) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -15,6 +17,7 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
+#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/one_line.h"
@@ -92,11 +95,26 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
+// For memory that is refused where no exception can pass: in a destructor, or in what a library promised not to throw.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kLine = "uvmsim: error: out of memory\n";
+    remove_temporary_files();
+    static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
+    ::_exit(kBug);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int run_program(const Program& program, std::vector<std::string> arguments) {
   open_closed_standard_streams();
   const FileRoles roles;
+  std::set_terminate(end_without_memory);
   try {
     const int code = dispatch(program, std::move(arguments));
     flush_standard_output();

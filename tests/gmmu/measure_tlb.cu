@@ -13,13 +13,13 @@
 
 using u64 = unsigned long long;
 
-#define CHECK(call)                                                                 \
-  do {                                                                              \
-    const cudaError_t error = (call);                                               \
-    if (error != cudaSuccess) {                                                     \
-      std::printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorString(error)); \
-      std::exit(1);                                                                 \
-    }                                                                               \
+#define CHECK(call)                                                                      \
+  do {                                                                                   \
+    const cudaError_t error = (call);                                                    \
+    if (error != cudaSuccess) {                                                          \
+      std::printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorString(error));      \
+      std::exit(1);                                                                      \
+    }                                                                                    \
   } while (0)
 
 constexpr u64 kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kKiB * kMiB;
@@ -142,8 +142,7 @@ void measure_random(const Memory& m, u64 bytes) {
 void measure_stream(const Memory& m, u64 bytes) {
   for (const int blocks_per_sm : {1, 8}) {
     const double ms = best_milliseconds([&](int) { read_all<<<sms * blocks_per_sm, 256>>>(m, bytes, device_cycles); });
-    std::printf("stream %-8s %7llu MB %d blocks/SM %8.1f GB/s\n", m.name, bytes / kMiB, blocks_per_sm,
-                bytes / ms / 1e6);
+    std::printf("stream %-8s %7llu MB %d blocks/SM %8.1f GB/s\n", m.name, bytes / kMiB, blocks_per_sm, bytes / ms / 1e6);
   }
 }
 

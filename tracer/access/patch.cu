@@ -1,5 +1,5 @@
-// Device functions that patched instructions call before they run. `userdata` is the launch's Marks; null when it is
-// not recorded.
+// Device functions that patched instructions call before they run. `userdata` is the launch's Marks; null when it is not
+// recorded.
 #include "tracer/access/mark.h"
 
 #ifdef UVMTRACE_HAVE_SANITIZER

@@ -191,8 +191,7 @@ void halos() {
     for (unsigned x = 1; x + 1 < width; ++x) {
       const std::uint64_t at = std::uint64_t{y} * width + x;
       const std::uint64_t block = x / kThreads + std::uint64_t{columns} * y;
-      for (const std::uint64_t cell : {at, at - 1, at + 1, at - width, at + width})
-        e.access(in + cell, 4, kRead, block);
+      for (const std::uint64_t cell : {at, at - 1, at + 1, at - width, at + width}) e.access(in + cell, 4, kRead, block);
       e.access(out + at, 4, kWrite, block);
     }
   }
@@ -357,14 +356,12 @@ void copies_and_sets() {
   std::fprintf(expected, "{\"t\":\"memcpy\",\"kind\":\"dtoh\",\"dst\":%llu,\"src\":%llu,\"bytes\":153600}\n",
                va(host.data()), va(b));
   MUST(cudaMemcpy(a, b, 5000, cudaMemcpyDeviceToDevice));
-  std::fprintf(expected, "{\"t\":\"memcpy\",\"kind\":\"dtod\",\"dst\":%llu,\"src\":%llu,\"bytes\":5000}\n", va(a),
-               va(b));
+  std::fprintf(expected, "{\"t\":\"memcpy\",\"kind\":\"dtod\",\"dst\":%llu,\"src\":%llu,\"bytes\":5000}\n", va(a), va(b));
   MUST(cudaMemset(a + 512, 3, 12345));
   std::fprintf(expected, "{\"t\":\"memset\",\"va\":%llu,\"bytes\":12345}\n", va(a + 512));
   MUST(cudaMemset2D(b, pitch, 1, 1000, rows));
   std::fprintf(expected,
-               "{\"t\":\"memset\",\"va\":%llu,\"bytes\":100000,\"rows\":100,\"row_bytes\":1000,\"pitch\":1536}\n",
-               va(b));
+               "{\"t\":\"memset\",\"va\":%llu,\"bytes\":100000,\"rows\":100,\"row_bytes\":1000,\"pitch\":1536}\n", va(b));
   MUST(cudaDeviceSynchronize());
   MUST(cudaFree(a));
   MUST(cudaFree(b));

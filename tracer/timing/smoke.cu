@@ -1,5 +1,5 @@
-// A tiny program that makes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks
-// the log. Managed memory stays at a few MB. With arguments it does one thing only:
+// A tiny program that makes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks the
+// log. Managed memory stays at a few MB. With arguments it does one thing only:
 //   smoke launches N     prints the host's time per launch, for the cost of recording
 //   smoke repeat N       launches for N seconds, to be killed
 #include <cuda.h>
@@ -13,13 +13,13 @@
 #include <cstring>
 #include <vector>
 
-#define CHECK(call)                                                                      \
-  do {                                                                                   \
-    const cudaError_t error = (call);                                                    \
-    if (error != cudaSuccess) {                                                          \
-      std::fprintf(stderr, "smoke: line %d: %s\n", __LINE__, cudaGetErrorString(error)); \
-      std::exit(1);                                                                      \
-    }                                                                                    \
+#define CHECK(call)                                                                          \
+  do {                                                                                       \
+    const cudaError_t error = (call);                                                        \
+    if (error != cudaSuccess) {                                                              \
+      std::fprintf(stderr, "smoke: line %d: %s\n", __LINE__, cudaGetErrorString(error));     \
+      std::exit(1);                                                                          \
+    }                                                                                        \
   } while (false)
 
 struct Arguments {  // pointers inside a struct by value

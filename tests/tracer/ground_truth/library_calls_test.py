@@ -163,7 +163,7 @@ class LibraryCallsTest(unittest.TestCase):
         for state, reason in (
             ({"dropped": 3}, "CUPTI dropped 3 records"),
             ({"surprise": True}, "it made other allocations than before"),
-            ({"workspace_bytes": 4096}, "several kernels, or a workspace"),
+            ({"workspace_bytes": 1 << 20}, "several kernels, or a workspace"),
             ({"kernels_of_call": 2}, "several kernels, or a workspace"),
         ):
             lines, err = self.run_script("--only", "relu_4m", "--outputs", "host", **state)
