@@ -10,6 +10,7 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -92,6 +93,14 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
+// Takes none.
+int complain_without_memory(const Program& program) {
+  for (const std::string_view part : {std::string_view(program.name), std::string_view(": error: out of memory\n")}) {
+    static_cast<void>(std::fwrite(part.data(), 1, part.size(), stderr));
+  }
+  return kBug;
+}
+
 }  // namespace
 
 int run_program(const Program& program, std::vector<std::string> arguments) {
@@ -106,7 +115,7 @@ int run_program(const Program& program, std::vector<std::string> arguments) {
   } catch (const Interrupted&) {
     return complain(kInterrupted, program, "interrupted, nothing was written");
   } catch (const std::bad_alloc&) {
-    return complain(kBug, program, "error: out of memory");
+    return complain_without_memory(program);
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses
     return complain(kInputError, program, "error: {}", one_line(error.what()));
   } catch (const std::exception& error) {  // ModelError among them
