@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -93,6 +94,21 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
+// What is set aside for the way out when memory runs out: destructors of JSON take some, and must not throw.
+constexpr std::size_t kReservedBytes = std::size_t{16} << 20;
+void* reserved = nullptr;
+
+void give_reserve_and_throw() {
+  std::set_new_handler(nullptr);
+  std::free(reserved);
+  throw std::bad_alloc();
+}
+
+void reserve_memory() {
+  if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
+  std::set_new_handler(give_reserve_and_throw);
+}
+
 // Takes none.
 int complain_without_memory(const Program& program) {
   for (const std::string_view part : {std::string_view(program.name), std::string_view(": error: out of memory\n")}) {
@@ -105,6 +121,7 @@ int complain_without_memory(const Program& program) {
 
 int run_program(const Program& program, std::vector<std::string> arguments) {
   open_closed_standard_streams();
+  reserve_memory();
   const FileRoles roles;
   try {
     const int code = dispatch(program, std::move(arguments));
