@@ -38,7 +38,8 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   add_text(list, "window", "WHEN", "all (default), or profiler: accesses only between cudaProfilerStart and Stop");
   add_flag(list, "timing-only", "one run: accesses from operators and launch parameters only");
   add_flag(list, "both-outputs", "show what the second run prints, too");
-  add_text(list, "keep-logs", "FOLDER", "keep the logs of both passes there, in a new or empty folder, and what the second run printed");
+  add_text(list, "keep-logs", "FOLDER",
+           "keep the logs of both passes there, in a new or empty folder, and what the second run printed");
   add_merge_options(list);
 
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
