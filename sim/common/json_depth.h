@@ -1,5 +1,5 @@
-// How deep JSON from elsewhere may be nested. Whoever walks, copies or frees a tree of values calls itself once a level,
-// so that the depth is known before there is a tree.
+// How deep JSON from elsewhere may be nested. Whoever walks, copies or frees a tree of values calls itself once a
+// level, so that the depth is known before there is a tree.
 #pragma once
 
 #include <cstddef>

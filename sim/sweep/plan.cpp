@@ -103,7 +103,8 @@ Plan make_plan(const Spec& spec, const std::string& name) {
 PlanLock write_plan(const Plan& plan, const std::string& folder) {
   std::error_code error;
   const fs::path points = fs::path(folder) / "points";
-  if (fs::is_symlink(points, error)) throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
+  if (fs::is_symlink(points, error))
+    throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
   fs::create_directories(points, error);
   if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
   PlanLock lock(folder);

@@ -76,8 +76,7 @@ void PointFiles::write_result(const std::string& id, const std::string& result_l
 
 void PointFiles::write_error(const std::string& id, const std::string& label, const std::string& message) const {
   const json object = {{"id", id}, {"point", label}, {"error", message}};
-  write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
-             kInFolder);
+  write_file(error_path(id), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", kInFolder);
 }
 
 void PointFiles::remove_leftovers(PointLocks& locks) const {

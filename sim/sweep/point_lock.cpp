@@ -47,18 +47,14 @@ PointLocks::~PointLocks() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool PointLocks::lock(const std::string& id, bool wait) {
-  return set_lock(descriptor_, byte_of(id, F_WRLCK), wait);
-}
+bool PointLocks::lock(const std::string& id, bool wait) { return set_lock(descriptor_, byte_of(id, F_WRLCK), wait); }
 
 void PointLocks::unlock(const std::string& id) {
   struct flock range = byte_of(id, F_UNLCK);
   static_cast<void>(::fcntl(descriptor_, F_OFD_SETLK, &range));
 }
 
-PlanLock::PlanLock(const std::string& folder) : folder_(folder), descriptor_(open_lock_file(folder)) {
-  share();
-}
+PlanLock::PlanLock(const std::string& folder) : folder_(folder), descriptor_(open_lock_file(folder)) { share(); }
 
 PlanLock::PlanLock(PlanLock&& other) noexcept
     : folder_(std::move(other.folder_)), descriptor_(std::exchange(other.descriptor_, -1)) {}

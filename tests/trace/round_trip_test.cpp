@@ -82,7 +82,7 @@ TEST(RoundTrip, ManyFramesWithInternedNames) {
   for (int i = 0; i < 20000; ++i) {
     Kernel kernel;
     kernel.name = "kernel number " + std::to_string(random.below(50));
-    kernel.duration_ns = static_cast<std::int64_t>(random.next() >> 2);
+    kernel.duration_ns = static_cast<std::int64_t>(random.next() >> 3);
     kernel.accesses = {{random.next(), {{random.below(1000), 1 + random.below(1000), AccessMode::kRead}}}};
     trace.records.emplace_back(kernel);
   }
