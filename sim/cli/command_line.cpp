@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,12 +11,12 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
-#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/one_line.h"
@@ -95,26 +94,35 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
-// For memory that is refused where no exception can pass: in a destructor, or in what a library promised not to throw.
-[[noreturn]] void end_without_memory() {
-  try {
-    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
-  } catch (const std::bad_alloc&) {
-    constexpr std::string_view kLine = "uvmsim: error: out of memory\n";
-    remove_temporary_files();
-    static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
-    ::_exit(kBug);
-  } catch (...) {
+// What is set aside for the way out when memory runs out: destructors of JSON take some, and must not throw.
+constexpr std::size_t kReservedBytes = std::size_t{16} << 20;
+void* reserved = nullptr;
+
+void give_reserve_and_throw() {
+  std::set_new_handler(nullptr);
+  std::free(reserved);
+  throw std::bad_alloc();
+}
+
+void reserve_memory() {
+  if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
+  std::set_new_handler(give_reserve_and_throw);
+}
+
+// Takes none.
+int complain_without_memory(const Program& program) {
+  for (const std::string_view part : {std::string_view(program.name), std::string_view(": error: out of memory\n")}) {
+    static_cast<void>(std::fwrite(part.data(), 1, part.size(), stderr));
   }
-  std::abort();
+  return kBug;
 }
 
 }  // namespace
 
 int run_program(const Program& program, std::vector<std::string> arguments) {
   open_closed_standard_streams();
+  reserve_memory();
   const FileRoles roles;
-  std::set_terminate(end_without_memory);
   try {
     const int code = dispatch(program, std::move(arguments));
     flush_standard_output();
@@ -124,7 +132,7 @@ int run_program(const Program& program, std::vector<std::string> arguments) {
   } catch (const Interrupted&) {
     return complain(kInterrupted, program, "interrupted, nothing was written");
   } catch (const std::bad_alloc&) {
-    return complain(kBug, program, "error: out of memory");
+    return complain_without_memory(program);
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses
     return complain(kInputError, program, "error: {}", one_line(error.what()));
   } catch (const std::exception& error) {  // ModelError among them

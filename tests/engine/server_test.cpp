@@ -264,9 +264,9 @@ TEST(Server, SaysWhatCannotBe) {
   // A mistake in a trace names its program, while another is repeated for ever.
   Program far;
   far.kernel("k", 1000).device = 1;
-  std::vector mistaken{hosted("a", far, options, {0}), on("b", {1})};
-  mistaken[1].repeat = true;
-  EXPECT_THAT(complaint_of(mistaken), HasSubstr("kernel 'k' runs on device 1; the program has 1"));
+  std::vector wrong{hosted("a", far, options, {0}), on("b", {1})};
+  wrong[1].repeat = true;
+  EXPECT_THAT(complaint_of(wrong), HasSubstr("program 'a': record 1: kernel 'k' runs on device 1; the program has 1"));
 }
 
 }  // namespace

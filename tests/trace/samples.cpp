@@ -106,7 +106,7 @@ std::uint64_t random_number(Random& random, std::uint64_t max) {
 }
 std::uint32_t random_u32(Random& random) { return static_cast<std::uint32_t>(random_number(random, UINT32_MAX)); }
 std::int64_t random_time(Random& random) {
-  return static_cast<std::int64_t>(random_number(random, kMaxTimeNs));
+  return static_cast<std::int64_t>(random_number(random, std::uint64_t{1} << 61));
 }
 std::int32_t random_device(Random& random, int min) { return static_cast<std::int32_t>(random.below(9)) + min; }
 template <class Enum>

@@ -100,7 +100,7 @@ TEST(Statistics, Text) {
 
 TEST(Statistics, TimesThatDoNotFitStopAtTheLargest) {
   Kernel kernel;
-  kernel.duration_ns = std::int64_t{1} << 61;  // the most that a trace may say
+  kernel.duration_ns = std::int64_t{1} << 61;
   EXPECT_EQ(summarize_records({kernel, kernel, kernel, kernel, kernel}).totals.duration_ns, INT64_MAX);
 }
 
