@@ -41,7 +41,7 @@ failed=0
 step "tests of bad input and fuzzers, with sanitizers"
 # Without those that take long there and try no bad input, or only its size.
 slow='ScenarioTest\.(HarvestingIsTheSame|AYielderLoses|TheTimelineHas|ARepeatedProgramIsThere)|TellsEveryProgramTogetherAndAlone'
-slow+='|League\.(SweepFilesGive|EveryRegistered|PoliciesOfPlugins|NumbersAre|AnotherPlugin|PlannedItIs|OnceMore)'
+slow+='|League\.(SweepFilesGive|NoTwoPrefetchers|EveryRegistered|PoliciesOfPlugins|NumbersAre|AnotherPlugin|PlannedItIs|OnceMore)'
 slow+='|Standings\.|RunProfile\.DoesNotChange|Compare\.SweepsAndTheirDatabases|CheckCommand\.ASweepBecomesACheck'
 slow+='|Recorded\.(PairsAreThose|SevenMoreIterations)|ManyScatteredAccessesAreJoined|CallCosts|AllocatorHistories'
 slow+='|CalibrateCommand\.WritesASystem|GivesUpOnSequences|LinesHaveLimits|Writer\.LargeRecords'
