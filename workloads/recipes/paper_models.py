@@ -95,27 +95,16 @@ def senet154(batch):
     return image_classifier(senet.senet154(), batch or 32, 224)
 
 
-def densenet121(batch):
-    return image_classifier(from_torchvision("densenet121"), batch or 32, 224)
-
-
-def convnext_tiny(batch):
-    return image_classifier(from_torchvision("convnext_tiny"), batch or 32, 224)
-
-
-def swin_t(batch):
-    return image_classifier(from_torchvision("swin_t"), batch or 32, 224)
-
-
-def efficientnet_b3(batch):
-    return image_classifier(from_torchvision("efficientnet_b3"), batch or 32, 224)
+def at_224(name):
+    """A model of torchvision, batch 32, 3x224x224."""
+    return lambda batch: image_classifier(from_torchvision(name), batch or 32, 224)
 
 
 MODELS = {
     f.__name__: f
-    for f in (alexnet, resnet50, resnet101, gpt2, bert, whisper, vit, inception_v3, resnet152, senet154, densenet121,
-              convnext_tiny, swin_t, efficientnet_b3)
+    for f in (alexnet, resnet50, resnet101, gpt2, bert, whisper, vit, inception_v3, resnet152, senet154)
 }
+MODELS |= {name: at_224(name) for name in ("densenet121", "convnext_tiny", "swin_t", "efficientnet_b3")}
 
 
 def main():
