@@ -122,6 +122,7 @@ int complain_without_memory(const Program& program) {
 int run_program(const Program& program, std::vector<std::string> arguments) {
   open_closed_standard_streams();
   reserve_memory();
+  const InterruptGuard signals(program.name);
   const FileRoles roles;
   try {
     const int code = dispatch(program, std::move(arguments));
@@ -130,7 +131,7 @@ int run_program(const Program& program, std::vector<std::string> arguments) {
   } catch (const InputError& error) {
     return complain(kInputError, program, "error: {}", error.what());
   } catch (const Interrupted&) {
-    return complain(kInterrupted, program, "interrupted, nothing was written");
+    return complain(kInterrupted, program, "interrupted, no output is half written");
   } catch (const std::bad_alloc&) {
     return complain_without_memory(program);
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses

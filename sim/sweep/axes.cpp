@@ -318,7 +318,9 @@ const std::vector<AxisKey>& axis_keys() {
                      policies_schema});
     }
     const std::vector<AxisKey> rest = {
-        {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point",
+        {"plugins",
+         "shared libraries with policies, relative to this file; all are loaded for every point; "
+         "\"mine.so@sha256:<64 digits>\" only if it is that file",
          read_plugins, texts_schema},
         {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
         {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
