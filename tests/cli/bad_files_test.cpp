@@ -176,7 +176,7 @@ TEST_F(BadFiles, APluginThatIsNotTheRecordedOneIsNotLoaded) {
   std::filesystem::remove(folder.path("mine.so"));
   std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("mine.so"));
   for (const std::vector<std::string>& command : commands) EXPECT_EQ(run(command).exit_code, 0) << command[0];
-  for (const std::string hash : {"12", "", std::string(64, 'X')}) {
+  for (const std::string& hash : std::vector<std::string>{"12", "", std::string(64, 'X')}) {
     expect_one_line_error(run({"policies", "--plugin", "./mine.so@sha256:" + hash}), {"mine.so", "64 hexadecimal"});
   }
 }
@@ -195,7 +195,7 @@ TEST_F(BadFiles, ABaselineRecordsItsPluginsAndLoadsNoOthers) {
   const CommandResult changed = run({"check", "b.json"});
   EXPECT_EQ(changed.exit_code, 1);
   EXPECT_THAT(changed.out, HasSubstr("another file than the one that was recorded"));
-  EXPECT_EQ(run({"check", "b.json", "--update"}).exit_code, 2) << "a new plug-in is named on the command line";
+  EXPECT_EQ(run({"check", "b.json", "--update"}).exit_code, 1) << "a new plug-in is named on the command line";
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
 
   // What the command line names is meant: another build of it, which --update takes over.
