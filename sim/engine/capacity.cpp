@@ -20,13 +20,14 @@ std::uint64_t in_chunks(std::uint64_t capacity) {
 
 }  // namespace
 
-std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu) {
+std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu, std::uint32_t neighbours) {
   const config::GpuConfig& config = system.gpus[gpu];
-  return in_chunks(config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes));
+  const std::uint64_t taken = config.reserved_bytes + neighbours * system.runtime.context_bytes;
+  return in_chunks(config.memory_bytes - std::min(config.memory_bytes, taken));
 }
 
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
-  if (!options.limited) return own_capacity_bytes(options.system, gpu);
+  if (!options.limited) return own_capacity_bytes(options.system, gpu, options.neighbours);
   std::uint64_t capacity = options.capacity_bytes;
   if (capacity == 0) {
     if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
@@ -39,7 +40,7 @@ std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
                footprint % options.osf_thousandths * 1000 / options.osf_thousandths;
     capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
   }
-  const std::uint64_t own = own_capacity_bytes(options.system, gpu);
+  const std::uint64_t own = own_capacity_bytes(options.system, gpu, options.neighbours);
   if (in_chunks(capacity) > own && !options.hypothetical_capacity) {
     throw_input_error(
         "GPU memory for managed data is {} bytes, and the GPU of {} has {} for it; allowed: at most that, or "

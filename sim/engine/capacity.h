@@ -7,8 +7,8 @@
 
 namespace uvmsim::engine {
 
-// The GPU's own: what the system does not reserve, a multiple of 2 MB.
-std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu);
+// The GPU's own: what neither the system reserves nor the contexts of further processes take, a multiple of 2 MB.
+std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu, std::uint32_t neighbours = 0);
 
 // What a program gets, a multiple of 2 MB. An oversubscription factor divides options.footprint_bytes, which must be
 // the resolved one. Throws InputError when there is no footprint to divide, less than one root chunk is left, or it is

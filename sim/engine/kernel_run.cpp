@@ -141,7 +141,9 @@ inline bool KernelRun::next_event(Nanoseconds until) {
   return true;
 }
 
-void KernelRun::advance(Nanoseconds until) {
+void KernelRun::advance(Nanoseconds until) { compute(own(until)); }
+
+void KernelRun::compute(Nanoseconds until) {
   find_pages();
   horizon_ = until;
   while (next_event(until)) {
@@ -149,19 +151,31 @@ void KernelRun::advance(Nanoseconds until) {
 }
 
 std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
-  unheard_until_ = until;
+  unheard_until_ = own(until);
   unheard_ = 0;
-  advance(until);
+  compute(unheard_until_);
   unheard_until_ = Nanoseconds(-1);
   return unheard_;
 }
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
+  until = own(until);
   find_pages();
   const Nanoseconds wakeup = ns(system_.costs.wakeup_ns);
   do {
     horizon_ = std::min(until, present_ + wakeup);
   } while (buffer_.empty() && next_event(until));
+}
+
+void KernelRun::suspend(Nanoseconds now) {
+  UVMSIM_CHECK(suspended_at_ == Nanoseconds(INT64_MAX), "suspended at {} ns already", suspended_at_.value);
+  compute(own(now));
+  suspended_at_ = now;
+}
+
+void KernelRun::resume(Nanoseconds now) {
+  away_ += now - suspended_at_;
+  suspended_at_ = Nanoseconds(INT64_MAX);
 }
 
 void KernelRun::begin_section() {

@@ -80,13 +80,19 @@ class KernelRun {
   void advance_to_fault(Nanoseconds until);
   // The driver issued a replay at `now`.
   void replay(Nanoseconds now);
+  // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
+  void suspend(Nanoseconds now);
+  void resume(Nanoseconds now);
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
-  Nanoseconds end() const { return end_; }
+  Nanoseconds end() const { return end_ + away_; }
   const KernelWork& work() const { return work_; }
 
  private:
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
+  // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
+  Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
+  void compute(Nanoseconds until);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = pages_[block * pages_stride_];
     return write ? mine.writable : mine.mapped;
@@ -219,6 +225,8 @@ class KernelRun {
   Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
   std::uint32_t unheard_ = 0;
   Nanoseconds end_{};
+  Nanoseconds away_{};  // suspended so long, until the last resume()
+  Nanoseconds suspended_at_{INT64_MAX};
 };
 
 }  // namespace uvmsim::engine

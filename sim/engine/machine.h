@@ -1,6 +1,7 @@
 // The server that programs run on: one clock, the memory and links of all GPUs, a fault thread per GPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,6 +42,10 @@ struct Machine {
   Ledger ledger;
   GmmuCounters idle_gpus;
   unsigned programs = 0;
+  std::vector<std::vector<unsigned>> users;  // programs that use the GPU, by GPU
+  bool uses(unsigned program, unsigned gpu) const {
+    return std::find(users[gpu].begin(), users[gpu].end(), program) != users[gpu].end();
+  }
 };
 
 }  // namespace uvmsim::engine

@@ -1,8 +1,9 @@
 // One traced program on a server: its host thread, its streams, and the driver as its process sees it.
 //
 // What the driver knows of a process (thrashing, pins, access counters, the prefetcher's history) is the program's own,
-// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Every GPU of the machine
-// belongs to one program at most. Whatever happens in a program's events counts for it.
+// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Programs that share a GPU are
+// processes on it: its evictor, migrator and router are those of the first one. Whatever happens in a program's events
+// counts for it.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +57,25 @@ class Program {
   // Building the machine: first the state of every GPU of the program, in the machine's order; then, when all GPUs are
   // there, what serves them. Throw InputError for policies and limits.
   driver::GpuState make_gpu(unsigned gpu);
+  // Of a GPU that another program made.
+  void use_gpu(unsigned gpu);
   void connect();
+  // After all programs are connected: those it shares GPUs with know of each other, by region of the address space.
+  driver::DriverContext& context() { return *context_; }
+  void share(const std::vector<driver::DriverContext*>& processes);
 
   // The host's first step is on the clock from here on.
   void start();
   // Events of the machine that are the program's.
   void on_event(const Event& event);
-  // After an event of any program, where blocks come ahead of need: kernels compute up to the next one.
+  // After an event of any program, where blocks come ahead of need or GPUs are shared: kernels compute up to the next
+  // one.
   void look();
+  // Of a GPU whose time programs share: a kernel runs, or waits for nothing but the GPU.
+  bool wants(unsigned gpu) const;
+  // The GPU computes for others from now on, and for this program again.
+  void suspend(unsigned gpu);
+  void resume(unsigned gpu);
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;
@@ -127,6 +139,8 @@ class Program {
     std::unique_ptr<KernelRun> run;
     Nanoseconds started{};
     bool blocked = false;  // its front operation waits for an event
+    Nanoseconds ends = kNever;      // its front operation, if nothing stops it
+    Nanoseconds left = kNever;      // of a kernel that is suspended: what it had left
   };
   // What the host waits for.
   struct HostWait {
@@ -177,6 +191,8 @@ class Program {
   // streams.cpp
   void schedule_stream(std::uint32_t stream);
   void ends_at(Nanoseconds end, std::uint32_t stream);
+  void kernel_ends_at(Nanoseconds end, std::uint32_t stream, unsigned gpu);
+  const trace::Kernel* running_kernel(const Stream& stream, unsigned gpu) const;
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
   void tell_routers(unsigned gpu, std::uint32_t running);
@@ -216,6 +232,8 @@ class Program {
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::shared_ptr<policy::Prefetcher> prefetcher_;
   bool migrator_hears_kernels_ = false;  // information class D3 or higher
+  std::uint32_t shared_gpus_ = 0;        // a bit per GPU that other programs use, too
+  std::vector<Nanoseconds> suspended_;   // by GPU: since when it computes for others; kNever: it does not
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;
