@@ -41,8 +41,8 @@ inline constexpr std::uint64_t kMillion = 1000000;
 inline constexpr std::uint64_t kPebibyte = std::uint64_t{1} << 50;
 inline constexpr Range kText{0, 0};
 inline constexpr Range kSwitch{0, 1};
-inline constexpr Range kCost{0, 10000 * kMillion};  // 10 s
-inline constexpr Range kTlbCost{0, kMillion};       // 1 ms
+inline constexpr Range kCost{0, 10000 * kMillion};      // 10 s
+inline constexpr Range kTlbCost{0, kMillion};           // 1 ms
 inline constexpr Range kSlice{1000, 10000 * kMillion};  // 1 us to 10 s
 inline constexpr Range kMemory{0, kPebibyte};
 inline constexpr Range kGpuMemory{2u << 20, kPebibyte};  // at least one 2 MB chunk

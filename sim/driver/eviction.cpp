@@ -337,6 +337,7 @@ ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
     reclaim_batch(work, b, gpu);
   }
   pinned_.push_back(c);
+  ++context_.counters.chunk_allocations;
   state.evictor->on_allocated(c, policy::ContentIndex(b.value));
   return c;
 }

@@ -152,8 +152,8 @@ class Residency final : private policy::EvictionQueries {
   bool early_ = false;  // nobody waits for the victim,
   BlockIndex served_;   // and it must not be of the block that was just served
   std::span<const BlockIndex> spared_;
-  std::vector<ChunkId> leaving_;     // victims of one operation that are emptied together
-  std::vector<ChunkId> pinned_;      // chunks taken by the operation in progress
+  std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
+  std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;
 };
 

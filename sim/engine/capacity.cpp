@@ -26,6 +26,15 @@ std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gp
   return in_chunks(config.memory_bytes - std::min(config.memory_bytes, taken));
 }
 
+// A footprint that was given may be no whole blocks; half a block takes a chunk too.
+std::uint64_t factor_capacity_bytes(std::uint64_t footprint_bytes, std::uint64_t osf_thousandths,
+                                    const config::SystemConfig& system) {
+  const std::uint64_t footprint = (footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const std::uint64_t capacity =
+      footprint / osf_thousandths * 1000 + footprint % osf_thousandths * 1000 / osf_thousandths;
+  return capacity - std::min(capacity, system.runtime.unmanaged_bytes);
+}
+
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
   if (!options.limited) return own_capacity_bytes(options.system, gpu, options.neighbours);
   std::uint64_t capacity = options.capacity_bytes;
@@ -34,11 +43,7 @@ std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
     if (options.footprint_bytes == 0) {
       throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
     }
-    // One that was given may be no whole blocks; half a block takes a chunk too.
-    const std::uint64_t footprint = (options.footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    capacity = footprint / options.osf_thousandths * 1000 +
-               footprint % options.osf_thousandths * 1000 / options.osf_thousandths;
-    capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
+    capacity = factor_capacity_bytes(options.footprint_bytes, options.osf_thousandths, options.system);
   }
   const std::uint64_t own = own_capacity_bytes(options.system, gpu, options.neighbours);
   if (in_chunks(capacity) > own && !options.hypothetical_capacity) {

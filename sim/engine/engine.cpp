@@ -71,22 +71,41 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     machine_.ledger.copies_dropped = true;
   }
   for (const auto& program : programs_) naming(program->name(), [&] { program->connect(); });
-  share_gpus(sharing);
+  share_gpus(sharing, programs);
 }
 
 Engine::~Engine() = default;
 
-void Engine::share_gpus(GpuSharing sharing) {
+// A bit per GPU of several programs whose memory does not hold all that they ever have, or may not.
+std::uint32_t Engine::contended_gpus(std::span<const Hosted> programs) const {
+  std::uint32_t gpus = 0;
+  for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
+    const std::vector<unsigned>& users = machine_.users[gpu];
+    if (users.size() < 2) continue;
+    std::uint64_t free = machine_.gpus[gpu].memory.chunk_count();
+    bool fits = true;
+    for (const unsigned user : users) {
+      const std::uint64_t blocks = programs[user].blocks;
+      fits = fits && blocks != 0 && blocks <= free;
+      free -= std::min(free, blocks);
+    }
+    if (!fits) gpus |= gpu_processor(gpu).bit();
+  }
+  return gpus;
+}
+
+void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
   std::vector<driver::DriverContext*> processes;
   for (const auto& program : programs_) processes.push_back(&program->context());
   slices_.resize(machine_.gpus.size());
+  const std::uint32_t contended = contended_gpus(programs);
   for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
     if (machine_.users[gpu].size() < 2) continue;
     std::vector<Program*> users;
     for (const unsigned user : machine_.users[gpu]) users.push_back(programs_[user].get());
     for (Program* program : users) {
       if (std::find(sharers_.begin(), sharers_.end(), program) != sharers_.end()) continue;
-      program->share(processes);
+      program->share(processes, contended);
       sharers_.push_back(program);
     }
     if (sharing == GpuSharing::kTimeSlices) {

@@ -27,7 +27,8 @@ class Engine {
 
  private:
   Program& program_of(const Event& event) const;
-  void share_gpus(GpuSharing sharing);
+  void share_gpus(GpuSharing sharing, std::span<const Hosted> programs);
+  std::uint32_t contended_gpus(std::span<const Hosted> programs) const;
   void look_at_shared_gpus();
   void audit_sometimes();
   void audit();

@@ -133,8 +133,8 @@ void FaultLoop::on_fetch() {
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
       // These faults only count, as long as none of them can be lost.
-      const bool fits = buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count *
-                                         runs_.size());
+      const bool fits =
+          buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count * runs_.size());
       for (KernelRun* run : runs_) {
         if (fits) {
           flushed += run->advance_unheard(serviced);

@@ -71,6 +71,9 @@ class KernelRun {
   bool all_mapped() const;
 
   void start(Nanoseconds now);
+  // On a GPU where other processes take pages meanwhile: operands that are mapped as a whole may not stay so, and a
+  // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
+  void start_beside_others(Nanoseconds now, Nanoseconds recorded);
   // The kernel computes up to and including `until`.
   void advance(Nanoseconds until);
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
@@ -196,6 +199,8 @@ class KernelRun {
   Buffers& buffers_;
   Random random_;
   bool plain_slices_ = false;
+  bool beside_others_ = false;
+  bool as_recorded_ = false;  // loads and block starts are part of the recorded duration
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;

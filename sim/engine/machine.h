@@ -43,9 +43,6 @@ struct Machine {
   GmmuCounters idle_gpus;
   unsigned programs = 0;
   std::vector<std::vector<unsigned>> users;  // programs that use the GPU, by GPU
-  bool uses(unsigned program, unsigned gpu) const {
-    return std::find(users[gpu].begin(), users[gpu].end(), program) != users[gpu].end();
-  }
 };
 
 }  // namespace uvmsim::engine

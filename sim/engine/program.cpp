@@ -109,14 +109,12 @@ void Program::use_gpu(unsigned gpu) {
       options_.migrate.name != kFirstTouch && migrate.info.information >= policy::InformationClass::kD3;
 }
 
-void Program::share(const std::vector<driver::DriverContext*>& processes) {
+void Program::share(const std::vector<driver::DriverContext*>& processes, std::uint32_t contended_gpus) {
+  contended_gpus_ = contended_gpus;
   context_->processes = processes;
   context_->evicted_from.assign(processes.size(), 0);
   for (const unsigned gpu : devices_) {
-    for (unsigned other = 0; other < processes.size(); ++other) {
-      if (other != number_ && machine_.uses(other, gpu)) shared_gpus_ |= gpu_processor(gpu).bit();
-    }
-    if ((shared_gpus_ & gpu_processor(gpu).bit()) != 0) fault_loops_[gpu]->stop_at_events();
+    if (machine_.users[gpu].size() > 1) fault_loops_[gpu]->stop_at_events();
   }
 }
 

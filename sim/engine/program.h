@@ -1,9 +1,9 @@
 // One traced program on a server: its host thread, its streams, and the driver as its process sees it.
 //
 // What the driver knows of a process (thrashing, pins, access counters, the prefetcher's history) is the program's own,
-// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Programs that share a GPU are
-// processes on it: its evictor, migrator and router are those of the first one. Whatever happens in a program's events
-// counts for it.
+// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Programs that share a GPU
+// are processes on it: its evictor, migrator and router are those of the first one. Whatever happens in a program's
+// events counts for it.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ class Program {
   void connect();
   // After all programs are connected: those it shares GPUs with know of each other, by region of the address space.
   driver::DriverContext& context() { return *context_; }
-  void share(const std::vector<driver::DriverContext*>& processes);
+  void share(const std::vector<driver::DriverContext*>& processes, std::uint32_t contended_gpus);
 
   // The host's first step is on the clock from here on.
   void start();
@@ -138,9 +138,9 @@ class Program {
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
     Nanoseconds started{};
-    bool blocked = false;  // its front operation waits for an event
-    Nanoseconds ends = kNever;      // its front operation, if nothing stops it
-    Nanoseconds left = kNever;      // of a kernel that is suspended: what it had left
+    bool blocked = false;       // its front operation waits for an event
+    Nanoseconds ends = kNever;  // its front operation, if nothing stops it
+    Nanoseconds left = kNever;  // of a kernel that is suspended: what it had left
   };
   // What the host waits for.
   struct HostWait {
@@ -232,7 +232,7 @@ class Program {
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::shared_ptr<policy::Prefetcher> prefetcher_;
   bool migrator_hears_kernels_ = false;  // information class D3 or higher
-  std::uint32_t shared_gpus_ = 0;        // a bit per GPU that other programs use, too
+  std::uint32_t contended_gpus_ = 0;     // a bit per GPU whose memory other programs may take away
   std::vector<Nanoseconds> suspended_;   // by GPU: since when it computes for others; kNever: it does not
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;

@@ -48,8 +48,8 @@ std::string chosen(const PolicyChoice& choice) {
 // Of two programs on one GPU: the driver is one, and so is the memory.
 void check_sharing(const ServerProgram& first, const ServerProgram& second, unsigned gpu) {
   const auto refuse = [&](std::string_view what, const std::string& one, const std::string& other) {
-    throw_input_error("programs '{}' and '{}' share GPU {} and have {} '{}' and '{}'; allowed: one for both", first.name,
-                      second.name, gpu, what, one, other);
+    throw_input_error("programs '{}' and '{}' share GPU {} and have {} '{}' and '{}'; allowed: one for both",
+                      first.name, second.name, gpu, what, one, other);
   };
   const RunOptions& one = first.options;
   const RunOptions& other = second.options;
@@ -65,7 +65,8 @@ void check_sharing(const ServerProgram& first, const ServerProgram& second, unsi
     }
     if (program->options.limited && program->options.capacity_bytes == 0) {
       throw_input_error(
-          "program '{}' has an oversubscription factor of its own and shares GPU {}; allowed: a capacity of the GPU, or "
+          "program '{}' has an oversubscription factor of its own and shares GPU {}; allowed: a capacity of the GPU, "
+          "or "
           "none",
           program->name, gpu);
     }

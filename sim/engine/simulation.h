@@ -32,7 +32,8 @@ struct RunOptions : PolicyChoices {
   std::uint64_t footprint_bytes = 0;   // 0 = measured from the trace under the layout
   bool limited = true;                 // false: the GPU's own memory is the capacity (no OSF given)
   bool hypothetical_capacity = false;  // more than the GPU's own memory is allowed
-  // Other processes on its GPUs: the GPU's own memory is less by the contexts of so many. simulate_server() counts them.
+  // Other processes on its GPUs: the GPU's own memory is less by the contexts of so many. simulate_server() counts
+  // them.
   std::uint32_t neighbours = 0;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;  // replay the recorded host time between calls
@@ -121,11 +122,12 @@ struct ServerProgram {
 };
 
 // Several programs at once. They share the host's memory bandwidth and links; programs that name the same GPU are
-// processes on it and share its memory, its fault buffer and its service thread. A program whose GPUs share nothing with
-// others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is cut off: its result ends then, and counts what it had done. One result per program, in
-// their order. Throws as simulate(), naming the program, and for programs that name no GPU or one that does not exist,
-// when all of them are repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate or
-// route policy. Policies that know the future, planners and harvesting work for GPUs that nobody shares.
+// processes on it and share its memory, its fault buffer and its service thread. A program whose GPUs share nothing
+// with others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is
+// cut off: its result ends then, and counts what it had done. One result per program, in their order. Throws as
+// simulate(), naming the program, and for programs that name no GPU or one that does not exist, when all of them are
+// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate or route policy.
+// Policies that know the future, planners and harvesting work for GPUs that nobody shares.
 std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs,
                                        GpuSharing sharing = GpuSharing::kTimeSlices);
 

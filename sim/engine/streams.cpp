@@ -44,7 +44,8 @@ bool Program::wants(unsigned gpu) const {
     // Marks and events on the way to the next kernel take no time.
     for (const Operation& operation : stream.queue) {
       if (const auto* kernel = std::get_if<KernelOperation>(&operation.work)) {
-        if (static_cast<unsigned>(kernel->kernel.device) == gpu && operation.issued + delay <= events_.now()) return true;
+        if (static_cast<unsigned>(kernel->kernel.device) == gpu && operation.issued + delay <= events_.now())
+          return true;
         break;
       }
       const auto* const event = std::get_if<EventOperation>(&operation.work);
@@ -164,7 +165,7 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   tell_routers(gpu, gpus_[gpu].running_kernels + 1);
   note_access_bits(run.work(), gpu);
   // What another process takes from the kernel while it runs, it faults on again.
-  const bool may_lose_pages = (shared_gpus_ & gpu_processor(gpu).bit()) != 0 && run.work().units != 0;
+  const bool may_lose_pages = (contended_gpus_ & gpu_processor(gpu).bit()) != 0 && run.work().units != 0;
   if (!may_lose_pages && run.all_mapped()) {
     Nanoseconds end =
         now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) + translation_stall(run.work(), gpu);
@@ -182,7 +183,11 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
     kernel_ends_at(end, index, gpu);
     return;
   }
-  run.start(now);
+  if (may_lose_pages) {
+    run.start_beside_others(now, Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)));
+  } else {
+    run.start(now);
+  }
   if (suspended_[gpu] != kNever) run.suspend(now);
   loop.attach(run);
   loop.look();

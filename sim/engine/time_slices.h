@@ -40,7 +40,7 @@ class TimeSlices {
   EventQueue& events_;
   std::optional<std::size_t> current_;  // whose context is on the GPU, or comes to it
   bool switching_ = false;
-  Nanoseconds begin_{};            // of the present turn
+  Nanoseconds begin_{};             // of the present turn
   std::optional<Nanoseconds> due_;  // the event that counts; others are of turns that ended early
 };
 
