@@ -37,7 +37,7 @@ constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
 
 // What `uvmsim run` takes, as texts; empty: not given. Names are those of the keyword arguments.
 struct Choices {
-  std::string system, layout, seed, iterations, time_scale, recorded_on, capacity_bytes, footprint_bytes;
+  std::string system, layout, seed, iterations, time_scale, recorded_on, capacity_bytes, footprint, footprint_bytes;
   Texts osf, plugins, settings;
   std::vector<std::pair<std::string, std::string>> policies;  // by slot
   bool host_gaps = true, bounds = false, unlimited_run = true, hypothetical_capacity = false;
@@ -146,9 +146,11 @@ class Trace {
                           choices.capacity_bytes, kBlockBytes);
       }
     }
+    if (!choices.footprint.empty()) point.touched_footprint = sweep::parse_footprint("footprint", choices.footprint);
     if (!choices.footprint_bytes.empty()) {
       point.footprint_bytes = sweep::parse_size("footprint_bytes", choices.footprint_bytes);
     }
+    sweep::check_footprint(point, "footprint");
     for (const auto& [slot, text] : choices.policies) {
       point.*choice_of(slot_named(slot)) = sweep::parse_policy(slot, text);
     }
@@ -204,6 +206,7 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def_readwrite("time_scale", &Choices::time_scale)
       .def_readwrite("recorded_on", &Choices::recorded_on)
       .def_readwrite("capacity_bytes", &Choices::capacity_bytes)
+      .def_readwrite("footprint", &Choices::footprint)
       .def_readwrite("footprint_bytes", &Choices::footprint_bytes)
       .def_readwrite("osf", &Choices::osf)
       .def_readwrite("plugins", &Choices::plugins)

@@ -78,8 +78,8 @@ def _policy(value):
 class Trace(_uvmsim.Trace):
     """A recorded program, read once however often it runs. Trace(path, partial=False)."""
 
-    def run(self, system, *, osf=None, capacity_bytes=None, footprint_bytes=None, layout="recorded", settings=None,
-            plugins=None, seed=1, iterations=None, time_scale="auto", recorded_on=None, host_gaps=True, bounds=False,
+    def run(self, system, *, osf=None, capacity_bytes=None, footprint=None, footprint_bytes=None, layout="recorded",
+            settings=None, plugins=None, seed=1, iterations=None, time_scale="auto", recorded_on=None, host_gaps=True, bounds=False,
             unlimited_run=True, hypothetical_capacity=False, **policies):  # fmt: skip
         """Runs it as `uvmsim run` does, with options of the same names; a Result, or a list of them for a list `osf`.
 
@@ -90,6 +90,7 @@ class Trace(_uvmsim.Trace):
         choices.system = str(system)
         choices.layout = str(layout)
         choices.osf = _texts(osf)
+        choices.footprint = _text(footprint)
         choices.capacity_bytes, choices.footprint_bytes = _text(capacity_bytes), _text(footprint_bytes)
         if isinstance(settings, dict):
             settings = [f"{key}={str(one).lower() if isinstance(one, bool) else one}" for key, one in settings.items()]

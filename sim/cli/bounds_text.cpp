@@ -46,7 +46,11 @@ std::string bounds_heading(const RunRecord& record) {
   text += fmt::format("layout {}{}\n", layout::given_text(record.options.layout),
                       record.options.include_host_gaps ? "" : ", without host gaps");
   text += time_scale_text(record);
-  text += fmt::format("footprint {}\n", format_bytes(record.result.footprint_bytes));
+  text += fmt::format("footprint {}", format_bytes(record.result.footprint_bytes));
+  if (record.touched_footprint_bytes) {
+    text += fmt::format(", touched {}, which the factors divide", format_bytes(*record.touched_footprint_bytes));
+  }
+  text += "\n";
   return text + "lower bounds of the whole program, and the least that moves between GPU and host\n\n";
 }
 

@@ -43,14 +43,14 @@ class Runner {
 
   void measure() {
     progress_.begin("reading " + trace_.name(), 0);
-    const std::uint64_t measured = trace_.footprint_bytes(layout_, run_.iterations, reporter());
+    const std::uint64_t footprint = sweep::divided_footprint_bytes(shared_, layout_, trace_, reporter());
     progress_.end();
     if (trace_.truncated()) {
       fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
     }
     // Before the first of several runs.
     for (const std::uint64_t osf : run_.osf_thousandths) {
-      sweep::check_factor(osf, run_.footprint_bytes != 0 ? run_.footprint_bytes : measured, "--osf", trace_.name());
+      sweep::check_factor(osf, footprint, "--osf", trace_.name());
     }
   }
 

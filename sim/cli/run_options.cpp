@@ -33,6 +33,8 @@ void add_machine(po::options_description& options) {
   add("system", text_value("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
   add("osf", texts_value("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
   add("capacity-bytes", text_value("SIZE"), "GPU memory for managed data, instead of --osf");
+  add("footprint", text_value("KIND"),
+      "footprint that --osf divides: allocated (default), or touched: memory counts from its first to its last touch");
   add("footprint-bytes", text_value("SIZE"), "footprint that --osf divides, instead of the measured one");
   add("hypothetical-capacity", flag_value(), "allow a limit of more memory than the GPU has; results say so");
   add("host-capacity-bytes", text_value("SIZE"),
@@ -211,6 +213,9 @@ void check_program(const RunArguments& run) {
   if (run.capacity_bytes != 0 && run.footprint_bytes != 0) {
     throw_input_error("--footprint-bytes has no effect with --capacity-bytes; give one of them");
   }
+  if (run.touched_footprint && run.footprint_bytes != 0) {
+    throw_input_error("--footprint touched and --footprint-bytes both say what --osf divides; give one of them");
+  }
   if (run.time_scale_millionths != 0 && !run.recorded_on.empty()) {
     throw_input_error("--recorded-on has no effect with a fixed --time-scale; give one of them");
   }
@@ -306,6 +311,7 @@ RunArguments read_program_options(const std::string& command, const po::variable
   run.osf_thousandths = factors_of(values.texts("osf"));
   run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
   run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
+  run.touched_footprint = parse_footprint("--footprint", values.text("footprint").value_or("allocated"));
   run.hypothetical_capacity = values.flag("hypothetical-capacity");
   run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
   run.plugins = values.texts("plugin");

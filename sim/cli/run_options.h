@@ -26,6 +26,7 @@ struct RunArguments : PolicyChoices {
   std::vector<std::uint64_t> osf_thousandths;  // empty: no --osf
   std::uint64_t capacity_bytes = 0;            // 0: not given
   std::uint64_t footprint_bytes = 0;           // 0: measured
+  bool touched_footprint = false;              // what the factors divide is measured by touches
   bool hypothetical_capacity = false;          // the limit may be more than the GPU has
   layout::LayoutChoice layout;
   std::vector<std::string> plugins;

@@ -98,11 +98,14 @@ std::string heading(const RunRecord& record) {
   return text + time_scale_text(record);
 }
 
-// Of what was taken ahead, how much was used at all.
-std::string arena_text(const RunResult& result) {
-  return result.arena_reached_bytes == 0
-             ? ""
-             : fmt::format(" (tensors reached {} of the arena)", format_bytes(result.arena_reached_bytes));
+// What of the footprint was used: of an arena that was taken ahead, and by touches.
+std::string part_text(const RunRecord& record) {
+  const std::uint64_t reached = record.result.arena_reached_bytes;
+  std::string text = reached == 0 ? "" : fmt::format(" (tensors reached {} of the arena)", format_bytes(reached));
+  if (record.touched_footprint_bytes) {
+    text += fmt::format(", touched {}", format_bytes(*record.touched_footprint_bytes));
+  }
+  return text;
 }
 
 // "No limit" means little when the program does not fit the whole GPU either.
@@ -205,7 +208,7 @@ std::string run_summary(const RunRecord& record) {
   std::string text = heading(record);
   const std::string host = host_bytes == 0 ? "" : ", host " + format_bytes(host_bytes);
   text +=
-      fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n", format_bytes(result.footprint_bytes), arena_text(result),
+      fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n", format_bytes(result.footprint_bytes), part_text(record),
                   format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
   if (settled) text += report::settled_text(*settled, result.iterations.size()) + "\n";
   text += "\n";
@@ -253,7 +256,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   }
   const RunRecord& first = records.front();
   std::string text = heading(first);
-  text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), arena_text(first.result));
+  text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), part_text(first));
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
   text += quoted_text(quoted.front(), first.result.iterations.size(), any_settled) + "\n";
   text += first.unlimited ? fmt::format("{}\n\n", kSlowdown) : "\n";

@@ -10,6 +10,7 @@ sweep::Point shared_point(const RunArguments& run) {
   point.system = run.system;
   point.settings = run.settings;
   point.footprint_bytes = run.footprint_bytes;
+  point.touched_footprint = run.touched_footprint;
   point.hypothetical_capacity = run.hypothetical_capacity;
   static_cast<PolicyChoices&>(point) = run;
   point.plugins = run.plugins;

@@ -21,7 +21,8 @@ Examples:
 
 inline constexpr const char* kRunNotes = R"(
 OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks)
-that holds all live managed memory at its peak under the chosen layout. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
+that holds all live managed memory at its peak under the chosen layout. Programs that take one large block and divide it
+themselves (JAX, TensorFlow, RMM) need --footprint touched: a 2 MiB chunk counts from the GPU's first to its last touch. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
 Slowdown is against one run, whatever the policies: the driver's own with the GPU's own memory. More memory than the GPU
 has is refused, or with --hypothetical-capacity said in the result. If the trace marks iterations, numbers are
 means of those from which on all agree, and the line above them says after how many the run had settled. "not settled after N iterations": more of

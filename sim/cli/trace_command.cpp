@@ -52,6 +52,7 @@ void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace:
 trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   constexpr std::uint64_t kLargestFootprint = std::uint64_t{512}
                                               << 30;  // so that a broken trace does not take all memory
+  constexpr std::string_view kTouched = "recorded";   // of which the touched footprint is measured
   struct Measured {
     std::unique_ptr<layout::FootprintMeter> meter;
     trace::LayoutFootprint footprint;
@@ -61,6 +62,7 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
     all.push_back({nullptr, {name, 0, ""}});
     try {
       all.back().meter = std::make_unique<layout::FootprintMeter>(name, kLargestFootprint);
+      if (name == kTouched) all.back().meter->follow_touches(reader.header().quantum_bytes);
     } catch (const InputError& error) {  // of a GPU's memory, and there is none here
       all.back().footprint.problem = error.what();
     }
@@ -86,6 +88,9 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   });
   for (Measured& one : all) {
     one.footprint.bytes = one.meter ? one.meter->footprint_bytes() : 0;
+    if (one.meter && one.footprint.layout == kTouched) {
+      statistics.touched_footprint_bytes = one.meter->touched_footprint_bytes();
+    }
     statistics.footprints.push_back(std::move(one.footprint));
   }
   statistics.truncation = reader.truncation();

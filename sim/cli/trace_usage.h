@@ -6,7 +6,8 @@ namespace uvmsim::cli {
 inline constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [options]
 
 Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations; and its
-footprint under every layout, which is what --osf divides (`uvmsim layouts` explains them).
+footprint under every layout, which is what --osf divides (`uvmsim layouts` explains them), and the touched one, which
+`--footprint touched` makes it divide.
 
 Examples:
   uvmsim trace info workloads/gpt2.uvmt

@@ -6,6 +6,7 @@
 namespace uvmsim::cli {
 
 using sweep::parse_choice;
+using sweep::parse_footprint;
 using sweep::parse_iterations;
 using sweep::parse_layout;
 using sweep::parse_osf;

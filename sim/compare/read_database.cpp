@@ -72,6 +72,7 @@ std::vector<std::string> optional_choices() {
     names.push_back(names.back() + "_parameters");
   }
   names.emplace_back("until_settled");
+  names.emplace_back("touched_footprint_bytes");
   return names;
 }
 
@@ -179,6 +180,10 @@ class DatabaseReader {
         column += 2;
       }
       if (row.has(column) && row.required(column, 0, 1) != 0) result["until_settled"] = true;
+      if (row.has(++column)) {
+        result["limit"]["footprint"] = "touched";
+        result["touched_footprint_bytes"] = number(row, column);
+      }
       result["plugins"] = Json::array();  // the table has no hashes
       result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);
       result["include_host_gaps"] = row.required(16, 0, 1) != 0;

@@ -123,6 +123,9 @@ class RunViewReader {
     }
     const Json& footprint = member(limit, "footprint_bytes", "/limit");
     if (!footprint.is_null()) view_.identity.emplace_back("footprint_bytes", scalar_text(footprint));
+    if (const auto kind = limit.find("footprint"); kind != limit.end()) {
+      view_.identity.emplace_back("footprint", text(*kind, "/limit/footprint"));
+    }
   }
 
   void read_policies() {
@@ -182,7 +185,8 @@ class RunViewReader {
   // The order in which people name a run.
   static int rank(std::string_view key) {
     static const std::vector<std::string_view> order = [] {
-      std::vector<std::string_view> names = {"trace", "system", "layout", "osf", "capacity_bytes", "footprint_bytes"};
+      std::vector<std::string_view> names = {"trace",          "system",          "layout",   "osf",
+                                             "capacity_bytes", "footprint_bytes", "footprint"};
       for (const policy::Slot slot : kPolicySlots) names.push_back(policy::slot_name(slot));
       return names;
     }();

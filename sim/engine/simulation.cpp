@@ -114,6 +114,14 @@ std::uint64_t measure_footprint(const RecordSource& source, const layout::Layout
   return meter.footprint_bytes();
 }
 
+std::uint64_t measure_touched_footprint(std::uint32_t quantum_bytes, const RecordSource& source,
+                                        const layout::LayoutChoice& layout, std::uint64_t iterations) {
+  layout::FootprintMeter meter(layout);
+  meter.follow_touches(quantum_bytes);
+  measure(meter, source, iterations);
+  return meter.touched_footprint_bytes();
+}
+
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer) {
   if (options.system.gpus.empty()) throw_input_error("system '{}' has no GPU", options.system.name);

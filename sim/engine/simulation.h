@@ -97,6 +97,9 @@ struct RunObserver {
 // one pass over the trace), run for so many iterations (0: as recorded).
 std::uint64_t measure_footprint(const RecordSource& source, const layout::LayoutChoice& layout,
                                 std::uint64_t iterations = 0);
+// Of that what a GPU touches, from the first to the last touch (layout/footprint.h).
+std::uint64_t measure_touched_footprint(std::uint32_t quantum_bytes, const RecordSource& source,
+                                        const layout::LayoutChoice& layout, std::uint64_t iterations = 0);
 
 // Throws InputError for traces that cannot be (named record and cause) and for policies that cannot run here,
 // ModelError for a broken invariant.

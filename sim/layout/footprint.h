@@ -1,11 +1,16 @@
 // The footprint of a program: the GPU memory that holds all of its live managed memory at its peak, under a
 // layout: whole 2 MB chunks.
+//
+// The touched footprint counts of that memory what a GPU touches, each 2 MB block from its first to its last touch:
+// what a program needs that takes one large block and divides it itself. Touches are those of kernels, copies, memsets
+// and prefetches to a GPU.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "sim/layout/layout.h"
+#include "sim/layout/touched_blocks.h"
 
 namespace uvmsim::layout {
 
@@ -13,10 +18,16 @@ class FootprintMeter {
  public:
   // Throws InputError as Layout does. Where more than `largest_bytes` would be live, add() throws InputError.
   explicit FootprintMeter(const LayoutChoice& choice, std::uint64_t largest_bytes = ~std::uint64_t{0});
+  // Also measures the touched footprint, of a trace with quanta of this size. Before the first add().
+  void follow_touches(std::uint32_t quantum_bytes) { quantum_bytes_ = quantum_bytes; }
 
   // Every record of a trace in order; `is_segment` is SegmentFinder's word. Throws InputError as Layout does.
   void add(const trace::Record& record, bool is_segment);
   std::uint64_t footprint_bytes() const { return layout_.peak_chunk_bytes(); }
+  // At most the footprint. Only after follow_touches().
+  std::uint64_t touched_footprint_bytes() const {
+    return (touched_.peak_slots() + kBigPagesPerBlock - 1) / kBigPagesPerBlock * kBlockBytes;
+  }
   // 2 MB blocks of addresses that the program has used so far.
   std::uint64_t block_count() const { return space_.block_count(); }
   // Segments that the layout's allocator has opened so far; 0 where it has none.
@@ -24,10 +35,14 @@ class FootprintMeter {
 
  private:
   void check(std::uint64_t bytes) const;
+  void touch(const trace::Record& record);
+  void touch(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
 
   std::uint64_t largest_bytes_;
   AddressSpace space_;
   Layout layout_;
+  std::uint32_t quantum_bytes_ = 0;  // 0: touches are not followed
+  TouchedBlocks touched_;
 };
 
 }  // namespace uvmsim::layout

@@ -28,6 +28,7 @@ std::string label_of(const sweep::Point& point) {
                                   point.system, point.layout, sweep::limit_text(point));
   for (const std::string& setting : point.settings) label += ", " + setting;
   if (point.footprint_bytes != 0) label += ", footprint " + report::format_bytes(point.footprint_bytes);
+  if (point.touched_footprint) label += ", footprint touched";
   if (point.iterations != 0) label += fmt::format(", {} iterations", point.iterations);
   if (point.time_scale_millionths != 0) {
     label += ", time scale " + report::format_millionths(point.time_scale_millionths);

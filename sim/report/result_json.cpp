@@ -39,6 +39,7 @@ Json limit_json(const RunRecord& record) {
     out["osf_thousandths"] = options.osf_thousandths;
   }
   if (options.footprint_bytes != 0) out["footprint_bytes"] = options.footprint_bytes;
+  if (record.touched_footprint_bytes) out["footprint"] = "touched";
   if (has_hypothetical_capacity(record)) out["hypothetical"] = true;
   return out;
 }
@@ -200,6 +201,7 @@ std::string result_json(const RunRecord& record) {
   for (const InputFile& plugin : record.plugins) out["plugins"].push_back(to_json(plugin));
 
   out["footprint_bytes"] = result.footprint_bytes;
+  if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
   if (result.arena_reached_bytes != 0) out["arena_reached_bytes"] = result.arena_reached_bytes;
   out["capacity_bytes"] = result.capacity_bytes;
   out["osf_thousandths"] = effective_osf_thousandths(record);
@@ -230,6 +232,7 @@ std::string bounds_json(const RunRecord& record) {
   out["include_host_gaps"] = record.options.include_host_gaps;
   out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
   out["footprint_bytes"] = record.result.footprint_bytes;
+  if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
   out["capacity_bytes"] = record.result.capacity_bytes;
   out["osf_thousandths"] = effective_osf_thousandths(record);
   out["bounds"] = bounds_of(record);

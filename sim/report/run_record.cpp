@@ -85,7 +85,8 @@ std::string settled_text(const SettledIterations& settled, std::uint64_t iterati
 
 std::uint64_t effective_osf_thousandths(const RunRecord& record) {
   const std::uint64_t given = record.options.footprint_bytes;
-  return ratio_thousandths(given != 0 ? given : record.result.footprint_bytes, record.result.capacity_bytes);
+  const std::uint64_t measured = record.touched_footprint_bytes.value_or(record.result.footprint_bytes);
+  return ratio_thousandths(given != 0 ? given : measured, record.result.capacity_bytes);
 }
 
 bool has_hypothetical_capacity(const RunRecord& record) {

@@ -67,6 +67,7 @@ struct RunRecord {
   std::vector<InputFile> plugins;
   RunOptions options;
   RunResult result;
+  std::optional<std::uint64_t> touched_footprint_bytes;  // what the factor divides; absent: the allocated footprint
   std::optional<UnlimitedRun> unlimited;  // of the run itself where it is that one; absent when not asked for
   std::optional<RunBounds> bounds;        // absent when not asked for
 };
@@ -97,7 +98,7 @@ QuotedIterations quoted_iterations(const RunResult& result);
 // "settled after 7 of 24 iterations, period 2" or "not settled after 4 iterations".
 std::string settled_text(const SettledIterations& settled, std::uint64_t iterations);
 
-// Footprint (the given one if there is one) / capacity, in thousandths.
+// Footprint (the given one if there is one, else the touched one where that was asked for) / capacity, in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
 
 // Whether the run had more memory than its GPU has (RunOptions::hypothetical_capacity).

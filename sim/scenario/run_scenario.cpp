@@ -21,8 +21,8 @@ Prepared prepare(const ScenarioProgram& program, sweep::Resolver& resolver, cons
   Prepared prepared{resolver.resolve(point).record, {}};
   sweep::TraceInput& input = resolver.trace(point);
   RunOptions& options = prepared.record.options;
-  const std::uint64_t measured = input.footprint_bytes(options.layout, point.iterations, progress);
-  options.footprint_bytes = point.footprint_bytes != 0 ? point.footprint_bytes : measured;
+  options.footprint_bytes = sweep::divided_footprint_bytes(point, options.layout, input, progress);
+  if (point.touched_footprint) prepared.record.touched_footprint_bytes = options.footprint_bytes;
   if (point.osf_thousandths != 0) {
     sweep::check_factor(point.osf_thousandths, options.footprint_bytes, "osf of '" + program.name + "'", input.name());
   }

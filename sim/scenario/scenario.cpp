@@ -62,6 +62,7 @@ constexpr std::array kProgramKeys = {
     Key{"trace", "traces", "the program: a path relative to this file"},
     Key{"osf", "osf", "oversubscription factor: its footprint over the memory of each of its GPUs; default none"},
     Key{"capacity_bytes", "capacity_bytes", "memory of each of its GPUs for managed data, instead of osf"},
+    Key{"footprint", "footprint", "what osf divides: memory that is \"allocated\" (default) or \"touched\""},
     Key{"footprint_bytes", "footprint_bytes", "what osf divides; default \"measured\""},
     Key{"prefetch", "prefetch", "prefetch policy of this program, instead of the server's"},
     Key{"layout", "layouts", "where its memory lies; default recorded"},

@@ -257,6 +257,11 @@ bool read_boolean(const Json& value, const Place& place) {
   return value.get<bool>();
 }
 
+bool read_footprint(const Json& value, const Place& place) {
+  if (value != "allocated" && value != "touched") refuse(place, value, R"("allocated" or "touched")");
+  return value == "touched";
+}
+
 void read_host_gaps(const Json& value, const Place& place, Axes& axes) {
   read_list(value, place, axes.host_gaps, read_boolean);
 }
@@ -334,6 +339,13 @@ const std::vector<AxisKey>& axis_keys() {
         {"partial", "of traces that are cut off, use what is whole; default false",
          [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
          [] { return typed("boolean"); }},
+        {"footprint", "what the factors divide: memory that is \"allocated\" (default) or \"touched\"",
+         [](const Json& value, const Place& place, Axes& axes) {
+           axes.touched_footprint = read_footprint(value, place);
+         },
+         [] {
+           return any_of({constant("allocated"), constant("touched")});
+         }},
         {"hypothetical_capacity", "allow a limit of more memory than the GPU has; default false",
          [](const Json& value, const Place& place, Axes& axes) {
            axes.hypothetical_capacity = read_boolean(value, place);
@@ -420,6 +432,9 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
         point.capacity_bytes = limit.capacity_bytes;
         // Only a factor divides it: without one the points are the same, and collapse.
         point.footprint_bytes = limit.osf_thousandths != 0 ? footprint : 0;
+        // Without a limit it divides nothing either.
+        point.touched_footprint = axes.touched_footprint && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);
+        check_footprint(point, (place / "footprint").text());
         points.push_back(point);
       }
     }

@@ -32,7 +32,7 @@ struct Axes {
   std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
   std::vector<bool> host_gaps{true};
   std::string recorded_on;
-  bool partial = false, bounds = false, until_settled = false, hypothetical_capacity = false;
+  bool partial = false, bounds = false, until_settled = false, touched_footprint = false, hypothetical_capacity = false;
 };
 
 // Where a value stands, for messages, and what its paths are relative to.

@@ -103,7 +103,7 @@ Point baseline_of(const Point& point) {
   Point baseline = point;
   static_cast<PolicyChoices&>(baseline) = {};
   baseline.osf_thousandths = baseline.capacity_bytes = baseline.footprint_bytes = 0;
-  baseline.hypothetical_capacity = false;
+  baseline.touched_footprint = baseline.hypothetical_capacity = false;
   return baseline;
 }
 
@@ -166,6 +166,7 @@ std::string command_text(const Point& point) {
   if (point.osf_thousandths != 0) add("osf", report::format_factor(point.osf_thousandths));
   if (point.capacity_bytes != 0) add("capacity-bytes", fmt::format("{}", point.capacity_bytes));
   if (point.footprint_bytes != 0) add("footprint-bytes", fmt::format("{}", point.footprint_bytes));
+  if (point.touched_footprint) add("footprint", "touched");
   if (point.hypothetical_capacity) text += " --hypothetical-capacity";
   const Point usual;
   if (point.layout != usual.layout) add("layout", point.layout);
@@ -184,6 +185,12 @@ std::string command_text(const Point& point) {
   if (point.replay_all) text += " --replay-all";
   if (point.bounds) text += " --bounds";
   return text;
+}
+
+void check_footprint(const Point& point, const std::string& where) {
+  if (!point.touched_footprint || point.footprint_bytes == 0) return;
+  throw_input_error("{}: footprint touched and footprint_bytes both say what the factor divides; allowed: one of them",
+                    where);
 }
 
 void check_until_settled(const Point& point, const std::string& where) {
@@ -234,6 +241,7 @@ json to_json(const Point& point) {
     if (!is_always_named(slot) && choice.name == driver_choice(slot).name) continue;
     object[std::string(policy::slot_name(slot))] = policy_json(choice);
   }
+  if (point.touched_footprint) object["touched_footprint"] = true;
   if (point.hypothetical_capacity) object["hypothetical_capacity"] = true;
   if (point.until_settled) object["until_settled"] = true;
   if (point.replay_all) object["replay_all"] = true;
@@ -261,6 +269,7 @@ Point point_from_json(const json& object, const std::string& where) {
   members.number("iterations", point.iterations);
   members.number("time_scale_millionths", point.time_scale_millionths);
   members.text("recorded_on", point.recorded_on);
+  members.boolean("touched_footprint", point.touched_footprint);
   members.boolean("hypothetical_capacity", point.hypothetical_capacity);
   members.boolean("until_settled", point.until_settled);
   members.boolean("replay_all", point.replay_all);
@@ -269,6 +278,7 @@ Point point_from_json(const json& object, const std::string& where) {
   if (point.trace.empty()) members.refuse("trace", "the path of a trace");
   if (point.system.empty()) members.refuse("system", "the name or the file of a system");
   check_until_settled(point, where);
+  check_footprint(point, where);
   if (point.osf_thousandths != 0 && point.capacity_bytes != 0) {
     throw_input_error("{}: /osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them", where);
   }

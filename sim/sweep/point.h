@@ -20,6 +20,7 @@ struct Point : PolicyChoices {
   std::uint64_t osf_thousandths = 0;
   std::uint64_t capacity_bytes = 0;
   std::uint64_t footprint_bytes = 0;   // what the factor divides; 0: measured under the layout
+  bool touched_footprint = false;      // the factor divides what is touched (layout/footprint.h)
   bool hypothetical_capacity = false;  // the limit may be more than the GPU has
   std::vector<std::string> plugins;    // paths of shared libraries
   std::uint64_t seed = 1;
@@ -35,6 +36,9 @@ struct Point : PolicyChoices {
 // What slowdowns divide by, whatever the policies: the same program and system under the driver's own policies, with
 // the GPU's whole memory.
 Point baseline_of(const Point& point);
+
+// Throws InputError for `touched_footprint` with `footprint_bytes`. `where` starts the message.
+void check_footprint(const Point& point, const std::string& where);
 
 // Throws InputError for `until_settled` without a number of iterations, and with bounds, which need to know the length.
 // `where` (the option or key) starts the message.
@@ -52,8 +56,8 @@ std::string label(const Point& point);
 std::string command_text(const Point& point);
 
 // Every member under its own name, no limit as null, a policy as {"name": ..., "parameters": {...}}; no bounds, no
-// `replay_all`, no `until_settled`, no hypothetical capacity and the driver's policies of slots that are not always
-// named are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
+// `replay_all`, no touched footprint, no `until_settled`, no hypothetical capacity and the driver's policies of slots
+// that are not always named are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
 // The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and

@@ -88,6 +88,7 @@ std::string baseline_id(const std::string& determinants) {
   json baseline = json::parse(determinants);  // sorted keys, as its id wants
   baseline["limit"] = nullptr;
   baseline["footprint_bytes"] = nullptr;
+  baseline.erase("touched_footprint");
   baseline.erase("hypothetical_capacity");
   baseline["plugins"] = json::array();
   baseline["policies"] = policies_json(policies_used({}));
@@ -207,6 +208,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"iterations", point.iterations},
       {"time_scale", time_scale_json(options.time_scale)},
   };
+  if (point.touched_footprint) determinants["touched_footprint"] = true;
   if (point.hypothetical_capacity) determinants["hypothetical_capacity"] = true;
   if (point.until_settled) determinants["until_settled"] = true;
   if (point.replay_all) determinants["replay_all"] = true;

@@ -25,6 +25,13 @@ void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, 
                     report::format_bytes(footprint_bytes), report::format_factor(largest));
 }
 
+std::uint64_t divided_footprint_bytes(const Point& point, const layout::LayoutChoice& layout, TraceInput& input,
+                                      const ReadProgress& progress) {
+  const std::uint64_t allocated = input.footprint_bytes(layout, point.iterations, progress);
+  if (point.footprint_bytes != 0) return point.footprint_bytes;
+  return point.touched_footprint ? input.touched_footprint_bytes(layout, point.iterations, progress) : allocated;
+}
+
 namespace {
 
 // The record without its results, and the options with the footprint filled in. Measures that if it was not done yet.
@@ -37,8 +44,8 @@ Prepared prepare(const ResolvedPoint& resolved, TraceInput& input, const ReadPro
   const Point& point = resolved.point;
   Prepared prepared{resolved.record, resolved.record.options, 0};
   prepared.measured_footprint_bytes = input.footprint_bytes(prepared.options.layout, point.iterations, progress);
-  const std::uint64_t footprint =
-      point.footprint_bytes != 0 ? point.footprint_bytes : prepared.measured_footprint_bytes;
+  const std::uint64_t footprint = divided_footprint_bytes(point, prepared.options.layout, input, progress);
+  if (point.touched_footprint) prepared.record.touched_footprint_bytes = footprint;
   if (point.osf_thousandths != 0) check_factor(point.osf_thousandths, footprint, "osf", input.name());
   prepared.options.footprint_bytes = footprint;
   prepared.record.header = input.header();

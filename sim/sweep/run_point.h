@@ -37,6 +37,10 @@ class KnownBounds {
   std::map<std::string, report::RunBounds> known_;  // by determinants without policies
 };
 
+// What the factor divides: the given footprint, else the measured one of the point's kind, under the layout.
+std::uint64_t divided_footprint_bytes(const Point& point, const layout::LayoutChoice& layout, TraceInput& input,
+                                      const ReadProgress& progress = {});
+
 // Throws InputError, beginning with `where`, when the factor leaves less than one 2 MiB chunk of the footprint.
 void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, const std::string& where,
                   const std::string& trace_name);

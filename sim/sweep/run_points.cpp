@@ -40,7 +40,7 @@ template <class Run>
 std::vector<report::RunRecord> run_all(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
                                        const ReadProgress& progress, Run&& run) {
   for (const PointToRun& one : points) {
-    input.footprint_bytes(one.point.record.options.layout, one.point.point.iterations);
+    divided_footprint_bytes(one.point.point, one.point.record.options.layout, input);
     if (!one.point.record.plugins.empty()) threads = 1;
   }
   SharedProgress shared(progress);

@@ -55,10 +55,9 @@ void free_list(std::vector<Item>& list) {
   list = std::vector<Item>();
 }
 
-// Leaves of the record what a footprint depends on. Who measures it holds back records of whole iterations.
-void free_lists(trace::Record& record) {
+// Leaves of the record what a touched footprint depends on. Who measures it holds back records of whole iterations.
+void keep_extents(trace::Record& record) {
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
-    for (trace::ObjectAccess& access : kernel->accesses) access.extents.clear();
     free_list(kernel->touches);
     free_list(kernel->order);
     free_list(kernel->counts);
@@ -66,6 +65,14 @@ void free_lists(trace::Record& record) {
   } else if (auto* access = std::get_if<trace::HostAccess>(&record)) {
     access->extents.clear();
     free_list(access->touches);
+  }
+}
+
+// Leaves what a footprint depends on.
+void free_lists(trace::Record& record) {
+  keep_extents(record);
+  if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
+    for (trace::ObjectAccess& access : kernel->accesses) access.extents.clear();
   }
 }
 
@@ -162,6 +169,21 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
   }
   footprints_.emplace(key, footprint);
   return footprint;
+}
+
+std::uint64_t TraceInput::touched_footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
+                                                  const ReadProgress& progress) {
+  const std::pair key(layout::resolved_text(layout), iterations);
+  if (const auto known = touched_footprints_.find(key); known != touched_footprints_.end()) return known->second;
+  footprint_bytes(layout, iterations, progress);  // checks the trace
+  const RecordSource source = [recorded = play(progress)](trace::Record& record) {
+    if (!recorded(record)) return false;
+    keep_extents(record);
+    return true;
+  };
+  const std::uint64_t touched = measure_touched_footprint(header_.quantum_bytes, source, layout, iterations);
+  touched_footprints_.emplace(key, touched);
+  return touched;
 }
 
 RecordSource TraceInput::play(const ReadProgress& progress) const {

@@ -41,6 +41,10 @@ class TraceInput {
   std::uint64_t footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
                                 const ReadProgress& progress = {});
 
+  // Of the footprint what a GPU touches, likewise; reads the trace once more.
+  std::uint64_t touched_footprint_bytes(const layout::LayoutChoice& layout, std::uint64_t iterations,
+                                        const ReadProgress& progress = {});
+
   // After footprint_bytes():
   std::uint64_t records() const { return records_; }
   bool truncated() const { return !truncation_.empty(); }        // only with `partial`
@@ -67,8 +71,9 @@ class TraceInput {
   std::uint64_t records_ = 0;
   std::string truncation_;
   std::vector<trace::Record> kept_;
-  std::uint64_t kept_bytes_ = 0;                                               // about
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> footprints_;  // by resolved layout and iterations
+  std::uint64_t kept_bytes_ = 0;  // about
+  using Footprints = std::map<std::pair<std::string, std::uint64_t>, std::uint64_t>;
+  Footprints footprints_, touched_footprints_;  // by resolved layout and iterations
 };
 
 }  // namespace uvmsim::sweep

@@ -130,6 +130,11 @@ PolicyChoice parse_policy(const std::string& option, const std::string& text) {
   return choice;
 }
 
+bool parse_footprint(const std::string& option, const std::string& text) {
+  if (text == "allocated" || text == "touched") return text == "touched";
+  throw_input_error("{}: '{}' is no kind of footprint; allowed: allocated, touched", option, text);
+}
+
 layout::LayoutChoice parse_layout(const std::string& option, const std::string& text) {
   try {
     return layout::parse_layout(text);

@@ -56,7 +56,8 @@ struct TraceStatistics {
   std::uint64_t set_bytes = 0;
   std::vector<IterationStatistics> iterations;
   std::vector<LayoutFootprint> footprints;
-  std::string truncation;  // of the reader; empty for a whole file
+  std::uint64_t touched_footprint_bytes = 0;  // under the layout `recorded`; filled in as footprints are
+  std::string truncation;                     // of the reader; empty for a whole file
 };
 
 // Reads the rest of the trace. Bytes of a touched quantum beyond the end of its object are not counted. Does not check

@@ -118,6 +118,10 @@ std::string statistics_text(const TraceStatistics& s) {
              ? fmt::format("{:<19} {} ({} bytes)", footprint.layout, size_text(footprint.bytes), footprint.bytes)
              : fmt::format("{:<19} cannot be: {}", footprint.layout, footprint.problem));
   }
+  if (!s.footprints.empty()) {
+    line("", fmt::format("{:<19} {} ({} bytes) of recorded, from first to last touch", "touched",
+                         size_text(s.touched_footprint_bytes), s.touched_footprint_bytes));
+  }
   for (std::size_t kind = 0; kind < kCopyKindNames.size(); ++kind) {
     if (s.copied_bytes[kind] != 0) {
       line("copies", fmt::format("{} {}", kCopyKindNames[kind], size_text(s.copied_bytes[kind])));
@@ -179,6 +183,7 @@ std::string statistics_json(const TraceStatistics& s) {
                                 {"peak_managed_bytes", s.peak_managed_bytes},
                                 {"peak_tensor_bytes", s.peak_tensor_bytes},
                                 {"footprint_bytes", footprints},
+                                {"touched_footprint_bytes", s.touched_footprint_bytes},
                                 {"copied_bytes", counts_json(s.copied_bytes, kCopyKindNames)},
                                 {"set_bytes", s.set_bytes},
                                 {"iterations", iterations},

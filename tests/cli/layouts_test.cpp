@@ -64,6 +64,41 @@ TEST_F(Layouts, TraceInfoSaysWhyALayoutCannotBe) {
   EXPECT_TRUE(json["footprint_bytes"]["recorded"].is_null());
 }
 
+// An arena of 64 MiB: 8 MiB are touched twice, then 4 others once, when the first are done with.
+TEST_F(Layouts, TouchedFootprintIsWhatFactorsDivideWhenAsked) {
+  const std::string trace =
+      trace_of({alloc(1, 64 << 20), kernel(1, 0, 2048), kernel(1, 0, 2048), kernel(1, 8192, 1024)});
+  const auto json_of = [&](const CommandResult& result) {
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out);
+  };
+  const auto touched = json_of(run_trace(trace, {"--footprint", "touched", "--osf", "2", "--json", "-"}));
+  EXPECT_EQ(touched["footprint_bytes"], 64 << 20);
+  EXPECT_EQ(touched["touched_footprint_bytes"], 8 << 20);
+  EXPECT_EQ(touched["limit"]["footprint"], "touched");
+  EXPECT_EQ(touched["capacity_bytes"], 4 << 20);
+  EXPECT_EQ(touched["osf_thousandths"], 2000);
+  EXPECT_THAT(touched["command"].get<std::string>(), HasSubstr(" --footprint touched"));
+  const auto allocated = json_of(run_trace(trace, {"--footprint", "allocated", "--osf", "2", "--json", "-"}));
+  EXPECT_EQ(allocated["capacity_bytes"], 32 << 20);
+  EXPECT_FALSE(allocated.contains("touched_footprint_bytes"));
+  EXPECT_FALSE(allocated["limit"].contains("footprint"));
+  EXPECT_THAT(run_trace(trace, {"--footprint", "touched", "--osf", "2"}).out,
+              HasSubstr("footprint 64.00 MiB, touched 8.00 MiB, capacity 4.00 MiB, OSF 2"));
+
+  const std::vector<std::string> bounds = {"bounds", "trace.jsonl", "--system",    "h200-sxm-pcie5",
+                                           "--osf",  "2",           "--footprint", "touched"};
+  EXPECT_THAT(run(bounds).out, HasSubstr("footprint 64.00 MiB, touched 8.00 MiB, which the factors divide"));
+  const auto info = json_of(run({"trace", "info", "trace.jsonl", "--json"}));
+  EXPECT_EQ(info["touched_footprint_bytes"], 8 << 20);
+  EXPECT_THAT(run({"trace", "info", "trace.jsonl"}).out, HasSubstr("touched             8.0 MiB (8388608 bytes)"));
+
+  expect_one_line_error(run_trace(trace, {"--footprint", "used"}), {"--footprint", "used", "allocated, touched"});
+  expect_one_line_error(run_trace(trace, {"--footprint", "touched", "--footprint-bytes", "8MiB", "--osf", "2"}),
+                        {"--footprint touched", "--footprint-bytes"});
+  expect_one_line_error(run_trace(trace, {"--footprint", "touched", "--osf", "5"}), {"--osf", "8.00 MiB", "at most 4"});
+}
+
 TEST_F(Layouts, RunWritesTheResolvedParameters) {
   const CommandResult result =
       run_trace(kTrace, {"--layout", "pytorch_caching:max_split_size_bytes=64MiB", "--json", "-"});

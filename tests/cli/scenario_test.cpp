@@ -84,6 +84,19 @@ TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
   EXPECT_EQ(single["counters"], small["alone"]["counters"]);
 }
 
+TEST_F(ScenarioTest, TheFactorDividesWhatIsTouchedWhereThatIsSaid) {
+  folder.write("arena.jsonl", trace_of({alloc(1, 64 << 20), kernel(1, 0, 2048), kernel(1, 0, 2048)}));
+  const CommandResult result =
+      run_scenario(with_programs(R"({"name": "arena", "trace": "arena.jsonl", "gpus": [0], "osf": 2,
+                                     "footprint": "touched"})"),
+                   {"--json", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json together = json::parse(result.out)["programs"][0]["together"];
+  EXPECT_EQ(together["touched_footprint_bytes"], 8 << 20);
+  EXPECT_EQ(together["capacity_bytes"], 4 << 20);
+  EXPECT_EQ(together["limit"]["footprint"], "touched");
+}
+
 TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
   const CommandResult result =
       run_scenario(with_programs(kBig + R"(, {"name": "small", "trace": "small.jsonl", "gpus": [1], "repeat": true})"),

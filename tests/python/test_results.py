@@ -51,6 +51,11 @@ class ResultsTest(TraceTest):
         self.assertEqual(self.trace.records, 20)
         self.assertEqual(self.trace.sha256, self.trace.run(SYSTEM)["trace"]["sha256"])
 
+    def test_the_touched_footprint_is_divided_where_that_is_said(self):
+        result = self.trace.run(SYSTEM, osf=2, footprint="touched")
+        self.assertEqual(result["limit"]["footprint"], "touched")
+        self.assertEqual(result["capacity_bytes"], result["touched_footprint_bytes"] // 2)
+
     def test_policies_are_those_of_the_command(self):
         listed = {(one["slot"], one["name"]) for one in uvmsim.policies()}
         self.assertLessEqual({("prefetch", "tree"), ("evict", "lrm"), ("evict", "lru")}, listed)

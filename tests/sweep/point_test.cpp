@@ -50,7 +50,10 @@ Point every_member_set() {
 }
 
 TEST(PointJson, ComesBackWhole) {
-  for (const Point& point : {smallest(), every_member_set()}) {
+  Point touched = smallest();
+  touched.osf_thousandths = 2000;
+  touched.touched_footprint = true;
+  for (const Point& point : {smallest(), every_member_set(), touched}) {
     const std::string text = to_json(point).dump();
     EXPECT_EQ(to_json(point_from_json(json::parse(text), "here")).dump(), text);
   }
@@ -78,6 +81,7 @@ TEST(PointJson, RefusesWhatIsNoPoint) {
       {R"({"trace":"t","system":"s","prefetch":{"name":"tree","parameters":[]}})", {"/prefetch/parameters"}},
       {R"({"trace":"t","system":"s","prefetch":{"name":"tree","x":1}})", {"/prefetch", "'x'"}},
       {R"({"trace":"t","system":"s","osf_thousandths":1000,"capacity_bytes":1})", {"one of them"}},
+      {R"({"trace":"t","system":"s","touched_footprint":true,"footprint_bytes":1})", {"one of them"}},
   };
   for (const auto& [text, words] : cases) {
     const std::string message = message_of([&, &text = text] { point_from_json(json::parse(text), "file: line 3"); });
@@ -121,6 +125,10 @@ TEST_F(PointId, EveryDeterminantChangesIt) {
       [](Point& p) {
         p.osf_thousandths = 1250;
         p.footprint_bytes = 1 << 23;
+      },
+      [](Point& p) {
+        p.osf_thousandths = 1250;
+        p.touched_footprint = true;
       },
       [](Point& p) {
         p.prefetch = {"none", {}};

@@ -104,6 +104,15 @@ TEST_F(SpecTest, LimitsOfBothKinds) {
                                  "OSF 1.5 of 1073741824", "capacity 12.00 GiB of 0", "capacity 2.00 MiB of 0"));
 }
 
+// It is about what a factor or a capacity is compared with: points without a limit stay the same.
+TEST_F(SpecTest, TheTouchedFootprint) {
+  const Spec spec = read_with(R"("osf": ["none", 2], "capacity_bytes": "12GiB", "footprint": "touched")");
+  std::vector<bool> touched;
+  for (const Point& one : spec.points) touched.push_back(one.touched_footprint);
+  EXPECT_THAT(touched, ElementsAre(false, true, true));
+  EXPECT_FALSE(read_with(R"("osf": 2, "footprint": "allocated")").points.front().touched_footprint);
+}
+
 TEST_F(SpecTest, TheOtherAxes) {
   const Spec spec =
       read_with(R"("iterations": ["recorded", 10], "time_scale": ["auto", 1.25], "host_gaps": [true, false],
@@ -171,6 +180,8 @@ TEST_F(SpecTest, RefusesWhatIsWrong) {
       {"{" + both + R"(, "capacity_bytes": "12Gb"})", {"/capacity_bytes", "GiB"}},
       {"{" + both + R"(, "capacity_bytes": -1})", {"/capacity_bytes", "number of bytes"}},
       {"{" + both + R"(, "footprint_bytes": 0})", {"/footprint_bytes", "too small"}},
+      {"{" + both + R"(, "footprint": "used"})", {"/footprint", "\"touched\""}},
+      {"{" + both + R"(, "osf": 2, "footprint": "touched", "footprint_bytes": "1GiB"})", {"/footprint", "one of them"}},
       {"{" + both + R"(, "settings": "costs.batch_ns=1"})", {"/settings", "an object"}},
       {"{" + both + R"(, "settings": {"costs.batch_ns": 1.5}})", {"/settings/costs.batch_ns", "whole number"}},
       {"{" + both + R"(, "settings": {"costs.batch_ns": []}})", {"/settings/costs.batch_ns", "empty list"}},
