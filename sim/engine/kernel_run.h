@@ -86,6 +86,7 @@ class KernelRun {
   // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
   void suspend(Nanoseconds now);
   void resume(Nanoseconds now);
+  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
   Nanoseconds end() const { return end_ + away_; }

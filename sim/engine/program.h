@@ -191,7 +191,7 @@ class Program {
   // streams.cpp
   void schedule_stream(std::uint32_t stream);
   void ends_at(Nanoseconds end, std::uint32_t stream);
-  void kernel_ends_at(Nanoseconds end, std::uint32_t stream, unsigned gpu);
+  void kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing);
   const trace::Kernel* running_kernel(const Stream& stream, unsigned gpu) const;
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);

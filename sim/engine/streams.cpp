@@ -23,10 +23,10 @@ void Program::ends_at(Nanoseconds end, std::uint32_t index) {
   events_.schedule(end, EventKind::kOperationEnd, index, number_);
 }
 
-// The same of a kernel, whose GPU may compute for another process.
-void Program::kernel_ends_at(Nanoseconds end, std::uint32_t index, unsigned gpu) {
-  if (suspended_[gpu] == kNever) return ends_at(end, index);
-  streams_[index].left = std::max(end - suspended_[gpu], Nanoseconds{});
+// The same of a kernel that would end then if it had not stood still since `standing`; kNever: it runs.
+void Program::kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing) {
+  if (standing == kNever) return ends_at(std::max(end, events_.now()), index);
+  streams_[index].left = std::max(end - standing, Nanoseconds{});
 }
 
 // The kernel at the front of the stream, if it runs on that GPU.
@@ -180,7 +180,7 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
     note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
-    kernel_ends_at(end, index, gpu);
+    kernel_ends_at(end, index, suspended_[gpu] == kNever ? kNever : now);
     return;
   }
   if (may_lose_pages) {
@@ -214,8 +214,9 @@ void Program::finish_runs() {
     const Nanoseconds done = stream.run->end();
     const Nanoseconds end = done + translation_stall(work, gpu) + remote_time(work, kernel, gpu, done);
     note_remote_accesses(work, gpu);
+    const Nanoseconds standing = stream.run->suspended_at();
     stream.run.reset();
-    kernel_ends_at(std::max(end, events_.now()), index, gpu);
+    kernel_ends_at(end, index, standing);
   }
 }
 

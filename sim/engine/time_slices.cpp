@@ -1,5 +1,7 @@
 #include "sim/engine/time_slices.h"
 
+#include <algorithm>
+
 #include "sim/engine/program.h"
 
 namespace uvmsim::engine {
@@ -34,8 +36,7 @@ void TimeSlices::look() {
   const std::optional<std::size_t> next = next_in_turn();
   if (!next) return;
   if (!busy) return turn_to(*next);
-  const std::int64_t slices = (events_.now() - begin_).value / slice_.value + 1;
-  wake_at(begin_ + slice_ * slices);
+  wake_at(std::max(events_.now(), begin_ + slice_));
 }
 
 void TimeSlices::on_event() {

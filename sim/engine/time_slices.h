@@ -1,10 +1,9 @@
 // Whose turn it is on a GPU that several processes share.
 //
 // The GPU computes for one process at a time. While others wait it goes round them: each computes for a slice, then for
-// context_switch_ns the GPU computes for nobody. Slices are counted from when the process came to the GPU, so one that
-// had it for itself gives it up at the end of the slice that is running. A process that has nothing to compute gives
-// its turn up at once; one whose kernels wait for faults has something to compute and keeps it. Measured:
-// tracer/ground_truth/two_processes.cu, README.md.
+// context_switch_ns the GPU computes for nobody. A process that had the GPU for a slice or longer gives it up as soon
+// as another one comes; one that has nothing to compute gives it up at once. A process whose kernels wait for faults
+// has something to compute and keeps the GPU. Measured: tracer/ground_truth/two_processes.cu.
 #pragma once
 
 #include <cstddef>

@@ -67,6 +67,13 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared
     }
     footprint = std::max(footprint, sum);
   }
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    if (!shares[i] || !prepared[i].program.options.limited) continue;
+    throw_input_error(
+        "{}: program '{}' has a limit of its own and shares a GPU; allowed: shared_osf or shared_capacity_bytes for "
+        "all",
+        scenario.file, scenario.programs[i].name);
+  }
   if (limit.osf_thousandths == 0 && limit.capacity_bytes == 0) return;
   if (footprint == 0) {
     throw_input_error("{}: shared_osf or shared_capacity_bytes is there, and no two programs name the same GPU",
@@ -80,12 +87,6 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     if (!shares[i]) continue;
     RunOptions& options = prepared[i].program.options;
-    if (options.limited) {
-      throw_input_error(
-          "{}: program '{}' has a limit of its own and shares a GPU; allowed: shared_osf or "
-          "shared_capacity_bytes for all",
-          scenario.file, scenario.programs[i].name);
-    }
     options.limited = true;
     options.capacity_bytes = capacity;
     prepared[i].record.options.limited = true;

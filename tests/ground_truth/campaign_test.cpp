@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <utility>
 #include <ostream>
+#include <utility>
 
 #include "sim/config/load_system.h"
 #include "sim/validate/validation.h"
