@@ -299,7 +299,7 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
                  {"shared_osf and shared_capacity_bytes are both there"});
   expect_refused(with_programs(both, R"("shared_osf": 0)"), {"/shared_osf"});
   expect_refused(with_programs(both, R"("shared_osf": [2])"), {"/shared_osf", "one value"});
-  expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"1 bytes"});
+  expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
   expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
   expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
   expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});
