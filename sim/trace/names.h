@@ -19,8 +19,8 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Record>> kReco
 inline constexpr std::array<std::string_view, 4> kObjectKindNames = {"managed", "device", "pinned", "host"};
 inline constexpr std::array<std::string_view, 4> kDistributionNames = {"block_linear", "grid_stride", "thread_chunk",
                                                                        "tiled"};
-inline constexpr std::array<std::string_view, 5> kCoverageNames = {"instrumented", "operator_schema", "parameters",
-                                                                   "declared", "none"};
+inline constexpr std::array<std::string_view, 6> kCoverageNames = {
+    "instrumented", "operator_schema", "parameters", "declared", "none", "tensor_maps"};
 inline constexpr std::array<std::string_view, 5> kCopyKindNames = {"host_to_device", "device_to_host",
                                                                    "device_to_device", "host_to_host", "default"};
 inline constexpr std::array<std::string_view, 8> kAdviceNames = {

@@ -26,7 +26,7 @@ constexpr bool match(Enum last, ProtoEnum last_in_file, int count_in_file, const
 static_assert(match(ObjectKind::kHost, proto::OBJECT_KIND_HOST, proto::ObjectKind_ARRAYSIZE, kObjectKindNames));
 static_assert(match(Distribution::kTiled, proto::DISTRIBUTION_TILED, proto::Distribution_ARRAYSIZE,
                     kDistributionNames));
-static_assert(match(Coverage::kNone, proto::COVERAGE_NONE, proto::Coverage_ARRAYSIZE, kCoverageNames));
+static_assert(match(Coverage::kTensorMaps, proto::COVERAGE_TENSOR_MAPS, proto::Coverage_ARRAYSIZE, kCoverageNames));
 static_assert(match(CopyKind::kDefault, proto::COPY_KIND_DEFAULT, proto::CopyKind_ARRAYSIZE, kCopyKindNames));
 static_assert(match(Advice::kUnsetPinned, proto::ADVICE_UNSET_PINNED, proto::Advice_ARRAYSIZE, kAdviceNames));
 static_assert(match(SyncKind::kEventSynchronize, proto::SYNC_KIND_EVENT_SYNCHRONIZE, proto::SyncKind_ARRAYSIZE,

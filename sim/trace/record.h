@@ -19,7 +19,7 @@
 namespace uvmsim::trace {
 
 inline constexpr std::uint32_t kSchemaMajor = 1;
-inline constexpr std::uint32_t kSchemaMinor = 1;
+inline constexpr std::uint32_t kSchemaMinor = 2;
 
 // Identity of an object or a tensor. Objects and tensors share one number space; ids are never reused.
 using ObjectId = std::uint64_t;
@@ -101,8 +101,15 @@ enum class Distribution : std::uint8_t {
                  // any, say what is touched again where that matters
 };
 
-// Where the accesses come from, best first.
-enum class Coverage : std::uint8_t { kInstrumented, kOperatorSchema, kParameters, kDeclared, kNone };
+// Where the accesses come from.
+enum class Coverage : std::uint8_t {
+  kInstrumented,    // every load and store was seen
+  kOperatorSchema,  // the framework's operator around the launch says what it takes and makes
+  kParameters,      // all memory that the launch's parameters point to
+  kDeclared,        // whoever made the trace says so: synthetic programs, imports
+  kNone,            // nothing is known
+  kTensorMaps,      // the tensor maps among the launch's parameters; next best to kInstrumented. Since minor version 2
+};
 
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/trace/names.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/record.h"
 
@@ -40,8 +41,8 @@ struct TraceStatistics {
   KernelTotals totals;
   std::uint64_t kernel_names = 0;  // different ones
   std::uint64_t kernels_with_phases = 0, kernels_with_order = 0;
-  std::array<std::uint64_t, 5> kernels_by_coverage{};  // by Coverage
-  std::array<std::uint64_t, 5> bytes_by_coverage{};    // touched_bytes of these kernels
+  std::array<std::uint64_t, kCoverageNames.size()> kernels_by_coverage{};  // by Coverage
+  std::array<std::uint64_t, kCoverageNames.size()> bytes_by_coverage{};    // touched_bytes of these kernels
   std::uint64_t unknown_accesses = 0;                  // sum over kernels
   std::uint64_t kernels_with_unknown = 0;
   std::int64_t host_gap_ns = 0;  // sum over all records

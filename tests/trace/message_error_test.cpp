@@ -101,7 +101,7 @@ TEST(MessageErrors, Strings) {
 
 TEST(MessageErrors, EnumsAndRanges) {
   EXPECT_THAT(about_kernel(number(10, 4)), HasSubstr("unknown distribution number 4; allowed: 0 to 3"));
-  EXPECT_THAT(about_kernel(number(12, 99)), HasSubstr("unknown coverage number 99; allowed: 0 to 4"));
+  EXPECT_THAT(about_kernel(number(12, 99)), HasSubstr("unknown coverage number 99; allowed: 0 to 5"));
   EXPECT_THAT(about_kernel(number(9, std::uint64_t{1} << 63)), HasSubstr("a time of 9223372036854775808"));
   EXPECT_THAT(about_kernel(number(3, 1)), HasSubstr("device -1; allowed: 0 to 1023"));
   EXPECT_THAT(about_kernel(packed(4, {1, 0})), HasSubstr("grid 1x0x1 has a dimension of 0"));

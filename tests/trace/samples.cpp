@@ -146,7 +146,7 @@ Kernel random_kernel(Random& random) {
   kernel.duration_ns = random_time(random);
   kernel.distribution = random_enum<Distribution>(random, 4);
   kernel.bytes_per_thread_access = random_u32(random);
-  kernel.coverage = random_enum<Coverage>(random, 5);
+  kernel.coverage = random_enum<Coverage>(random, 6);
   for (std::uint64_t n = random.below(5); n > 0; --n) {
     kernel.accesses.push_back({random_number(random, UINT64_MAX - 1), random_extents(random)});
   }
@@ -249,6 +249,10 @@ std::vector<Record> sample_records() {
   for (int i = 0; i < 4; ++i) {
     records.emplace_back(Range{static_cast<RangeKind>(i), i % 2 == 0 ? "layer" : "", static_cast<std::uint64_t>(i)});
   }
+  // Since minor version 2.
+  Kernel by_maps;
+  by_maps.coverage = Coverage::kTensorMaps;
+  records.emplace_back(by_maps);
   return records;
 }
 

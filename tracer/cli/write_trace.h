@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sim/trace/names.h"
 #include "sim/trace/statistics.h"
 #include "tracer/merge/merge.h"
 #include "tracer/merge/workspaces.h"
@@ -13,7 +14,7 @@ struct WrittenTrace {
   MergeSummary merge;
   WorkspaceSummary workspaces;
   std::uint64_t kernels = 0, objects = 0, tensors = 0, iterations = 0;
-  std::array<std::uint64_t, 5> kernels_by_coverage{};
+  std::array<std::uint64_t, trace::kCoverageNames.size()> kernels_by_coverage{};
 };
 
 // The file appears whole or not at all. Throws uvmsim::InputError for what Merger and the file refuse.
