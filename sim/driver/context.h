@@ -94,6 +94,7 @@ struct DriverContext {
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
   // and from whom this one's evictions took memory. Empty: nobody shares.
   std::vector<DriverContext*> processes = {};
+  std::uint32_t process = 0;  // its own place there
   std::vector<std::uint64_t> evicted_from = {};
 
   // Of the process that the block belongs to.

@@ -323,6 +323,12 @@ void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
   discard(b, context_.space.block(b).extent(), /*unmap=*/true);
 }
 
+void Residency::tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex b) {
+  policy::Evictor& evictor = *context_.gpus[gpu].evictor;
+  evictor.on_allocated(chunk, content);
+  if (!context_.processes.empty()) evictor.on_process(chunk, context_.space.block(b).region);
+}
+
 ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
@@ -338,7 +344,7 @@ ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   }
   pinned_.push_back(c);
   ++context_.counters.chunk_allocations;
-  state.evictor->on_allocated(c, policy::ContentIndex(b.value));
+  tell_allocated(gpu, c, policy::ContentIndex(b.value), b);
   return c;
 }
 
@@ -436,7 +442,7 @@ void Residency::back_small(Work& work, BlockIndex b, unsigned gpu, const PageMas
     memory.pin(slot);
     const ChunkId chunk = GpuMemory::small_chunk(slot);
     pinned_.push_back(chunk);
-    state.evictor->on_allocated(chunk, content(b, unit, gpu));
+    tell_allocated(gpu, chunk, content(b, unit, gpu), b);
   }
 }
 

@@ -84,6 +84,7 @@ class Residency final : private policy::EvictionQueries {
   policy::ChunkView view(ChunkId chunk) const override;
   Nanoseconds now() const override { return now_; }
   policy::ContentIndex incoming() const override { return incoming_; }
+  std::uint32_t process() const override { return context_.process; }
   std::uint32_t free_chunks() const override;
 
   bool spared(BlockIndex block) const;
@@ -107,6 +108,7 @@ class Residency final : private policy::EvictionQueries {
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void back_small(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  void tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex block);
   ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
   void reclaim_batch(Work& work, BlockIndex block, unsigned gpu);
   void refuse_no_victim(const GpuMemory& memory) const;

@@ -46,6 +46,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       options_(hosted.options),
       observer_(hosted.observer),
       start_(hosted.start),
+      priority_(hosted.priority),
       repeats_(hosted.repeats),
       images_(trace::images_named(hosted.header)),
       devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),
@@ -112,6 +113,7 @@ void Program::use_gpu(unsigned gpu) {
 void Program::share(const std::vector<driver::DriverContext*>& processes, std::uint32_t contended_gpus) {
   contended_gpus_ = contended_gpus;
   context_->processes = processes;
+  context_->process = number_;
   context_->evicted_from.assign(processes.size(), 0);
   for (const unsigned gpu : devices_) {
     if (machine_.users[gpu].size() > 1) fault_loops_[gpu]->stop_at_events();

@@ -148,7 +148,7 @@ std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs, 
     feeds.push_back(
         std::make_unique<engine::RecordFeed>(program.header, program.source, options.back(), program.gpus.front()));
     hosted.push_back({program.header, *feeds.back(), options.back(), program.observer, program.gpus, program.start,
-                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program)});
+                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program), program.priority});
   }
   return engine::Engine(system, hosted, sharing).run();
 }

@@ -121,7 +121,9 @@ struct ServerProgram {
   RunObserver observer;        // with `reopen`, addresses are as if the program were alone
   std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};         // its host begins; times of its result count from here
-  bool repeat = false;         // its last iteration is repeated until every program without it has ended
+  // Of time slices: while a kernel of a program with a larger number wants the GPU, it gets it.
+  std::uint32_t priority = 0;
+  bool repeat = false;  // its last iteration is repeated until every program without it has ended
 };
 
 // Several programs at once. They share the host's memory bandwidth and links; programs that name the same GPU are

@@ -143,6 +143,7 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     program.source = resolver.trace(described.point).play(choices.progress);
     program.start = described.start;
     program.repeat = described.repeat;
+    program.priority = described.priority;
     if (choices.events) program.observer.events = choices.events(i);
     programs.push_back(std::move(program));
   }

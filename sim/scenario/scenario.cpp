@@ -77,6 +77,9 @@ constexpr const char* kGpusDoc =
     "the GPUs of the server that the devices 0, 1, ... of its trace stand for; programs that name the same GPU share "
     "it";
 constexpr const char* kStartDoc = "when it begins, in nanoseconds; default 0";
+constexpr std::uint64_t kHighestPriority = 1000;
+constexpr const char* kPriorityDoc =
+    "of its time slices on a GPU that programs share: larger numbers go first; default 0";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
@@ -128,7 +131,7 @@ std::vector<unsigned> read_gpus(const Json& value, const Place& place) {
 
 ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) {
   if (!object.is_object()) refuse(place, object, "an object");
-  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "repeat"});
+  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "priority", "repeat"});
   for (const char* key : {"name", "trace", "gpus"}) {
     if (!object.contains(key)) throw_input_error("{}: the key '{}' is missing", place.text(), key);
   }
@@ -143,6 +146,12 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
       refuse(place / "start_ns", *start, fmt::format("a whole number from 0 to {}", kLatestStartNs));
     }
     program.start = Nanoseconds(start->get<std::int64_t>());
+  }
+  if (const auto priority = object.find("priority"); priority != object.end()) {
+    if (!priority->is_number_unsigned() || priority->get<std::uint64_t>() > kHighestPriority) {
+      refuse(place / "priority", *priority, fmt::format("a whole number from 0 to {}", kHighestPriority));
+    }
+    program.priority = priority->get<std::uint32_t>();
   }
   if (const auto repeat = object.find("repeat"); repeat != object.end()) {
     if (!repeat->is_boolean()) refuse(place / "repeat", *repeat, "true or false");
@@ -260,6 +269,8 @@ std::string scenario_schema() {
                     {"description", kGpusDoc}}}};
   program.update(schema_of(kProgramKeys));
   program["start_ns"] = {{"type", "integer"}, {"minimum", 0}, {"description", kStartDoc}};
+  program["priority"] = {
+      {"type", "integer"}, {"minimum", 0}, {"maximum", kHighestPriority}, {"description", kPriorityDoc}};
   program["repeat"] = {{"type", "boolean"}, {"description", kRepeatDoc}};
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));

@@ -18,6 +18,7 @@ struct ScenarioProgram {
   sweep::Point point;          // its trace, its limit and its layout, and what all programs share
   std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};
+  std::uint32_t priority = 0;
   bool repeat = false;  // its settled iteration, until every program without this has ended
 };
 

@@ -302,6 +302,8 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
   expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
   expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
+  expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], "priority": -1})"),
+                 {"/programs/0/priority", "a whole number from 0 to 1000"});
   expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});
   expect_refused(with_programs(kBig, R"("shared_osf": 2)"), {"no two programs name the same GPU"});
   expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [0, 0]})"), {"names GPU 0 twice"});

@@ -154,6 +154,55 @@ TEST(Sharing, TheyTakeMemoryFromEachOtherAndNeverMoreThanThereIs) {
   EXPECT_EQ(pair.b.run(pair.options).counters.evictions, 0u);
 }
 
+// Eight chunks each, of programs that each want more than half of the ten.
+TEST(Sharing, AQuotaIsKept) {
+  const std::uint64_t chunks = 10;
+  for (const std::uint64_t percent : {30, 60, 80}) {
+    SCOPED_TRACE(percent);
+    Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(chunks)};
+    pair.options.evict = {"quota", {{"0", std::to_string(percent)}}};
+    const auto results = pair.run();
+    // Once it has its share, a process loses nothing of it: what others took from it, it had beyond that.
+    const std::uint64_t kept = chunks * percent / 100;
+    const auto [a, b] = std::pair(results[0], results[1]);
+    EXPECT_LE(b.evicted_from[0], a.counters.chunk_allocations - a.evicted_from[0] - std::min<std::uint64_t>(kept, 8));
+    if (percent == 80) EXPECT_EQ(b.evicted_from[0], 0u);
+    EXPECT_GT(b.evicted_from[1], 0u);
+  }
+  Pair pair{reading(8, 2, 1000), reading(8, 2, 1000), sharing_options(chunks)};
+  pair.options.evict = {"quota", {{"0", "60"}, {"1", "41"}}};
+  EXPECT_THAT(complaint_of({hosted("a", pair.a, pair.options, {0}), hosted("b", pair.b, pair.options, {0})}),
+              HasSubstr("the quotas are 101 percent in all; allowed: at most 100"));
+}
+
+TEST(Sharing, TheImportantProcessLosesNothingWhileOthersHaveMemory) {
+  Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(10)};
+  pair.options.evict = {"priority", {{"1", "1"}}};
+  const auto results = pair.run();
+  EXPECT_EQ(results[0].evicted_from[1], 0u);
+  EXPECT_EQ(results[1].evicted_from[1], 0u);
+  EXPECT_GT(results[1].evicted_from[0], 0u);
+  // Alone they are the driver's own policy.
+  for (const char* policy : {"quota", "priority"}) {
+    RunOptions one = pair.options;
+    one.capacity_bytes = 6 * kBlockBytes;
+    one.evict = {policy, {}};
+    const RunResult result = pair.a.run(one);
+    one.evict = {"lrm", {}};
+    EXPECT_EQ(text_of(result), text_of(pair.a.run(one)));
+  }
+}
+
+TEST(Sharing, AProgramOfHigherPriorityTakesItsTurnWheneverItWantsTo) {
+  const Pair pair{computing({50000000}), computing({9000000}), sharing_options(8)};
+  std::vector programs{hosted("a", pair.a, pair.options, {0}), hosted("b", pair.b, pair.options, {0})};
+  programs[1].start = Nanoseconds(1000000);  // within the first slice of the other
+  programs[1].priority = 1;
+  const auto results = run_together(programs);
+  EXPECT_EQ(results[1].total.value, pair.b.run(pair.options).total.value + kSwitch);
+  EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + 9000000 + 2 * kSwitch);
+}
+
 TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
   std::uint64_t evictions = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
