@@ -1,4 +1,5 @@
 // A share of the memory that no other process takes away.
+#include <algorithm>
 #include <numeric>
 
 #include "policies/evict/process_lists.h"
@@ -14,20 +15,21 @@ class Quota final : public ProcessEvictor {
             .source = "eviction by process of gpu_ext (github.com/eunomia-bpf/gpu_ext), with NVIDIA's order"};
   }
   static ParameterTable parameters() {
-    return ProcessLists::parameters({0, 100}, "percent of the memory that others do not take from process ");
+    return ProcessLists::parameters(
+        {0, 100},
+        "percent of the memory that others do not take (of the sum, where all are more than 100) from process ");
   }
 
-  explicit Quota(const PolicyContext& context) : ProcessEvictor("quota", context), chunk_count_(context.chunk_count) {
-    const std::int64_t sum = std::accumulate(of_process_.begin(), of_process_.end(), std::int64_t{0});
-    if (sum > 100)
-      throw_input_error("evict policy 'quota': the quotas are {} percent in all; allowed: at most 100", sum);
-  }
+  explicit Quota(const PolicyContext& context)
+      : ProcessEvictor("quota", context),
+        whole_(std::max<std::int64_t>(100, std::accumulate(of_process_.begin(), of_process_.end(), std::int64_t{0}))),
+        chunk_count_(context.chunk_count) {}
 
  private:
   // Where all are within their quotas, the process that needs memory takes its own.
   ChunkId choose(const EvictionQueries& queries) override {
     const ChunkId victim = lists_.oldest(queries, [&](std::uint32_t process) {
-      return lists_.chunks_of(process) * std::int64_t{100} > of_process_[process] * chunk_count_;
+      return lists_.chunks_of(process) * whole_ > of_process_[process] * chunk_count_;
     });
     if (victim.valid()) return victim;
     const std::uint32_t needy = queries.process();
@@ -35,6 +37,7 @@ class Quota final : public ProcessEvictor {
     return own.valid() ? own : lists_.oldest(queries, [](std::uint32_t) { return true; });
   }
 
+  const std::int64_t whole_;  // what the quotas are shares of
   const std::int64_t chunk_count_;
 };
 
