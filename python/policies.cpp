@@ -177,6 +177,7 @@ class PythonEvictor final : public Adapter<Evictor> {
   PythonEvictor(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         allocated_(method("on_allocated")),
+        process_(method("on_process")),
         migrated_(method("on_migrated")),
         emptied_(method("on_emptied")),
         discarded_(method("on_discarded")),
@@ -189,6 +190,9 @@ class PythonEvictor final : public Adapter<Evictor> {
 
   void on_allocated(ChunkId chunk, ContentIndex content) override {
     if (allocated_) allocated_(chunk.value, content.value);
+  }
+  void on_process(ChunkId chunk, std::uint32_t process) override {
+    if (process_) process_(chunk.value, process);
   }
   void on_migrated(ChunkId chunk) override {
     if (migrated_) migrated_(chunk.value);
@@ -227,7 +231,7 @@ class PythonEvictor final : public Adapter<Evictor> {
     return to_chunk(method(queries_), says(name));
   }
 
-  Method allocated_, migrated_, emptied_, discarded_, released_, freed_, touched_, victim_, early_;
+  Method allocated_, process_, migrated_, emptied_, discarded_, released_, freed_, touched_, victim_, early_;
   py::object queries_;
 };
 
@@ -594,6 +598,7 @@ void add_what_policies_see(py::module_& module) {
       .def_property_readonly("thrashing", [](const LentBlock& lent) { return to_python(lent.get().thrashing); })
       .def_property_readonly("destination_is_preferred",
                              [](const LentBlock& lent) { return lent.get().destination_is_preferred; })
+      .def_property_readonly("process", [](const LentBlock& lent) { return lent.get().process; })
       .def_property_readonly("resident_nowhere", [](const LentBlock& lent) { return lent.get().resident_nowhere; })
       .def_property_readonly("to_host", [](const LentBlock& lent) { return lent.get().to_host; })
       .def_property_readonly("now_ns", [](const LentBlock& lent) { return lent.get().now.value; });
@@ -618,6 +623,7 @@ void add_what_policies_see(py::module_& module) {
           "view", [](const LentEvictionQueries& lent, std::uint32_t chunk) { return lent.get().view({chunk}); },
           py::arg("chunk"))
       .def_property_readonly("incoming", [](const LentEvictionQueries& lent) { return lent.get().incoming().value; })
+      .def_property_readonly("process", [](const LentEvictionQueries& lent) { return lent.get().process(); })
       .def_property_readonly("free_chunks", [](const LentEvictionQueries& lent) { return lent.get().free_chunks(); })
       .def_property_readonly("now_ns", [](const LentEvictionQueries& lent) { return lent.get().now().value; });
   py::class_<LentLaunch>(module, "KernelLaunch", "a kernel as whoever wraps its launch sees it; sim/policy/planner.h")

@@ -29,7 +29,8 @@ constexpr std::uint64_t kLargestScenarioTrace = std::uint64_t{256} << 20;
 
 constexpr const char* kScenarioUsage = R"(uvmsim scenario FILE.json [options]
 
-Runs several programs at once on one server, each on GPUs of its own, and says how much slower they are than alone.
+Runs several programs at once on one server, on GPUs of their own or on the same one, and says how much slower they are
+than alone, and who evicts whom.
 
 Examples:
   uvmsim scenario configs/scenarios/two_programs.json
@@ -41,7 +42,8 @@ Examples:
 
 constexpr const char* kScenarioNotes = R"(
 The file: configs/scenarios/README.md and configs/scenario.schema.json. The programs share the bandwidth of the host's
-memory and of links that several GPUs hang on; every GPU belongs to one program. "alone" is the same program by itself
+memory and of links that several GPUs hang on. Programs that name the same GPU share its memory, its driver's thread and,
+in turns or side by side ("sharing"), its processors. "alone" is the same program by itself
 on the same server with the same settings. Times and counters are those of the settled iterations, as in `uvmsim run`,
 or of the whole run of a program that marks none. A program that is repeated is cut off when the others have ended; it
 is compared with as many iterations alone as it had done.
@@ -58,6 +60,33 @@ po::options_description scenario_options() {
   add("verbose", po::bool_switch(), "say on standard error what is being done");
   add("help,h", po::bool_switch(), "print this text");
   return options;
+}
+
+// Who evicts whom, where programs share a GPU, and how fair that is.
+std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
+  std::string text;
+  if (const auto fair = scenario::fairness(outcomes); fair && outcomes.size() > 1) {
+    text += fmt::format("\nunfairness (largest over smallest slowdown) {}, weighted speed-up {} of {}\n",
+                        report::format_thousandths(fair->unfairness_thousandths),
+                        report::format_thousandths(fair->weighted_speedup_thousandths), outcomes.size());
+  }
+  std::vector<std::string> head{"evictions by"};
+  for (const auto& program : scenario.programs) head.push_back("of " + program.name);
+  report::TextTable matrix(head);
+  bool shared = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const std::vector<std::uint64_t>& taken = outcomes[i].together.result.evicted_from;
+    if (taken.empty()) continue;
+    shared = true;
+    std::vector<std::string> row{scenario.programs[i].name};
+    for (const std::uint64_t count : taken) row.push_back(report::format_count(count));
+    matrix.add_row(row);
+  }
+  if (!shared) return text;
+  return text +
+         fmt::format("\nGPUs that several programs use: {}; evictions of the whole run:\n\n",
+                     scenario::sharing_name(scenario.sharing)) +
+         matrix.text(true);
 }
 
 std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
@@ -86,7 +115,7 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
     text += "\n";
   }
   return text + "numbers per iteration, of the settled ones; of the whole run where none is marked\n\n" +
-         table.text(true);
+         table.text(true) + sharing_of(scenario, outcomes);
 }
 
 }  // namespace

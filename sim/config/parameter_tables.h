@@ -41,8 +41,9 @@ inline constexpr std::uint64_t kMillion = 1000000;
 inline constexpr std::uint64_t kPebibyte = std::uint64_t{1} << 50;
 inline constexpr Range kText{0, 0};
 inline constexpr Range kSwitch{0, 1};
-inline constexpr Range kCost{0, 10000 * kMillion};  // 10 s
-inline constexpr Range kTlbCost{0, kMillion};       // 1 ms
+inline constexpr Range kCost{0, 10000 * kMillion};      // 10 s
+inline constexpr Range kTlbCost{0, kMillion};           // 1 ms
+inline constexpr Range kSlice{1000, 10000 * kMillion};  // 1 us to 10 s
 inline constexpr Range kMemory{0, kPebibyte};
 inline constexpr Range kGpuMemory{2u << 20, kPebibyte};  // at least one 2 MB chunk
 inline constexpr Range kBandwidth{1, 100 * kMillion};    // 100 TB/s
@@ -319,6 +320,12 @@ inline constexpr Field<RuntimeCosts> kRuntime[] = {
     {"block_launch_ns", &RuntimeCosts::block_launch_ns, kCost, "between the first thread blocks of a kernel"},
     {"block_dispatch_ns", &RuntimeCosts::block_dispatch_ns, kCost,
      "between two thread blocks that an SM takes up later, so that consecutive ones go to different SMs"},
+    {"context_bytes", &RuntimeCosts::context_bytes, kMemory,
+     "of a GPU that several processes share: memory that the context of every further one takes"},
+    {"time_slice_ns", &RuntimeCosts::time_slice_ns, kSlice,
+     "of a GPU that several processes share: how long one computes while another one waits"},
+    {"context_switch_ns", &RuntimeCosts::context_switch_ns, kCost,
+     "of a GPU that several processes share: between two of them it computes for neither"},
 };
 
 }  // namespace uvmsim::config

@@ -213,6 +213,10 @@ struct RuntimeCosts {
   std::uint64_t store_ns = 25;               // its stores
   std::uint64_t load_after_store_ns = 1410;  // before a load that follows a store
   std::uint64_t block_start_ns = 1000;       // a finished thread block's place is taken by the next
+  // Of a GPU that several processes share.
+  std::uint64_t context_bytes = 0;           // memory that the context of every further process takes
+  std::uint64_t time_slice_ns = 2091000;     // how long a process computes while another one waits
+  std::uint64_t context_switch_ns = 152000;  // then the GPU computes for neither
   std::uint64_t block_launch_ns = 4;         // between the first thread blocks of a kernel
   std::uint64_t block_dispatch_ns = 0;       // between two thread blocks that an SM takes up later
   std::uint64_t allocate_ns = 6800;          // cudaMallocManaged

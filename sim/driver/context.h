@@ -91,6 +91,14 @@ struct DriverContext {
   std::string evict_label = {}, route_label = {};  // for messages
   Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
   ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
+  // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
+  // and from whom this one's evictions took memory. Empty: nobody shares.
+  std::vector<DriverContext*> processes = {};
+  std::uint32_t process = 0;  // its own place there
+  std::vector<std::uint64_t> evicted_from = {};
+
+  // Of the process that the block belongs to.
+  DriverContext& owner(BlockIndex b) { return processes.empty() ? *this : *processes[space.block(b).region]; }
 
   const config::DriverCosts& costs() const { return system.costs; }
   // What of the block the given pages take as whole pages of the driver (`driver.page_bytes`).

@@ -28,13 +28,6 @@ bool Residency::spared(BlockIndex b) const {
          std::binary_search(spared_.begin(), spared_.end(), b);
 }
 
-void Residency::pin(BlockIndex b, bool pinned) {
-  bool& hint = context_.space.block(b).hints.pinned;
-  if (hint == pinned) return;
-  hint = pinned;
-  pinned_blocks_ += pinned ? 1 : std::uint64_t{0} - 1;
-}
-
 bool Residency::evictable(ChunkId c) const {
   const GpuMemory& memory = context_.gpus[gpu_].memory;
   if (c.value >= memory.evictor_chunks()) return false;
@@ -43,7 +36,7 @@ bool Residency::evictable(ChunkId c) const {
     return memory.used(slot) && !memory.pinned(slot) && !spared(memory.owner(slot).block);
   }
   if (memory.chunk(c).state != ChunkState::kAllocated) return false;
-  if (!early_ && spared_.empty() && pinned_blocks_ == 0) return true;
+  if (!early_ && spared_.empty() && context_.space.pinned_blocks() == 0) return true;
   bool serves = false;
   memory.for_each_owner(c, [&](BlockIndex b, const PageMask&) { serves = serves || spared(b); });
   return !serves;
@@ -184,7 +177,7 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
     const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
     carry(work, b, {gpu_processor(gpu), kHost}, way, ready, copied, PageMask{}, TransferCause::kEvict);
     host.resident |= copied;
-    context_.host_resident_pages += copied.count();
+    context_.owner(b).host_resident_pages += copied.count();
   }
   // The host becomes the only holder, also of duplicated pages.
   const PageMask duplicated = gone & block.read_duplicated;
@@ -216,15 +209,19 @@ void Residency::leave_evicted(Work& work, BlockIndex b, unsigned gpu, const Page
   GpuState& state = context_.gpus[gpu];
   state.resident_pages -= gone.count();
   state.oversubscribed = true;
-  if (context_.accounts != nullptr) {
-    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
+  DriverContext& owner = context_.owner(b);
+  if (owner.accounts != nullptr) {
+    tell_residency(*owner.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
   }
-  context_.prefetcher.on_evicted(b, gone, context_.access_bits.take(b, gone));
+  owner.prefetcher.on_evicted(b, gone, owner.access_bits.take(b, gone));
 }
 
 void Residency::count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes) {
   ++context_.counters.evictions;
   if (copied_bytes == 0) ++context_.counters.evictions_without_copy;
+  if (!context_.evicted_from.empty()) {
+    ++context_.evicted_from[context_.space.block(BlockIndex(address / kBlockBytes)).region];
+  }
   if (context_.events != nullptr) {
     context_.events->on(EvictionEvent{static_cast<std::int32_t>(gpu), work.cpu, address, copied_bytes});
   }
@@ -326,6 +323,12 @@ void Residency::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
   discard(b, context_.space.block(b).extent(), /*unmap=*/true);
 }
 
+void Residency::tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex b) {
+  policy::Evictor& evictor = *context_.gpus[gpu].evictor;
+  evictor.on_allocated(chunk, content);
+  if (!context_.processes.empty()) evictor.on_process(chunk, context_.space.block(b).region);
+}
+
 ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
@@ -340,7 +343,8 @@ ChunkId Residency::allocate_root(Work& work, BlockIndex b, unsigned gpu) {
     reclaim_batch(work, b, gpu);
   }
   pinned_.push_back(c);
-  state.evictor->on_allocated(c, policy::ContentIndex(b.value));
+  ++context_.counters.chunk_allocations;
+  tell_allocated(gpu, c, policy::ContentIndex(b.value), b);
   return c;
 }
 
@@ -357,9 +361,10 @@ void Residency::reclaim_batch(Work& work, BlockIndex b, unsigned gpu) {
 }
 
 void Residency::nothing_to_evict(unsigned gpu) const {
-  if (pinned_blocks_ == 0) throw ModelError(fmt::format("GPU {}: nothing can be evicted", gpu));
+  const std::uint64_t pinned = context_.space.pinned_blocks();
+  if (pinned == 0) throw ModelError(fmt::format("GPU {}: nothing can be evicted", gpu));
   throw_input_error("GPU {}: nothing can be evicted; the program pinned {} blocks of 2 MiB, it has memory for {}", gpu,
-                    pinned_blocks_, context_.gpus[gpu].memory.chunk_count());
+                    pinned, context_.gpus[gpu].memory.chunk_count());
 }
 
 // Page tables are made when a block first comes to a GPU, and kept.
@@ -437,7 +442,7 @@ void Residency::back_small(Work& work, BlockIndex b, unsigned gpu, const PageMas
     memory.pin(slot);
     const ChunkId chunk = GpuMemory::small_chunk(slot);
     pinned_.push_back(chunk);
-    state.evictor->on_allocated(chunk, content(b, unit, gpu));
+    tell_allocated(gpu, chunk, content(b, unit, gpu), b);
   }
 }
 

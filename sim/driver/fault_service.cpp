@@ -32,6 +32,7 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
       .destination_is_preferred = block.hints.preferred == destination,
       .resident_nowhere = space.resident_anywhere(b).empty(),
       .to_host = destination.is_host(),
+      .process = context.process,
       .now = work.cpu,
   };
   if (asked) {

@@ -74,7 +74,7 @@ class Residency final : private policy::EvictionQueries {
   // Whether to_gpu() finds memory for the pages and leaves alone what is spared.
   bool has_room(BlockIndex block, unsigned gpu, const PageMask& pages);
   // Evictions leave memory of the block alone, until it is unpinned or freed.
-  void pin(BlockIndex block, bool pinned);
+  void pin(BlockIndex block, bool pinned) { context_.space.pin(block, pinned); }
   // From now on evictions leave memory of these blocks alone, in ascending order; an empty list ends it.
   void spare(std::span<const BlockIndex> blocks) { spared_ = blocks; }
 
@@ -84,6 +84,7 @@ class Residency final : private policy::EvictionQueries {
   policy::ChunkView view(ChunkId chunk) const override;
   Nanoseconds now() const override { return now_; }
   policy::ContentIndex incoming() const override { return incoming_; }
+  std::uint32_t process() const override { return context_.process; }
   std::uint32_t free_chunks() const override;
 
   bool spared(BlockIndex block) const;
@@ -107,6 +108,7 @@ class Residency final : private policy::EvictionQueries {
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void back(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   void back_small(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
+  void tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex block);
   ChunkId allocate_root(Work& work, BlockIndex block, unsigned gpu);
   void reclaim_batch(Work& work, BlockIndex block, unsigned gpu);
   void refuse_no_victim(const GpuMemory& memory) const;
@@ -152,9 +154,8 @@ class Residency final : private policy::EvictionQueries {
   bool early_ = false;  // nobody waits for the victim,
   BlockIndex served_;   // and it must not be of the block that was just served
   std::span<const BlockIndex> spared_;
-  std::uint64_t pinned_blocks_ = 0;  // by the program
-  std::vector<ChunkId> leaving_;     // victims of one operation that are emptied together
-  std::vector<ChunkId> pinned_;      // chunks taken by the operation in progress
+  std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
+  std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
   std::vector<TransferEvent> runs_;
 };
 

@@ -20,26 +20,32 @@ std::uint64_t in_chunks(std::uint64_t capacity) {
 
 }  // namespace
 
-std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu) {
+std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gpu, std::uint32_t neighbours) {
   const config::GpuConfig& config = system.gpus[gpu];
-  return in_chunks(config.memory_bytes - std::min(config.memory_bytes, config.reserved_bytes));
+  const std::uint64_t taken = config.reserved_bytes + neighbours * system.runtime.context_bytes;
+  return in_chunks(config.memory_bytes - std::min(config.memory_bytes, taken));
+}
+
+// A footprint that was given may be no whole blocks; half a block takes a chunk too.
+std::uint64_t factor_capacity_bytes(std::uint64_t footprint_bytes, std::uint64_t osf_thousandths,
+                                    const config::SystemConfig& system) {
+  const std::uint64_t footprint = (footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const std::uint64_t capacity =
+      footprint / osf_thousandths * 1000 + footprint % osf_thousandths * 1000 / osf_thousandths;
+  return capacity - std::min(capacity, system.runtime.unmanaged_bytes);
 }
 
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
-  if (!options.limited) return own_capacity_bytes(options.system, gpu);
+  if (!options.limited) return own_capacity_bytes(options.system, gpu, options.neighbours);
   std::uint64_t capacity = options.capacity_bytes;
   if (capacity == 0) {
     if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
     if (options.footprint_bytes == 0) {
       throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
     }
-    // One that was given may be no whole blocks; half a block takes a chunk too.
-    const std::uint64_t footprint = (options.footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    capacity = footprint / options.osf_thousandths * 1000 +
-               footprint % options.osf_thousandths * 1000 / options.osf_thousandths;
-    capacity -= std::min(capacity, options.system.runtime.unmanaged_bytes);
+    capacity = factor_capacity_bytes(options.footprint_bytes, options.osf_thousandths, options.system);
   }
-  const std::uint64_t own = own_capacity_bytes(options.system, gpu);
+  const std::uint64_t own = own_capacity_bytes(options.system, gpu, options.neighbours);
   if (in_chunks(capacity) > own && !options.hypothetical_capacity) {
     throw_input_error(
         "GPU memory for managed data is {} bytes, and the GPU of {} has {} for it; allowed: at most that, or "

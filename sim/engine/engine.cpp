@@ -31,7 +31,8 @@ void naming(const std::string& program, F&& f) {
 
 }  // namespace
 
-Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> programs) : machine_(system) {
+Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> programs, GpuSharing sharing)
+    : machine_(system) {
   if (system.gpus.empty() || system.gpus.size() > kMaxGpus) {
     throw_input_error("system '{}' has {} GPUs; allowed: 1 to {}", system.name, system.gpus.size(), kMaxGpus);
   }
@@ -41,21 +42,28 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     for (const Hosted& hosted : programs) regions.push_back(hosted.blocks);
     machine_.space.divide(regions);
   }
-  owners_.resize(system.gpus.size(), nullptr);
+  machine_.users.resize(system.gpus.size());
   for (const Hosted& hosted : programs) {
     naming(hosted.name, [&] {
       programs_.push_back(std::make_unique<Program>(machine_, static_cast<std::uint16_t>(programs_.size()), hosted));
     });
-    for (const unsigned gpu : programs_.back()->gpus()) owners_[gpu] = programs_.back().get();
+    for (const unsigned gpu : programs_.back()->gpus()) {
+      machine_.users[gpu].push_back(static_cast<unsigned>(programs_.size() - 1));
+    }
   }
   machine_.gpus.reserve(system.gpus.size());
   machine_.fault_loops.resize(system.gpus.size());
   for (unsigned gpu = 0; gpu < system.gpus.size(); ++gpu) {
-    Program* const owner = owners_[gpu];
-    if (owner == nullptr) {
-      machine_.gpus.push_back(idle_gpu(system, gpu, machine_.idle_gpus));
-    } else {
-      naming(owner->name(), [&] { machine_.gpus.push_back(owner->make_gpu(gpu)); });
+    if (machine_.users[gpu].empty()) machine_.gpus.push_back(idle_gpu(system, gpu, machine_.idle_gpus));
+    for (const unsigned user : machine_.users[gpu]) {
+      Program& program = *programs_[user];
+      naming(program.name(), [&] {
+        if (user == machine_.users[gpu].front()) {
+          machine_.gpus.push_back(program.make_gpu(gpu));
+        } else {
+          program.use_gpu(gpu);
+        }
+      });
     }
   }
   if (const HarvestChoice& choice = programs.front().options.harvest; choice.any()) {
@@ -63,9 +71,56 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     machine_.ledger.copies_dropped = true;
   }
   for (const auto& program : programs_) naming(program->name(), [&] { program->connect(); });
+  share_gpus(sharing, programs);
 }
 
 Engine::~Engine() = default;
+
+// A bit per GPU of several programs whose memory does not hold all that they ever have, or may not.
+std::uint32_t Engine::contended_gpus(std::span<const Hosted> programs) const {
+  std::uint32_t gpus = 0;
+  for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
+    const std::vector<unsigned>& users = machine_.users[gpu];
+    if (users.size() < 2) continue;
+    std::uint64_t free = machine_.gpus[gpu].memory.chunk_count();
+    bool fits = true;
+    for (const unsigned user : users) {
+      const std::uint64_t blocks = programs[user].blocks;
+      fits = fits && blocks != 0 && blocks <= free;
+      free -= std::min(free, blocks);
+    }
+    if (!fits) gpus |= gpu_processor(gpu).bit();
+  }
+  return gpus;
+}
+
+void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
+  std::vector<driver::DriverContext*> processes;
+  for (const auto& program : programs_) processes.push_back(&program->context());
+  slices_.resize(machine_.gpus.size());
+  const std::uint32_t contended = contended_gpus(programs);
+  for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
+    if (machine_.users[gpu].size() < 2) continue;
+    std::vector<Program*> users;
+    for (const unsigned user : machine_.users[gpu]) users.push_back(programs_[user].get());
+    for (Program* program : users) {
+      if (std::find(sharers_.begin(), sharers_.end(), program) != sharers_.end()) continue;
+      program->share(processes, contended);
+      sharers_.push_back(program);
+    }
+    if (sharing == GpuSharing::kTimeSlices) {
+      slices_[gpu] = std::make_unique<TimeSlices>(gpu, std::move(users), machine_.system.runtime, machine_.events);
+    }
+  }
+}
+
+// After every event: whose turn it is, and what the kernels then do until the next event.
+void Engine::look_at_shared_gpus() {
+  for (const auto& slices : slices_) {
+    if (slices) slices->look();
+  }
+  for (Program* program : sharers_) naming(program->name(), [&] { program->look(); });
+}
 
 std::uint64_t Engine::left_out_iterations() const {
   std::uint64_t sum = 0;
@@ -83,9 +138,10 @@ Program& Engine::program_of(const Event& event) const {
     case EventKind::kReplay:
     case EventKind::kPlan:
     case EventKind::kPrefetch:
+    case EventKind::kSlice:
       break;
   }
-  return *owners_[event.subject];
+  return *programs_[machine_.users[event.subject].front()];
 }
 
 std::vector<RunResult> Engine::run() {
@@ -100,7 +156,12 @@ std::vector<RunResult> Engine::run() {
     }
     const Event event = machine_.events.pop();
     Program& program = program_of(event);
-    naming(program.name(), [&] { program.on_event(event); });
+    if (event.kind == EventKind::kSlice) {
+      slices_[event.subject]->on_event();
+    } else {
+      naming(program.name(), [&] { program.on_event(event); });
+    }
+    if (!sharers_.empty()) look_at_shared_gpus();
     if (prefetches) {
       for (const auto& each : programs_) naming(each->name(), [&] { each->look(); });
     }

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "sim/engine/program.h"
+#include "sim/engine/time_slices.h"
 
 namespace uvmsim::engine {
 
 class Engine {
  public:
   // At least one program; all of them, and the system, must outlive it. Throws InputError for what cannot run here.
-  Engine(const config::SystemConfig& system, std::span<const Hosted> programs);
+  Engine(const config::SystemConfig& system, std::span<const Hosted> programs,
+         GpuSharing sharing = GpuSharing::kTimeSlices);
   ~Engine();
 
   // Once. One result per program, in their order.
@@ -25,12 +27,16 @@ class Engine {
 
  private:
   Program& program_of(const Event& event) const;
+  void share_gpus(GpuSharing sharing, std::span<const Hosted> programs);
+  std::uint32_t contended_gpus(std::span<const Hosted> programs) const;
+  void look_at_shared_gpus();
   void audit_sometimes();
   void audit();
 
   Machine machine_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<Program*> owners_;  // by GPU; null: no program uses it
+  std::vector<std::unique_ptr<TimeSlices>> slices_;  // by GPU; null: one program uses it at most, or all at once
+  std::vector<Program*> sharers_;                    // programs that share a GPU
   std::uint64_t operations_since_audit_ = 0;
   std::uint64_t audits_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace uvmsim::engine {
 
-enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay, kPlan, kPrefetch };
+enum class EventKind : std::uint8_t { kHost, kStreamStart, kOperationEnd, kFetch, kReplay, kPlan, kPrefetch, kSlice };
 
 struct Event {
   Nanoseconds time{};

@@ -16,13 +16,12 @@ std::uint64_t log2_1024(std::uint64_t x) {
 
 }  // namespace
 
-FaultLoop::FaultLoop(unsigned gpu, driver::DriverContext& context, driver::FaultService& service, EventQueue& events)
+FaultLoop::FaultLoop(unsigned gpu, const config::SystemConfig& system, const AddressSpace& space, EventQueue& events)
     : gpu_(gpu),
-      context_(context),
-      service_(service),
+      system_(system),
+      space_(space),
       events_(events),
-      buffer_(context.system.gmmu.fault_buffer_entries, context.system.gmmu.faults_per_sm,
-              context.system.gpus[gpu].sm_count) {}
+      buffer_(system.gmmu.fault_buffer_entries, system.gmmu.faults_per_sm, system.gpus[gpu].sm_count) {}
 
 void FaultLoop::advance(Nanoseconds now) {
   for (KernelRun* run : runs_) run->advance(now);
@@ -39,7 +38,7 @@ bool FaultLoop::await_fault() {
 
 // A thread that slept longer needs longer, up to a limit.
 Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
-  const config::DriverCosts& costs = context_.costs();
+  const config::DriverCosts& costs = system_.costs;
   const Nanoseconds least = ns(costs.wakeup_ns);
   if (sleep <= ns(costs.sleep_after_ns) || costs.sleep_after_ns == 0) return least;
   const std::uint64_t doublings =
@@ -49,7 +48,7 @@ Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
 
 void FaultLoop::wake(bool faults_waiting) {
   if (state_ != State::kIdle || !await_fault()) return;
-  const config::DriverCosts& costs = context_.costs();
+  const config::DriverCosts& costs = system_.costs;
   const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
   Nanoseconds delay = wakeup_after(arrival - last_end_);
   if (!served_before_) {
@@ -68,36 +67,74 @@ void FaultLoop::fetch_at(Nanoseconds time) {
 }
 
 void FaultLoop::begin_service() {
-  ++context_.counters.wakeups;
+  ++counters().wakeups;
   batches_this_service_ = 0;
   throttled_this_service_ = 0;
 }
 
-void FaultLoop::on_fetch() {
-  const Nanoseconds now = events_.now();
-  const config::DriverConfig& config = context_.system.driver;
-  Counters& counters = context_.counters;
-  advance(now);
-  const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
-  const auto entries = buffer_.fetch(now, config.fault_batch_count, config.fault_coalesce);
-  const std::uint32_t raw = buffer_.fetched_raw();
-  if (context_.accounts != nullptr) {
-    context_.accounts->on(ActorEvent{Actor::kFaultService, static_cast<std::int32_t>(gpu_), 0});
+// Services the batch, process after process where several share the GPU, and counts for each.
+driver::BatchSummary FaultLoop::service(std::span<const gmmu::FaultEntry> entries, std::uint32_t raw, Nanoseconds now) {
+  parts_.clear();
+  if (processes_.size() == 1 || entries.empty()) {
+    return service_part(lead_, entries, raw, now);
   }
-  const driver::BatchSummary summary = service_.service(gpu_, entries, now);
+  for (Process& process : processes_) process.part.clear();
+  for (const gmmu::FaultEntry& entry : entries) {
+    const unsigned region = space_.block(BlockIndex(entry.fault.page.value / kPagesPerBlock)).region;
+    const auto owner = std::find_if(processes_.begin(), processes_.end(),
+                                    [&](const Process& process) { return process.region == region; });
+    UVMSIM_CHECK(owner != processes_.end(), "GPU {}: a fault of region {}", gpu_, region);
+    owner->part.push_back(entry);
+  }
+  driver::BatchSummary batch;
+  batch.end = now;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const std::vector<gmmu::FaultEntry>& part = processes_[i].part;
+    if (part.empty()) continue;
+    std::uint32_t part_raw = 0;
+    for (const gmmu::FaultEntry& entry : part) part_raw += entry.instances;
+    if (parts_.empty()) lead_ = i;
+    const driver::BatchSummary summary = service_part(i, part, part_raw, batch.end);
+    batch.end = std::max(batch.end, summary.end);
+    batch.duplicates += summary.duplicates;
+    batch.throttled = batch.throttled || summary.throttled;
+    batch.gpu_memory_changed = batch.gpu_memory_changed || summary.gpu_memory_changed;
+  }
+  return batch;
+}
 
+driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<const gmmu::FaultEntry> entries,
+                                             std::uint32_t raw, Nanoseconds now) {
+  driver::DriverContext& context = *processes_[process].context;
+  if (context.accounts != nullptr) {
+    context.accounts->on(ActorEvent{Actor::kFaultService, static_cast<std::int32_t>(gpu_), 0});
+  }
+  const driver::BatchSummary summary = processes_[process].service->service(gpu_, entries, now);
+  Counters& counters = context.counters;
   ++counters.fault_batches;
   ++(summary.lowest_is_write ? counters.write_fault_batches : counters.read_fault_batches);
   counters.raw_faults += raw;
   counters.unmerged_faults += entries.size();
+  parts_.push_back({process, raw, summary});
+  return summary;
+}
+
+void FaultLoop::on_fetch() {
+  const Nanoseconds now = events_.now();
+  const config::DriverConfig& config = system_.driver;
+  advance(now);
+  const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
+  const auto entries = buffer_.fetch(now, config.fault_batch_count, config.fault_coalesce);
+  const std::uint32_t raw = buffer_.fetched_raw();
+  const driver::BatchSummary summary = service(entries, raw, now);
 
   const Nanoseconds serviced = std::max(summary.end, now);
   std::uint32_t flushed = 0;
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
       // These faults only count, as long as none of them can be lost.
-      const bool fits = buffer_.has_room(std::uint64_t{context_.system.gmmu.faults_per_sm} *
-                                         context_.system.gpus[gpu_].sm_count * runs_.size());
+      const bool fits =
+          buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count * runs_.size());
       for (KernelRun* run : runs_) {
         if (fits) {
           flushed += run->advance_unheard(serviced);
@@ -110,26 +147,32 @@ void FaultLoop::on_fetch() {
       flushed = buffer_.flush_cached_put();
     }
   }
-  counters.flushed_faults += flushed;
-  const Nanoseconds replayed = serviced + ns(context_.costs().replay_ns);
-  replay_lead_ = ns(summary.gpu_memory_changed ? 0 : context_.costs().replay_lead_ns);
-  counters.fault_service_ns += static_cast<std::uint64_t>((replayed - now).value);
+  counters().flushed_faults += flushed;
+  const Nanoseconds replayed = serviced + ns(costs().replay_ns);
+  replay_lead_ = ns(summary.gpu_memory_changed ? 0 : costs().replay_lead_ns);
   if (summary.throttled) ++throttled_this_service_;
   ++batches_this_service_;
-  if (context_.events != nullptr) {
-    context_.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, replayed, now,
-                                        summary.lowest_address, raw, summary.faulting_pages, summary.blocks,
-                                        summary.lowest_is_write});
+  Nanoseconds part_begin = now;
+  for (const Part& part : parts_) {
+    const Nanoseconds end = &part == &parts_.back() ? replayed : std::max(part.summary.end, part_begin);
+    driver::DriverContext& context = *processes_[part.process].context;
+    context.counters.fault_service_ns += static_cast<std::uint64_t>((end - part_begin).value);
+    if (context.events != nullptr) {
+      context.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, end, part_begin,
+                                         part.summary.lowest_address, part.raw, part.summary.faulting_pages,
+                                         part.summary.blocks, part.summary.lowest_is_write});
+    }
+    part_begin = end;
   }
   state_ = State::kServicing;
-  events_.schedule(replayed - std::min(replay_lead_, ns(context_.costs().replay_ns)), EventKind::kReplay, gpu_);
+  events_.schedule(replayed - std::min(replay_lead_, ns(costs().replay_ns)), EventKind::kReplay, gpu_);
 }
 
 void FaultLoop::on_replay() {
   const Nanoseconds now = events_.now();
-  const config::DriverCosts& costs = context_.costs();
-  const config::DriverConfig& config = context_.system.driver;
-  ++context_.counters.replays;
+  const config::DriverCosts& costs = system_.costs;
+  const config::DriverConfig& config = system_.driver;
+  ++counters().replays;
   advance(now);
   buffer_.replayed();
   for (KernelRun* run : runs_) run->replay(now);
@@ -155,7 +198,7 @@ void FaultLoop::add_state(StateDigest& digest) const {
   digest.add(std::uint64_t{served_before_});
   if (!served_before_) return;
   // All sleeps are alike from the one on after which the thread needs longest.
-  const config::DriverCosts& costs = context_.costs();
+  const config::DriverCosts& costs = system_.costs;
   constexpr std::int64_t kNoSleepIsLonger = std::int64_t{1} << 50;
   auto longest = static_cast<std::int64_t>(costs.sleep_after_ns) + 1;
   while (longest < kNoSleepIsLonger && wakeup_after(Nanoseconds(longest)) < ns(costs.first_fault_ns)) {

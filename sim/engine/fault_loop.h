@@ -2,6 +2,10 @@
 //
 // Follows NVIDIA UVM 580 uvm_gpu_replayable_faults.c: one thread per GPU; a bottom half takes up to 20 batches; after
 // each (BATCH_FLUSH) it waits for the batch's GPU work, flushes the buffer, replays, and looks for more.
+//
+// Processes that share the GPU share its fault buffer and this thread. A batch may hold faults of several: it services
+// them process after process, in the order of the driver's va_spaces (here: of the programs). What it counts for a
+// process is that process's part; the flush and the replay count for the first process of the batch.
 #pragma once
 
 #include <vector>
@@ -14,7 +18,12 @@ namespace uvmsim::engine {
 
 class FaultLoop {
  public:
-  FaultLoop(unsigned gpu, driver::DriverContext& context, driver::FaultService& service, EventQueue& events);
+  FaultLoop(unsigned gpu, const config::SystemConfig& system, const AddressSpace& space, EventQueue& events);
+
+  // The process with that region of the address space computes on the GPU. Regions join in ascending order.
+  void join(unsigned region, driver::DriverContext& context, driver::FaultService& service) {
+    processes_.push_back({region, &context, &service, {}});
+  }
 
   gmmu::FaultBuffer& buffer() { return buffer_; }
   KernelRun::Buffers& run_buffers() { return run_buffers_; }
@@ -39,6 +48,18 @@ class FaultLoop {
 
  private:
   enum class State : std::uint8_t { kIdle, kFetching, kServicing };
+  struct Process {
+    unsigned region = 0;
+    driver::DriverContext* context = nullptr;
+    driver::FaultService* service = nullptr;
+    std::vector<gmmu::FaultEntry> part;  // of the batch in hand, where processes share the GPU
+  };
+  // What of the batch was serviced for one process.
+  struct Part {
+    std::size_t process = 0;
+    std::uint32_t raw = 0;
+    driver::BatchSummary summary;
+  };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   Nanoseconds wakeup_after(Nanoseconds sleep) const;
@@ -47,11 +68,19 @@ class FaultLoop {
   void fetch_at(Nanoseconds time);
   // Runs the kernels until a fault is in the buffer; false when none comes, or none before the next event.
   bool await_fault();
+  const config::DriverCosts& costs() const { return system_.costs; }
+  Counters& counters() const { return processes_[lead_].context->counters; }
+  driver::BatchSummary service(std::span<const gmmu::FaultEntry> entries, std::uint32_t raw, Nanoseconds now);
+  driver::BatchSummary service_part(std::size_t process, std::span<const gmmu::FaultEntry> entries, std::uint32_t raw,
+                                    Nanoseconds now);
 
   unsigned gpu_;
-  driver::DriverContext& context_;
-  driver::FaultService& service_;
+  const config::SystemConfig& system_;
+  const AddressSpace& space_;
   EventQueue& events_;
+  std::vector<Process> processes_;
+  std::size_t lead_ = 0;  // the first process of the last batch
+  std::vector<Part> parts_;
   gmmu::FaultBuffer buffer_;
   KernelRun::Buffers run_buffers_;
   std::vector<KernelRun*> runs_;

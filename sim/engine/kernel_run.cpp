@@ -94,8 +94,16 @@ void KernelRun::start(Nanoseconds now) {
   plan_turns();
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
     lanes_[i].sm = static_cast<std::uint16_t>(i / work_.lanes_per_sm_group % sms);
-    lane_at(now + ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns), i);
+    lane_at(now + (as_recorded_ ? Nanoseconds{} : ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns)),
+            i);
   }
+}
+
+void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
+  beside_others_ = true;
+  as_recorded_ = all_mapped();
+  start(now);
+  if (as_recorded_) end_ = now + recorded;
 }
 
 bool KernelRun::take_unit(Lane& lane) {
@@ -141,7 +149,9 @@ inline bool KernelRun::next_event(Nanoseconds until) {
   return true;
 }
 
-void KernelRun::advance(Nanoseconds until) {
+void KernelRun::advance(Nanoseconds until) { compute(own(until)); }
+
+void KernelRun::compute(Nanoseconds until) {
   find_pages();
   horizon_ = until;
   while (next_event(until)) {
@@ -149,19 +159,31 @@ void KernelRun::advance(Nanoseconds until) {
 }
 
 std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
-  unheard_until_ = until;
+  unheard_until_ = own(until);
   unheard_ = 0;
-  advance(until);
+  compute(unheard_until_);
   unheard_until_ = Nanoseconds(-1);
   return unheard_;
 }
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
+  until = own(until);
   find_pages();
   const Nanoseconds wakeup = ns(system_.costs.wakeup_ns);
   do {
     horizon_ = std::min(until, present_ + wakeup);
   } while (buffer_.empty() && next_event(until));
+}
+
+void KernelRun::suspend(Nanoseconds now) {
+  UVMSIM_CHECK(suspended_at_ == Nanoseconds(INT64_MAX), "suspended at {} ns already", suspended_at_.value);
+  compute(own(now));
+  suspended_at_ = now;
+}
+
+void KernelRun::resume(Nanoseconds now) {
+  away_ += now - suspended_at_;
+  suspended_at_ = Nanoseconds(INT64_MAX);
 }
 
 void KernelRun::begin_section() {
@@ -265,7 +287,7 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
 void KernelRun::look_at_operands() {
   ++view_;
   Section& section = work_.sections[next_section_];
-  watch(section, [&](const Operand& operand) { return !operand_mapped(operand); });
+  watch(section, [&](const Operand& operand) { return beside_others_ || !operand_mapped(operand); });
 }
 
 void KernelRun::watch_again() {
@@ -281,20 +303,21 @@ void KernelRun::watch_again() {
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
   const bool lone = work_.explicit_touches && work_.lanes == 1;
-  load_time_ = lone ? Nanoseconds{} : ns(costs.load_ns);
+  load_time_ = lone || as_recorded_ ? Nanoseconds{} : ns(costs.load_ns);
   load_times_[true] = load_time_;
   for (const bool stored : {false, true}) {
     for (const bool loaded : {false, true}) {
       const std::uint64_t turn =
           lone ? (loaded ? costs.touch_ns : costs.touch_write_ns)
                : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
-      turn_times_[stored][loaded] = std::max(work_.step, ns(turn));
+      turn_times_[stored][loaded] = as_recorded_ && !lone ? work_.step : std::max(work_.step, ns(turn));
     }
   }
   for (Section& section : work_.sections) {
     section.load_time = load_times_[section.loads];
     section.turn_time = turn_times_[section.stores][section.loads && work_.pattern != Pattern::kPlanes];
   }
+  if (as_recorded_) return;
   block_start_ = ns(costs.block_start_ns);
   block_dispatch_ = ns(costs.block_dispatch_ns);
 }

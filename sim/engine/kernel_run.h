@@ -71,6 +71,9 @@ class KernelRun {
   bool all_mapped() const;
 
   void start(Nanoseconds now);
+  // On a GPU where other processes take pages meanwhile: operands that are mapped as a whole may not stay so, and a
+  // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
+  void start_beside_others(Nanoseconds now, Nanoseconds recorded);
   // The kernel computes up to and including `until`.
   void advance(Nanoseconds until);
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
@@ -80,13 +83,20 @@ class KernelRun {
   void advance_to_fault(Nanoseconds until);
   // The driver issued a replay at `now`.
   void replay(Nanoseconds now);
+  // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
+  void suspend(Nanoseconds now);
+  void resume(Nanoseconds now);
+  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
-  Nanoseconds end() const { return end_; }
+  Nanoseconds end() const { return end_ + away_; }
   const KernelWork& work() const { return work_; }
 
  private:
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
+  // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
+  Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
+  void compute(Nanoseconds until);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = pages_[block * pages_stride_];
     return write ? mine.writable : mine.mapped;
@@ -190,6 +200,8 @@ class KernelRun {
   Buffers& buffers_;
   Random random_;
   bool plain_slices_ = false;
+  bool beside_others_ = false;
+  bool as_recorded_ = false;  // loads and block starts are part of the recorded duration
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
@@ -219,6 +231,8 @@ class KernelRun {
   Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
   std::uint32_t unheard_ = 0;
   Nanoseconds end_{};
+  Nanoseconds away_{};  // suspended so long, until the last resume()
+  Nanoseconds suspended_at_{INT64_MAX};
 };
 
 }  // namespace uvmsim::engine

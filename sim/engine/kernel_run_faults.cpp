@@ -32,7 +32,7 @@ inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Access 
   if (arrival <= unheard_until_) {
     unheard_ += raw;
   } else {
-    const gmmu::RawFault fault{arrival, PageIndex(page), sm_index,
+    const gmmu::RawFault fault{arrival + away_, PageIndex(page), sm_index,
                                access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
     counters_.overflowed_faults += buffer_.put(fault, raw);
   }
@@ -264,6 +264,7 @@ inline void KernelRun::sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseco
 }
 
 void KernelRun::replay(Nanoseconds now) {
+  now = own(now);
   for (std::size_t i = sm_order_.size() - 1; i > 0; --i) {
     std::swap(sm_order_[i], sm_order_[static_cast<std::size_t>(random_.below(i + 1))]);
   }

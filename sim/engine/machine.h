@@ -1,6 +1,7 @@
 // The server that programs run on: one clock, the memory and links of all GPUs, a fault thread per GPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,6 +42,7 @@ struct Machine {
   Ledger ledger;
   GmmuCounters idle_gpus;
   unsigned programs = 0;
+  std::vector<std::vector<unsigned>> users;  // programs that use the GPU, by GPU
 };
 
 }  // namespace uvmsim::engine

@@ -46,6 +46,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       options_(hosted.options),
       observer_(hosted.observer),
       start_(hosted.start),
+      priority_(hosted.priority),
       repeats_(hosted.repeats),
       images_(trace::images_named(hosted.header)),
       devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),
@@ -63,6 +64,7 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
                       kBlockBytes);
   }
   check_choices(options_);
+  suspended_.resize(machine.system.gpus.size(), kNever);
   streams_.resize(1);
 }
 
@@ -99,6 +101,23 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
     state.router_hears_kernels = route.info.information >= policy::InformationClass::kD3;
   }
   return state;
+}
+
+void Program::use_gpu(unsigned gpu) {
+  result_.capacity_bytes = capacity_bytes(options_, gpu);
+  const policy::PolicyEntry& migrate = policy::default_registry().find(policy::Slot::kMigrate, options_.migrate.name);
+  migrator_hears_kernels_ =
+      options_.migrate.name != kFirstTouch && migrate.info.information >= policy::InformationClass::kD3;
+}
+
+void Program::share(const std::vector<driver::DriverContext*>& processes, std::uint32_t contended_gpus) {
+  contended_gpus_ = contended_gpus;
+  context_->processes = processes;
+  context_->process = number_;
+  context_->evicted_from.assign(processes.size(), 0);
+  for (const unsigned gpu : devices_) {
+    if (machine_.users[gpu].size() > 1) fault_loops_[gpu]->stop_at_events();
+  }
 }
 
 void Program::connect() {
@@ -143,7 +162,8 @@ void Program::connect() {
   host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
   user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
   for (const unsigned gpu : devices_) {
-    fault_loops_[gpu] = std::make_unique<FaultLoop>(gpu, *context_, *fault_service_, events_);
+    if (!fault_loops_[gpu]) fault_loops_[gpu] = std::make_unique<FaultLoop>(gpu, machine_.system, space_, events_);
+    fault_loops_[gpu]->join(number_, *context_, *fault_service_);
     if (chunk_prefetch_) fault_loops_[gpu]->stop_at_events();
   }
   if (options_.plan.name != kNoPlan) make_plans();
@@ -237,6 +257,8 @@ void Program::on_event(const Event& event) {
     case EventKind::kPrefetch:
       prefetch(event.subject);
       break;
+    case EventKind::kSlice:
+      break;  // the engine's
   }
   finish_runs();
   if (plans_) plan();
@@ -302,6 +324,7 @@ RunResult Program::finish() {
     }
   }
   result_.time_scale = feed_.time_scale();
+  result_.evicted_from = context_->evicted_from;
   return std::move(result_);
 }
 

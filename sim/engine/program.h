@@ -1,8 +1,9 @@
 // One traced program on a server: its host thread, its streams, and the driver as its process sees it.
 //
 // What the driver knows of a process (thrashing, pins, access counters, the prefetcher's history) is the program's own,
-// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Every GPU of the machine
-// belongs to one program at most. Whatever happens in a program's events counts for it.
+// as it is of a va_space of NVIDIA UVM; memory, links and fault threads are the machine's. Programs that share a GPU
+// are processes on it: its evictor, migrator and router are those of the first one. Whatever happens in a program's
+// events counts for it.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,10 @@ struct Hosted {
   const RunObserver& observer;
   std::vector<unsigned> gpus = {};  // of the machine, by device of the trace; empty: all of them
   Nanoseconds start{};
-  bool repeats = false;      // without end: it is cut off when all others have ended
-  std::string name = {};     // for messages; empty: there is only one
-  std::uint64_t blocks = 0;  // of addresses: the region of one of several programs
+  bool repeats = false;        // without end: it is cut off when all others have ended
+  std::string name = {};       // for messages; empty: there is only one
+  std::uint64_t blocks = 0;    // of addresses: the region of one of several programs
+  std::uint32_t priority = 0;  // of its turns on a GPU that programs share
 };
 
 class Program {
@@ -52,18 +54,30 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const std::string& name() const { return name_; }
+  std::uint32_t priority() const { return priority_; }
   const std::vector<unsigned>& gpus() const { return devices_; }
   // Building the machine: first the state of every GPU of the program, in the machine's order; then, when all GPUs are
   // there, what serves them. Throw InputError for policies and limits.
   driver::GpuState make_gpu(unsigned gpu);
+  // Of a GPU that another program made.
+  void use_gpu(unsigned gpu);
   void connect();
+  // After all programs are connected: those it shares GPUs with know of each other, by region of the address space.
+  driver::DriverContext& context() { return *context_; }
+  void share(const std::vector<driver::DriverContext*>& processes, std::uint32_t contended_gpus);
 
   // The host's first step is on the clock from here on.
   void start();
   // Events of the machine that are the program's.
   void on_event(const Event& event);
-  // After an event of any program, where blocks come ahead of need: kernels compute up to the next one.
+  // After an event of any program, where blocks come ahead of need or GPUs are shared: kernels compute up to the next
+  // one.
   void look();
+  // Of a GPU whose time programs share: a kernel runs, or waits for nothing but the GPU.
+  bool wants(unsigned gpu) const;
+  // The GPU computes for others from now on, and for this program again.
+  void suspend(unsigned gpu);
+  void resume(unsigned gpu);
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;
@@ -126,7 +140,9 @@ class Program {
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
     Nanoseconds started{};
-    bool blocked = false;  // its front operation waits for an event
+    bool blocked = false;       // its front operation waits for an event
+    Nanoseconds ends = kNever;  // its front operation, if nothing stops it
+    Nanoseconds left = kNever;  // of a kernel that is suspended: what it had left
   };
   // What the host waits for.
   struct HostWait {
@@ -177,6 +193,8 @@ class Program {
   // streams.cpp
   void schedule_stream(std::uint32_t stream);
   void ends_at(Nanoseconds end, std::uint32_t stream);
+  void kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing);
+  const trace::Kernel* running_kernel(const Stream& stream, unsigned gpu) const;
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
   void tell_routers(unsigned gpu, std::uint32_t running);
@@ -204,6 +222,7 @@ class Program {
   const RunOptions& options_;
   const RunObserver& observer_;
   const Nanoseconds start_;
+  const std::uint32_t priority_;
   const bool repeats_;
   std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
   std::vector<unsigned> devices_;  // GPU of the machine, by device of the trace
@@ -216,6 +235,8 @@ class Program {
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::shared_ptr<policy::Prefetcher> prefetcher_;
   bool migrator_hears_kernels_ = false;  // information class D3 or higher
+  std::uint32_t contended_gpus_ = 0;     // a bit per GPU whose memory other programs may take away
+  std::vector<Nanoseconds> suspended_;   // by GPU: since when it computes for others; kNever: it does not
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;

@@ -39,10 +39,49 @@ std::uint64_t blocks_of(const ServerProgram& program) {
   return meter.block_count();
 }
 
-void check(std::span<const ServerProgram> programs) {
+std::string chosen(const PolicyChoice& choice) {
+  std::string text = choice.name;
+  for (const auto& [key, value] : choice.parameters) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+
+// Of two programs on one GPU: the driver is one, and so is the memory.
+void check_sharing(const ServerProgram& first, const ServerProgram& second, unsigned gpu) {
+  const auto refuse = [&](std::string_view what, const std::string& one, const std::string& other) {
+    throw_input_error("programs '{}' and '{}' share GPU {} and have {} '{}' and '{}'; allowed: one for both",
+                      first.name, second.name, gpu, what, one, other);
+  };
+  const RunOptions& one = first.options;
+  const RunOptions& other = second.options;
+  const auto same = [&](std::string_view what, const PolicyChoice& mine, const PolicyChoice& theirs) {
+    if (chosen(mine) != chosen(theirs)) refuse(what, chosen(mine), chosen(theirs));
+  };
+  same("evict policies", one.evict, other.evict);
+  same("migrate policies", one.migrate, other.migrate);
+  same("route policies", one.route, other.route);
+  for (const ServerProgram* program : {&first, &second}) {
+    if (program->options.harvest.any()) {
+      throw_input_error("program '{}' harvests memory and shares GPU {}; allowed: GPUs of its own", program->name, gpu);
+    }
+    if (program->options.limited && program->options.capacity_bytes == 0) {
+      throw_input_error(
+          "program '{}' has an oversubscription factor of its own and shares GPU {}; allowed: a capacity of the GPU, "
+          "or "
+          "none",
+          program->name, gpu);
+    }
+  }
+  const auto capacity = [](const RunOptions& options) {
+    return options.limited ? fmt::format("{} bytes", options.capacity_bytes) : std::string("the GPU's own memory");
+  };
+  if (capacity(one) != capacity(other)) refuse("capacities", capacity(one), capacity(other));
+}
+
+// Returns by GPU the programs that use it.
+std::vector<std::vector<const ServerProgram*>> check(std::span<const ServerProgram> programs) {
   if (programs.empty()) throw_input_error("no program to run");
   const config::SystemConfig& system = programs.front().options.system;
-  std::vector<const ServerProgram*> users(system.gpus.size(), nullptr);
+  std::vector<std::vector<const ServerProgram*>> users(system.gpus.size());
   for (const ServerProgram& program : programs) {
     if (program.gpus.empty()) throw_input_error("program '{}' has no GPU", program.name);
     if (program.start.value < 0) {
@@ -53,17 +92,17 @@ void check(std::span<const ServerProgram> programs) {
         throw_input_error("program '{}' uses GPU {}; allowed on system '{}': 0 to {}", program.name, gpu, system.name,
                           system.gpus.size() - 1);
       }
-      if (users[gpu] == &program) throw_input_error("program '{}' names GPU {} twice", program.name, gpu);
-      if (users[gpu] != nullptr) {
-        throw_input_error("programs '{}' and '{}' both use GPU {}; allowed: one program per GPU", users[gpu]->name,
-                          program.name, gpu);
+      if (!users[gpu].empty() && users[gpu].back() == &program) {
+        throw_input_error("program '{}' names GPU {} twice", program.name, gpu);
       }
-      users[gpu] = &program;
+      if (!users[gpu].empty()) check_sharing(*users[gpu].front(), program, gpu);
+      users[gpu].push_back(&program);
     }
   }
   if (std::all_of(programs.begin(), programs.end(), [](const ServerProgram& p) { return p.repeat; })) {
     throw_input_error("all programs are repeated until the others have ended; allowed: at least one that is not");
   }
+  return users;
 }
 
 }  // namespace
@@ -91,8 +130,8 @@ RunResult simulate(const trace::Header& header, const RecordSource& source, cons
   return std::move(engine::Engine(options.system, {&program, 1}).run().front());
 }
 
-std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs) {
-  check(programs);
+std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs, GpuSharing sharing) {
+  const auto users = check(programs);
   const config::SystemConfig& system = programs.front().options.system;
   std::vector<RunOptions> options;
   std::vector<std::unique_ptr<engine::RecordFeed>> feeds;
@@ -101,13 +140,17 @@ std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs) 
   for (const ServerProgram& program : programs) {
     options.push_back(program.options);
     options.back().system = system;
+    for (const unsigned gpu : program.gpus) {
+      options.back().neighbours =
+          std::max(options.back().neighbours, static_cast<std::uint32_t>(users[gpu].size()) - 1);
+    }
     if (program.repeat) options.back().iterations = trace::IterationRepeater::kEndless;
     feeds.push_back(
         std::make_unique<engine::RecordFeed>(program.header, program.source, options.back(), program.gpus.front()));
     hosted.push_back({program.header, *feeds.back(), options.back(), program.observer, program.gpus, program.start,
-                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program)});
+                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program), program.priority});
   }
-  return engine::Engine(system, hosted).run();
+  return engine::Engine(system, hosted, sharing).run();
 }
 
 }  // namespace uvmsim

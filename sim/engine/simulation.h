@@ -32,6 +32,9 @@ struct RunOptions : PolicyChoices {
   std::uint64_t footprint_bytes = 0;   // 0 = measured from the trace under the layout
   bool limited = true;                 // false: the GPU's own memory is the capacity (no OSF given)
   bool hypothetical_capacity = false;  // more than the GPU's own memory is allowed
+  // Other processes on its GPUs: the GPU's own memory is less by the contexts of so many. simulate_server() counts
+  // them.
+  std::uint32_t neighbours = 0;
   std::uint64_t seed = 1;
   bool include_host_gaps = true;  // replay the recorded host time between calls
   // Iterations that begin as an earlier one did run as it and are counted, not replayed (recurrence.h); true: all are.
@@ -73,6 +76,9 @@ struct RunResult {
   std::optional<RecurringIterations> recurring;
   std::uint64_t records = 0;
   TimeScaleResult time_scale;
+  // Of a program that shares a GPU: how many of its evictions took memory from each program of the server, in their
+  // order. Empty: it shares none.
+  std::vector<std::uint64_t> evicted_from;
 };
 
 // Pull source of records: returns false at the end. Lets the engine stream a file or a generator.
@@ -100,6 +106,12 @@ std::uint64_t measure_touched_footprint(std::uint32_t quantum_bytes, const Recor
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer = {});
 
+// How kernels of several processes come to run on one GPU.
+enum class GpuSharing : std::uint8_t {
+  kTimeSlices,  // in turns: engine/time_slices.h
+  kConcurrent,  // side by side, as those of several streams of one process (MPS); they do not slow each other down
+};
+
 // One of several programs on a server.
 struct ServerProgram {
   std::string name;  // for messages
@@ -107,17 +119,21 @@ struct ServerProgram {
   RecordSource source;
   RunOptions options;          // `system`: of the first program, for all of them; the rest is the program's own
   RunObserver observer;        // with `reopen`, addresses are as if the program were alone
-  std::vector<unsigned> gpus;  // of the server, by device of the trace; no two programs share one
+  std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};         // its host begins; times of its result count from here
-  bool repeat = false;         // its last iteration is repeated until every program without it has ended
+  // Of time slices: while a kernel of a program with a larger number wants the GPU, it gets it.
+  std::uint32_t priority = 0;
+  bool repeat = false;  // its last iteration is repeated until every program without it has ended
 };
 
-// Several programs at once. They share the host's memory bandwidth and links, not memory or fault threads; a program
-// whose GPUs share nothing with others runs as if it were alone, to the last bit (RunResult::recurring is not looked
-// for). A repeated program is cut off: its result ends then, and counts what it had done. One result per program, in
-// their order. Throws as simulate(), naming the program, and for programs that share a GPU, name none or one that does
-// not exist, and when all of them are repeated. Policies that know the future and planners work for a program alone
-// only.
-std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs);
+// Several programs at once. They share the host's memory bandwidth and links; programs that name the same GPU are
+// processes on it and share its memory, its fault buffer and its service thread. A program whose GPUs share nothing
+// with others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is
+// cut off: its result ends then, and counts what it had done. One result per program, in their order. Throws as
+// simulate(), naming the program, and for programs that name no GPU or one that does not exist, when all of them are
+// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate or route policy.
+// Policies that know the future, planners and harvesting work for GPUs that nobody shares.
+std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs,
+                                       GpuSharing sharing = GpuSharing::kTimeSlices);
 
 }  // namespace uvmsim

@@ -19,7 +19,70 @@ void Program::schedule_stream(std::uint32_t index) {
 }
 
 void Program::ends_at(Nanoseconds end, std::uint32_t index) {
+  streams_[index].ends = end;
   events_.schedule(end, EventKind::kOperationEnd, index, number_);
+}
+
+// The same of a kernel that would end then if it had not stood still since `standing`; kNever: it runs.
+void Program::kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing) {
+  if (standing == kNever) return ends_at(std::max(end, events_.now()), index);
+  streams_[index].left = std::max(end - standing, Nanoseconds{});
+}
+
+// The kernel at the front of the stream, if it runs on that GPU.
+const trace::Kernel* Program::running_kernel(const Stream& stream, unsigned gpu) const {
+  if (!stream.running) return nullptr;
+  const auto* const operation = std::get_if<KernelOperation>(&stream.queue.front().work);
+  if (operation == nullptr || static_cast<unsigned>(operation->kernel.device) != gpu) return nullptr;
+  return &operation->kernel;
+}
+
+bool Program::wants(unsigned gpu) const {
+  const Nanoseconds delay(static_cast<std::int64_t>(options_.system.runtime.kernel_start_ns));
+  for (const Stream& stream : streams_) {
+    if (stream.blocked) continue;
+    // Marks and events on the way to the next kernel take no time.
+    for (const Operation& operation : stream.queue) {
+      if (const auto* kernel = std::get_if<KernelOperation>(&operation.work)) {
+        if (static_cast<unsigned>(kernel->kernel.device) == gpu && operation.issued + delay <= events_.now())
+          return true;
+        break;
+      }
+      const auto* const event = std::get_if<EventOperation>(&operation.work);
+      const bool passes = std::holds_alternative<MarkOperation>(operation.work) || (event != nullptr && !event->wait);
+      if (!passes || operation.issued + delay > events_.now()) break;
+    }
+  }
+  return false;
+}
+
+void Program::suspend(unsigned gpu) {
+  const Nanoseconds now = events_.now();
+  suspended_[gpu] = now;
+  for (Stream& stream : streams_) {
+    if (running_kernel(stream, gpu) == nullptr) continue;
+    if (stream.run) {
+      stream.run->suspend(now);
+    } else {
+      stream.left = stream.ends - now;
+      stream.ends = kNever;
+    }
+  }
+}
+
+void Program::resume(unsigned gpu) {
+  const Nanoseconds now = events_.now();
+  suspended_[gpu] = kNever;
+  for (std::uint32_t index = 0; index < streams_.size(); ++index) {
+    Stream& stream = streams_[index];
+    if (running_kernel(stream, gpu) == nullptr) continue;
+    if (stream.run) {
+      stream.run->resume(now);
+    } else {
+      ends_at(now + stream.left, index);
+      stream.left = kNever;
+    }
+  }
 }
 
 // Before something changes what they find.
@@ -101,7 +164,9 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel();
   tell_routers(gpu, gpus_[gpu].running_kernels + 1);
   note_access_bits(run.work(), gpu);
-  if (run.all_mapped()) {
+  // What another process takes from the kernel while it runs, it faults on again.
+  const bool may_lose_pages = (contended_gpus_ & gpu_processor(gpu).bit()) != 0 && run.work().units != 0;
+  if (!may_lose_pages && run.all_mapped()) {
     Nanoseconds end =
         now + Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)) + translation_stall(run.work(), gpu);
     if (run.work().explicit_touches) {
@@ -115,10 +180,15 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
     note_remote_accesses(run.work(), gpu);
     if (plans_) plans_->keep(run.work(), gpu, end);
     stream.run.reset();
-    ends_at(end, index);
+    kernel_ends_at(end, index, suspended_[gpu] == kNever ? kNever : now);
     return;
   }
-  run.start(now);
+  if (may_lose_pages) {
+    run.start_beside_others(now, Nanoseconds(std::max<std::int64_t>(operation.kernel.duration_ns, 0)));
+  } else {
+    run.start(now);
+  }
+  if (suspended_[gpu] != kNever) run.suspend(now);
   loop.attach(run);
   loop.look();
 }
@@ -144,14 +214,17 @@ void Program::finish_runs() {
     const Nanoseconds done = stream.run->end();
     const Nanoseconds end = done + translation_stall(work, gpu) + remote_time(work, kernel, gpu, done);
     note_remote_accesses(work, gpu);
+    const Nanoseconds standing = stream.run->suspended_at();
     stream.run.reset();
-    ends_at(std::max(end, events_.now()), index);
+    kernel_ends_at(end, index, standing);
   }
 }
 
 void Program::end_operation(std::uint32_t index) {
   Stream& stream = streams_[index];
   const Nanoseconds now = events_.now();
+  if (stream.ends != now) return;  // the GPU computed for another process meanwhile
+  stream.ends = kNever;
   Nanoseconds free_at = now;
   if (const auto* kernel = std::get_if<KernelOperation>(&stream.queue.front().work)) {
     accounts_.stream_acts(index);
@@ -223,6 +296,7 @@ void Program::note_access_bits(const KernelWork& work, unsigned gpu) {
 
 Nanoseconds Program::translation_stall(const KernelWork& work, unsigned gpu) {
   gmmu::Gmmu& mmu = gpus_[gpu].mmu;
+  mmu.count_for(result_.counters.gmmu);
   const std::uint32_t sms = std::clamp<std::uint32_t>(
       (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
   const bool root_chunks = !gpus_[gpu].memory.small_chunks();

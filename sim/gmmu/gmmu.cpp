@@ -56,7 +56,7 @@ std::uint16_t unit_of(const PageMask& pages, unsigned first) {
 Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters, BlockIndex origin)
     : config_(checked(config, sm_count)),
       sm_count_(sm_count),
-      counters_(counters),
+      counters_(&counters),
       origin_(origin.value),
       sm_l1_(sm_count, L1{make_l1(config)}),
       actual_{sm_l1_.front(),
@@ -68,26 +68,26 @@ Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounter
 void Gmmu::count(EntrySize size, const Tally& tally) {
   switch (size) {
     case EntrySize::k4K:
-      counters_.l1_hits_4k += tally.l1_hits;
-      counters_.l2_hits_4k += tally.l2_hits;
-      counters_.walks_4k += tally.walks;
+      counters_->l1_hits_4k += tally.l1_hits;
+      counters_->l2_hits_4k += tally.l2_hits;
+      counters_->walks_4k += tally.walks;
       return;
     case EntrySize::k64K:
-      counters_.l1_hits_64k += tally.l1_hits;
-      counters_.l2_hits_64k += tally.l2_hits;
-      counters_.walks_64k += tally.walks;
+      counters_->l1_hits_64k += tally.l1_hits;
+      counters_->l2_hits_64k += tally.l2_hits;
+      counters_->walks_64k += tally.walks;
       return;
     case EntrySize::k2M:
-      counters_.l1_hits_2m += tally.l1_hits;
-      counters_.l2_hits_2m += tally.l2_hits;
-      counters_.walks_2m += tally.walks;
+      counters_->l1_hits_2m += tally.l1_hits;
+      counters_->l2_hits_2m += tally.l2_hits;
+      counters_->walks_2m += tally.walks;
       return;
   }
 }
 
 void Gmmu::count_walks(const Cost& cost) {
-  counters_.walk_memory_reads += cost.memory_reads;
-  counters_.walk_ns += cost.walks * kCachedWalkNs + cost.memory_reads * config_.walk_level_ns;
+  counters_->walk_memory_reads += cost.memory_reads;
+  counters_->walk_ns += cost.walks * kCachedWalkNs + cost.memory_reads * config_.walk_level_ns;
 }
 
 // One look-up of the pages of a group: a hit where all of them are valid. What misses is filled on the way back.
@@ -121,7 +121,7 @@ void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost&
 Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex global, unsigned page, EntrySize size) {
   const BlockIndex block = local(global);
   UVMSIM_CHECK(sm < sm_count_ && page < kPagesPerBlock, "SM {}, page {}", sm, page);
-  ++counters_.lookups;
+  ++counters_->lookups;
   if (size != EntrySize::k2M && !baseline_active_) start_baseline();
   Tally tally;
   Cost cost;
@@ -188,7 +188,7 @@ Nanoseconds Gmmu::touch(BlockIndex global, const PageMask& pages, EntrySizes siz
   UVMSIM_CHECK(sms > 0 && sms <= sm_count_, "{} of {} SMs", sms, sm_count_);
   const unsigned page_count = pages.count();
   if (page_count == 0) return Nanoseconds(0);
-  counters_.lookups += page_count;
+  counters_->lookups += page_count;
   const Access whole{block, TlbTag::make(block, 0, EntrySize::k2M), TlbTag::page_bit(block, 0, EntrySize::k2M)};
   Cost cost;
   if (sizes.whole_block) {
@@ -211,7 +211,7 @@ Nanoseconds Gmmu::touch(BlockIndex global, const PageMask& pages, EntrySizes siz
   stall_fraction_ps_ += with - without;
   const std::uint64_t stall = stall_fraction_ps_ / 1000;
   stall_fraction_ps_ %= 1000;
-  counters_.stall_ns += stall;
+  counters_->stall_ns += stall;
   return Nanoseconds(static_cast<std::int64_t>(stall));
 }
 

@@ -46,6 +46,9 @@ class Gmmu {
   // All entries of all levels (the driver does so when it has more than a few ranges to invalidate).
   void invalidate_all();
 
+  // From now on counts there: the GPU runs kernels of another process. `counters` must outlive the Gmmu.
+  void count_for(GmmuCounters& counters) { counters_ = &counters; }
+
   // Forgets what has not added up to a nanosecond: a repeated iteration begins as the one before did.
   void drop_fraction() { stall_fraction_ps_ = 0; }
   // Of what the next repetition begins with: without the fraction that it drops.
@@ -103,7 +106,7 @@ class Gmmu {
 
   config::GmmuConfig config_;
   std::uint32_t sm_count_;
-  GmmuCounters& counters_;
+  GmmuCounters* counters_;
   std::uint64_t origin_;
   std::vector<L1> sm_l1_;  // of translate()
   Path actual_, baseline_;

@@ -86,6 +86,15 @@ class AddressSpace {
     for (std::uint64_t& epoch : unmap_epochs_) ++epoch;
   }
 
+  // Marks the block's memory as pinned, or no more; counts the blocks that are, of all programs.
+  void pin(BlockIndex b, bool pinned) {
+    bool& hint = block(b).hints.pinned;
+    if (hint == pinned) return;
+    hint = pinned;
+    pinned_blocks_ += pinned ? 1 : std::uint64_t{0} - 1;
+  }
+  std::uint64_t pinned_blocks() const { return pinned_blocks_; }
+
   void add_state(StateDigest& digest) const;
 
   // Pages resident on any processor.
@@ -99,6 +108,7 @@ class AddressSpace {
   std::vector<std::uint64_t> unmap_epochs_;  // by GPU
   std::vector<VaBlock> blocks_;
   std::vector<ProcessorPages> pages_;  // [block][processor]
+  std::uint64_t pinned_blocks_ = 0;
   struct Region {
     std::uint64_t begin = 0;
     std::uint64_t next = 0;                        // never used so far, from here

@@ -58,6 +58,9 @@ class GuardedEvictor final : public Calls<Evictor> {
     contents_[chunk.value] = content;
     call("on_allocated", "block", content.value, [&] { policy_->on_allocated(chunk, content); });
   }
+  void on_process(ChunkId chunk, std::uint32_t process) override {
+    of_chunk("on_process", chunk, [&] { policy_->on_process(chunk, process); });
+  }
   void on_migrated(ChunkId chunk) override {
     of_chunk("on_migrated", chunk, [&] { policy_->on_migrated(chunk); });
   }

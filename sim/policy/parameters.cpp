@@ -138,7 +138,8 @@ Parameters::Value Parameters::parse(const std::string& policy, const Parameter& 
 void check_parameter_table(const std::string& policy, const ParameterTable& table) {
   std::set<std::string> seen;
   for (const Parameter& parameter : table) {
-    if (!is_lower_case_name(parameter.name)) {
+    // Unlike names of policies it may begin with a digit: quota:0=50.
+    if (parameter.name.empty() || !is_lower_case_name("p" + parameter.name)) {
       throw_input_error("{} declares a parameter '{}'; allowed: lower-case letters, digits and underscores", policy,
                         parameter.name);
     }

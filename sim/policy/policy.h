@@ -76,6 +76,7 @@ struct FaultedBlock {
   bool destination_is_preferred = false;  // the destination is the block's preferred location
   bool resident_nowhere = false;          // no page of the block is resident on any processor
   bool to_host = false;                   // a CPU fault: the destination is the host
+  std::uint32_t process = 0;              // that faulted: its place among the programs of a server
   Nanoseconds now{};
 };
 
@@ -149,6 +150,8 @@ class EvictionQueries {
   // What needs the memory.
   virtual ContentIndex incoming() const = 0;
   virtual std::uint32_t free_chunks() const = 0;
+  // The process that needs the memory: its place among the programs of a server.
+  virtual std::uint32_t process() const { return 0; }
 
  protected:
   ~EvictionQueries() = default;
@@ -169,6 +172,12 @@ class Evictor {
   virtual void on_allocated(ChunkId chunk, ContentIndex content) {
     static_cast<void>(chunk);
     static_cast<void>(content);
+  }
+  // Follows on_allocated where several processes share the GPU: the chunk holds memory of this one, the process's place
+  // among the programs of a server. Not called where there is one process.
+  virtual void on_process(ChunkId chunk, std::uint32_t process) {
+    static_cast<void>(chunk);
+    static_cast<void>(process);
   }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration

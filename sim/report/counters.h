@@ -52,8 +52,9 @@ struct Counters {
   std::uint64_t dtod_prefetch_bytes = 0, dtod_prefetch_transactions = 0;
   std::uint64_t dtod_user_bytes = 0, dtod_user_transactions = 0;
   std::uint64_t dtod_evict_bytes = 0, dtod_evict_transactions = 0;
-  std::uint64_t populated_pages = 0;  // zero-filled on the GPU
-  std::uint64_t reloaded_pages = 0;   // migrated to the GPU again after an eviction
+  std::uint64_t populated_pages = 0;    // zero-filled on the GPU
+  std::uint64_t reloaded_pages = 0;     // migrated to the GPU again after an eviction
+  std::uint64_t chunk_allocations = 0;  // root chunks that blocks got, free ones and evicted ones
   // Eviction
   std::uint64_t evictions = 0;  // root chunks
   std::uint64_t evictions_without_copy = 0;
@@ -136,6 +137,7 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   UVMSIM_COUNTER(dtod_evict_transactions);
   UVMSIM_COUNTER(populated_pages);
   UVMSIM_COUNTER(reloaded_pages);
+  UVMSIM_COUNTER(chunk_allocations);
   UVMSIM_COUNTER(evictions);
   UVMSIM_COUNTER(evictions_without_copy);
   UVMSIM_COUNTER(evictions_to_peers);

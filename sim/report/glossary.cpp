@@ -69,6 +69,7 @@ constexpr Term kTerms[] = {
     {"dtod_evict_transactions", "contiguous copies of them"},
     {"populated_pages", "4 KiB pages zero-filled on the GPU"},
     {"reloaded_pages", "4 KiB pages that came back after an eviction, by faults or prefetched with them"},
+    {"chunk_allocations", "chunks of 2 MiB given to blocks: free ones, and those that evictions emptied"},
     {"evictions", "chunks taken away to make room"},
     {"evictions_without_copy", "of them: nothing had to be copied"},
     {"evictions_to_peers", "of them: into spare memory of another GPU"},

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/engine/capacity.h"
+#include "sim/memory/processor.h"
+#include "sim/report/numbers.h"
 #include "sim/sweep/run_point.h"
 
 namespace uvmsim::scenario {
@@ -39,6 +42,58 @@ report::RunRecord with_result(const Prepared& prepared, RunResult result) {
   return record;
 }
 
+std::vector<std::size_t> programs_on(const Scenario& scenario, unsigned gpu) {
+  std::vector<std::size_t> programs;
+  for (std::size_t i = 0; i < scenario.programs.size(); ++i) {
+    const std::vector<unsigned>& gpus = scenario.programs[i].gpus;
+    if (std::find(gpus.begin(), gpus.end(), gpu) != gpus.end()) programs.push_back(i);
+  }
+  return programs;
+}
+
+// Gives the programs that share GPUs the memory that the scenario says; of several shared GPUs, by the one whose
+// programs need most.
+void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared) {
+  const sweep::Limit& limit = scenario.shared_limit;
+  std::uint64_t footprint = 0;
+  std::vector<bool> shares(prepared.size());
+  for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) {
+    const std::vector<std::size_t> programs = programs_on(scenario, gpu);
+    if (programs.size() < 2) continue;
+    std::uint64_t sum = 0;
+    for (const std::size_t i : programs) {
+      shares[i] = true;
+      sum += std::min(UINT64_MAX - sum, prepared[i].program.options.footprint_bytes);
+    }
+    footprint = std::max(footprint, sum);
+  }
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    if (!shares[i] || !prepared[i].program.options.limited) continue;
+    throw_input_error(
+        "{}: program '{}' has a limit of its own and shares a GPU; allowed: shared_osf or shared_capacity_bytes for "
+        "all",
+        scenario.file, scenario.programs[i].name);
+  }
+  if (limit.osf_thousandths == 0 && limit.capacity_bytes == 0) return;
+  if (footprint == 0) {
+    throw_input_error("{}: shared_osf or shared_capacity_bytes is there, and no two programs name the same GPU",
+                      scenario.file);
+  }
+  std::uint64_t capacity = limit.capacity_bytes;
+  if (limit.osf_thousandths != 0) {
+    sweep::check_factor(limit.osf_thousandths, footprint, "shared_osf", scenario.file);
+    capacity = engine::factor_capacity_bytes(footprint, limit.osf_thousandths, prepared.front().program.options.system);
+  }
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    if (!shares[i]) continue;
+    RunOptions& options = prepared[i].program.options;
+    options.limited = true;
+    options.capacity_bytes = capacity;
+    prepared[i].record.options.limited = true;
+    prepared[i].record.options.capacity_bytes = capacity;
+  }
+}
+
 // A repeated program is cut off within an iteration. So is the one it is compared with: an iteration that ends its
 // program also waits for all that is still running.
 void leave_out_last(RunResult& result) {
@@ -58,6 +113,21 @@ std::uint64_t slowdown_thousandths(const ProgramOutcome& outcome) {
   return report::times_thousandths(compared_time(outcome.together), compared_time(*outcome.alone));
 }
 
+std::optional<Fairness> fairness(const std::vector<ProgramOutcome>& outcomes) {
+  std::uint64_t least = UINT64_MAX, most = 0;
+  Fairness result;
+  for (const ProgramOutcome& outcome : outcomes) {
+    const std::uint64_t slowdown = slowdown_thousandths(outcome);
+    if (slowdown == 0) return std::nullopt;
+    least = std::min(least, slowdown);
+    most = std::max(most, slowdown);
+    result.weighted_speedup_thousandths +=
+        report::times_thousandths(compared_time(*outcome.alone), compared_time(outcome.together));
+  }
+  result.unfairness_thousandths = report::ratio_thousandths(most, least);
+  return result;
+}
+
 std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolver& resolver,
                                          const ScenarioChoices& choices) {
   std::vector<Prepared> prepared;
@@ -65,6 +135,7 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     prepared.push_back(prepare(program, resolver, choices.progress));
     prepared.back().program.options.harvest = scenario.harvest;
   }
+  limit_shared_gpus(scenario, prepared);
   std::vector<ServerProgram> programs;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     const ScenarioProgram& described = scenario.programs[i];
@@ -72,10 +143,11 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     program.source = resolver.trace(described.point).play(choices.progress);
     program.start = described.start;
     program.repeat = described.repeat;
+    program.priority = described.priority;
     if (choices.events) program.observer.events = choices.events(i);
     programs.push_back(std::move(program));
   }
-  std::vector<RunResult> results = simulate_server(programs);
+  std::vector<RunResult> results = simulate_server(programs, scenario.sharing);
 
   std::vector<ProgramOutcome> outcomes;
   for (std::size_t i = 0; i < prepared.size(); ++i) {

@@ -45,12 +45,28 @@ constexpr std::array kServerKeys = {
     Key{"host_gaps", "host_gaps", "whether to replay the recorded host time between calls; default true"},
 };
 
+constexpr std::array kSharedKeys = {
+    Key{"shared_osf", "osf",
+        "oversubscription factor of GPUs that several programs use: the sum of their footprints over the memory"},
+    Key{"shared_capacity_bytes", "capacity_bytes", "memory of such GPUs for managed data, instead of shared_osf"},
+};
+
+struct SharingName {
+  std::string_view name;
+  GpuSharing sharing;
+};
+constexpr std::array kSharings = {SharingName{"time_slices", GpuSharing::kTimeSlices},
+                                  SharingName{"concurrent", GpuSharing::kConcurrent}};
+constexpr const char* kSharingDoc =
+    "how programs on one GPU compute: time_slices (default), in turns, or concurrent, at the same time as under MPS";
+
 constexpr std::array kProgramKeys = {
     Key{"trace", "traces", "the program: a path relative to this file"},
     Key{"osf", "osf", "oversubscription factor: its footprint over the memory of each of its GPUs; default none"},
     Key{"capacity_bytes", "capacity_bytes", "memory of each of its GPUs for managed data, instead of osf"},
     Key{"footprint", "footprint", "what osf divides: memory that is \"allocated\" (default) or \"touched\""},
     Key{"footprint_bytes", "footprint_bytes", "what osf divides; default \"measured\""},
+    Key{"prefetch", "prefetch", "prefetch policy of this program, instead of the server's"},
     Key{"layout", "layouts", "where its memory lies; default recorded"},
     Key{"iterations", "iterations", "how many marked iterations to run; default \"recorded\""},
     Key{"time_scale", "time_scale", "factor of its kernel durations; default \"auto\""},
@@ -60,8 +76,12 @@ constexpr std::uint64_t kLatestStartNs = 1'000'000'000'000'000;  // 11 days
 
 constexpr const char* kNameDoc = "its name in the results; no two programs have the same";
 constexpr const char* kGpusDoc =
-    "the GPUs of the server that the devices 0, 1, ... of its trace stand for; one program per GPU";
+    "the GPUs of the server that the devices 0, 1, ... of its trace stand for; programs that name the same GPU share "
+    "it";
 constexpr const char* kStartDoc = "when it begins, in nanoseconds; default 0";
+constexpr std::uint64_t kHighestPriority = 1000;
+constexpr const char* kPriorityDoc =
+    "of its time slices on a GPU that programs share: larger numbers go first; default 0";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
@@ -113,7 +133,7 @@ std::vector<unsigned> read_gpus(const Json& value, const Place& place) {
 
 ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) {
   if (!object.is_object()) refuse(place, object, "an object");
-  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "repeat"});
+  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "priority", "repeat"});
   for (const char* key : {"name", "trace", "gpus"}) {
     if (!object.contains(key)) throw_input_error("{}: the key '{}' is missing", place.text(), key);
   }
@@ -128,6 +148,12 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
       refuse(place / "start_ns", *start, fmt::format("a whole number from 0 to {}", kLatestStartNs));
     }
     program.start = Nanoseconds(start->get<std::int64_t>());
+  }
+  if (const auto priority = object.find("priority"); priority != object.end()) {
+    if (!priority->is_number_unsigned() || priority->get<std::uint64_t>() > kHighestPriority) {
+      refuse(place / "priority", *priority, fmt::format("a whole number from 0 to {}", kHighestPriority));
+    }
+    program.priority = priority->get<std::uint32_t>();
   }
   if (const auto repeat = object.find("repeat"); repeat != object.end()) {
     if (!repeat->is_boolean()) refuse(place / "repeat", *repeat, "true or false");
@@ -150,13 +176,37 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
   return program;
 }
 
+void read_sharing(const Json& json, const Place& top, Scenario& scenario) {
+  if (const auto value = json.find("sharing"); value != json.end()) {
+    const std::string name = read_text(json, top, "sharing");
+    const auto known =
+        std::find_if(kSharings.begin(), kSharings.end(), [&](const auto& it) { return it.name == name; });
+    if (known == kSharings.end()) refuse(top / "sharing", *value, "time_slices, concurrent");
+    scenario.sharing = known->sharing;
+  }
+  if (json.contains("shared_osf") && json.contains("shared_capacity_bytes")) {
+    throw_input_error("{}: shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none",
+                      top.text());
+  }
+  Axes axes;
+  read_values(json, top, kSharedKeys, axes);
+  if (!axes.osf.empty()) scenario.shared_limit = axes.osf.front();
+  if (!axes.capacities.empty()) scenario.shared_limit = axes.capacities.front();
+}
+
 }  // namespace
+
+const char* sharing_name(GpuSharing sharing) {
+  return sharing == GpuSharing::kTimeSlices ? "time_slices" : "concurrent";
+}
 
 Scenario read_scenario(const std::string& path) {
   const Json json = config::read_json_file(path);
   const Place top{path, "", fs::path(path).parent_path()};
   if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
-  check_keys(json, top, kServerKeys, {"$schema", "description", "harvest", "programs"});
+  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "programs"};
+  for (const Key& key : kSharedKeys) others.emplace_back(key.name);
+  check_keys(json, top, kServerKeys, others);
   read_text(json, top, "$schema");
   Scenario scenario;
   scenario.file = path;
@@ -167,6 +217,7 @@ Scenario read_scenario(const std::string& path) {
   if (const auto harvest = json.find("harvest"); harvest != json.end()) {
     scenario.harvest = read_harvest(*harvest, top / "harvest");
   }
+  read_sharing(json, top, scenario);
   Axes shared;
   read_values(json, top, kServerKeys, shared);
   // Who harvests wants somebody to say whose memory.
@@ -220,9 +271,13 @@ std::string scenario_schema() {
                     {"description", kGpusDoc}}}};
   program.update(schema_of(kProgramKeys));
   program["start_ns"] = {{"type", "integer"}, {"minimum", 0}, {"description", kStartDoc}};
+  program["priority"] = {
+      {"type", "integer"}, {"minimum", 0}, {"maximum", kHighestPriority}, {"description", kPriorityDoc}};
   program["repeat"] = {{"type", "boolean"}, {"description", kRepeatDoc}};
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));
+  top.update(schema_of(kSharedKeys));
+  top["sharing"] = {{"enum", {"time_slices", "concurrent"}}, {"description", kSharingDoc}};
   top["harvest"] = harvest_schema();
   top["programs"] = {{"type", "array"},
                      {"minItems", 1},

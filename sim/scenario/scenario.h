@@ -7,6 +7,8 @@
 
 #include "sim/common/units.h"
 #include "sim/driver/harvest_choice.h"
+#include "sim/engine/simulation.h"
+#include "sim/sweep/axes.h"
 #include "sim/sweep/point.h"
 
 namespace uvmsim::scenario {
@@ -16,6 +18,7 @@ struct ScenarioProgram {
   sweep::Point point;          // its trace, its limit and its layout, and what all programs share
   std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};
+  std::uint32_t priority = 0;
   bool repeat = false;  // its settled iteration, until every program without this has ended
 };
 
@@ -23,8 +26,13 @@ struct Scenario {
   std::string file;  // as the user named it
   std::string description;
   HarvestChoice harvest;
+  GpuSharing sharing = GpuSharing::kTimeSlices;
+  // Of GPUs that several programs use: by the sum of their footprints or in bytes; neither: the GPU's own memory.
+  sweep::Limit shared_limit;
   std::vector<ScenarioProgram> programs;
 };
+
+const char* sharing_name(GpuSharing sharing);  // as in the file
 
 // Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs when the
 // programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.

@@ -17,6 +17,14 @@ Json result_of(const report::RunRecord& record) {
   return result;
 }
 
+// How many of its evictions took memory from each program; null where it shares no GPU.
+Json evicted_from(const Scenario& scenario, const RunResult& result) {
+  if (result.evicted_from.empty()) return nullptr;
+  Json out = Json::object();
+  for (std::size_t i = 0; i < scenario.programs.size(); ++i) out[scenario.programs[i].name] = result.evicted_from[i];
+  return out;
+}
+
 }  // namespace
 
 std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
@@ -24,6 +32,7 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
               {"uvmsim_version", version()},
               {"description", scenario.description},
               {"harvest", harvest_json(scenario.harvest)},
+              {"sharing", sharing_name(scenario.sharing)},
               {"programs", Json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ScenarioProgram& program = scenario.programs[i];
@@ -32,15 +41,20 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
         {"name", program.name},
         {"gpus", program.gpus},
         {"start_ns", program.start.value},
+        {"priority", program.priority},
         {"repeat", program.repeat},
         {"compared", report::settled_iterations(outcome.together.result) ? "settled iterations" : "whole run"},
         {"together_ns", compared_time(outcome.together).value},
         {"alone_ns", outcome.alone ? Json(compared_time(*outcome.alone).value) : Json(nullptr)},
         {"slowdown_thousandths", outcome.alone ? Json(slowdown_thousandths(outcome)) : Json(nullptr)},
+        {"evicted_from", evicted_from(scenario, outcome.together.result)},
         {"together", result_of(outcome.together)},
         {"alone", outcome.alone ? result_of(*outcome.alone) : Json(nullptr)}};
     out["programs"].push_back(std::move(entry));
   }
+  const std::optional<Fairness> fair = fairness(outcomes);
+  out["unfairness_thousandths"] = fair ? Json(fair->unfairness_thousandths) : Json(nullptr);
+  out["weighted_speedup_thousandths"] = fair ? Json(fair->weighted_speedup_thousandths) : Json(nullptr);
   out["system"] = Json::parse(outcomes.front().together.system_json);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -43,7 +43,7 @@ struct TraceStatistics {
   std::uint64_t kernels_with_phases = 0, kernels_with_order = 0;
   std::array<std::uint64_t, kCoverageNames.size()> kernels_by_coverage{};  // by Coverage
   std::array<std::uint64_t, kCoverageNames.size()> bytes_by_coverage{};    // touched_bytes of these kernels
-  std::uint64_t unknown_accesses = 0;                  // sum over kernels
+  std::uint64_t unknown_accesses = 0;                                      // sum over kernels
   std::uint64_t kernels_with_unknown = 0;
   std::int64_t host_gap_ns = 0;  // sum over all records
   std::uint64_t objects = 0, tensors = 0;

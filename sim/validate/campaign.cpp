@@ -1,5 +1,7 @@
 #include "sim/validate/campaign.h"
 
+#include <algorithm>
+
 namespace uvmsim::validate {
 
 namespace {
@@ -38,6 +40,12 @@ const std::array<FigureInfo, figure::kCount> kFigureTable{{
      [](const Counters& c) { return c.htod_busy_ns + c.dtoh_busy_ns; }},
     {"fault_batches", "fault batches", FigureKind::kFaultBatches, 1, [](const Counters& c) { return c.fault_batches; }},
     {"cpu_faults", "CPU faults", FigureKind::kCpuFaults, 1, [](const Counters& c) { return c.cpu_faults; }},
+    {"chunk_allocations", "chunks given", FigureKind::kChunks, 1,
+     [](const Counters& c) { return c.chunk_allocations; }},
+    // The driver moves a chunk in its list at every service of its block but the first, when the chunk is still pinned
+    // (uvm_pmm_gpu.c, root_chunk_update_eviction_list): hooks there count these.
+    {"repeated_services", "further services", FigureKind::kServices, 1,
+     [](const Counters& c) { return c.blocks_serviced - std::min(c.blocks_serviced, c.chunk_allocations); }},
 }};
 
 const char* program_name(CampaignProgramKind program) {
@@ -50,6 +58,8 @@ const char* program_name(CampaignProgramKind program) {
       return "accumulate";
     case CampaignProgramKind::kPageWalk:
       return "page_walk";
+    case CampaignProgramKind::kLayerProducts:
+      return "layer_products";
   }
   return "";
 }
@@ -66,6 +76,8 @@ std::uint64_t Campaign::footprint_bytes() const {
       return (arrays + 1) * array_bytes;
     case CampaignProgramKind::kPageWalk:
       return 2 * array_bytes;
+    case CampaignProgramKind::kLayerProducts:
+      return arrays * array_bytes * processes;
     default:
       return array_bytes;
   }

@@ -13,10 +13,11 @@
 namespace uvmsim::validate {
 
 enum class CampaignProgramKind : std::uint8_t {
-  kSparseBlocks,  // every thread changes one word of its own; a few pages of every 2 MB block, blocks shuffled
-  kSliceScans,    // grid-stride scans of one array, whole or of a part that grows by the slice written before
-  kAccumulate,    // one array to which many others are added, one kernel each
-  kPageWalk,      // every thread walks its own share of two arrays page by page, reading one and writing the other
+  kSparseBlocks,   // every thread changes one word of its own; a few pages of every 2 MB block, blocks shuffled
+  kSliceScans,     // grid-stride scans of one array, whole or of a part that grows by the slice written before
+  kAccumulate,     // one array to which many others are added, one kernel each
+  kPageWalk,       // every thread walks its own share of two arrays page by page, reading one and writing the other
+  kLayerProducts,  // a vector times each of many matrices in turn, a thread per column, all of them again and again
 };
 const char* program_name(CampaignProgramKind program);
 
@@ -39,10 +40,12 @@ enum Index : std::uint8_t {
   kCopyTime,
   kFaultBatches,
   kCpuFaults,
+  kChunkAllocations,
+  kRepeatedServices,
   kCount,
 };
 }
-enum class FigureKind : std::uint8_t { kTime, kBytes, kCopies, kFaultBatches, kCpuFaults, kOther };
+enum class FigureKind : std::uint8_t { kTime, kBytes, kCopies, kFaultBatches, kCpuFaults, kChunks, kServices, kOther };
 struct FigureInfo {
   const char* key;     // in the file
   const char* label;   // for people, with unit
@@ -61,6 +64,7 @@ struct CampaignLimits {
   std::optional<std::uint64_t> copies_permille, fault_batches_permille, cpu_faults_permille;
   std::optional<std::uint64_t> fault_share_permille;  // of the bytes in; a difference of shares
   std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
+  std::optional<std::uint64_t> chunks_permille, services_permille;
 };
 
 struct PublishedStep {
@@ -81,6 +85,7 @@ struct Campaign {
   std::string source;
   std::uint64_t array_bytes = 0;  // of each array
   std::uint64_t steps = 1;        // passes, scans, iterations, launches
+  std::uint64_t processes = 1;    // so many run the program at the same time, in time slices; figures are those of each
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> prefetch_threshold;  // of the driver
 
@@ -89,18 +94,22 @@ struct Campaign {
   std::uint64_t rounds = 1;           // kSliceScans: all steps, so many times
   std::uint64_t arrays = 0;           // kAccumulate
   bool random_order = false;          // kPageWalk
+  std::uint64_t columns = 0;          // kLayerProducts: of each matrix of 4-byte numbers, a thread each
+  std::uint64_t passes = 1;           // kLayerProducts: over all matrices in a launch
 
   // Durations on resident data. 0: by the GPU's memory bandwidth
-  std::uint64_t read_bytes_per_us = 0, write_bytes_per_us = 0;  // kSliceScans
+  std::uint64_t read_bytes_per_us = 0, write_bytes_per_us = 0;  // kSliceScans; kLayerProducts reads
   std::uint64_t add_ns = 0, clear_ns = 0;                       // kAccumulate: of one kernel
   std::uint64_t page_ns = 0;                                    // kPageWalk: of a page of a thread
+  std::uint64_t host_ns = 0;  // kLayerProducts: what the host computes before the first launch
 
   std::vector<PublishedStep> published;  // by step; may be shorter
   Figures published_total;
   std::optional<SteadySteps> steady;
+  std::optional<std::uint64_t> finish_ns;  // from start to end of all processes
   CampaignLimits limits;
 
-  std::uint64_t footprint_bytes() const;  // all arrays
+  std::uint64_t footprint_bytes() const;  // all arrays, of all processes
 };
 
 }  // namespace uvmsim::validate

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "sim/common/units.h"
 #include "sim/engine/simulation.h"
@@ -26,6 +27,17 @@ std::optional<Pair> steady_ns(const SteadySteps& steady, const std::vector<Campa
   }
   if (!steady.time_ns && measured.empty()) return std::nullopt;
   return Pair{steady.time_ns ? *steady.time_ns : middle_of(measured), middle_of(simulated)};
+}
+
+template <class CountersOf>
+Figures mean_of(const std::vector<RunResult>& results, CountersOf&& counters_of) {
+  Figures mean;
+  for (const RunResult& result : results) {
+    const Figures figures = figures_of(counters_of(result));
+    for (std::size_t i = 0; i < figure::kCount; ++i) mean[i] = mean[i].value_or(0) + *figures[i];
+  }
+  for (auto& figure : mean) *figure /= results.size();
+  return mean;
 }
 
 // The worst of each check that is outside.
@@ -90,6 +102,12 @@ void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLim
       case FigureKind::kCpuFaults:
         verdict.within("CPU faults", *pair, limits.cpu_faults_permille);
         break;
+      case FigureKind::kChunks:
+        verdict.within("chunks given", *pair, limits.chunks_permille);
+        break;
+      case FigureKind::kServices:
+        verdict.within("services", *pair, limits.services_permille);
+        break;
       case FigureKind::kOther:
         break;
     }
@@ -112,7 +130,6 @@ std::optional<Pair> CampaignStep::fault_share_permille() const {
 }
 
 CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, const config::SystemConfig& system) {
-  CampaignProgram program(name, campaign, system.gpus.front());
   RunOptions options;
   options.system = system;
   options.layout = "none";
@@ -120,22 +137,46 @@ CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, c
   if (campaign.prefetch_threshold) {
     options.prefetch.parameters.emplace_back("threshold", fmt::format("{}", *campaign.prefetch_threshold));
   }
-  const RunResult result = simulate(
-      program.header(), [&](trace::Record& record) { return program.next(record); }, options);
+  std::vector<CampaignProgram> programs;
+  for (std::uint64_t i = 0; i < campaign.processes; ++i) programs.emplace_back(name, campaign, system.gpus.front());
+  std::vector<ServerProgram> processes;
+  for (CampaignProgram& program : programs) {
+    ServerProgram& process = processes.emplace_back();
+    process.name = fmt::format("{} {}", name, processes.size());
+    process.header = program.header();
+    process.source = [&program](trace::Record& record) { return program.next(record); };
+    process.options = options;
+    process.gpus = {0};
+    if (campaign.processes == 1) continue;
+    process.observer.reopen = [&] {
+      const auto again = std::make_shared<CampaignProgram>(name, campaign, system.gpus.front());
+      return [again](trace::Record& record) { return again->next(record); };
+    };
+  }
+  const std::vector<RunResult> results = simulate_server(processes);
+  const RunResult& result = results.front();
   CampaignRun run;
+  run.processes = campaign.processes;
   run.footprint_blocks = (campaign.footprint_bytes() + kBlockBytes - 1) / kBlockBytes;
   run.capacity_blocks = result.capacity_bytes / kBlockBytes;
   for (std::size_t i = 0; i < result.iterations.size(); ++i) {
     CampaignStep& step = run.steps.emplace_back();
-    step.name = program.step_names().at(i);
-    step.simulated = figures_of(result.iterations[i].counters);
+    step.name = programs.front().step_names().at(i);
+    step.simulated =
+        mean_of(results, [i](const RunResult& each) -> const Counters& { return each.iterations[i].counters; });
     if (i < campaign.published.size()) {
       step.measured = campaign.published[i].figures;
       step.lost_records = campaign.published[i].lost_records;
     }
   }
   const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
-  run.total = {"total", campaign.published_total, figures_of(result.counters), lost};
+  run.total = {"total", campaign.published_total,
+               mean_of(results, [](const RunResult& each) -> const Counters& { return each.counters; }), lost};
+  if (campaign.finish_ns) {
+    Nanoseconds end{};
+    for (const RunResult& each : results) end = std::max(end, each.total);
+    run.finish_ns = Pair{*campaign.finish_ns, static_cast<std::uint64_t>(end.value)};
+  }
   if (campaign.steady) run.steady_ns = steady_ns(*campaign.steady, run.steps);
   return run;
 }
@@ -161,6 +202,7 @@ std::vector<Failure> judge_campaign(const Campaign& campaign, const CampaignRun&
         steady.least_ns && steady.most_ns && simulated >= *steady.least_ns && simulated <= *steady.most_ns;
     if (!in_range) verdict.within("time", *run.steady_ns, campaign.limits.time_permille);
   }
+  if (run.finish_ns) verdict.within("finish", *run.finish_ns, campaign.limits.time_permille);
   if (run.ratio_permille) verdict.within("ratio", *run.ratio_permille, campaign.limits.ratio_permille);
   return verdict.take();
 }

@@ -26,9 +26,11 @@ struct CampaignStep {
 struct CampaignRun {
   std::vector<CampaignStep> steps;
   CampaignStep total;
+  std::uint64_t processes = 1;                              // steps and total are the mean of them
   std::uint64_t footprint_blocks = 0, capacity_blocks = 0;  // of 2 MB
   std::optional<Pair> steady_ns;                            // median of the steady steps
   std::optional<Pair> ratio_permille;  // time of a block of the arrays in a steady step, per thousand of a cold one's
+  std::optional<Pair> finish_ns;       // until all processes have ended
 };
 
 // Throws as simulate().

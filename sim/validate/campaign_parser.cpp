@@ -15,16 +15,19 @@ using trace::JsonFields;
 using trace::JsonValue;
 
 constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
+constexpr std::uint64_t kMaxProcesses = 64, kMaxColumns = std::uint64_t{1} << 20, kMaxProducts = 1000000;
 constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // of an array whose pages are listed one by one
 constexpr std::uint64_t kMaxNs = std::uint64_t{3600} * 1000000000, kMaxRate = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxUnitNs = 1000000000;  // of a kernel or page of which there are many
 
 CampaignProgramKind parse_program(const std::string& name) {
-  for (const auto program : {CampaignProgramKind::kSparseBlocks, CampaignProgramKind::kSliceScans,
-                             CampaignProgramKind::kAccumulate, CampaignProgramKind::kPageWalk}) {
+  for (const auto program :
+       {CampaignProgramKind::kSparseBlocks, CampaignProgramKind::kSliceScans, CampaignProgramKind::kAccumulate,
+        CampaignProgramKind::kPageWalk, CampaignProgramKind::kLayerProducts}) {
     if (name == program_name(program)) return program;
   }
-  throw_input_error("'program' is '{}'; allowed: sparse_blocks, slice_scans, accumulate, page_walk", name);
+  throw_input_error("'program' is '{}'; allowed: sparse_blocks, slice_scans, accumulate, page_walk, layer_products",
+                    name);
 }
 
 std::uint64_t at_least_one(JsonFields& fields, std::string_view key, std::uint64_t max) {
@@ -81,8 +84,20 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
       campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
       break;
     }
+    case CampaignProgramKind::kLayerProducts:
+      campaign.arrays = at_least_one(fields, "arrays", kMaxArrays);
+      campaign.columns = at_least_one(fields, "columns", kMaxColumns);
+      campaign.passes = fields.integer("passes", 1, kMaxSteps);
+      campaign.processes = fields.integer("processes", 1, kMaxProcesses);
+      campaign.read_bytes_per_us = fields.integer("read_bytes_per_us", 0, kMaxRate);
+      campaign.host_ns = fields.integer("host_ns", 0, kMaxNs);
+      if (campaign.passes == 0 || campaign.processes == 0 ||
+          campaign.steps * campaign.passes * campaign.arrays > kMaxProducts) {
+        throw_input_error("'passes', 'processes': allowed: at least 1 of each, {} products in all", kMaxProducts);
+      }
+      break;
   }
-  if (campaign.array_bytes > kMaxBytes / (campaign.arrays + 2)) {
+  if (campaign.array_bytes > kMaxBytes / ((campaign.arrays + 2) * campaign.processes)) {
     throw_input_error("the arrays have more than {} bytes in all", kMaxBytes);
   }
 }
@@ -116,7 +131,7 @@ SteadySteps parse_steady(const JsonValue& object, std::uint64_t steps, std::set<
 
 CampaignLimits parse_limits(const JsonValue& object) {
   using Limit = std::optional<std::uint64_t> CampaignLimits::*;
-  static constexpr std::array<std::pair<std::string_view, Limit>, 8> limits{{
+  static constexpr std::array<std::pair<std::string_view, Limit>, 10> limits{{
       {"time_permille", &CampaignLimits::time_permille},
       {"bytes_permille", &CampaignLimits::bytes_permille},
       {"bytes_blocks", &CampaignLimits::bytes_blocks},
@@ -125,6 +140,8 @@ CampaignLimits parse_limits(const JsonValue& object) {
       {"cpu_faults_permille", &CampaignLimits::cpu_faults_permille},
       {"fault_share_permille", &CampaignLimits::fault_share_permille},
       {"ratio_permille", &CampaignLimits::ratio_permille},
+      {"chunks_permille", &CampaignLimits::chunks_permille},
+      {"services_permille", &CampaignLimits::services_permille},
   }};
   JsonFields fields(object, "limits");
   CampaignLimits result;
@@ -155,6 +172,7 @@ void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& exper
     campaign.published_total = parse_figures(*total, "published_total", unknown).figures;
   }
   if (const JsonValue* steady = fields.find("steady")) campaign.steady = parse_steady(*steady, steps, unknown);
+  campaign.finish_ns = optional_integer(fields, "finish_ns", kMaxNs);
   if (const JsonValue* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
   note_unknown_keys(line,
                     {"name",
@@ -176,6 +194,11 @@ void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& exper
                      "page_ns",
                      "published",
                      "published_total",
+                     "columns",
+                     "passes",
+                     "processes",
+                     "host_ns",
+                     "finish_ns",
                      "steady",
                      "limits"},
                     unknown);

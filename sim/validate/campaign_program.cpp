@@ -59,6 +59,9 @@ CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campai
     case CampaignProgramKind::kPageWalk:
       add_page_walk();
       break;
+    case CampaignProgramKind::kLayerProducts:
+      add_layer_products();
+      break;
   }
 }
 
@@ -234,6 +237,35 @@ void CampaignProgram::add_page_walk() {
       records_.emplace_back(in_random_order);
     } else {
       add(walk);
+    }
+    end_step();
+  }
+}
+
+// All threads are in the same row at a time, so a matrix is read from its first byte to its last. A launch is one
+// kernel there, and here one for each matrix and pass.
+void CampaignProgram::add_layer_products() {
+  const std::uint64_t bytes = campaign_.array_bytes;
+  for (trace::ObjectId id = kArray; id < kArray + campaign_.arrays; ++id) {
+    allocate(id, bytes);
+    host_writes(id, bytes);
+  }
+  trace::Sync computed;
+  computed.host_gap_ns = static_cast<std::int64_t>(campaign_.host_ns);
+  add(computed);
+  const std::int64_t duration = duration_ns(bytes, campaign_.read_bytes_per_us);
+  for (std::uint64_t launch = 0; launch < campaign_.steps; ++launch) {
+    begin_step(fmt::format("launch {}", launch + 1));
+    for (std::uint64_t i = 0; i < campaign_.passes * campaign_.arrays; ++i) {
+      trace::Kernel product;
+      product.name = "product";
+      product.grid.x = static_cast<std::uint32_t>((campaign_.columns + kBlockThreads - 1) / kBlockThreads);
+      product.block.x = kBlockThreads;
+      product.distribution = trace::Distribution::kGridStride;
+      product.bytes_per_thread_access = 4;
+      product.duration_ns = duration;
+      product.accesses = {whole(kArray + i % campaign_.arrays, bytes, trace::AccessMode::kRead)};
+      add(std::move(product));
     }
     end_step();
   }

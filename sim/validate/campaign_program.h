@@ -28,6 +28,7 @@ class CampaignProgram {
   void add_slice_scans();
   void add_accumulate();
   void add_page_walk();
+  void add_layer_products();
 
   void add(trace::Record record);
   void allocate(trace::ObjectId id, std::uint64_t bytes);

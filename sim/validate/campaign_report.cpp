@@ -76,6 +76,9 @@ bool measured_somewhere(const CampaignRun& run, std::size_t index) {
 // Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.
 std::vector<Cells> step_rows(const CampaignRun& run) {
   std::vector<std::size_t> columns{figure::kTime, figure::kBytesIn, figure::kBytesOut};
+  for (const std::size_t index : {figure::kChunkAllocations, figure::kRepeatedServices}) {
+    if (measured_somewhere(run, index)) columns.push_back(index);
+  }
   if (measured_somewhere(run, figure::kBytesMoved)) columns.push_back(figure::kBytesMoved);
   columns.push_back(figure::kEvictions);
   columns.push_back(figure::kCopies);
@@ -107,6 +110,9 @@ std::vector<std::string> totals_of(const CampaignRun& run) {
     const FigureInfo& time = kFigureTable[figure::kTime];
     lines.push_back(fmt::format("steady step, {}: {}", time.label, both_text(time, *run.steady_ns)));
   }
+  if (run.finish_ns) {
+    lines.push_back("until all processes ended, ms: " + both_text(kFigureTable[figure::kTime], *run.finish_ns));
+  }
   if (run.ratio_permille) {
     lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
   }
@@ -115,8 +121,11 @@ std::vector<std::string> totals_of(const CampaignRun& run) {
 }
 
 std::string title_of(const Comparison& comparison) {
-  return fmt::format("{}: {} blocks of 2 MB, {} fit", comparison.name, comparison.campaign->footprint_blocks,
-                     comparison.campaign->capacity_blocks);
+  const CampaignRun& run = *comparison.campaign;
+  const std::string each =
+      run.processes == 1 ? "" : fmt::format("; {} processes, figures are the mean of them", run.processes);
+  return fmt::format("{}: {} blocks of 2 MB, {} fit{}", comparison.name, run.footprint_blocks, run.capacity_blocks,
+                     each);
 }
 std::string verdict_of(const Comparison& comparison) {
   return comparison.within() ? "within its limits" : "outside: " + joined(comparison.failures);

@@ -41,6 +41,8 @@ Json campaign_json(const CampaignRun& run) {
   Json out;
   out["footprint_blocks"] = run.footprint_blocks;
   out["capacity_blocks"] = run.capacity_blocks;
+  if (run.processes != 1) out["processes"] = run.processes;
+  if (run.finish_ns) out["finish_ns"] = pair_json(*run.finish_ns);
   if (run.steady_ns) out["steady_ns"] = pair_json(*run.steady_ns);
   if (run.ratio_permille) out["steady_to_cold_permille"] = pair_json(*run.ratio_permille);
   out["total"] = step_json(run.total);

@@ -91,7 +91,7 @@ TEST_F(Layouts, TouchedFootprintIsWhatFactorsDivideWhenAsked) {
   EXPECT_THAT(run(bounds).out, HasSubstr("footprint 64.00 MiB, touched 8.00 MiB, which the factors divide"));
   const auto info = json_of(run({"trace", "info", "trace.jsonl", "--json"}));
   EXPECT_EQ(info["touched_footprint_bytes"], 8 << 20);
-  EXPECT_THAT(run({"trace", "info", "trace.jsonl"}).out, HasSubstr("touched             8.0 MiB (8388608 bytes)"));
+  EXPECT_THAT(run({"trace", "info", "trace.jsonl"}).out, HasSubstr("touched             8.00 MiB (8388608 bytes)"));
 
   expect_one_line_error(run_trace(trace, {"--footprint", "used"}), {"--footprint", "used", "allocated, touched"});
   expect_one_line_error(run_trace(trace, {"--footprint", "touched", "--footprint-bytes", "8MiB", "--osf", "2"}),

@@ -8,6 +8,7 @@
 
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
+#include "sim/report/numbers.h"
 #include "tests/cli/command.h"
 #include "tests/cli/small_traces.h"
 
@@ -48,6 +49,40 @@ class ScenarioTest : public CommandTest {
 
 const std::string kBig = R"({"name": "big", "trace": "big.jsonl", "gpus": [0], "osf": 2})";
 const std::string kSmall = R"({"name": "small", "trace": "small.jsonl", "gpus": [1], "capacity_bytes": "8MiB")";
+
+TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
+  for (const char* sharing : {"time_slices", "concurrent"}) {
+    SCOPED_TRACE(sharing);
+    const CommandResult result =
+        run_scenario(with_programs(R"({"name": "big", "trace": "big.jsonl", "gpus": [0]},
+                         {"name": "small", "trace": "small.jsonl", "gpus": [0], "prefetch": "none"})",
+                                   fmt::format(R"("shared_osf": 1.25, "sharing": "{}")", sharing)),
+                     {"--json", "out.json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr(fmt::format("GPUs that several programs use: {}", sharing)));
+    EXPECT_THAT(result.out, HasSubstr("evictions by"));
+    const json out = json::parse(folder.read("out.json"));
+    EXPECT_EQ(out["sharing"], sharing);
+    std::vector<std::uint64_t> slowdowns;
+    std::uint64_t speedup = 0, footprint = 0;
+    for (const json& program : out["programs"]) {
+      std::uint64_t evicted = 0;
+      for (const auto& [name, count] : program["evicted_from"].items()) evicted += count.get<std::uint64_t>();
+      EXPECT_EQ(program["together"]["counters"]["evictions"], evicted);
+      EXPECT_GT(evicted, 0u);
+      slowdowns.push_back(program["slowdown_thousandths"]);
+      speedup += report::ratio_thousandths(program["alone_ns"], program["together_ns"]);
+      footprint += program["together"]["limit"]["footprint_bytes"].get<std::uint64_t>();
+    }
+    EXPECT_EQ(out["weighted_speedup_thousandths"], speedup);
+    const auto [least, most] = std::minmax_element(slowdowns.begin(), slowdowns.end());
+    EXPECT_EQ(out["unfairness_thousandths"], report::ratio_thousandths(*most, *least));
+    const std::uint64_t capacity = out["programs"][0]["together"]["capacity_bytes"];
+    EXPECT_EQ(capacity, out["programs"][1]["together"]["capacity_bytes"]);
+    EXPECT_LE(capacity, footprint * 4 / 5);
+    EXPECT_GT(capacity + kBlockBytes, footprint * 4 / 5);
+  }
+}
 
 TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
   const CommandResult result = run_scenario(
@@ -253,8 +288,24 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(R"({"name": "a", "trace": "none.jsonl", "gpus": [0]})"), {"none.jsonl"});
   expect_refused(with_programs(R"({"name": "a", "trace": "*.jsonl", "gpus": [0]})"), {"describes 2 runs"});
   expect_refused(with_programs(kBig + ", " + kBig), {"/programs/1/name", "'big' is there twice"});
+  // Programs that share a GPU share its memory: what each says of its own is refused.
+  const std::string both = R"({"name": "a", "trace": "big.jsonl", "gpus": [0]},
+                              {"name": "b", "trace": "small.jsonl", "gpus": [1, 0]})";
   expect_refused(with_programs(kBig + R"(, {"name": "b", "trace": "small.jsonl", "gpus": [1, 0]})"),
-                 {"programs 'big' and 'b' both use GPU 0; allowed: one program per GPU"});
+                 {"program 'big' has a limit of its own and shares a GPU", "shared_osf or shared_capacity_bytes"});
+  expect_refused(with_programs(kBig + R"(, {"name": "b", "trace": "small.jsonl", "gpus": [0]})", R"("shared_osf": 2)"),
+                 {"program 'big' has a limit of its own and shares a GPU", "shared_osf or shared_capacity_bytes"});
+  expect_refused(with_programs(both, R"("shared_osf": 2, "shared_capacity_bytes": "8MiB")"),
+                 {"shared_osf and shared_capacity_bytes are both there"});
+  expect_refused(with_programs(both, R"("shared_osf": 0)"), {"/shared_osf"});
+  expect_refused(with_programs(both, R"("shared_osf": [2])"), {"/shared_osf", "one value"});
+  expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
+  expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
+  expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
+  expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], "priority": -1})"),
+                 {"/programs/0/priority", "a whole number from 0 to 1000"});
+  expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});
+  expect_refused(with_programs(kBig, R"("shared_osf": 2)"), {"no two programs name the same GPU"});
   expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [0, 0]})"), {"names GPU 0 twice"});
   expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [2]})"),
                  {"program 'b' uses GPU 2", "0 to 1"});

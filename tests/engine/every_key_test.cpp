@@ -15,6 +15,7 @@
 #include "sim/config/schema.h"
 #include "sim/config/system_text.h"
 #include "tests/bounds/random_program.h"
+#include "tests/engine/hosted_programs.h"
 
 namespace uvmsim {
 namespace {
@@ -282,6 +283,7 @@ struct Scene {
   std::uint64_t chunks = 0;  // of capacity; 0: the GPU's own
   bool by_factor = false;    // the capacity is half of a footprint
   bool recorded_elsewhere = false;
+  bool twice = false;  // two processes on one GPU
 };
 
 const std::vector<Scene>& scenes() {
@@ -308,6 +310,15 @@ const std::vector<Scene>& scenes() {
         "driver.access_counter_batch_count=2"}},
       {occupied, kH200, {"gpus.0.sm_count=2"}},
       {arithmetic, kH200, {}, 1, 0, false, true},
+      {anything, kH200, {"runtime.time_slice_ns=20000"}, 1, 2, false, false, true},
+      {anything,
+       kH200,
+       {"gpus.0.memory_bytes=24MiB", "gpus.0.reserved_bytes=8MiB", "runtime.context_bytes=2MiB"},
+       1,
+       0,
+       false,
+       false,
+       true},
       {scattered,
        kH200,
        {"gmmu.l1_tlb_entries=64", "gmmu.l1_tlb_ways=2", "gmmu.l2_tlb_entries=128", "gmmu.l2_tlb_ways=2",
@@ -337,6 +348,11 @@ const config::GpuConfig& other_gpu() {
 
 using Outcome = std::vector<std::uint64_t>;  // the time and every counter; empty: refused
 
+// Beside another process that does the same.
+RunResult run_twice(const Program& program, const RunOptions& options) {
+  return run_together({hosted("a", program, options, {0}), hosted("b", program, options, {0})}).front();
+}
+
 Outcome outcome_of(const Scene& scene, const SystemConfig& system, const Program& program) {
   RunOptions options;
   options.system = system;
@@ -350,7 +366,7 @@ Outcome outcome_of(const Scene& scene, const SystemConfig& system, const Program
   if (scene.recorded_elsewhere) options.time_scale.recorded_on = other_gpu();
   try {
     config::check_system(system, scene.system);
-    const RunResult result = program.run(options);
+    const RunResult result = scene.twice ? run_twice(program, options) : program.run(options);
     Outcome out{static_cast<std::uint64_t>(result.total.value), static_cast<std::uint64_t>(result.ideal.value)};
     for_each_counter(result.counters, [&](const char*, std::uint64_t value) { out.push_back(value); });
     return out;

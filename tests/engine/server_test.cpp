@@ -4,40 +4,13 @@
 
 #include "sim/common/error.h"
 #include "sim/common/random.h"
+#include "tests/engine/hosted_programs.h"
 #include "tests/engine/random_training.h"
 
 namespace uvmsim {
 namespace {
 
 using testing::HasSubstr;
-
-// GPUs as in plain_system(), each with a link of its own; the host's memory is no limit unless it is given one.
-config::SystemConfig server(std::size_t gpus, std::uint64_t host_bytes_per_us = 0) {
-  config::SystemConfig system = plain_system();
-  system.gpus.resize(gpus, system.gpus.front());
-  system.host_links.resize(gpus, system.host_links.front());
-  system.host.memory_bytes_per_us = host_bytes_per_us;
-  return system;
-}
-
-RunOptions options_on(const config::SystemConfig& system, std::uint64_t chunks, std::uint64_t iterations = 0) {
-  RunOptions options = options_with(chunks);
-  options.system = system;
-  options.iterations = iterations;
-  return options;
-}
-
-ServerProgram hosted(const std::string& name, const Program& program, const RunOptions& options,
-                     std::vector<unsigned> gpus) {
-  ServerProgram out;
-  out.name = name;
-  out.header = Program::header();
-  out.source = program.source();
-  out.options = options;
-  out.observer.reopen = [&program] { return program.source(); };
-  out.gpus = std::move(gpus);
-  return out;
-}
 
 // Writes on the host, reads on the GPU, round after round; half of it does not fit into `chunks`.
 Program streaming(std::uint64_t chunks, int rounds) {
@@ -54,21 +27,6 @@ Program streaming(std::uint64_t chunks, int rounds) {
 }
 
 std::uint64_t moved(const RunResult& result) { return bytes_in(result.counters) + bytes_out(result.counters); }
-
-// A source gives its records once.
-std::vector<RunResult> run(std::vector<ServerProgram> programs) {
-  for (ServerProgram& program : programs) program.source = program.observer.reopen();
-  return simulate_server(programs);
-}
-
-std::string complaint_of(const std::vector<ServerProgram>& programs) {
-  try {
-    simulate_server(programs);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Server, ProgramsThatShareNothingRunAsIfAlone) {
   const config::SystemConfig one = server(1), three = server(3);
@@ -108,7 +66,7 @@ TEST(Server, SharedHostBandwidthSlowsDownAndMovesTheSame) {
   const auto run_with = [&](std::uint64_t host_bytes_per_us) {
     const config::SystemConfig system = server(2, host_bytes_per_us);
     const RunOptions options = options_on(system, 8);
-    return run({hosted("a", program, options, {0}), hosted("b", program, options, {1})});
+    return run_together({hosted("a", program, options, {0}), hosted("b", program, options, {1})});
   };
   const std::vector<RunResult> apart = run_with(0), shared = run_with(10000);  // the bandwidth of one link
   for (std::size_t i = 0; i < 2; ++i) {
@@ -126,7 +84,7 @@ TEST(Server, TheSameAgain) {
   const Program program = random_training(5), other = random_training(8);
   const RunOptions options = options_on(server(2, 8000), 5, 8);
   const auto once = [&] {
-    const auto results = run({hosted("a", program, options, {0}), hosted("b", other, options, {1})});
+    const auto results = run_together({hosted("a", program, options, {0}), hosted("b", other, options, {1})});
     return text_of(results[0]) + text_of(results[1]);
   };
   EXPECT_EQ(once(), once());
@@ -135,14 +93,14 @@ TEST(Server, TheSameAgain) {
 TEST(Server, WhoStartsWhenTheOtherHasEndedIsNotSlowedDown) {
   const Program program = streaming(8, 3);
   const RunOptions options = options_on(server(2, 10000), 8);
-  const RunResult alone = std::move(run({hosted("a", program, options, {0})}).front());
+  const RunResult alone = std::move(run_together({hosted("a", program, options, {0})}).front());
   std::vector programs{hosted("a", program, options, {0}), hosted("b", program, options, {1})};
   programs[1].start = alone.total;
-  const auto after = run(programs);
+  const auto after = run_together(programs);
   EXPECT_EQ(text_of(after[0]), text_of(alone));
   EXPECT_EQ(text_of(after[1]), text_of(alone));
   programs[1].start = Nanoseconds(alone.total.value / 2);
-  const auto half = run(programs);
+  const auto half = run_together(programs);
   EXPECT_GT(half[0].total, alone.total);
   EXPECT_GT(half[1].total, alone.total);
 }
@@ -156,7 +114,7 @@ TEST(Server, EventsAreThoseOfTheirProgram) {
   programs[0].observer.events = &first;
   programs[1].observer.events = &second;
   programs[1].start = Nanoseconds(5000);
-  const auto results = run(programs);
+  const auto results = run_together(programs);
   EXPECT_EQ(first.kernels.size(), 2u);
   EXPECT_EQ(second.kernels.size(), 3u);
   for (const TransferEvent& transfer : first.transfers) EXPECT_EQ(transfer.device, 1);
@@ -174,8 +132,8 @@ TEST(Server, ARepeatedProgramRunsUntilTheOthersHaveEnded) {
   std::vector programs{hosted("a", program, options_on(apart, 8), {0}),
                        hosted("b", neighbour, options_on(apart, 4), {1})};
   programs[1].repeat = true;
-  const auto results = run(programs);
-  EXPECT_EQ(text_of(results[0]), text_of(run({programs[0]}).front()));
+  const auto results = run_together(programs);
+  EXPECT_EQ(text_of(results[0]), text_of(run_together({programs[0]}).front()));
   EXPECT_EQ(results[1].total, results[0].total);
   ASSERT_GT(results[1].iterations.size(), 3u);
   EXPECT_EQ(results[1].first_repeated + results[1].repeated, results[1].iterations.size());
@@ -217,7 +175,7 @@ TEST(Server, ATraceMaySpanGpusAndTheyMayBeAnyOfTheServer) {
                        hosted("other", other, options_on(four, 4), {2})};
   Watched watched;
   programs[0].observer.events = &watched;
-  const auto results = run(programs);
+  const auto results = run_together(programs);
   EXPECT_EQ(text_of(results[0]), text_of(two));
   EXPECT_EQ(text_of(results[1]), text_of(other.run(options_on(server(1), 4))));
   for (const TransferEvent& transfer : watched.transfers) EXPECT_TRUE(transfer.device == 3 || transfer.device == 1);
@@ -233,7 +191,7 @@ TEST(Server, CopiesAndFillsRunOnTheProgramsGpu) {
   std::vector programs{hosted("a", p, options_on(system, 8), {1})};
   Watched watched;
   programs[0].observer.events = &watched;
-  run(programs);
+  run_together(programs);
   EXPECT_FALSE(watched.transfers.empty());
   for (const TransferEvent& transfer : watched.transfers) EXPECT_EQ(transfer.device, 1);
 }
@@ -245,8 +203,6 @@ TEST(Server, SaysWhatCannotBe) {
   const auto on = [&](const char* name, std::vector<unsigned> gpus) {
     return hosted(name, program, options, std::move(gpus));
   };
-  EXPECT_EQ(complaint_of({on("a", {0}), on("b", {1, 0})}),
-            "programs 'a' and 'b' both use GPU 0; allowed: one program per GPU");
   EXPECT_EQ(complaint_of({on("a", {1, 1})}), "program 'a' names GPU 1 twice");
   EXPECT_EQ(complaint_of({on("a", {2})}), "program 'a' uses GPU 2; allowed on system 'plain': 0 to 1");
   EXPECT_EQ(complaint_of({on("a", {})}), "program 'a' has no GPU");

@@ -79,6 +79,9 @@ TEST(Parameters, RefusesWrongDeclarations) {
     return message_of([&] { check_parameter_table("p", wrong); });
   };
   EXPECT_NO_THROW(check_parameter_table("p", table()));
+  EXPECT_NO_THROW(check_parameter_table("p", {integer("0", 1, {0, 2}, "x")}));
+  EXPECT_EQ(refused({integer("", 1, {0, 2}, "x")}),
+            "p declares a parameter ''; allowed: lower-case letters, digits and underscores");
   EXPECT_EQ(refused({integer("Bad", 1, {0, 2}, "x")}),
             "p declares a parameter 'Bad'; allowed: lower-case letters, digits and underscores");
   EXPECT_EQ(refused({integer("a", 1, {0, 2}, "x"), boolean("a", true, "x")}), "p declares parameter 'a' twice");

@@ -1,0 +1,261 @@
+// Several programs on one GPU: whose turn it is, what they take from each other, and what stays as if alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/engine/hosted_programs.h"
+#include "tests/engine/random_training.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kSlice = 2091000, kSwitch = 152000;  // of an H200
+
+RunOptions sharing_options(std::uint64_t chunks) {
+  config::SystemConfig system = server(1);
+  system.runtime.time_slice_ns = kSlice;
+  system.runtime.context_switch_ns = kSwitch;
+  return options_on(system, chunks);
+}
+
+// Kernels that touch nothing.
+Program computing(std::vector<std::int64_t> durations_ns) {
+  Program p;
+  for (const std::int64_t duration : durations_ns) p.kernel("k", duration);
+  p.sync();
+  return p;
+}
+
+// A buffer read by kernels in turn, all of it each time.
+Program reading(std::uint64_t blocks, int kernels, std::int64_t duration_ns) {
+  Program p;
+  const auto data = p.alloc(blocks * kBlockBytes);
+  p.host(data);
+  for (int i = 0; i < kernels; ++i) p.kernel("k", duration_ns, {data});
+  p.sync();
+  return p;
+}
+
+struct Pair {
+  Program a, b;
+  RunOptions options;
+  std::vector<RunResult> run(GpuSharing sharing = GpuSharing::kTimeSlices, std::int64_t later = 0) const {
+    std::vector programs{hosted("a", a, options, {0}), hosted("b", b, options, {0})};
+    programs[1].start = Nanoseconds(later);
+    return run_together(programs, sharing);
+  }
+};
+
+// When each of several kernels that start at once ends, by the rule.
+std::vector<std::int64_t> round_robin(std::vector<std::int64_t> left, std::int64_t start) {
+  std::vector<std::int64_t> ends(left.size());
+  std::int64_t now = start;
+  std::size_t unfinished = left.size();
+  for (std::size_t i = 0; unfinished != 0; i = (i + 1) % left.size()) {
+    if (left[i] == 0) continue;
+    const std::int64_t turn = unfinished == 1 ? left[i] : std::min(left[i], kSlice);
+    now += turn;
+    left[i] -= turn;
+    if (left[i] == 0) {
+      ends[i] = now;
+      --unfinished;
+    }
+    now += kSwitch;
+  }
+  return ends;
+}
+
+TEST(Sharing, KernelsTakeTurnsOfASlice) {
+  const std::vector<std::int64_t> durations{47372000, 47372000, 9000000, 500000};
+  std::vector<Program> programs;
+  for (const std::int64_t duration : durations) programs.push_back(computing({duration}));
+  std::vector<ServerProgram> together;
+  for (const Program& program : programs) {
+    together.push_back(
+        hosted(std::string(1, static_cast<char>('a' + together.size())), program, sharing_options(8), {0}));
+  }
+  const std::vector<RunResult> results = run_together(together);
+  const auto delay = programs.front().run(sharing_options(8)).total.value - durations.front();  // launch, start, return
+  const std::vector<std::int64_t> ends = round_robin(durations, 0);
+  for (std::size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(results[i].total.value, ends[i] + delay) << i;
+}
+
+TEST(Sharing, AVisitorHasTheGpuAtOnceWhenItsOwnerHadASlice) {
+  const std::int64_t length = 50000000, visit = 200000;
+  const Pair pair{computing({length}), computing({visit}), sharing_options(8)};
+  const std::int64_t alone = pair.b.run(pair.options).total.value;
+  for (const std::int64_t later : {10000000, 10370000, 12345678}) {
+    const auto results = pair.run(GpuSharing::kTimeSlices, later);
+    EXPECT_EQ(results[1].total.value, alone + kSwitch) << later;
+    EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + visit + 2 * kSwitch) << later;
+  }
+  // One that comes early waits until the owner's slice is over.
+  const auto early = pair.run(GpuSharing::kTimeSlices, 1000000);
+  EXPECT_EQ(early[1].total.value, alone + kSwitch + kSlice - 1000000);
+}
+
+TEST(Sharing, ConcurrentKernelsDoNotWaitForEachOther) {
+  const Pair pair{computing({5000000, 3000000}), computing({9000000}), sharing_options(8)};
+  const auto results = pair.run(GpuSharing::kConcurrent);
+  EXPECT_EQ(results[0].total, pair.a.run(pair.options).total);
+  EXPECT_EQ(results[1].total, pair.b.run(pair.options).total);
+}
+
+TEST(Sharing, WhatFitsMovesAsAloneAndTakesTurns) {
+  const Pair pair{reading(6, 20, 1000000), reading(9, 20, 1000000), sharing_options(15)};
+  const auto results = pair.run();
+  const RunResult alone[] = {pair.a.run(pair.options), pair.b.run(pair.options)};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(bytes_in(results[i].counters), bytes_in(alone[i].counters));
+    EXPECT_EQ(results[i].counters.chunk_allocations, alone[i].counters.chunk_allocations);
+    EXPECT_EQ(results[i].counters.evictions, 0u);
+  }
+  // 40 ms of kernels; from 2.091 ms each on a switch.
+  const std::int64_t last = std::max(results[0].total, results[1].total).value;
+  EXPECT_GT(last, 40000000 + 40000000 / kSlice * kSwitch);
+  EXPECT_LT(last, 1.1 * static_cast<double>(alone[0].total.value + alone[1].total.value));
+}
+
+// Whether memory may be taken away or not, kernels that keep all of it end as recorded.
+TEST(Sharing, KernelsThatLoseNothingTakeTheirRecordedTime) {
+  Pair pair{reading(6, 20, 1000000), reading(9, 20, 1000000), sharing_options(15)};
+  const auto surely = pair.run();
+  pair.options.capacity_bytes = 16 * kBlockBytes;  // and one of the programs asks for memory that it never touches
+  pair.b.alloc(4 * kBlockBytes);
+  const auto perhaps = pair.run();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(perhaps[i].counters.evictions, 0u);
+    EXPECT_NEAR(static_cast<double>(perhaps[i].total.value), static_cast<double>(surely[i].total.value),
+                0.01 * static_cast<double>(surely[i].total.value));
+  }
+}
+
+TEST(Sharing, TheyTakeMemoryFromEachOtherAndNeverMoreThanThereIs) {
+  const std::uint64_t chunks = 10;
+  const Pair pair{reading(8, 12, 300000), reading(7, 12, 300000), sharing_options(chunks)};
+  const auto results = pair.run();
+  std::uint64_t allocations = 0, evictions = 0;
+  for (const RunResult& result : results) {
+    ASSERT_EQ(result.evicted_from.size(), 2u);
+    EXPECT_EQ(std::accumulate(result.evicted_from.begin(), result.evicted_from.end(), std::uint64_t{0}),
+              result.counters.evictions);
+    allocations += result.counters.chunk_allocations;
+    evictions += result.counters.evictions;
+  }
+  EXPECT_GT(results[0].evicted_from[1], 0u);
+  EXPECT_GT(results[1].evicted_from[0], 0u);
+  EXPECT_LE(allocations - evictions, chunks);
+  // Each fits alone.
+  EXPECT_EQ(pair.a.run(pair.options).counters.evictions, 0u);
+  EXPECT_EQ(pair.b.run(pair.options).counters.evictions, 0u);
+}
+
+// Eight chunks each, of programs that each want more than half of the ten.
+TEST(Sharing, AQuotaIsKept) {
+  const std::uint64_t chunks = 10;
+  for (const std::uint64_t percent : {30, 60, 80}) {
+    SCOPED_TRACE(percent);
+    Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(chunks)};
+    pair.options.evict = {"quota", {{"0", std::to_string(percent)}}};
+    const auto results = pair.run();
+    // Once it has its share, a process loses nothing of it: what others took from it, it had beyond that.
+    const std::uint64_t kept = chunks * percent / 100;
+    const auto [a, b] = std::pair(results[0], results[1]);
+    EXPECT_LE(b.evicted_from[0], a.counters.chunk_allocations - a.evicted_from[0] - std::min<std::uint64_t>(kept, 8));
+    if (percent == 80) {
+      EXPECT_EQ(b.evicted_from[0], 0u);
+    }
+    EXPECT_GT(b.evicted_from[1], 0u);
+  }
+  // Quotas of more than all of it are shares of their sum.
+  Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(chunks)};
+  pair.options.evict = {"quota", {{"0", "100"}, {"1", "100"}}};
+  const auto both = pair.run();
+  pair.options.evict = {"quota", {{"0", "50"}, {"1", "50"}}};
+  const auto half = pair.run();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(text_of(both[i]), text_of(half[i]));
+}
+
+TEST(Sharing, TheImportantProcessLosesNothingWhileOthersHaveMemory) {
+  Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(10)};
+  pair.options.evict = {"priority", {{"1", "1"}}};
+  const auto results = pair.run();
+  EXPECT_EQ(results[0].evicted_from[1], 0u);
+  EXPECT_EQ(results[1].evicted_from[1], 0u);
+  EXPECT_GT(results[1].evicted_from[0], 0u);
+  // Alone they are the driver's own policy.
+  for (const char* policy : {"quota", "priority"}) {
+    RunOptions one = pair.options;
+    one.capacity_bytes = 6 * kBlockBytes;
+    one.evict = {policy, {}};
+    const RunResult result = pair.a.run(one);
+    one.evict = {"lrm", {}};
+    EXPECT_EQ(text_of(result), text_of(pair.a.run(one)));
+  }
+}
+
+TEST(Sharing, AProgramOfHigherPriorityTakesItsTurnWheneverItWantsTo) {
+  const Pair pair{computing({50000000}), computing({9000000}), sharing_options(8)};
+  std::vector programs{hosted("a", pair.a, pair.options, {0}), hosted("b", pair.b, pair.options, {0})};
+  programs[1].start = Nanoseconds(1000000);  // within the first slice of the other
+  programs[1].priority = 1;
+  const auto results = run_together(programs);
+  EXPECT_EQ(results[1].total.value, pair.b.run(pair.options).total.value + kSwitch);
+  EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + 9000000 + 2 * kSwitch);
+}
+
+TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
+  std::uint64_t evictions = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Pair pair{random_training(2 * seed), random_training(2 * seed + 1), sharing_options(3 + random.below(12))};
+    const GpuSharing sharing = seed % 2 == 0 ? GpuSharing::kTimeSlices : GpuSharing::kConcurrent;
+    const std::vector one{hosted("a", pair.a, pair.options, {0})};
+    EXPECT_EQ(text_of(run_together(one, sharing).front()), text_of(pair.a.run(pair.options)));
+    const auto first = pair.run(sharing), again = pair.run(sharing);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(text_of(first[i]), text_of(again[i]));
+      EXPECT_EQ(first[i].counters.kernels, (i == 0 ? pair.a : pair.b).run(pair.options).counters.kernels);
+      evictions += first[i].counters.evictions;
+    }
+  }
+  EXPECT_GT(evictions, 100u);
+}
+
+TEST(Sharing, AContextOfEachFurtherProcessTakesMemory) {
+  RunOptions options = sharing_options(0);
+  options.system.runtime.context_bytes = 3 * kBlockBytes + 1;
+  const Pair pair{computing({1000}), computing({1000}), options};
+  EXPECT_EQ(pair.a.run(options).capacity_bytes, std::uint64_t{64} << 30);
+  EXPECT_EQ(pair.run()[0].capacity_bytes, (std::uint64_t{64} << 30) - 4 * kBlockBytes);
+}
+
+TEST(Sharing, SaysWhatCannotBe) {
+  const Program program = reading(2, 1, 1000);
+  const RunOptions options = sharing_options(8);
+  const auto on_one = [&](auto&& change) {
+    std::vector programs{hosted("a", program, options, {0}), hosted("b", program, options, {0})};
+    change(programs[1].options);
+    return complaint_of(programs);
+  };
+  EXPECT_EQ(on_one([](RunOptions& o) { o.evict.name = "lru"; }),
+            "programs 'a' and 'b' share GPU 0 and have evict policies 'lrm' and 'lru'; allowed: one for both");
+  EXPECT_THAT(on_one([](RunOptions& o) { o.capacity_bytes = 16 * kBlockBytes; }),
+              HasSubstr("have capacities '16777216 bytes' and '33554432 bytes'; allowed: one for both"));
+  EXPECT_THAT(on_one([](RunOptions& o) { o.harvest.victims = true; }),
+              HasSubstr("program 'b' harvests memory and shares GPU 0; allowed: GPUs of its own"));
+  EXPECT_THAT(on_one([](RunOptions& o) {
+                o.capacity_bytes = 0;
+                o.osf_thousandths = 1500;
+              }),
+              HasSubstr("program 'b' has an oversubscription factor of its own and shares GPU 0"));
+  EXPECT_THAT(on_one([](RunOptions& o) { o.plan.name = "deepum"; }), HasSubstr("works for one program alone"));
+}
+
+}  // namespace
+}  // namespace uvmsim
