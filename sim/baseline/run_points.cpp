@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -38,6 +39,8 @@ class Worker {
       answer["host_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
     } catch (const InputError& error) {
       answer["error"] = error.what();
+    } catch (const std::bad_alloc&) {
+      answer = {{"error", "out of memory"}};
     } catch (const std::exception& error) {
       answer["error"] = fmt::format("this is a bug in uvmsim or a policy plug-in: {}", error.what());
       answer["bug"] = true;

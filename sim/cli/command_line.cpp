@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
+#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/one_line.h"
@@ -98,15 +100,13 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
 constexpr std::size_t kReservedBytes = std::size_t{16} << 20;
 void* reserved = nullptr;
 
+bool memory_ran_out = false;
+
 void give_reserve_and_throw() {
+  memory_ran_out = true;
   std::set_new_handler(nullptr);
   std::free(reserved);
   throw std::bad_alloc();
-}
-
-void reserve_memory() {
-  if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
-  std::set_new_handler(give_reserve_and_throw);
 }
 
 // Takes none.
@@ -117,11 +117,28 @@ int complain_without_memory(const Program& program) {
   return kBug;
 }
 
+const Program* running = nullptr;
+std::terminate_handler terminate_as_usual = nullptr;
+
+// Where memory runs out in a destructor, the exception cannot leave it.
+void end_without_memory() {
+  remove_temporary_files();
+  if (memory_ran_out && running != nullptr) ::_exit(complain_without_memory(*running));
+  terminate_as_usual();
+}
+
+void reserve_memory(const Program& program) {
+  running = &program;
+  if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
+  std::set_new_handler(give_reserve_and_throw);
+  terminate_as_usual = std::set_terminate(end_without_memory);
+}
+
 }  // namespace
 
 int run_program(const Program& program, int argument_count, char** arguments) {
   open_closed_standard_streams();
-  reserve_memory();
+  reserve_memory(program);
   const InterruptGuard signals(program.name);
   const FileRoles roles;
   try {

@@ -5,15 +5,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include <new>
+
 #include "sim/common/check.h"
 #include "sim/report/json_text.h"
 
 namespace uvmsim::report {
 namespace {
 
-void check(sqlite3* database, int code) {
-  // Databases in memory fail by our own mistakes or for lack of memory.
-  if (code != SQLITE_OK) throw ModelError(fmt::format("SQLite: {}", sqlite3_errmsg(database)));
+// Databases in memory fail by our own mistakes or for lack of memory.
+void check(sqlite3* database, int code, int wanted = SQLITE_OK) {
+  if (code == SQLITE_NOMEM) throw std::bad_alloc();
+  if (code != wanted) throw ModelError(fmt::format("SQLite: {}", sqlite3_errmsg(database)));
 }
 
 }  // namespace
@@ -40,7 +43,7 @@ void SqliteFile::commit() {
     void operator()(unsigned char* memory) const { sqlite3_free(memory); }
   };
   const std::unique_ptr<unsigned char, Free> image(sqlite3_serialize(database_.get(), "main", &bytes, 0));
-  if (!image) throw ModelError("SQLite: a database in memory could not be read back");
+  if (!image) throw std::bad_alloc();
   file_.write({reinterpret_cast<const char*>(image.get()), static_cast<std::size_t>(bytes)});
   file_.commit();
 }
@@ -77,7 +80,7 @@ void SqliteFile::Rows::end() {
   next_ = 1;
   const int code = sqlite3_step(statement_.get());
   sqlite3_reset(statement_.get());
-  if (code != SQLITE_DONE) throw ModelError(fmt::format("SQLite: {}", sqlite3_errmsg(database_)));
+  check(database_, code, SQLITE_DONE);
 }
 
 }  // namespace uvmsim::report

@@ -102,7 +102,8 @@ void add_distance(report::RunRecord& run, const report::RunBounds& bounds) {
 }
 
 const report::RunBounds& KnownBounds::of(const ResolvedPoint& resolved, TraceInput& input) {
-  std::string program = program_determinants(resolved.determinants);
+  // Where pages may stay decides what has to move.
+  std::string program = program_determinants(resolved.determinants) + resolved.record.options.migrate.name;
   const auto known = known_.find(program);
   if (known != known_.end()) return known->second;
   return known_.emplace(std::move(program), *bound_point(resolved, input).bounds).first->second;

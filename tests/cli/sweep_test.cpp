@@ -252,6 +252,24 @@ TEST_F(Sweep, TwoRunsShareOneFolder) {
   EXPECT_EQ(point_files("out").size(), 12u);
 }
 
+// A worker keeps bounds for other points of the same program: they are those that the point has alone.
+TEST_F(Sweep, BoundsAreThoseOfThePointWhateverRanBefore) {
+  for (const char* first : {"host_pinned", "first_touch"}) {
+    const std::string other = first == std::string("host_pinned") ? "first_touch" : "host_pinned";
+    const std::string dir = first;
+    spec("s", R"("osf": 2, "bounds": true, "migrate": [")" + dir + R"(", ")" + other + R"("])");
+    ASSERT_EQ(sweep({"s.json", "-o", dir, "--jobs", "1"}).exit_code, 0);
+  }
+  EXPECT_EQ(finished("host_pinned"), finished("first_touch"));
+  std::set<std::uint64_t> least_moved;
+  for (const auto& [name, content] : finished("first_touch")) {
+    const auto result = nlohmann::json::parse(content).at("result");
+    if (!result.at("bounds").is_null()) least_moved.insert(result["bounds"].at("htod_bytes").get<std::uint64_t>());
+  }
+  EXPECT_EQ(least_moved.count(0), 1u) << "host_pinned";
+  EXPECT_GT(least_moved.size(), 1u) << "first_touch";
+}
+
 TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {
   // Enough work that the signal finds some of it undone, whatever the build.
   std::string seeds;
