@@ -13,6 +13,7 @@
 #include "sim/config/json_file.h"
 #include "sim/config/printable.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/policy/plugin.h"
 
 namespace uvmsim::baseline {
 namespace {
@@ -202,7 +203,11 @@ sweep::Point with_paths(sweep::Point point, Change&& change) {
   point.trace = change(point.trace);
   if (is_path_of_system(point.system)) point.system = change(point.system);
   if (is_path_of_system(point.recorded_on)) point.recorded_on = change(point.recorded_on);
-  for (std::string& plugin : point.plugins) plugin = change(plugin);
+  for (std::string& plugin : point.plugins) {
+    policy::PluginName name = policy::plugin_name(plugin);
+    name.path = change(name.path);
+    plugin = name.text();
+  }
   return point;
 }
 
@@ -222,6 +227,15 @@ MadeBy made_by(const compare::RunView& run) {
     return found == nullptr ? std::string() : *found;
   };
   return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
+}
+
+PluginFiles plugin_files(const compare::RunView& run) {
+  constexpr std::string_view kKey = "plug-in ";  // of RunView::provenance
+  PluginFiles files;
+  for (const auto& [key, value] : run.provenance) {
+    if (key.starts_with(kKey)) files[key.substr(kKey.size())] = value;
+  }
+  return files;
 }
 
 Baseline read_baseline(const std::string& path) { return Reader(path).read(); }
@@ -265,6 +279,18 @@ sweep::Point to_folder_of(const std::string& baseline_path, sweep::Point point) 
     const std::string relative = relative_to(folder, path);
     return relative.find('/') == std::string::npos ? "./" + relative : relative;
   });
+}
+
+void record_plugins(sweep::Point& point, const PluginFiles& used) {
+  std::vector<std::string> recorded;
+  for (const std::string& plugin : point.plugins) {
+    policy::PluginName name = policy::plugin_name(plugin);
+    const auto file = used.find(fs::path(name.path).filename().string());
+    if (file == used.end()) continue;
+    name.sha256 = file->second;
+    recorded.push_back(name.text());
+  }
+  point.plugins = std::move(recorded);
 }
 
 }  // namespace uvmsim::baseline

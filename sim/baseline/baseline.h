@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct MadeBy {
   bool operator==(const MadeBy&) const = default;
 };
 MadeBy made_by(const compare::RunView& run);
+
+// The plug-ins that a run used: their SHA-256 by file name.
+using PluginFiles = std::map<std::string, std::string>;
+PluginFiles plugin_files(const compare::RunView& run);
 
 struct BaselinePoint {
   std::string name;          // unique within the baseline
@@ -52,5 +57,8 @@ std::string baseline_text(const Baseline& baseline);
 // stays as it is.
 sweep::Point from_folder_of(const std::string& baseline_path, sweep::Point point);
 sweep::Point to_folder_of(const std::string& baseline_path, sweep::Point point);
+
+// The plug-ins of the point with the hashes of what was used, and without those that were not.
+void record_plugins(sweep::Point& point, const PluginFiles& used);
 
 }  // namespace uvmsim::baseline

@@ -7,21 +7,24 @@
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
+#include "sim/policy/plugin.h"
 
 namespace uvmsim::baseline {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
+std::string file_name(const std::string& plugin) {
+  return fs::path(policy::plugin_name(plugin).path).filename().string();
+}
 
 // The plug-ins of the command line stand for those of the same file name, and are there for all points.
 std::vector<std::string> plugins_of(const sweep::Point& point, const std::vector<std::string>& given) {
   std::vector<std::string> plugins = given;
-  for (const std::string& path : point.plugins) {
+  for (const std::string& own : point.plugins) {
     const bool replaced = std::any_of(given.begin(), given.end(),
-                                      [&](const std::string& other) { return file_name(other) == file_name(path); });
-    if (!replaced) plugins.push_back(path);
+                                      [&](const std::string& other) { return file_name(other) == file_name(own); });
+    if (!replaced) plugins.push_back(own);
   }
   return plugins;
 }
@@ -144,6 +147,7 @@ Baseline updated(const Baseline& baseline, const CheckResult& result) {
                                     [&](const BaselinePoint& one) { return one.name == verdict.name; });
     point->trace_sha256 = verdict.answer.trace_sha256;
     point->made_by = verdict.answer.made_by;
+    record_plugins(point->point, verdict.answer.plugins);
     for (std::size_t i = 0; i < point->expected.size(); ++i) {
       const MetricVerdict& metric = verdict.metrics[i];
       if (!metric.found) {

@@ -45,6 +45,7 @@ BaselinePoint new_point(const std::string& path, const sweep::Point& point, cons
   BaselinePoint out;
   out.name = sweep::label(point);
   out.point = to_folder_of(path, point);
+  record_plugins(out.point, answer.plugins);
   out.trace_sha256 = answer.trace_sha256;
   out.made_by = answer.made_by;
   out.expected = chosen(answer.metrics, metrics, out.name);
@@ -66,9 +67,10 @@ SweepPoints points_of_sweep(const std::string& path, const std::string& folder, 
       continue;
     }
     const compare::RunView view = compare::view_of_result_text(*result, folder + ": point " + planned.id);
-    out.points.push_back(
-        new_point(path, planned.point,
-                  {"", false, *compare::find_text(view.identity, "trace"), made_by(view), view.metrics}, metrics));
+    out.points.push_back(new_point(
+        path, planned.point,
+        {"", false, *compare::find_text(view.identity, "trace"), made_by(view), view.metrics, 0, plugin_files(view)},
+        metrics));
   }
   if (missing != 0) {
     throw_input_error("{}: {} of {} points have no result, so it is no baseline; `uvmsim sweep run {}` runs them",

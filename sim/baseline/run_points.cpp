@@ -54,6 +54,7 @@ class Worker {
     Json answer = {{"trace_sha256", resolved.record.trace.sha256}, {"metrics", Json::object()}};
     const compare::RunView view = compare::view_of_result_text(result, "result");
     for (const auto& [name, value] : view.metrics) answer["metrics"][name] = value;
+    answer["plugins"] = plugin_files(view);
     const MadeBy now = made_by(view);
     answer["made_by"] = {now.uvmsim_version, now.commit, now.model_version, now.system_sha256};
     return answer;
@@ -91,6 +92,7 @@ RunAnswer read_answer(const std::string& text) {
   if (!json.contains("metrics")) return answer;
   const Json& by = json.at("made_by");
   answer.made_by = {by.at(0), by.at(1), by.at(2), by.at(3)};
+  answer.plugins = json.at("plugins").get<PluginFiles>();
   answer.host_ns = json.value("host_ns", std::uint64_t{0});
   for (const auto& [name, value] : json["metrics"].items()) answer.metrics.emplace_back(name, value);
   return answer;

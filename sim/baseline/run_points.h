@@ -24,6 +24,7 @@ struct RunAnswer {
   MadeBy made_by;
   compare::Metrics metrics;
   std::uint64_t host_ns = 0;  // how long it took to compute, by the clock of this machine
+  PluginFiles plugins = {};
 };
 
 // Called now and then with how many are done; may throw to stop (Ctrl-C). May be empty.

@@ -99,7 +99,6 @@ int bounds_command(const std::vector<std::string>& arguments) {
     fmt::print("{}", bounds_help());
     return 0;
   }
-  const InterruptGuard guard;
   Bounder bounder(run);
   const std::vector<report::RunRecord> records = bounder.bounds();
   bounder.write(records);

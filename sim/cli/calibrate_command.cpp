@@ -112,7 +112,6 @@ int calibrate_command(const std::vector<std::string>& arguments) {
   std::optional<AtomicFile> output;
   if (target) output.emplace(*target);
 
-  const InterruptGuard guard;
   std::vector<validate::ExperimentFile> experiments;
   std::string source;
   for (const std::string& path : paths) {

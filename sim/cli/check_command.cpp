@@ -23,7 +23,7 @@
 #include "sim/common/atomic_file.h"
 #include "sim/common/check.h"
 #include "sim/common/error.h"
-#include "sim/report/run_record.h"
+#include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -122,7 +122,7 @@ class Checker {
     options_.plugins = texts_of(values, "plugin");
     options_.jobs = jobs_of(values);
     options_.any_trace = update_;
-    for (const std::string& plugin : options_.plugins) report::describe_input(plugin);  // there at all?
+    for (const std::string& plugin : options_.plugins) policy::find_plugin(plugin);  // there at all?
     for (const std::string& path : paths_) baselines_.push_back(baseline::read_baseline(path));
     for (std::size_t i = 0; i < paths_.size(); ++i) baseline::requests_of(baselines_[i], paths_[i], options_);
   }
@@ -230,7 +230,6 @@ int make_from_runs(const std::string& path, const std::vector<std::string>& run_
   std::vector<baseline::RunRequest> requests;
   for (const sweep::Point& point : points_of(run)) requests.push_back({point, ""});
 
-  const InterruptGuard guard;
   PointProgress progress(run.verbose || values["verbose"].as<bool>(), path, requests.size());
   const auto answers = baseline::run_points(requests, jobs_of(values), progress.reporter());
   progress.end();
@@ -284,7 +283,6 @@ int check_command(const std::vector<std::string>& arguments) {
   if (std::set<std::string>(paths.begin(), paths.end()).size() != paths.size()) {
     throw_input_error("check: a baseline is given twice");
   }
-  const InterruptGuard guard;
   return Checker(values, paths).run();
 }
 

@@ -119,18 +119,19 @@ int complain_without_memory(const Program& program) {
 
 }  // namespace
 
-int run_program(const Program& program, std::vector<std::string> arguments) {
+int run_program(const Program& program, int argument_count, char** arguments) {
   open_closed_standard_streams();
   reserve_memory();
+  const InterruptGuard signals(program.name);
   const FileRoles roles;
   try {
-    const int code = dispatch(program, std::move(arguments));
+    const int code = dispatch(program, {arguments + std::min(argument_count, 1), arguments + argument_count});
     flush_standard_output();
     return code;
   } catch (const InputError& error) {
     return complain(kInputError, program, "error: {}", error.what());
   } catch (const Interrupted&) {
-    return complain(kInterrupted, program, "interrupted, nothing was written");
+    return complain(kInterrupted, program, "interrupted, no output is half written");
   } catch (const std::bad_alloc&) {
     return complain_without_memory(program);
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses

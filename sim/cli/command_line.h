@@ -27,6 +27,6 @@ struct Program {
 // Runs the subcommand that the arguments begin with, or prints help or version. Prints an error on standard error in
 // one line. Returns the process's exit code: the subcommand's, 2 for InputError, 3 for any other exception, 130 for
 // Interrupted.
-int run_program(const Program& program, std::vector<std::string> arguments);
+int run_program(const Program& program, int argument_count, char** arguments);
 
 }  // namespace uvmsim::cli

@@ -1,8 +1,11 @@
 #include "sim/cli/interrupt.h"
 
+#include <poll.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <array>
 #include <cstring>
 
 #include "sim/cli/exit_codes.h"
@@ -12,17 +15,23 @@
 namespace uvmsim::cli {
 namespace {
 
-constexpr unsigned kSecondsToStop = 1;
+constexpr itimerval kTimeToStop{{}, {0, 800'000}};  // seconds, microseconds
+constexpr itimerval kNoTimer{};
 
-// A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t interrupted = 0;
+// Signal handlers can reach nothing but globals.
+volatile sig_atomic_t interrupted = 0;
+std::string_view program_name;
 
-void say(const char* text) { static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text))); }
+// Standard error may be a pipe that nobody reads.
+void say(std::string_view text) {
+  pollfd error{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&error, 1, 0) == 1) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+}
 
-// A policy that never returns comes to no safe point.
 void end_now(int) {
   remove_temporary_files();
-  say("uvmsim: interrupted");
+  say(program_name);
+  say(": interrupted");
   if (const policy::PluginCall* call = policy::current_plugin_call()) {
     say(" in ");
     say(call->policy);
@@ -30,30 +39,54 @@ void end_now(int) {
     say(call->hook);
     say("()");
   }
-  say(", nothing was written\n");
+  say(", no output is half written\n");
   ::_exit(kInterrupted);
 }
 
-void note_interrupt(int) {
-  if (interrupted != 0) end_now(0);
+void note(int signal) {
+  if (interrupted != 0) end_now(signal);
   interrupted = 1;
-  ::alarm(kSecondsToStop);
+  ::setitimer(ITIMER_REAL, &kTimeToStop, nullptr);
 }
+
+// A handler, not SIG_IGN: programs that this one starts do not inherit it.
+void let_the_write_fail(int) {}
+
+void end_as_usual(int signal) {
+  remove_temporary_files();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+struct Handled {
+  int signal;
+  void (*handler)(int);
+  struct sigaction before {};
+};
+std::array handled = {Handled{SIGINT, note},
+                      Handled{SIGTERM, note},
+                      Handled{SIGHUP, note},
+                      Handled{SIGALRM, end_now},
+                      Handled{SIGXFSZ, let_the_write_fail},
+                      Handled{SIGPIPE, end_as_usual}};
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
+InterruptGuard::InterruptGuard(std::string_view program) {
   interrupted = 0;
-  std::signal(SIGINT, note_interrupt);
-  std::signal(SIGTERM, note_interrupt);
-  std::signal(SIGALRM, end_now);
+  program_name = program;
+  for (Handled& one : handled) {
+    struct sigaction action {};
+    action.sa_handler = one.handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(one.signal, nullptr, &one.before);
+    if (one.before.sa_handler != SIG_IGN) ::sigaction(one.signal, &action, nullptr);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
-  ::alarm(0);
-  std::signal(SIGALRM, SIG_DFL);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  ::setitimer(ITIMER_REAL, &kNoTimer, nullptr);
+  for (const Handled& one : handled) ::sigaction(one.signal, &one.before, nullptr);
 }
 
 void throw_if_interrupted() {

@@ -1,7 +1,15 @@
-// Ctrl-C during long work: stop at the next safe point, so that temporary files are removed.
+// The signals that end a program, for all of its commands.
+//
+// SIGINT, SIGTERM and SIGHUP are noted, so that long work stops at its next safe point. Where none comes within a
+// second (in a policy that never returns, in a write to a pipe that nobody reads), and at a second signal, the process
+// ends at once. Temporary files are removed in each case. What was to be ignored (nohup) stays ignored.
+//
+// SIGXFSZ ends nothing: the write that would have made a file too large fails. SIGPIPE ends the process as usual, but
+// not without removing temporary files.
 #pragma once
 
 #include <stdexcept>
+#include <string_view>
 
 namespace uvmsim::cli {
 
@@ -11,16 +19,16 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-// While it lives, the first SIGINT or SIGTERM is noted. A second one, or a second without a safe point (in a policy
-// that never returns), ends the process: temporary files are removed, the exit code is 130.
+// Signals are handled as above while it lives. One at a time.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  explicit InterruptGuard(std::string_view program);  // for the last words
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
+// For the safe points of long work.
 void throw_if_interrupted();
 
 }  // namespace uvmsim::cli

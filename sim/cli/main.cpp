@@ -44,6 +44,4 @@ constexpr Program kProgram = {
 }  // namespace
 }  // namespace uvmsim::cli
 
-int main(int argc, char** argv) {
-  return uvmsim::cli::run_program(uvmsim::cli::kProgram, {argv + (argc > 0 ? 1 : 0), argv + argc});
-}
+int main(int argc, char** argv) { return uvmsim::cli::run_program(uvmsim::cli::kProgram, argc, argv); }

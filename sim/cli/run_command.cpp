@@ -156,7 +156,6 @@ int run_command(const std::vector<std::string>& arguments) {
     fmt::print("{}", report::glossary_text());
     return 0;
   }
-  const InterruptGuard guard;
   Runner runner(run);
   runner.measure();
   runner.run_all();

@@ -139,7 +139,6 @@ int scenario_command(const std::vector<std::string>& arguments) {
   const auto json = text_of(values, "json"), timeline_path = text_of(values, "timeline");
   check_outputs({{"--json", json}, {"--timeline", timeline_path}});
   if (timeline_path == "-") throw_input_error("--timeline: standard output is not possible; allowed: a file");
-  const InterruptGuard guard;
   const Scenario scenario = scenario::read_scenario(files.front());
   ResultOutput output(json);
   std::unique_ptr<report::Timeline> timeline;

@@ -56,7 +56,6 @@ void print_failures(const sweep::SweepStatus& status) {
 }
 
 int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, Work work) {
-  const InterruptGuard guard;
   SweepDisplay display;
   sweep::SweepProgress last;
   sweep::SweepRun run;

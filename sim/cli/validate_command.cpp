@@ -173,7 +173,6 @@ int validate_command(const std::vector<std::string>& arguments) {
   validate::with_table(document, "");  // both marks or none
   Output json_output(json), markdown_output(markdown);
 
-  const InterruptGuard guard;
   std::vector<validate::ExperimentFile> experiments;
   for (const std::string& path : paths) {
     experiments.push_back(validate::read_experiments(path));

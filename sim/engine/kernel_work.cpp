@@ -128,6 +128,13 @@ void check_slot(std::uint32_t slot, const trace::Kernel& kernel) {
   throw_input_error("kernel '{}' names slot {}, but has {} accesses", kernel.name, slot, kernel.accesses.size());
 }
 
+// Units of which only the first `busy` touch anything, as many as are simulated: of those behind, so many rounds of all
+// lanes stand for all. So work grows with what is touched, not with the grid.
+std::uint64_t units_to_simulate(std::uint64_t units, std::uint64_t busy, std::uint64_t lanes) {
+  constexpr std::uint64_t kIdleRounds = 64;
+  return std::min(units, busy + kIdleRounds * lanes);
+}
+
 void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks) {
   const std::uint64_t threads_per_block = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps_per_block = ceil_div(threads_per_block, kWarpThreads);
@@ -159,8 +166,10 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
   }
   section.units = kernel.grid.count() * warps_per_block;
   section.steps = static_cast<std::uint32_t>(std::max<std::uint64_t>(work.chunk, 1));
-  work.units = section.units;
   work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
+  const std::uint64_t touched = work.explicit_touches ? work.touches.size() : section.longest;
+  section.units = units_to_simulate(section.units, ceil_div(touched, std::uint64_t{section.steps}), work.lanes);
+  work.units = section.units;
   work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
   work.sections.push_back(std::move(section));
 }
@@ -344,6 +353,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
       case Pattern::kStride: {
         const std::uint64_t piece_bytes = threads * loop->bytes_per_access;
         work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
+        section.units = units_to_simulate(section.units, work.chunk, resident_blocks);
         section.steps = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(ceil_div(work.chunk, section.units * loop->unroll), 1u << 30));
         break;

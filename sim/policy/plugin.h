@@ -12,8 +12,21 @@ namespace uvmsim::policy {
 // by ':'), then lib/uvmsim/plugins beside the command's folder, then ~/.local/lib/uvmsim/plugins.
 std::vector<std::string> plugin_search_path();
 
+// A plug-in as options and files name it: "mine.so", or "mine.so@sha256:<64 hexadecimal digits>" where the name holds
+// what the file was when it was written down.
+struct PluginName {
+  std::string path;
+  std::string sha256;  // empty: any file will do
+
+  std::string text() const;
+};
+
+// Throws InputError when what follows "@sha256:" is none.
+PluginName plugin_name(const std::string& text);
+
 // The file that `plugin` means: as it is when it holds a '/' or is a file in the working folder, else "mine" or
-// "mine.so" in the first folder of the search path that has it. Throws InputError naming the folders.
+// "mine.so" in the first folder of the search path that has it. Throws InputError naming the folders, or both hashes
+// when the file is not the one that the name was written for.
 std::string find_plugin(const std::string& plugin);
 
 // From here on load_plugin() loads nothing: it throws.

@@ -38,7 +38,9 @@ constexpr std::array kServerKeys = {
     Key{"migrate", "migrate", "migrate policy of all GPUs, default first_touch (the driver's)"},
     Key{"route", "route",
         "route policy of all GPUs, default direct (the driver's); with victims or parallel_fetch min_pending"},
-    Key{"plugins", "plugins", "shared libraries with policies, relative to this file"},
+    Key{"plugins", "plugins",
+        "shared libraries with policies, relative to this file; \"mine.so@sha256:<64 digits>\" only if it is that "
+        "file"},
     Key{"seed", "seeds", "seed of policies that draw random numbers, default 1"},
     Key{"host_gaps", "host_gaps", "whether to replay the recorded host time between calls; default true"},
 };

@@ -4,7 +4,9 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -38,10 +40,11 @@ void for_each_value(const Json& value, const Place& place, Read&& read) {
     return;
   }
   if (value.empty()) throw_input_error("{}: is an empty list; allowed: at least one value", place.text());
+  std::set<std::reference_wrapper<const Json>, std::less<Json>> known;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const Place item = place / std::to_string(i);
-    for (std::size_t j = 0; j < i; ++j) {
-      if (value[j] == value[i]) throw_input_error("{}: {} is there twice", item.text(), config::json_excerpt(value[i]));
+    if (!known.insert(value[i]).second) {
+      throw_input_error("{}: {} is there twice", item.text(), config::json_excerpt(value[i]));
     }
     read(value[i], item);
   }
@@ -323,7 +326,9 @@ const std::vector<AxisKey>& axis_keys() {
                      policies_schema});
     }
     const std::vector<AxisKey> rest = {
-        {"plugins", "shared libraries with policies, relative to this file; all are loaded for every point",
+        {"plugins",
+         "shared libraries with policies, relative to this file; all are loaded for every point; "
+         "\"mine.so@sha256:<64 digits>\" only if it is that file",
          read_plugins, texts_schema},
         {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
         {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},

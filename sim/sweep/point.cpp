@@ -9,6 +9,7 @@
 
 #include "sim/common/error.h"
 #include "sim/policy/name_suggestion.h"
+#include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
@@ -174,7 +175,7 @@ std::string command_text(const Point& point) {
     const PolicyChoice& choice = point.*choice_of(slot);
     if (!(choice == usual.*choice_of(slot))) add(policy::slot_name(slot), policy_text(choice));
   }
-  for (const std::string& plugin : point.plugins) add("plugin", last_name(plugin));
+  for (const std::string& plugin : point.plugins) add("plugin", last_name(policy::plugin_name(plugin).path));
   if (point.seed != usual.seed) add("seed", fmt::format("{}", point.seed));
   if (point.iterations != 0) add("iterations", fmt::format("{}", point.iterations));
   if (point.until_settled) text += " --until-settled";

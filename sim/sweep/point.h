@@ -22,7 +22,7 @@ struct Point : PolicyChoices {
   std::uint64_t footprint_bytes = 0;   // what the factor divides; 0: measured under the layout
   bool touched_footprint = false;      // the factor divides what is touched (layout/footprint.h)
   bool hypothetical_capacity = false;  // the limit may be more than the GPU has
-  std::vector<std::string> plugins;    // paths of shared libraries
+  std::vector<std::string> plugins;    // names of shared libraries (policy/plugin.h)
   std::uint64_t seed = 1;
   bool include_host_gaps = true;
   std::uint64_t iterations = 0;             // 0: as recorded

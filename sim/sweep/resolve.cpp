@@ -135,15 +135,15 @@ const std::optional<config::GpuConfig>& Resolver::recorded_gpu(const Point& poin
   return recorded_gpus_.emplace(key, std::move(gpu)).first->second;
 }
 
-const report::InputFile& Resolver::plugin(const std::string& path) {
-  const auto known = plugins_.find(path);
+const Resolver::Plugin& Resolver::plugin(const std::string& name) {
+  const auto known = plugins_.find(name);
   if (known != plugins_.end()) return known->second;
-  const std::string file = policy::find_plugin(path);
+  const std::string file = policy::find_plugin(name);
   // The registry is the process's: another resolver may have loaded it.
   const auto entries = policy::default_registry().list();
   const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == file; };
   if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(policy::default_registry(), file);
-  return plugins_.emplace(path, report::describe_input(file)).first->second;
+  return plugins_.emplace(name, Plugin{file, report::describe_input(file)}).first->second;
 }
 
 void Resolver::check_plugins(const Point& point, const std::string& determinants) const {
@@ -163,11 +163,11 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   TraceInput& input = trace(point);
   record.trace = input.description();
   resolved.point.plugins.clear();
-  for (const std::string& path : point.plugins) {
-    const report::InputFile& file = plugin(path);
-    if (!uses_plugin(point, policy::find_plugin(path))) continue;
-    record.plugins.push_back(file);
-    resolved.point.plugins.push_back(path);
+  for (const std::string& name : point.plugins) {
+    const Plugin& found = plugin(name);
+    if (!uses_plugin(point, found.path)) continue;
+    record.plugins.push_back(found.file);
+    resolved.point.plugins.push_back(name);
   }
   check_choices(point);
   record.policies = policies_used(point);

@@ -58,12 +58,16 @@ class Resolver {
   };
   const System& system(const Point& point);
   const std::optional<config::GpuConfig>& recorded_gpu(const Point& point);
-  const report::InputFile& plugin(const std::string& path);
+  struct Plugin {
+    std::string path;  // of the file that the name means
+    report::InputFile file;
+  };
+  const Plugin& plugin(const std::string& name);
 
   std::uint64_t largest_kept_bytes_;
   std::map<std::pair<std::string, bool>, TraceInput> traces_;  // by path and `partial`
   std::map<std::pair<std::string, std::vector<std::string>>, System> systems_;
-  std::map<std::string, report::InputFile> plugins_;
+  std::map<std::string, Plugin> plugins_;
   std::map<std::tuple<std::string, std::string, std::string>, std::optional<config::GpuConfig>> recorded_gpus_;
 };
 

@@ -78,8 +78,9 @@ WorkerPool::Worker WorkerPool::start() {
 }
 
 void WorkerPool::serve(int socket, pid_t parent) {
-  // Ctrl-C reaches the whole group of processes; what happens then is for the parent to say.
+  // Ctrl-C and the end of a terminal reach the whole group of processes; what happens then is for the parent to say.
   std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGTERM, SIG_DFL);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // it died before the line above

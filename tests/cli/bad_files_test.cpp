@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/sha256.h"
 #include "tests/cli/command.h"
 #include "tests/cli/small_traces.h"
 
@@ -153,6 +154,60 @@ TEST_F(BadFiles, AChangedPluginIsNotLoaded) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out + result.err, HasSubstr("plug-in changed since the sweep was planned"));
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
+}
+
+// A plug-in whose name holds the SHA-256 of another file is not loaded, whatever names it.
+TEST_F(BadFiles, APluginThatIsNotTheRecordedOneIsNotLoaded) {
+  std::filesystem::copy_file(UVMSIM_MARK_PLUGIN, folder.path("mine.so"));
+  const std::string wanted = "./mine.so@sha256:" + sha256_of_file(UVMSIM_CRASH_PLUGIN);
+  sweep_file(R"(, "plugins": ")" + wanted + R"(", "prefetch": "crash")");
+  folder.write("scenario.json", R"({"system": "h200-sxm-pcie5", "prefetch": "crash", "plugins": ")" + wanted + R"(",
+      "programs": [{"name": "a", "trace": "trace.jsonl", "gpus": [0]}]})");
+  const std::vector<std::vector<std::string>> commands{
+      {"sweep", "s.json", "-o", "out"},
+      {"scenario", "scenario.json"},
+      {"policies", "--plugin", wanted},
+      {"run", "trace.jsonl", "--system", "h200-sxm-pcie5", "--plugin", wanted, "--prefetch", "crash"}};
+  for (const std::vector<std::string>& command : commands) {
+    SCOPED_TRACE(command[0]);
+    expect_one_line_error(run(command), {"mine.so", "another file than the one that was recorded", "is not loaded"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
+  std::filesystem::remove(folder.path("mine.so"));
+  std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("mine.so"));
+  for (const std::vector<std::string>& command : commands) EXPECT_EQ(run(command).exit_code, 0) << command[0];
+  for (const std::string& hash : std::vector<std::string>{"12", "", std::string(64, 'X')}) {
+    expect_one_line_error(run({"policies", "--plugin", "./mine.so@sha256:" + hash}), {"mine.so", "64 hexadecimal"});
+  }
+}
+
+TEST_F(BadFiles, ABaselineRecordsItsPluginsAndLoadsNoOthers) {
+  std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("mine.so"));
+  ASSERT_EQ(run({"check", "b.json", "--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--plugin", "./mine.so",
+                 "--prefetch", "crash"})
+                .exit_code,
+            0);
+  EXPECT_THAT(folder.read("b.json"), HasSubstr("./mine.so@sha256:" + sha256_of_file(UVMSIM_CRASH_PLUGIN)));
+  EXPECT_EQ(run({"check", "b.json"}).exit_code, 0);
+
+  std::filesystem::remove(folder.path("mine.so"));
+  std::filesystem::copy_file(UVMSIM_MARK_PLUGIN, folder.path("mine.so"));
+  const CommandResult changed = run({"check", "b.json"});
+  EXPECT_EQ(changed.exit_code, 1);
+  EXPECT_THAT(changed.out, HasSubstr("another file than the one that was recorded"));
+  EXPECT_EQ(run({"check", "b.json", "--update"}).exit_code, 1) << "a new plug-in is named on the command line";
+  EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
+
+  // What the command line names is meant: another build of it, which --update takes over.
+  std::filesystem::create_directories(folder.path("built"));
+  std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("built/mine.so"));
+  std::ofstream(folder.path("built/mine.so"), std::ios::app) << "another build";
+  EXPECT_EQ(run({"check", "b.json", "--plugin", "built/mine.so"}).exit_code, 0);
+  EXPECT_EQ(run({"check", "b.json", "--plugin", "built/mine.so", "--update"}).exit_code, 0);
+  EXPECT_THAT(folder.read("b.json"), HasSubstr("./mine.so@sha256:" + sha256_of_file(folder.path("built/mine.so"))));
+  expect_one_line_error(run({"--no-plugins", "check", "b.json", "--new", "trace.jsonl", "--system", "h200-sxm-pcie5",
+                             "--plugin", "./mine.so"}),
+                        {"mine.so", "--no-plugins"});
 }
 
 TEST_F(BadFiles, NoPluginsLoadsNone) {

@@ -1,4 +1,5 @@
 // Traces that are damaged or make no sense: refused in one line that names file and record, or used as far as whole.
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -117,6 +118,19 @@ TEST_F(BadTrace, WrongTypeOrRange) {
 }
 
 TEST_F(BadTrace, TouchOfMemoryNeverAllocated) { expect_error({kernel(7, 0, 1)}, {"record 1", "object 7", "never"}); }
+
+// Grids are numbers in a file: what the blocks touch is what takes time.
+TEST_F(BadTrace, BlocksThatTouchNothingTakeNoTime) {
+  for (const char* distribution : {"grid_stride", "thread_chunk"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::string huge =
+        fmt::format(R"({{"t":"kernel","name":"k","grid":[2147483647,1,1],"block":[256,1,1],"duration_ns":100000,)"
+                    R"("distribution":"{}","accesses":[[1,[[0,2048,"rw"]]]]}})",
+                    distribution);
+    EXPECT_EQ(run_trace(trace_of({alloc(1, 8 << 20), huge}), {"--osf", "2"}).exit_code, 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60)) << distribution;
+  }
+}
 
 TEST_F(BadTrace, TouchOfFreedMemory) {
   expect_error({alloc(1, 4096), release(1), kernel(1, 0, 1)}, {"record 3", "object 1", "freed"});

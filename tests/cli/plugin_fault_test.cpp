@@ -68,7 +68,7 @@ TEST_F(PluginFault, CtrlCEndsARunInsideAPolicyThatNeverReturns) {
     EXPECT_EQ(exit_code_of(process), 130);
     EXPECT_LT(Clock::now() - asked, std::chrono::milliseconds(1800));
     EXPECT_THAT(folder.read("background"), HasSubstr("interrupted in prefetch policy 'crash' (" UVMSIM_CRASH_PLUGIN
-                                                     "): prefetch(), nothing was written"));
+                                                     "): prefetch(), no output is half written"));
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
       EXPECT_EQ(entry.path().filename().string().find(".tmp-"), std::string::npos) << entry.path();
     }

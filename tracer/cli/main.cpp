@@ -35,6 +35,4 @@ constexpr uvmsim::cli::Program kProgram = {"uvmtrace",
 }  // namespace
 }  // namespace uvmtrace
 
-int main(int argc, char** argv) {
-  return uvmsim::cli::run_program(uvmtrace::kProgram, {argv + (argc > 0 ? 1 : 0), argv + argc});
-}
+int main(int argc, char** argv) { return uvmsim::cli::run_program(uvmtrace::kProgram, argc, argv); }
