@@ -30,18 +30,29 @@ POLICIES = {
 }
 
 
+def with_whole_paths(content, folder):
+    """The scenario as it means the same in any folder."""
+    system = content.get("system", "")
+    return {
+        **content,
+        **({"system": str(folder / system)} if "/" in system else {}),
+        **({"plugins": [str(folder / plugin) for plugin in content["plugins"]]} if "plugins" in content else {}),
+        "programs": [dict(program, trace=str(folder / program.get("trace", ""))) for program in content["programs"]],
+    }
+
+
 def call(uvmsim, content, folder, alone):
     """What `uvmsim scenario` says of this content, whose paths are relative to the folder."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, encoding="utf-8") as source:
-        json.dump(content, source)
-        source.flush()
-        command = [uvmsim, "scenario", source.name, "--json", "-"] + ([] if alone else ["--no-alone"])
+    with tempfile.TemporaryDirectory() as temporary:
+        source = pathlib.Path(temporary) / "scenario.json"
+        source.write_text(json.dumps(with_whole_paths(content, folder)), encoding="utf-8")
+        command = [uvmsim, "scenario", str(source), "--json", "-"] + ([] if alone else ["--no-alone"])
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
             raise ResultError(f"{uvmsim}: {error.strerror}") from error
-        if done.returncode != 0:
-            raise ResultError(done.stderr.strip().replace(source.name, "the scenario") or f"{uvmsim} failed")
+    if done.returncode != 0:
+        raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
     return json.loads(done.stdout)
 
 
