@@ -40,3 +40,7 @@ recommend two_hundredth criteo_1tb --osf 200 --warm-up 300
 recommend tables_4tb tables_4tb "${ssd[@]}" --set host.memory_bytes=1TiB --gpu-bytes 100GiB --host-cache 800GiB
 "$python" -m analysis.plot_recommend "${studies[@]}" -o "$results/recommend" --dpi 90
 cp "$results/recommend.png" "$figures/recommend.png"
+
+# configs/scenarios/SHARING.md
+"$python" -m analysis.sharing configs/scenarios/shared_*.json --uvmsim "$uvmsim" -o "$results/sharing"
+cp "$results/sharing.png" "$figures/sharing.png"
