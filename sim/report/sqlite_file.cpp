@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <nlohmann/json.hpp>
-
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "sim/common/check.h"
 #include "sim/report/json_text.h"
