@@ -24,7 +24,7 @@
 #include "sim/common/one_line.h"
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
@@ -55,8 +55,7 @@ const Command& find_command(const Program& program, const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
-  throw_input_error("unknown command '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                    fmt::join(names, ", "));
+  throw_input_error("unknown command '{}'{}", name, allowed_hint(name, names));
 }
 
 int dispatch(const Program& program, std::vector<std::string> arguments) {

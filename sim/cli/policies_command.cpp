@@ -11,10 +11,10 @@
 #include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/wrapped.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -56,7 +56,7 @@ void print_overview(const Entries& entries) {
 
 void print_policy(const PolicyEntry& entry) {
   const policy::PolicyInfo& info = entry.info;
-  fmt::print("{}", report::wrapped_text(fmt::format("{}: {}\n", entry.label(), info.description)));
+  fmt::print("{}", wrapped_text(fmt::format("{}: {}\n", entry.label(), info.description)));
   print_table({{"source", info.source},
                {"class", fmt::format("{}, {}", information_class_name(info.information),
                                      information_class_meaning(info.information))},
@@ -92,8 +92,7 @@ Entries named(const Entries& all, const std::string& name) {
     }
   }
   if (entries.empty()) {
-    throw_input_error("unknown policy '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                      fmt::join(names, ", "));
+    throw_input_error("unknown policy '{}'{}; allowed: {}", name, did_you_mean(name, names), fmt::join(names, ", "));
   }
   return entries;
 }

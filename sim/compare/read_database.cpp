@@ -9,18 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/config/json_text.h"
 #include "sim/engine/policy_choices.h"
+#include "sim/formats/json.h"
+#include "sim/formats/sqlite_reader.h"
 #include "sim/policy/registry.h"
 #include "sim/report/counters.h"
 #include "sim/report/result_json.h"
-#include "sim/trace/nsys_database.h"
 
 namespace uvmsim::compare {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Row = trace::Database::Row;
+using Row = SqliteReader::Row;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -54,7 +54,7 @@ class Columns {
 };
 
 Json parsed(const std::string& text, const std::string& where) {
-  Json value = config::parse_or_discard<Json>(text);
+  Json value = parse_or_discard<Json>(text);
   if (value.is_discarded()) throw_input_error("{}: is not JSON", where);
   return value;
 }
@@ -214,7 +214,7 @@ class DatabaseReader {
 
   const std::string& path_;
   RunSet& set_;
-  trace::Database database_;
+  SqliteReader database_;
   std::string version_, model_;
   std::int64_t not_run_ = 0;
   std::map<std::string, Json> systems_;  // by hash

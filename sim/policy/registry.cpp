@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "sim/common/error.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/policy/guarded.h"
 #include "sim/policy/guarded_call.h"
-#include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -170,8 +170,7 @@ const PolicyEntry& Registry::find(Slot slot, std::string_view name) const {
       names.push_back(key.second);
     }
   }
-  throw_input_error("unknown {} policy '{}'{}; allowed: {}", slot_name(slot), name, suggestion(name, names),
-                    fmt::join(names, ", "));
+  throw_input_error("unknown {} policy '{}'{}", slot_name(slot), name, allowed_hint(name, names));
 }
 
 void Registry::add_or_replace(PolicyEntry entry) {

@@ -6,7 +6,7 @@
 
 #include "sim/common/commit.h"
 #include "sim/common/version.h"
-#include "sim/report/json_text.h"
+#include "sim/formats/json.h"
 #include "sim/report/kernel_label.h"
 #include "sim/report/numbers.h"
 

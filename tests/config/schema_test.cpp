@@ -6,8 +6,8 @@
 #include <set>
 
 #include "sim/config/member_count.h"
-#include "sim/config/nearest_name.h"
 #include "sim/config/parameter_tables.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::config {
 namespace {

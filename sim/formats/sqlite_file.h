@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace uvmsim::report {
+namespace uvmsim {
 
 class SqliteFile {
  public:
@@ -57,4 +57,4 @@ class SqliteFile {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim

@@ -1,4 +1,4 @@
-#include "sim/trace/nsys_database.h"
+#include "sim/formats/sqlite_reader.h"
 
 #include <sqlite3.h>
 
@@ -7,12 +7,13 @@
 
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
-#include "sim/trace/limits.h"
-#include "sim/trace/names.h"
+#include "sim/formats/printable.h"
 
-namespace uvmsim::trace {
+namespace uvmsim {
 
 namespace {
+
+constexpr std::size_t kLongestText = std::size_t{1} << 16;
 
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -32,9 +33,9 @@ Statement prepare(sqlite3* database, const std::string& sql) {
 
 }  // namespace
 
-void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-Database::Database(const std::string& path) : path_(path) {
+SqliteReader::SqliteReader(const std::string& path) : path_(path) {
   note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string start(kMagic.size(), '\0');
@@ -60,22 +61,22 @@ Database::Database(const std::string& path) : path_(path) {
   if (step != SQLITE_DONE) fail("sqlite_master");
 }
 
-Database::~Database() = default;
+SqliteReader::~SqliteReader() = default;
 
-void Database::fail(std::string_view table) const {
+void SqliteReader::fail(std::string_view table) const {
   throw_input_error("{}: table {} cannot be read: {}", path_, table, printable(sqlite3_errmsg(database_.get())));
 }
 
-bool Database::has_table(std::string_view table) const {
+bool SqliteReader::has_table(std::string_view table) const {
   return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
 }
 
-bool Database::has_column(std::string_view table, std::string_view column) const {
+bool SqliteReader::has_column(std::string_view table, std::string_view column) const {
   const std::vector<std::string> columns = columns_of(table);
   return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
-std::vector<std::string> Database::columns_of(std::string_view table) const {
+std::vector<std::string> SqliteReader::columns_of(std::string_view table) const {
   std::vector<std::string> columns;
   if (!has_table(table)) return columns;
   // table_info lists stored columns only, not generated ones.
@@ -89,8 +90,8 @@ std::vector<std::string> Database::columns_of(std::string_view table) const {
   return columns;
 }
 
-void Database::each(std::string_view table, const std::vector<std::string>& columns, std::size_t first_optional,
-                    const std::function<void(const Row&)>& take) const {
+void SqliteReader::each(std::string_view table, const std::vector<std::string>& columns, std::size_t first_optional,
+                        const std::function<void(const Row&)>& take) const {
   if (!has_table(table)) return;
   const std::vector<std::string> present = columns_of(table);
   std::vector<int> places;
@@ -120,17 +121,17 @@ void Database::each(std::string_view table, const std::vector<std::string>& colu
   }
 }
 
-bool Database::Row::has(std::size_t column) const {
+bool SqliteReader::Row::has(std::size_t column) const {
   const int place = (*places_)[column];
   return place >= 0 && sqlite3_column_type(statement_, place) != SQLITE_NULL;
 }
 
-std::int64_t Database::Row::integer(std::size_t column, std::int64_t least, std::int64_t most,
-                                    std::int64_t fallback) const {
+std::int64_t SqliteReader::Row::integer(std::size_t column, std::int64_t least, std::int64_t most,
+                                        std::int64_t fallback) const {
   return has(column) ? required(column, least, most) : fallback;
 }
 
-std::int64_t Database::Row::required(std::size_t column, std::int64_t least, std::int64_t most) const {
+std::int64_t SqliteReader::Row::required(std::size_t column, std::int64_t least, std::int64_t most) const {
   const std::string& name = (*names_)[column];
   if (!has(column)) throw_input_error("{}: table {}, row {}: {} is missing", *file_, table_, number_, name);
   const int place = (*places_)[column];
@@ -145,7 +146,7 @@ std::int64_t Database::Row::required(std::size_t column, std::int64_t least, std
   return value;
 }
 
-std::string Database::Row::text(std::size_t column) const {
+std::string SqliteReader::Row::text(std::size_t column) const {
   if (!has(column)) return {};
   const int place = (*places_)[column];
   if (sqlite3_column_type(statement_, place) != SQLITE_TEXT) {
@@ -153,7 +154,7 @@ std::string Database::Row::text(std::size_t column) const {
   }
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, place));
   const auto bytes = static_cast<std::size_t>(std::max(sqlite3_column_bytes(statement_, place), 0));
-  return text == nullptr ? std::string() : std::string(text, std::min(bytes, kMaxNameBytes));
+  return text == nullptr ? std::string() : std::string(text, std::min(bytes, kLongestText));
 }
 
-}  // namespace uvmsim::trace
+}  // namespace uvmsim

@@ -1,8 +1,8 @@
-#include "sim/report/wrapped.h"
+#include "sim/formats/wrapped.h"
 
 #include <algorithm>
 
-namespace uvmsim::report {
+namespace uvmsim {
 namespace {
 
 // UTF-8: bytes that begin a character.
@@ -55,4 +55,4 @@ std::string wrapped_text(std::string_view text) {
   return out;
 }
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim

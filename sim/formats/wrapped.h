@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace uvmsim::report {
+namespace uvmsim {
 
 inline constexpr std::size_t kLineWidth = 120;
 
@@ -16,4 +16,4 @@ std::string wrapped_line(std::string_view line, std::size_t hang);
 // Every line of a text, what follows indented to where the line's last column begins: after two blanks, or "] ".
 std::string wrapped_text(std::string_view text);
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim

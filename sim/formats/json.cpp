@@ -1,4 +1,4 @@
-#include "sim/config/json_file.h"
+#include "sim/formats/json.h"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,9 @@
 
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
-#include "sim/common/json_depth.h"
-#include "sim/config/printable.h"
+#include "sim/formats/printable.h"
 
-namespace uvmsim::config {
+namespace uvmsim {
 namespace {
 
 using nlohmann::ordered_json;
@@ -109,6 +108,25 @@ std::string without_exception_id(const std::string& message) {
 
 }  // namespace
 
+bool nested_too_deep(std::string_view json) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if ((c == ']' || c == '}') && depth != 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
 ordered_json read_json_file(const std::filesystem::path& path, std::size_t largest_bytes) {
   const std::string name = path.string();
   const std::string text = read_text(name, largest_bytes);
@@ -147,4 +165,8 @@ std::string json_excerpt(const ordered_json& value) {
   return printable(value.dump(-1, ' ', true, ordered_json::error_handler_t::replace));
 }
 
-}  // namespace uvmsim::config
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace uvmsim

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/common/one_line.h"
 
-namespace uvmsim::report {
+namespace uvmsim {
 
 class TextTable {
  public:
@@ -17,12 +18,13 @@ class TextTable {
     for (std::string& cell : cells) cell = one_line(std::move(cell));
     rows_.push_back(std::move(cells));
   }
-  // Lines that end in newlines, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow as a second
-  // block, the first column repeated.
-  std::string text(bool first_column_left) const;
+  bool is_empty() const { return rows_.size() == 1; }
+  // Lines that end in newlines, behind `indent`, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow
+  // as a second block, the first column repeated.
+  std::string text(bool first_column_left = true, std::string_view indent = "") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim

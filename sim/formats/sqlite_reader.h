@@ -14,9 +14,9 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace uvmsim::trace {
+namespace uvmsim {
 
-class Database {
+class SqliteReader {
  public:
   // One row of a query; columns by their place in the list that asked for them.
   class Row {
@@ -29,7 +29,7 @@ class Database {
     std::string text(std::size_t column) const;  // empty where the table has none; at most 64 KB
 
    private:
-    friend class Database;
+    friend class SqliteReader;
     const std::string* file_ = nullptr;
     std::string_view table_;
     std::uint64_t number_ = 0;
@@ -39,10 +39,10 @@ class Database {
   };
 
   // Throws InputError when the file cannot be opened or is no SQLite database.
-  explicit Database(const std::string& path);
-  ~Database();
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  explicit SqliteReader(const std::string& path);
+  ~SqliteReader();
+  SqliteReader(const SqliteReader&) = delete;
+  SqliteReader& operator=(const SqliteReader&) = delete;
 
   bool has_table(std::string_view table) const;
   bool has_column(std::string_view table, std::string_view column) const;
@@ -64,4 +64,4 @@ class Database {
   std::vector<std::string> tables_;
 };
 
-}  // namespace uvmsim::trace
+}  // namespace uvmsim

@@ -1,4 +1,4 @@
-#include "sim/report/sqlite_file.h"
+#include "sim/formats/sqlite_file.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/check.h"
-#include "sim/report/json_text.h"
+#include "sim/formats/json.h"
 
-namespace uvmsim::report {
+namespace uvmsim {
 namespace {
 
-// Databases in memory fail by our own mistakes or for lack of memory.
+// SqliteReaders in memory fail by our own mistakes or for lack of memory.
 void check(sqlite3* database, int code, int wanted = SQLITE_OK) {
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
   if (code != wanted) throw ModelError(fmt::format("SQLite: {}", sqlite3_errmsg(database)));
@@ -82,4 +82,4 @@ void SqliteFile::Rows::end() {
   check(database_, code, SQLITE_DONE);
 }
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace uvmsim::report {
+namespace uvmsim {
 
 // Quoted where it holds a comma, a quote or a line end.
 inline std::string csv_field(std::string_view field) {
@@ -17,4 +17,4 @@ inline std::string csv_field(std::string_view field) {
   return text + '"';
 }
 
-}  // namespace uvmsim::report
+}  // namespace uvmsim
