@@ -1,4 +1,4 @@
-#include "sim/cli/sweep_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
-#include "sim/cli/sweep_slurm.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"

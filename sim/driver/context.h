@@ -9,6 +9,8 @@
 #include "sim/config/system.h"
 #include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
+#include "sim/events/counters.h"
+#include "sim/events/event_sink.h"
 #include "sim/gmmu/gmmu.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
@@ -18,8 +20,6 @@
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 
 namespace uvmsim::driver {
 

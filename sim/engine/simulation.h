@@ -13,9 +13,9 @@
 #include "sim/driver/harvest_choice.h"
 #include "sim/engine/policy_choices.h"
 #include "sim/engine/time_scale.h"
+#include "sim/events/counters.h"
+#include "sim/events/event_sink.h"
 #include "sim/layout/layout_choice.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim {

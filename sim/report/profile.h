@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/events/event_sink.h"
 #include "sim/formats/sqlite_file.h"
-#include "sim/report/event_sink.h"
 #include "sim/report/heat_grid.h"
 #include "sim/report/layer_tree.h"
 #include "sim/report/page_owners.h"

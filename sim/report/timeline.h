@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/events/event_sink.h"
 #include "sim/report/compressed_file.h"
-#include "sim/report/event_sink.h"
 #include "sim/report/run_record.h"
 #include "sim/report/timeline_window.h"
 

@@ -140,10 +140,11 @@ class Collector {
 
   void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Tables& tables, AtomicFile& csv) {
     const auto unlimited = unlimited_of(planned);
-    tables.points.insert(point_row(planned, position, result, unlimited));
-    for (const Row& row : iteration_rows(planned, result)) tables.iterations.insert(row);
-    if (const auto row = settled_row(planned, result)) tables.settled.insert(*row);
-    for (Row row : csv_rows(planned, position, result, unlimited)) {
+    ResultRows rows = result_rows(planned, position, result, unlimited);
+    tables.points.insert(rows.point);
+    for (const Row& row : rows.iterations) tables.iterations.insert(row);
+    if (rows.settled) tables.settled.insert(*rows.settled);
+    for (Row& row : rows.csv) {
       if (!status_.complete()) row.emplace_back(std::int64_t{1});
       csv.write(csv_line(row));
     }

@@ -1,4 +1,4 @@
-#include "sim/cli/systems_command.h"
+#include "sim/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
