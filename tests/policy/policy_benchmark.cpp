@@ -4,7 +4,7 @@
 #include <array>
 
 #include "sim/common/random.h"
-#include "sim/policy/page_cache.h"
+#include "tests/policy/page_cache.h"
 #include "tests/policy/chunks.h"
 #include "tests/policy/faults.h"
 

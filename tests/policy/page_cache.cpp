@@ -1,4 +1,4 @@
-#include "sim/policy/page_cache.h"
+#include "tests/policy/page_cache.h"
 
 #include <fmt/format.h>
 
