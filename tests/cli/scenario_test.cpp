@@ -301,7 +301,7 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(both, R"("shared_osf": [2])"), {"/shared_osf", "one value"});
   expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
   expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
-  expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
+  expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "one of time_slices, concurrent"});
   expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], "priority": -1})"),
                  {"/programs/0/priority", "a whole number from 0 to 1000"});
   expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});

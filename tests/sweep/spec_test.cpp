@@ -148,7 +148,7 @@ TEST_F(SpecTest, RefusesWhatIsWrong) {
   const std::vector<Case> cases = {
       {"", {"is not JSON"}},
       {"{", {"is not JSON"}},
-      {"[]", {"an array", "an object"}},
+      {"[]", {"[]", "an object"}},
       {"{}", {"traces", "missing"}},
       {"{" + traces + "}", {"systems", "missing"}},
       {R"({"systems": "s"})", {"traces", "missing"}},
@@ -162,7 +162,7 @@ TEST_F(SpecTest, RefusesWhatIsWrong) {
       {R"({"systems": "s", "grids": [{"traces": "a.jsonl"}, {}]})", {"/grids/1", "traces", "missing"}},
       {"{" + both + R"(, "description": 1})", {"/description", "a text"}},
       {"{" + both + R"(, "$schema": 1})", {"/$schema", "a text"}},
-      {R"({"traces": [], "systems": "s"})", {"/traces", "empty list"}},
+      {R"({"traces": [], "systems": "s"})", {"/traces", "at least one"}},
       {R"({"traces": 1, "systems": "s"})", {"/traces", "path of a trace"}},
       {R"({"traces": "", "systems": "s"})", {"/traces", "path of a trace"}},
       {R"({"traces": ["a.jsonl", "a.jsonl"], "systems": "s"})", {"/traces/1", "twice"}},
