@@ -137,12 +137,13 @@ TEST(RunView, RefusesWhatIsNoResult) {
   }
   Json result = example_result();
   result["counters"]["evictions"] = -1;
-  EXPECT_THAT(message_of(result), says("is not allowed; allowed: a whole number of at least 0"));
+  EXPECT_THAT(message_of(result),
+              says("/counters/evictions: -1 is not allowed; allowed: a whole number of at least 0"));
   result["counters"]["evictions"] = 1.5;
   EXPECT_THAT(message_of(result), says("is not allowed; allowed: a whole number of at least 0"));
   result = example_result();
   result["total_ns"] = -5;
-  EXPECT_THAT(message_of(result), says("is not allowed; allowed: a whole number of at least 0"));
+  EXPECT_THAT(message_of(result), says("/total_ns: -5 is not allowed; allowed: a whole number of at least 0"));
   result = example_result();
   result["limit"]["by"] = "mood";
   EXPECT_THAT(message_of(result), says("/limit/by: \"mood\" is not allowed; allowed: one of osf, capacity, none"));
