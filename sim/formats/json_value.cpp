@@ -73,8 +73,9 @@ bool JsonValue::boolean() const {
 }
 
 std::uint64_t JsonValue::integer(std::uint64_t least, std::uint64_t most) const {
-  const bool in_range =
-      json_->is_number_unsigned() && json_->get<std::uint64_t>() >= least && json_->get<std::uint64_t>() <= most;
+  const bool is_positive =
+      json_->is_number_integer() && (json_->is_number_unsigned() || json_->get<std::int64_t>() >= 0);
+  const bool in_range = is_positive && json_->get<std::uint64_t>() >= least && json_->get<std::uint64_t>() <= most;
   if (!in_range) {
     refuse(most == UINT64_MAX ? fmt::format("a whole number of at least {}", least)
                               : fmt::format("a whole number from {} to {}", least, most));

@@ -80,7 +80,8 @@ TEST_F(Compare, WrongCommandLines) {
   expect_one_line_error(run({"compare", "a.json", "a.json", "a.json"}), {"unexpected argument 'a.json'"});
   expect_one_line_error(run({"compare", "-", "-"}), {"only one of the two can be standard input"});
   expect_one_line_error(run({"compare", "a.json", "missing.json"}), {"missing.json", "No such file"});
-  expect_one_line_error(run({"compare", "a.json", "trace.jsonl"}), {"trace.jsonl: line 1: /schema: is missing"});
+  expect_one_line_error(run({"compare", "a.json", "trace.jsonl"}),
+                        {"trace.jsonl: line 1: /: the key 'schema' is missing"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--tolerance", "lots"}), {"--tolerance: 'lots'"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--metric", "evictons"}), {"did you mean 'evictions'?"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--metric", "a,,b"}), {"names nothing between its commas"});
