@@ -8,4 +8,6 @@ namespace uvmsim::cli {
 
 int sweep_command(const std::vector<std::string>& arguments);
 
+std::vector<std::string> sweep_verbs();
+
 }  // namespace uvmsim::cli
