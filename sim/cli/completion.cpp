@@ -168,8 +168,9 @@ _{1}() {{
     for (std::string& word : words_for(program, table.name)) positional.push_back(std::move(word));
     // Names, and files that stand for them.
     const std::string files = "'*:argument:_files'";
-    out += fmt::format(" \\\n        {}\n      ;;\n",
-                       positional.empty() ? files : fmt::format("'1:argument:({})' {}", fmt::join(positional, " "), files));
+    out += fmt::format(
+        " \\\n        {}\n      ;;\n",
+        positional.empty() ? files : fmt::format("'1:argument:({})' {}", fmt::join(positional, " "), files));
   }
   out += fmt::format(R"(  esac
 }}

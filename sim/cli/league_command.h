@@ -8,6 +8,4 @@ namespace uvmsim::cli {
 
 int league_command(const std::vector<std::string>& arguments);
 
-std::vector<std::string> league_verbs();
-
 }  // namespace uvmsim::cli

@@ -5,10 +5,7 @@
 #include "sim/cli/command_line.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/completion_words.h"
-#include "sim/cli/league_command.h"
 #include "sim/cli/manual_command.h"
-#include "sim/cli/sweep_command.h"
-#include "sim/cli/trace_command.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -45,9 +42,13 @@ constexpr const char* kExamples = R"(  uvmsim run workloads/gpt2.uvmt --system h
 )";
 
 constexpr Program kProgram = {
-    "uvmsim",  "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.",
-    kExamples, kCommands,
-    "",        "uvmsim or a policy plug-in", completion_words};
+    "uvmsim",
+    "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.",
+    kExamples,
+    kCommands,
+    "",
+    "uvmsim or a policy plug-in",
+    completion_words};
 
 }  // namespace
 }  // namespace uvmsim::cli

@@ -53,7 +53,8 @@ std::vector<OptionRow> rows_of(const boost::program_options::options_description
   for (const auto& option : options.options()) {
     OptionRow row;
     row.long_name = option->long_name();
-    const std::string shown = option->canonical_display_name(boost::program_options::command_line_style::allow_dash_for_short);
+    const std::string shown =
+        option->canonical_display_name(boost::program_options::command_line_style::allow_dash_for_short);
     if (shown.size() == 2 && shown.front() == '-') row.short_name = shown.substr(1);
     if (option->semantic()->max_tokens() > 0) row.value = option->semantic()->name();
     row.meaning = option->description();

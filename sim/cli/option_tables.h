@@ -12,9 +12,9 @@
 namespace uvmsim::cli {
 
 struct OptionRow {
-  std::string long_name;  // "osf"
-  std::string short_name; // "o", or empty
-  std::string value;      // "X[,Y...]"; empty: takes none
+  std::string long_name;   // "osf"
+  std::string short_name;  // "o", or empty
+  std::string value;       // "X[,Y...]"; empty: takes none
   std::string meaning;
   bool repeatable = false;
 };

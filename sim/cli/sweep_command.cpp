@@ -1,4 +1,5 @@
 #include "sim/cli/sweep_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,4 @@ namespace uvmsim::cli {
 
 int sweep_command(const std::vector<std::string>& arguments);
 
-std::vector<std::string> sweep_verbs();
-
 }  // namespace uvmsim::cli

@@ -1,4 +1,5 @@
 #include "sim/cli/trace_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -9,6 +9,4 @@ namespace uvmsim::cli {
 // Arguments are those after "trace". Prints to standard output; returns the exit code. Throws InputError.
 int trace_command(const std::vector<std::string>& arguments);
 
-std::vector<std::string> trace_verbs();
-
 }  // namespace uvmsim::cli

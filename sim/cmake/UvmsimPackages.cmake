@@ -4,16 +4,16 @@
 set(uvmsim_share "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}")
 install(
   CODE "
-  set(uvmsim \"${CMAKE_COMMAND}\" -E env --unset=UVMSIM_CONFIG_PATH \"$<TARGET_FILE:uvmsim_cli>\")
-  set(share \"${uvmsim_share}\")
-  file(MAKE_DIRECTORY \"\${share}/bash-completion/completions\" \"\${share}/zsh/site-functions\"
-                      \"\${share}/fish/vendor_completions.d\")
-  execute_process(COMMAND \${uvmsim} manual -o \"\${share}/man/man1\" COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND \${uvmsim} completion bash OUTPUT_FILE \"\${share}/bash-completion/completions/uvmsim\"
+  set(uvmsim_itself \"${CMAKE_COMMAND}\" -E env --unset=UVMSIM_CONFIG_PATH \"$<TARGET_FILE:uvmsim_cli>\")
+  set(uvmsim_data \"${uvmsim_share}\")
+  file(MAKE_DIRECTORY \"\${uvmsim_data}/bash-completion/completions\" \"\${uvmsim_data}/zsh/site-functions\"
+                      \"\${uvmsim_data}/fish/vendor_completions.d\")
+  execute_process(COMMAND \${uvmsim_itself} manual -o \"\${uvmsim_data}/man/man1\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${uvmsim_itself} completion bash OUTPUT_FILE \"\${uvmsim_data}/bash-completion/completions/uvmsim\"
                           COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND \${uvmsim} completion zsh OUTPUT_FILE \"\${share}/zsh/site-functions/_uvmsim\"
+  execute_process(COMMAND \${uvmsim_itself} completion zsh OUTPUT_FILE \"\${uvmsim_data}/zsh/site-functions/_uvmsim\"
                           COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND \${uvmsim} completion fish OUTPUT_FILE \"\${share}/fish/vendor_completions.d/uvmsim.fish\"
+  execute_process(COMMAND \${uvmsim_itself} completion fish OUTPUT_FILE \"\${uvmsim_data}/fish/vendor_completions.d/uvmsim.fish\"
                           COMMAND_ERROR_IS_FATAL ANY)"
   COMPONENT uvmsim)
 install(

@@ -16,8 +16,9 @@ class Manual : public CommandTest {
  protected:
   // What bash offers after the words, of which the last one is being typed.
   std::set<std::string> completed(const std::string& words) {
-    folder.write("complete.sh", run({"completion", "bash"}).out + "COMP_WORDS=(" + words +
-                                    ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_uvmsim\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
+    folder.write("complete.sh",
+                 run({"completion", "bash"}).out + "COMP_WORDS=(" + words +
+                     ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_uvmsim\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
     const std::string out = folder.path("offered");
     EXPECT_EQ(std::system(("bash -euo pipefail " + folder.path("complete.sh") + " >" + out).c_str()), 0) << words;
     std::istringstream lines(folder.read("offered"));
@@ -62,7 +63,8 @@ TEST_F(Manual, HasEveryCommandAndOptionOfTheHelp) {
       for (const std::string& option : listed) EXPECT_EQ(options.count(option), 1u) << name << " " << option;
     }
     for (const std::string& option : options) {
-      if (!listed.empty()) EXPECT_EQ(listed.count(option), 1u) << name << " " << option;
+      if (listed.empty()) continue;
+      EXPECT_EQ(listed.count(option), 1u) << name << " " << option;
     }
   }
   const std::string help = run({"--help"}).out;

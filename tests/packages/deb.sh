@@ -8,7 +8,7 @@ scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 unset UVMSIM_CONFIG_PATH
 
-cpack -G DEB --config "$build/CPackConfig.cmake" -B "$scratch/made" >/dev/null
+cpack -G DEB -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip --config "$build/CPackConfig.cmake" -B "$scratch/made" >/dev/null
 package=("$scratch"/made/uvmsim_*.deb)
 dpkg-deb --field "${package[0]}" Package Version Architecture Depends
 dpkg-deb --field "${package[0]}" Depends | grep --quiet libzstd1
@@ -17,7 +17,7 @@ dpkg-deb --field "${package[0]}" Depends | grep --quiet libzstd1
 root="$scratch/root"
 mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$scratch/log"
 touch "$root/var/lib/dpkg/status"
-dpkg=(dpkg --root="$root" --force-not-root --force-depends --force-script-chrootless --log="$scratch/log/dpkg.log")
+dpkg=(dpkg --root="$root" --force-not-root --force-depends --force-script-chrootless --force-unsafe-io --log="$scratch/log/dpkg.log")
 "${dpkg[@]}" --install "${package[0]}" >/dev/null 2>"$scratch/log/install" || { cat "$scratch/log/install" >&2; exit 1; }
 
 cd /
