@@ -105,7 +105,7 @@ sweep::Shard shard_of(const po::variables_map& values) {
 
 struct WrittenPlan {
   sweep::Plan plan;
-  sweep::PlanLock lock;  // nobody replaces it while we use it
+  sweep::PlanLock lock;  // no process replaces it meanwhile
 };
 
 WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
