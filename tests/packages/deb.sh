@@ -11,7 +11,7 @@ unset UVMSIM_CONFIG_PATH
 cpack -G DEB -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip --config "$build/CPackConfig.cmake" -B "$scratch/made" >/dev/null
 package=("$scratch"/made/uvmsim_*.deb)
 dpkg-deb --field "${package[0]}" Package Version Architecture Depends
-dpkg-deb --field "${package[0]}" Depends | grep --quiet libzstd1
+dpkg-deb --field "${package[0]}" Depends | grep libzstd1 >/dev/null
 
 # A root and a database of packages of its own; what the package depends on is the machine's.
 root="$scratch/root"
@@ -22,7 +22,7 @@ dpkg=(dpkg --root="$root" --force-not-root --force-depends --force-script-chroot
 
 cd /
 "$root/usr/bin/uvmsim" --version
-"$root/usr/bin/uvmsim" systems --json | grep --quiet "\"path\": \"$root/usr/share/uvmsim/configs/systems/h200-sxm-pcie5.json\""
+"$root/usr/bin/uvmsim" systems --json | grep "\"path\": \"$root/usr/share/uvmsim/configs/systems/h200-sxm-pcie5.json\"" >/dev/null
 for file in man/man1/uvmsim-run.1 bash-completion/completions/uvmsim zsh/site-functions/_uvmsim \
   fish/vendor_completions.d/uvmsim.fish doc/uvmsim/copyright; do
   [[ -s "$root/usr/share/$file" || -s "$root/usr/share/$file.gz" ]] || { echo "$file is missing" >&2; exit 1; }

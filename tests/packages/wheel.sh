@@ -23,7 +23,7 @@ mkdir "$scratch/work"
 cd "$scratch/work"
 echo "the command, with its own systems"
 [[ "$("$bin/uvmsim" --version)" == "uvmsim $(sed -n 's/^  VERSION //p' "$root/CMakeLists.txt")" ]]
-"$bin/uvmsim" systems --json | grep --quiet "\"path\": \"$scratch/venv/lib/.*/share/uvmsim/configs/systems/h200-sxm-pcie5.json\""
+"$bin/uvmsim" systems --json | grep "\"path\": \"$scratch/venv/lib/.*/share/uvmsim/configs/systems/h200-sxm-pcie5.json\"" >/dev/null
 "$bin/uvmsim" trace generate sequential --bytes 16MiB --repeats 2 -o small.uvmt
 "$bin/uvmsim" run small.uvmt --system h200-sxm-pcie5 --osf 1,2 --json small.jsonl >/dev/null
 
