@@ -59,13 +59,11 @@ struct Marks {
   std::uint32_t table_mask;
   std::uint32_t record_bytes;
   std::uint32_t phases;         // 0: not wanted
-  std::uint32_t plain_phases;   // the same where nothing else is wanted and this stands for no graph, else 0
   std::uint32_t order_offset;   // of `touched` in a record; 0: not wanted
   std::uint32_t counts_offset;  // 0: not wanted
   std::uint32_t order_capacity;
   std::uint32_t order_size;  // may exceed the capacity
-  std::uint32_t unused;
 };
-static_assert(sizeof(Marks) == 176);
+static_assert(sizeof(Marks) == 168);
 
 }  // namespace uvmtrace::access

@@ -2,7 +2,6 @@
 // memory operations and the election among the threads of a warp.
 //   Machine::load(address)          a 32-bit word, may be stale
 //   Machine::load_entry(address)    a 64-bit table entry, constant while kernels run
-//   Machine::load_fixed(address)    a 32-bit word, likewise
 //   Machine::set(address, bits)     atomic or, returns what was there
 //   Machine::add(address, n)        32-bit atomic addition, returns what was there
 //   Machine::add_wide(address, n)   64 bits, likewise
@@ -124,35 +123,6 @@ UVMTRACE_DEVICE void mark_quantum(Marks* marks, std::uint64_t quantum, std::uint
     mark_bits<Machine>(marks, index, word + kReadBytes, place % 32, phases != 0 ? phase_word + phases * 4 : 0,
                        page_bit);
   }
-}
-
-// Whether all that mark() would do has been done: nearly always, in a kernel that touches its memory more than once.
-// What is not the usual case is left to mark(). Each word is loaded where it is needed, since every register beyond
-// those that a call may use freely costs a store and a load.
-template <typename Machine>
-UVMTRACE_DEVICE bool is_marked(const Marks* marks, std::uint64_t address, std::uint32_t bytes, std::uint32_t mode,
-                               std::uint64_t block) {
-  const auto base = reinterpret_cast<std::uint64_t>(marks);
-  if (mode == (kRead | kWrite) || (address + bytes - 1) >> kQuantumShift != address >> kQuantumShift) return false;
-  const std::uint64_t chunk = address >> kChunkShift;
-  const std::uint32_t shift = Machine::load_fixed(base + __builtin_offsetof(Marks, table_shift));
-  const auto slot = static_cast<std::uint32_t>((chunk * kHashFactor) >> shift);
-  const std::uint64_t table = Machine::load_entry(base + __builtin_offsetof(Marks, table));
-  const std::uint64_t entry = Machine::load_entry(table + 8 * std::uint64_t{slot});
-  if (entry >> kIndexBits != chunk) return false;
-  const auto index = static_cast<std::uint32_t>(entry & kIndexMask) - 1;
-  const std::uint32_t record_bytes = Machine::load_fixed(base + __builtin_offsetof(Marks, record_bytes));
-  const std::uint64_t record =
-      Machine::load_entry(base + __builtin_offsetof(Marks, records)) + std::uint64_t{index} * record_bytes;
-  const auto place = static_cast<std::uint32_t>(address >> kQuantumShift) % kQuantaPerChunk;
-  const std::uint32_t bits = Machine::load(record + (mode == kWrite ? kReadBytes : 0) + place / 32 * 4) >> place % 32;
-  const std::uint32_t phases = Machine::load_fixed(base + __builtin_offsetof(Marks, plain_phases));
-  if (phases == 0) return false;
-  const std::uint64_t factor = Machine::load_entry(base + __builtin_offsetof(Marks, slice_factor));
-  const auto slice = static_cast<std::uint32_t>(factor == 0 ? block : Machine::high_product(block, factor));
-  const std::uint32_t phase_bits = Machine::load(record + kPhaseOffset + (slice + (mode == kWrite ? phases : 0)) * 4);
-  const auto page = static_cast<std::uint32_t>(address >> kPageShift) % kPagesPerChunk;
-  return (bits & phase_bits >> page & 1) != 0;
 }
 
 template <typename Machine>

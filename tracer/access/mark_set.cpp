@@ -129,7 +129,6 @@ bool MarkSet::begin(const DeviceTable& table, std::uint32_t records, const Slice
   marks.phases = options_.phases;
   marks.order_offset = order_offset_;
   marks.counts_offset = counts_offset_;
-  marks.plain_phases = order_offset_ == 0 && counts_offset_ == 0 ? options_.phases : 0;
   marks.order_capacity = options_.order ? capacity_ * kPagesPerChunk : 0;
   return succeeded(sanitizer().sanitizerMemcpyHostToDeviceAsync(control_, &marks, sizeof marks, stream),
                    "copy of a launch's parameters", why);

@@ -23,9 +23,6 @@ struct Gpu {
   static __device__ __forceinline__ std::uint64_t load_entry(std::uint64_t address) {
     return __ldg(reinterpret_cast<const unsigned long long*>(address));
   }
-  static __device__ __forceinline__ std::uint32_t load_fixed(std::uint64_t address) {
-    return __ldg(reinterpret_cast<const std::uint32_t*>(address));
-  }
   static __device__ __forceinline__ std::uint32_t set(std::uint64_t address, std::uint32_t bits) {
     return atomicOr(reinterpret_cast<std::uint32_t*>(address), bits);
   }
@@ -70,13 +67,6 @@ __device__ __forceinline__ void mark_global(void* userdata, std::uint64_t addres
   if (marks != nullptr) uvmtrace::access::mark<Gpu>(marks, address, bytes, mode, linear_block());
 }
 
-// Apart from the usual case, so that its registers are saved only when it is called.
-__device__ __noinline__ void mark_slowly(void* userdata, std::uint64_t address, std::uint32_t bytes,
-                                         std::uint32_t flags) {
-  const std::uint32_t mode = (flags & SANITIZER_MEMORY_DEVICE_FLAG_PREFETCH) != 0 ? 0 : flags & (kRead | kWrite);
-  mark_global(userdata, address, bytes, mode);
-}
-
 }  // namespace
 
 extern "C" {
@@ -84,11 +74,8 @@ extern "C" {
 __device__ __noinline__ SanitizerPatchResult uvmtrace_memory_access(void* userdata, std::uint64_t, void* address,
                                                                     std::uint32_t bytes, std::uint32_t flags,
                                                                     const void*) {
-  const auto* const marks = static_cast<const Marks*>(userdata);
-  const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (marks != nullptr && !uvmtrace::access::is_marked<Gpu>(marks, at, bytes, flags & (kRead | kWrite), linear_block())) {
-    mark_slowly(userdata, at, bytes, flags);
-  }
+  const std::uint32_t mode = (flags & SANITIZER_MEMORY_DEVICE_FLAG_PREFETCH) != 0 ? 0 : flags & (kRead | kWrite);
+  mark_global(userdata, reinterpret_cast<std::uint64_t>(address), bytes, mode);
   return SANITIZER_PATCH_SUCCESS;
 }
 

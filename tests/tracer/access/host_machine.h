@@ -17,7 +17,6 @@ struct HostMachine {
     return at<std::uint32_t>(address).load(std::memory_order_relaxed);
   }
   static std::uint64_t load_entry(std::uint64_t address) { return *reinterpret_cast<const std::uint64_t*>(address); }
-  static std::uint32_t load_fixed(std::uint64_t address) { return *reinterpret_cast<const std::uint32_t*>(address); }
   static std::uint32_t set(std::uint64_t address, std::uint32_t bits) {
     return at<std::uint32_t>(address).fetch_or(bits, std::memory_order_relaxed);
   }

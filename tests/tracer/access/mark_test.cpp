@@ -44,7 +44,6 @@ class Bench {
     marks_.order_capacity = static_cast<std::uint32_t>(order_.size());
     marks_.phases = phases;
     marks_.slice_factor = slices_.factor();
-    marks_.plain_phases = extras ? 0 : phases;
     if (extras) {
       marks_.order_offset = order_offset;
       marks_.counts_offset = counts_offset;
@@ -52,17 +51,8 @@ class Bench {
   }
 
   void access(std::uint64_t address, std::uint64_t bytes, std::uint32_t mode, std::uint64_t block = 0) {
-    // As the patch does; what is said to be marked must not change.
-    if (is_marked<HostMachine>(&marks_, address, static_cast<std::uint32_t>(bytes), mode, block)) {
-      ++marked_before_;
-      const auto records = records_;
-      mark<HostMachine>(&marks_, address, bytes, mode, block);
-      EXPECT_EQ(records, records_);
-      return;
-    }
     mark<HostMachine>(&marks_, address, bytes, mode, block);
   }
-  std::uint64_t marked_before() const { return marked_before_; }
 
   // All records' runs; `only_dirty` leaves out the records without a dirty bit.
   Runs quanta(bool only_dirty) const {
@@ -89,7 +79,6 @@ class Bench {
   }
 
   Marks marks_{};
-  std::uint64_t marked_before_ = 0;
   std::vector<std::uint64_t> order_;
   Slices slices_;
 

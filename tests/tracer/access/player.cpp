@@ -75,9 +75,7 @@ void Player::free(std::uint64_t va) {
 
 void Player::mark_range(Marks* marks, std::uint64_t va, std::uint64_t bytes, std::uint32_t mode, std::uint64_t block) {
   marks = marks_of_grid<HostMachine>(marks);
-  const bool done =
-      marks != nullptr && is_marked<HostMachine>(marks, va, static_cast<std::uint32_t>(bytes), mode, block);
-  if (marks != nullptr && !done) mark<HostMachine>(marks, va, bytes, mode, block);
+  if (marks != nullptr) mark<HostMachine>(marks, va, bytes, mode, block);
 }
 
 Sanitizer_LaunchData Player::launch_data(const char* name, std::uint64_t module, std::uint64_t stream,
