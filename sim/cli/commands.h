@@ -26,4 +26,9 @@ int policies_command(const Arguments& arguments);      // which policies there a
 int validate_command(const Arguments& arguments);      // measured experiments against simulated; 1: beyond tolerances
 int calibrate_command(const Arguments& arguments);     // fit a system's costs to measured experiments
 
+// The verbs that have options of their own.
+std::vector<std::string> league_verbs();
+std::vector<std::string> sweep_verbs();
+std::vector<std::string> trace_verbs();
+
 }  // namespace uvmsim::cli
