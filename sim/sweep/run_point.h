@@ -27,8 +27,8 @@ report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, 
 // Gives the record of a run the bounds of its program, and its distance from them.
 void add_distance(report::RunRecord& run, const report::RunBounds& bounds);
 
-// The bounds of programs by what determines them: of the policies only where pages may stay (migrate), so that the other
-// runs of a program share them.
+// The bounds of programs by what determines them: of the policies only where pages may stay (migrate), so that the
+// other runs of a program share them.
 class KnownBounds {
  public:
   // As bound_point().

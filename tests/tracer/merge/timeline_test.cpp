@@ -24,7 +24,7 @@ TEST_F(TimelineTest, Header) {
   options.provenance = "made here";
   const trace::Header header = merge(options).header;
   EXPECT_EQ(header.quantum_bytes, 512u);
-  EXPECT_EQ(header.minor, 1u);
+  EXPECT_EQ(header.minor, trace::kSchemaMinor);
   EXPECT_EQ(header.gpu, "NVIDIA Test");
   EXPECT_EQ(header.program, "./program -x");
   EXPECT_EQ(header.provenance, "made here");
