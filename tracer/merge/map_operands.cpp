@@ -10,25 +10,25 @@ namespace {
 // More runs than this of one map are joined.
 constexpr std::uint64_t kMostRuns = 65536;
 
-using Kind = TensorCopy::Kind;
+using CopyKind = TensorCopy::Kind;
 
-unsigned mode_of(Kind kind) { return kind == Kind::kLoad ? 1 : kind == Kind::kStore ? 2 : 3; }
+unsigned mode_of(CopyKind kind) { return kind == CopyKind::kLoad ? 1 : kind == CopyKind::kStore ? 2 : 3; }
 
 // How the copies use one map.
-struct Use {
+struct MapUse {
   unsigned mode = 0;
   std::uint64_t copies = 0;  // in the code
   bool all_known = true;     // so many and no more, none of them in a loop
 };
 
-class Operands {
+class OperandsOfMaps {
  public:
-  Operands(const Launch& launch, const std::vector<CopyCode>& copies, bool decoded)
+  OperandsOfMaps(const Launch& launch, const std::vector<CopyCode>& copies, bool decoded)
       : launch_(launch), uses_(launch.maps.size()) {
     out_.complete = true;
     for (const CopyCode& code : copies) {
       if (code.copy.sure || code.copy.offsets.size() == 1) {
-        (code.copy.kind == Kind::kLoad ? loaded_ : stored_).insert(code.copy.offsets.begin(), code.copy.offsets.end());
+        (code.copy.kind == CopyKind::kLoad ? loaded_ : stored_).insert(code.copy.offsets.begin(), code.copy.offsets.end());
       }
     }
     for (const CopyCode& code : copies) {
@@ -38,7 +38,7 @@ class Operands {
 
   MapOperands run() {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
-      Use& use = uses_[i];
+      MapUse& use = uses_[i];
       if (use.mode == 0 && open_ != 0) {
         use = {open_, 0, false};
       }
@@ -60,7 +60,7 @@ class Operands {
         continue;
       }
       found = true;
-      Use& use = uses_[static_cast<std::size_t>(place - launch_.maps.begin())];
+      MapUse& use = uses_[static_cast<std::size_t>(place - launch_.maps.begin())];
       use.mode |= mode_of(code.copy.kind);
       use.copies += code.count;
       use.all_known = use.all_known && code.copy.sure && !code.copy.repeated;
@@ -77,14 +77,14 @@ class Operands {
     if (copy.sure || copy.offsets.size() < 2) {
       return copy.offsets;
     }
-    const auto& others = copy.kind == Kind::kLoad ? stored_ : loaded_;
+    const auto& others = copy.kind == CopyKind::kLoad ? stored_ : loaded_;
     std::vector<std::uint32_t> out;
     std::copy_if(copy.offsets.begin(), copy.offsets.end(), std::back_inserter(out),
                  [&](std::uint32_t offset) { return !others.contains(offset); });
     return out.empty() ? copy.offsets : out;
   }
 
-  void emit(const TensorMap& map, const Use& use) {
+  void emit(const TensorMap& map, const MapUse& use) {
     const auto mode = static_cast<trace::AccessMode>(use.mode);
     auto& ranges = use.copies == 0 && use.mode == 3 ? out_.undirected : out_.ranges;
     std::vector<TensorMap> parts{map};
@@ -101,7 +101,7 @@ class Operands {
   }
 
   const Launch& launch_;
-  std::vector<Use> uses_;                      // by map of the launch
+  std::vector<MapUse> uses_;                      // by map of the launch
   std::set<std::uint32_t> loaded_, stored_;    // offsets that copies surely take
   unsigned open_ = 0;                          // modes of copies whose map is not found in the code
   MapOperands out_;
@@ -111,7 +111,7 @@ class Operands {
 
 MapOperands operands_of_maps(const Launch& launch, const std::vector<CopyCode>* copies, bool decoded) {
   if (copies != nullptr) {
-    return Operands(launch, *copies, decoded).run();
+    return OperandsOfMaps(launch, *copies, decoded).run();
   }
   MapOperands out;
   for (const MapParameter& parameter : launch.maps) {
