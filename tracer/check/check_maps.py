@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares a trace with what known_maps said its kernels touch: exactly, reads and writes apart.
 
 usage: check_maps.py EXPECTED.jsonl TRACE.jsonl

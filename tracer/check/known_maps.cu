@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs kernels that move tiles by tensor maps and writes, for each launch, what the trace must say. Usage:
 //   known_maps EXPECTED.jsonl
-// Needs a GPU with tensor copies (compute capability 9.0). check_maps.sh runs it under both passes and compares.
+// Needs a GPU with tensor copies (compute capability 9.0). README.md says how to record it; check_maps.py compares.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -78,9 +79,8 @@ struct Tensor {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
     alignas(128) CUtensorMap out{};
     const cuuint32_t ones[5] = {1, 1, 1, 1, 1};
-    const CUresult result =
-        encode(&out, type, rank, data, dims, strides, box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-               CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult result = encode(&out, type, rank, data, dims, strides, box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
       std::fprintf(stderr, "known_maps.cu: the driver refuses a map of rank %u: error %d\n", rank, result);
       std::exit(2);
@@ -101,9 +101,9 @@ struct Tensor {
       for (auto i3 = begin[3]; i3 < end[3]; ++i3) {
         for (auto i2 = begin[2]; i2 < end[2]; ++i2) {
           for (auto i1 = begin[1]; i1 < end[1]; ++i1) {
-            e.access(data + i1 * strides[0] + i2 * strides[1] + i3 * strides[2] + i4 * strides[3] +
-                         begin[0] * element_bytes,
-                     (end[0] - begin[0]) * element_bytes, mode, block);
+            e.access(
+                data + i1 * strides[0] + i2 * strides[1] + i3 * strides[2] + i4 * strides[3] + begin[0] * element_bytes,
+                (end[0] - begin[0]) * element_bytes, mode, block);
           }
         }
       }

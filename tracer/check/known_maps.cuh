@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that move tiles by tensor maps; which bytes they touch follows from the maps and from which tiles they take.
 #pragma once
 
@@ -124,24 +125,24 @@ using uvmtrace::check::Tiles;
 
 extern "C" {
 
-__global__ void map_copy_1d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, Tiles tiles,
-                            unsigned bytes) {
+__global__ void map_copy_1d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
+                            Tiles tiles, unsigned bytes) {
   uvmtrace::check::copy_tile<1>(in, out, tiles, bytes);
 }
-__global__ void map_copy_2d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, Tiles tiles,
-                            unsigned bytes) {
+__global__ void map_copy_2d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
+                            Tiles tiles, unsigned bytes) {
   uvmtrace::check::copy_tile<2>(in, out, tiles, bytes);
 }
-__global__ void map_copy_3d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, Tiles tiles,
-                            unsigned bytes) {
+__global__ void map_copy_3d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
+                            Tiles tiles, unsigned bytes) {
   uvmtrace::check::copy_tile<3>(in, out, tiles, bytes);
 }
-__global__ void map_copy_4d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, Tiles tiles,
-                            unsigned bytes) {
+__global__ void map_copy_4d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
+                            Tiles tiles, unsigned bytes) {
   uvmtrace::check::copy_tile<4>(in, out, tiles, bytes);
 }
-__global__ void map_copy_5d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, Tiles tiles,
-                            unsigned bytes) {
+__global__ void map_copy_5d(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
+                            Tiles tiles, unsigned bytes) {
   uvmtrace::check::copy_tile<5>(in, out, tiles, bytes);
 }
 
@@ -179,9 +180,10 @@ __global__ void map_reduce(const __grid_constant__ CUtensorMap out, Tiles tiles)
   int at[5];
   place_of(tiles, blockIdx.x, at);
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&out),
-               "r"(shared_address(buffer)), "r"(at[0]), "r"(at[1])
-               : "memory");
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&out),
+      "r"(shared_address(buffer)), "r"(at[0]), "r"(at[1])
+      : "memory");
   finish_stores();
 #endif
 }
@@ -204,7 +206,8 @@ __global__ void __cluster_dims__(2, 1, 1)
   if (threadIdx.x == 0 && blockIdx.x % 2 == 0) {
     const std::uint16_t both = 3;
     asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+        "[%1, "
         "{%3, %4}], [%2], %5;" ::"r"(shared_address(buffer)),
         "l"(&in), "r"(gate), "r"(at[0]), "r"(at[1]), "h"(both)
         : "memory");

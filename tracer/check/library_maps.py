@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Matrix products, attention and convolutions whose operands are known, for the tensor maps that libraries make.
 
 usage: library_maps.py run EXPECTED.jsonl            under both passes, with NVTX ranges

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/maps/copy_code.h"
 
 #include <algorithm>
@@ -206,8 +207,8 @@ Writes writes(std::uint32_t opcode) {
     return {0, stores ? 0U : 4U};
   }
   if (low == 0x8c || low == 0x9c) return {0, 0};                               // UISETP, UPLOP3: predicates
-  if (low == 0xa5) return {2, 0};        // UIMAD.WIDE
-  if (opcode == 0x9c3) return {1, 0};    // S2UR
+  if (low == 0xa5) return {2, 0};                                              // UIMAD.WIDE
+  if (opcode == 0x9c3) return {1, 0};                                          // S2UR
   if (low == 0x87 || low == 0x90 || low == 0x91 || low == 0x92 || low == 0x96  // USEL, UIADD3, ULEA, ULOP3, UPRMT,
       || low == 0x99 || low == 0xa4) {                                         // USHF, UIMAD
     return {1, 0};
@@ -353,9 +354,7 @@ Flow flow_of(const Instruction& what) {
 }
 
 // Whether no thread goes on behind a branch or an end. Besides the predicate of all instructions these have one more.
-bool leaves(const Instruction& what) {
-  return what.always() && what.opcode() != 0x547 && (what.high >> 23 & 0xf) == 7;
-}
+bool leaves(const Instruction& what) { return what.always() && what.opcode() != 0x547 && (what.high >> 23 & 0xf) == 7; }
 
 // BRA.U.ANY: the threads of a warp whose maps differ take turns, each thread once.
 bool takes_turns(const Instruction& what) { return what.opcode() == 0x947 && (what.low >> 32 & 1) != 0; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of its parameters a kernel uses as tensor maps, and how: read from its machine code.
 //
 // The instructions of tensor copies take the map's address from a pair of uniform registers. Where that may come from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/maps/cubin.h"
 
 #include <elf.h>
@@ -10,8 +11,8 @@ namespace uvmtrace {
 namespace {
 
 constexpr std::string_view kText = ".text.";
-constexpr std::uint16_t kCuda = 190;         // EM_CUDA
-constexpr unsigned char kOldAbi = 7;         // of the header: where the flags say the architecture
+constexpr std::uint16_t kCuda = 190;  // EM_CUDA
+constexpr unsigned char kOldAbi = 7;  // of the header: where the flags say the architecture
 constexpr std::uint32_t kMostSections = 1U << 22;
 
 template <class T>

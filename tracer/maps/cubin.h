@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine code of the kernels in a cubin, an ELF file of one GPU architecture.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/maps/map_layout.h"
 
 #include <algorithm>
@@ -185,7 +186,8 @@ class MapLayout::Learner {
       bits += std::popcount(difference[i]);
       if (difference[i] != 0) place = static_cast<Place>(i * 8 + std::countr_zero(difference[i]));
     }
-    if (bits != 1) throw Problem{std::string("one bit of ") + what + " changes " + std::to_string(bits) + " of the map"};
+    if (bits != 1)
+      throw Problem{std::string("one bit of ") + what + " changes " + std::to_string(bits) + " of the map"};
     if (bit_of(out_.numbers_, place)) throw Problem{std::string("a bit of ") + what + " shares its place"};
     return place;
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the fields of a tensor map stand in its bytes, which CUDA does not say: learned from maps that the driver
 // encodes of known arguments.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor map: what a kernel that loads or stores by tensor copies (Hopper's TMA) is told of a tensor, and which bytes
 // that is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/merge/map_operands.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class OperandsOfMaps {
     out_.complete = true;
     for (const CopyCode& code : copies) {
       if (code.copy.sure || code.copy.offsets.size() == 1) {
-        (code.copy.kind == CopyKind::kLoad ? loaded_ : stored_).insert(code.copy.offsets.begin(), code.copy.offsets.end());
+        (code.copy.kind == CopyKind::kLoad ? loaded_ : stored_)
+            .insert(code.copy.offsets.begin(), code.copy.offsets.end());
       }
     }
     for (const CopyCode& code : copies) {
@@ -89,7 +91,8 @@ class OperandsOfMaps {
     auto& ranges = use.copies == 0 && use.mode == 3 ? out_.undirected : out_.ranges;
     std::vector<TensorMap> parts{map};
     const std::uint64_t boxes = box_count(map);
-    const std::uint64_t threads = launch_.grid.count() * launch_.block.count();  // both within CUDA's limits: below 2^63
+    const std::uint64_t threads =
+        launch_.grid.count() * launch_.block.count();  // both within CUDA's limits: below 2^63
     if (use.all_known && use.copies != 0 && boxes / use.copies > threads) {
       parts = first_boxes(map, threads * use.copies);
     }
@@ -101,9 +104,9 @@ class OperandsOfMaps {
   }
 
   const Launch& launch_;
-  std::vector<MapUse> uses_;                      // by map of the launch
-  std::set<std::uint32_t> loaded_, stored_;    // offsets that copies surely take
-  unsigned open_ = 0;                          // modes of copies whose map is not found in the code
+  std::vector<MapUse> uses_;                 // by map of the launch
+  std::set<std::uint32_t> loaded_, stored_;  // offsets that copies surely take
+  unsigned open_ = 0;                        // modes of copies whose map is not found in the code
   MapOperands out_;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch reads and writes by its tensor maps.
 //
 // - The kernel's code says which copies take which map: loads read, stores write, reductions do both. A copy that may
@@ -7,7 +8,8 @@
 //   Then, and where the code was not read at all, the launch is not complete: its other operands are looked for
 //   elsewhere.
 // - At a place that the code names and where no map stands nothing is copied: the hardware would refuse it.
-// - A map's bytes are those of its dimensions; what a box has beyond them is not touched. A kernel goes over all of a map,
+// - A map's bytes are those of its dimensions; what a box has beyond them is not touched. A kernel goes over all of a
+// map,
 //   unless its copies stand in no loop and are too few: each thread copies a box at most once then, and as many boxes
 //   count as there can be copies, the innermost dimension first (their number is right, their place is a guess).
 #pragma once

@@ -156,7 +156,7 @@ class Merger::State {
         access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
     add("left_out", summary.dropped);
     const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
-    add("tensor_maps", timing_.maps_decoded           ? fmt::format("decoded, {} encodings verified", timing_.maps_verified)
+    add("tensor_maps", timing_.maps_decoded ? fmt::format("decoded, {} encodings verified", timing_.maps_verified)
                        : timing_.maps_refused.empty() ? ""
                                                       : "not decoded: " + timing_.maps_refused);
     add("incomplete", cut ? "the program ended before its log did" : "");
@@ -225,8 +225,8 @@ class Merger::State {
       add_given(pass, event, number, seen, maps, std::move(touched), kernel, take);
     }
     summary.coarsened += limit_size(kernel) ? 1 : 0;
-    const bool linear = instrumented && kernel.phases.empty() && seen->linear &&
-                        kernel.coverage == trace::Coverage::kInstrumented;
+    const bool linear =
+        instrumented && kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
     kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
@@ -325,8 +325,8 @@ class Merger::State {
       summary.undirected_maps += all ? 0 : 1;
       known = with_extents(known, undirected);
     }
-    const bool missing = instrumented ? !maps.complete && misses_operands(known, given, pass.world())
-                                      : names_others(known, given);
+    const bool missing =
+        instrumented ? !maps.complete && misses_operands(known, given, pass.world()) : names_others(known, given);
     if (instrumented && !missing && maps.empty()) {
       return;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor maps that the program has the driver encode. No event of their own: launches that take them say what they are.
 #include "tracer/timing/calls.h"
 #include "tracer/timing/tensor_maps.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/timing/tensor_maps.h"
 
 #include <algorithm>
@@ -125,8 +126,7 @@ bool TensorMaps::wanted(std::string_view kernel) {
     if (!said_.emplace(kernel).second) return true;
     const std::vector<std::string>& codes = code_.find(kernel)->second;
     for (const std::string& code : codes) {
-      std::vector<TensorCopy> more =
-          tensor_copies({reinterpret_cast<const unsigned char*>(code.data()), code.size()});
+      std::vector<TensorCopy> more = tensor_copies({reinterpret_cast<const unsigned char*>(code.data()), code.size()});
       copies.insert(copies.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
     // Several kernels of one name: which of them is launched is not known.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensor maps among a launch's parameters: those that the program had the driver encode, and those that libraries
 // encode themselves, decoded by what map_layout.h learned of this driver.
 #pragma once
@@ -34,8 +35,8 @@ class TensorMaps {
   // The program had this map encoded.
   void note_encoded(const MapArguments& arguments, const void* map);
 
-  // Whether maps may be among the parameters of launches of this kernel. The first time, what its code says of them goes
-  // to the log.
+  // Whether maps may be among the parameters of launches of this kernel. The first time, what its code says of them
+  // goes to the log.
   bool wanted(std::string_view kernel);
   // In the parameters as the GPU gets them, `kernel` being wanted. By offset, ascending.
   std::vector<MapParameter> find(const std::vector<unsigned char>& parameters);
