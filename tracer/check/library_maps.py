@@ -3,7 +3,10 @@
 """Matrix products, attention and convolutions whose operands are known, for the tensor maps that libraries make.
 
 usage: library_maps.py run EXPECTED.jsonl            under both passes, with NVTX ranges
-       library_maps.py check EXPECTED.jsonl TRACE.jsonl
+       library_maps.py check EXPECTED.jsonl TRACE.jsonl ACCESS.jsonl
+
+Both runs of a recording write EXPECTED.jsonl, so that it has the addresses of the second, and the trace those of the
+first: the access pass's log says what was allocated in the second, in the same order.
 
 Each case is one NVTX range with one library call in it. Its operands must be read, its outputs written, whole and
 nothing beside them but workspaces: memory that none of the case's tensors lies in.
@@ -12,7 +15,7 @@ import json
 import sys
 
 from check_answers import events, size, union, units, without
-from check_maps import MODES, QUANTUM
+from check_maps import MODES, QUANTUM, moved_runs, places_of
 
 
 def cases():
@@ -74,10 +77,11 @@ def quanta(tensors, mode):
 
 
 def kernels_by_case(path):
-    places, out, case = {}, {}, None
+    places, objects, out, case = {}, [], {}, None
     for record in events(path):
         if record["t"] == "object_alloc":
             places[record["id"]] = record.get("va", 0)
+            objects.append([record.get("va", 0), record["bytes"]])
         elif record["t"] == "range":
             name = record.get("name", "")
             case = name[5:] if name.startswith("case ") else None
@@ -85,16 +89,22 @@ def kernels_by_case(path):
             runs = [[places.get(thing, 0) // QUANTUM + first, count, MODES[mode]]
                     for thing, extents in record["accesses"] for first, count, mode in extents]
             out.setdefault(case, []).append((record, runs))
-    return out
+    return objects, out
 
 
-def check(expected, trace):
-    wrong, recorded = 0, kernels_by_case(trace)
+def check(expected, trace, access):
+    wrong = 0
+    objects, recorded = kernels_by_case(trace)
+    # Large segments: tensors lie in these.
+    allocations = [[event["va"], event["bytes"]] for event in events(access)
+                   if event["t"] == "alloc" and event["kind"] == "device" and event["bytes"] >= 1 << 20]
+    places = places_of(allocations, [item for item in objects if item[1] >= 1 << 20])
     print(f"{'case':<34} {'read':>8} {'missing':>8} {'written':>8} {'missing':>8} {'wrong way':>9}  kernels")
     for want in events(expected):
         kernels = recorded.get(want["name"], [])
         runs = union([runs for _, runs in kernels])
-        reads, writes = quanta(want["read"], 1), quanta(want["written"], 2)
+        reads, writes = (moved_runs(quanta(want[way], mode), allocations, places)
+                         for way, mode in (("read", 1), ("written", 2)))
         missing = [without(units(reads, 1), units(runs, 1)), without(units(writes, 2), units(runs, 2))]
         # Operands that are written, outputs that are read.
         crossed = (size(units(reads, 1)) - without(units(reads, 1), units(runs, 2))
@@ -111,6 +121,6 @@ def check(expected, trace):
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "run":
         sys.exit(run(sys.argv[2]))
-    if len(sys.argv) == 4 and sys.argv[1] == "check":
-        sys.exit(check(sys.argv[2], sys.argv[3]))
+    if len(sys.argv) == 5 and sys.argv[1] == "check":
+        sys.exit(check(sys.argv[2], sys.argv[3], sys.argv[4]))
     sys.exit(__doc__)

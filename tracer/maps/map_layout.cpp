@@ -373,14 +373,15 @@ std::optional<TensorMap> MapLayout::decode(std::span<const unsigned char, kMapBy
   out.im2col = *im2col == 1;
   out.box[0] = static_cast<std::uint32_t>(number_of(bytes, box0_) << 1) + 2;
   for (std::uint32_t d = 0; d < kMaxMapRank; ++d) {
-    const std::uint64_t dimension = number_of(bytes, dims_[d]), stride = d == 0 ? 0 : number_of(bytes, strides_[d - 1]);
+    const std::uint64_t dimension = number_of(bytes, dims_[d]);
     if (d >= out.rank) {
-      if (dimension != 0 || stride != 0) return std::nullopt;
+      // Strides there may be anything: cuBLAS leaves numbers in them.
+      if (dimension != 0) return std::nullopt;
       continue;
     }
     out.dims[d] = dimension + 1;
     if (d == 0) continue;
-    out.strides[d - 1] = stride * 16;
+    out.strides[d - 1] = number_of(bytes, strides_[d - 1]) * 16;
     if (!out.im2col) out.box[d] = static_cast<std::uint32_t>(number_of(bytes, box_[d])) + 1;
   }
   return is_possible(out) ? std::optional(out) : std::nullopt;

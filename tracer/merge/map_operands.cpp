@@ -24,7 +24,7 @@ struct MapUse {
 
 class OperandsOfMaps {
  public:
-  OperandsOfMaps(const Launch& launch, const std::vector<CopyCode>& copies, bool decoded)
+  OperandsOfMaps(const Launch& launch, const std::vector<CopyCode>& copies)
       : launch_(launch), uses_(launch.maps.size()) {
     out_.complete = true;
     for (const CopyCode& code : copies) {
@@ -34,7 +34,7 @@ class OperandsOfMaps {
       }
     }
     for (const CopyCode& code : copies) {
-      add(code, decoded);
+      add(code);
     }
   }
 
@@ -45,14 +45,14 @@ class OperandsOfMaps {
         use = {open_, 0, false};
       }
       if (use.mode != 0) {
-        emit(launch_.maps[i].map, use);
+        emit(launch_.maps[i].map, use, use.copies == 0 || reads_what_is_stored(i) ? out_.undirected : out_.ranges);
       }
     }
     return std::move(out_);
   }
 
  private:
-  void add(const CopyCode& code, bool decoded) {
+  void add(const CopyCode& code) {
     const std::vector<std::uint32_t> offsets = likely(code.copy);
     bool found = false;
     for (const std::uint32_t offset : offsets) {
@@ -70,7 +70,7 @@ class OperandsOfMaps {
     if (offsets.empty()) {
       open_ |= mode_of(code.copy.kind);
     }
-    if (offsets.empty() || (!found && !decoded)) {
+    if (!found) {
       out_.complete = false;
     }
   }
@@ -86,9 +86,22 @@ class OperandsOfMaps {
     return out.empty() ? copy.offsets : out;
   }
 
-  void emit(const TensorMap& map, const MapUse& use) {
+  // The output's old content, as C in D = A B + C: the code can load it, and a launch without C gives the output there.
+  bool reads_what_is_stored(std::size_t map) const {
+    if (uses_[map].mode != mode_of(CopyKind::kLoad)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      if (i != map && (uses_[i].mode & mode_of(CopyKind::kStore)) != 0 &&
+          launch_.maps[i].map == launch_.maps[map].map) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void emit(const TensorMap& map, const MapUse& use, std::vector<AddressRange>& ranges) const {
     const auto mode = static_cast<trace::AccessMode>(use.mode);
-    auto& ranges = use.copies == 0 && use.mode == 3 ? out_.undirected : out_.ranges;
     std::vector<TensorMap> parts{map};
     const std::uint64_t boxes = box_count(map);
     const std::uint64_t threads =
@@ -112,9 +125,9 @@ class OperandsOfMaps {
 
 }  // namespace
 
-MapOperands operands_of_maps(const Launch& launch, const std::vector<CopyCode>* copies, bool decoded) {
+MapOperands operands_of_maps(const Launch& launch, const std::vector<CopyCode>* copies) {
   if (copies != nullptr) {
-    return OperandsOfMaps(launch, *copies, decoded).run();
+    return OperandsOfMaps(launch, *copies).run();
   }
   MapOperands out;
   for (const MapParameter& parameter : launch.maps) {

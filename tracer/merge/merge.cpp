@@ -86,6 +86,11 @@ class Merger::State {
     for (const auto& [name, copies] : timing_.copies) {
       with_copies.insert(timing_.names[name]);
     }
+    for (const Launch& launch : timing_.launches) {
+      if (!launch.maps.empty()) {
+        with_copies.insert(timing_.names[launch.name]);
+      }
+    }
     pass_.emplace(*access_, match_, [&](const std::string& kernel) {
       return may_use_tensor_copies(kernel) || with_copies.contains(kernel);
     });
@@ -219,8 +224,7 @@ class Merger::State {
     const bool has_copies = copies != timing_.copies.end() || !launch.maps.empty();
     if (!instrumented || has_copies || may_use_tensor_copies(kernel.name)) {
       const MapOperands maps =
-          has_copies ? operands_of_maps(launch, copies == timing_.copies.end() ? nullptr : &copies->second,
-                                        timing_.maps_decoded)
+          has_copies ? operands_of_maps(launch, copies == timing_.copies.end() ? nullptr : &copies->second)
                      : MapOperands{};
       add_given(pass, event, number, seen, maps, std::move(touched), kernel, take);
     }
@@ -316,7 +320,7 @@ class Merger::State {
     trace::Coverage source = trace::Coverage::kNone;
     std::vector<Slot> known = with_extents(touched, resolve_ranges(maps.ranges, pass.world()));
     std::vector<Slot> given;
-    if (!instrumented || !maps.complete) {
+    if (!instrumented || !maps.complete || !maps.undirected.empty()) {
       given = given_of(pass, event, number, seen, take, source);
     }
     if (!maps.undirected.empty()) {
