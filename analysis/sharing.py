@@ -1,4 +1,4 @@
-"""Programs that share one GPU, under five policies: slowdowns, fairness, and who evicts whom.
+"""Programs that share one GPU, under six policies: slowdowns, fairness, and who evicts whom.
 
     python3 -m analysis.sharing configs/scenarios/shared_*.json [-o FIGURE] [--markdown FILE]
 
@@ -20,13 +20,14 @@ from analysis.files import whole_file
 from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, ratio_scale, save_figure
 
 STOCK = "stock"
-# name: (what changes of the scenario, what of its first program)
+# name: what changes of the scenario
 POLICIES = {
-    STOCK: ({}, {}),
-    "quota 50:50": ({"evict": "quota:0=50,1=50"}, {}),
-    "memory first": ({"evict": "priority:0=1"}, {}),
-    "memory and turns first": ({"evict": "priority:0=1"}, {"priority": 1}),
-    "concurrent kernels": ({"sharing": "concurrent"}, {}),
+    STOCK: {},
+    "quota 50:50": {"evict": "quota:0=50,1=50"},
+    "memory first": {"evict": "priority:0=1"},
+    "memory and turns first": {"evict": "priority:0=1", "schedule": "priority:0=1"},
+    "working sets": {"evict": "working_set", "schedule": "memory_aware"},
+    "concurrent kernels": {"sharing": "concurrent"},
 }
 
 
@@ -57,10 +58,7 @@ def call(uvmsim, content, folder, alone):
 
 
 def under(content, policy):
-    server, first = POLICIES[policy]
-    programs = [dict(program) for program in content["programs"]]
-    programs[0].update(first)
-    return {**content, **server, "programs": programs}
+    return {**content, **POLICIES[policy]}
 
 
 def outcome(result, alone_ns):

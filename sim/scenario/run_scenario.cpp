@@ -74,6 +74,9 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared
         "all",
         scenario.file, scenario.programs[i].name);
   }
+  if (scenario.schedules && footprint == 0) {
+    throw_input_error("{}: a schedule policy is there, and no two programs name the same GPU", scenario.file);
+  }
   if (limit.osf_thousandths == 0 && limit.capacity_bytes == 0) return;
   if (footprint == 0) {
     throw_input_error("{}: shared_osf or shared_capacity_bytes is there, and no two programs name the same GPU",
@@ -143,7 +146,6 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     program.source = resolver.trace(described.point).play(choices.progress);
     program.start = described.start;
     program.repeat = described.repeat;
-    program.priority = described.priority;
     if (choices.events) program.observer.events = choices.events(i);
     programs.push_back(std::move(program));
   }

@@ -14,6 +14,7 @@
 #include "sim/policy/name_suggestion.h"
 #include "sim/scenario/harvest_json.h"
 #include "sim/sweep/axes.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::scenario {
 namespace {
@@ -79,9 +80,9 @@ constexpr const char* kGpusDoc =
     "the GPUs of the server that the devices 0, 1, ... of its trace stand for; programs that name the same GPU share "
     "it";
 constexpr const char* kStartDoc = "when it begins, in nanoseconds; default 0";
-constexpr std::uint64_t kHighestPriority = 1000;
-constexpr const char* kPriorityDoc =
-    "of its time slices on a GPU that programs share: larger numbers go first; default 0";
+constexpr const char* kScheduleDoc =
+    "schedule policy of GPUs that several programs use in time slices, default round_robin (the GPU's own): "
+    "\"priority:0=1\"";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
@@ -133,7 +134,7 @@ std::vector<unsigned> read_gpus(const Json& value, const Place& place) {
 
 ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) {
   if (!object.is_object()) refuse(place, object, "an object");
-  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "priority", "repeat"});
+  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "repeat"});
   for (const char* key : {"name", "trace", "gpus"}) {
     if (!object.contains(key)) throw_input_error("{}: the key '{}' is missing", place.text(), key);
   }
@@ -148,12 +149,6 @@ ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) 
       refuse(place / "start_ns", *start, fmt::format("a whole number from 0 to {}", kLatestStartNs));
     }
     program.start = Nanoseconds(start->get<std::int64_t>());
-  }
-  if (const auto priority = object.find("priority"); priority != object.end()) {
-    if (!priority->is_number_unsigned() || priority->get<std::uint64_t>() > kHighestPriority) {
-      refuse(place / "priority", *priority, fmt::format("a whole number from 0 to {}", kHighestPriority));
-    }
-    program.priority = priority->get<std::uint32_t>();
   }
   if (const auto repeat = object.find("repeat"); repeat != object.end()) {
     if (!repeat->is_boolean()) refuse(place / "repeat", *repeat, "true or false");
@@ -188,6 +183,11 @@ void read_sharing(const Json& json, const Place& top, Scenario& scenario) {
     throw_input_error("{}: shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none",
                       top.text());
   }
+  scenario.schedules = json.contains("schedule");
+  if (scenario.schedules && scenario.sharing == GpuSharing::kConcurrent) {
+    throw_input_error("{}: a schedule has no effect on concurrent kernels; allowed with \"sharing\": \"time_slices\"",
+                      (top / "schedule").text());
+  }
   Axes axes;
   read_values(json, top, kSharedKeys, axes);
   if (!axes.osf.empty()) scenario.shared_limit = axes.osf.front();
@@ -204,7 +204,7 @@ Scenario read_scenario(const std::string& path) {
   const Json json = config::read_json_file(path);
   const Place top{path, "", fs::path(path).parent_path()};
   if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
-  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "programs"};
+  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "schedule", "programs"};
   for (const Key& key : kSharedKeys) others.emplace_back(key.name);
   check_keys(json, top, kServerKeys, others);
   read_text(json, top, "$schema");
@@ -230,6 +230,9 @@ Scenario read_scenario(const std::string& path) {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Place here = place / std::to_string(i);
     ScenarioProgram program = read_program(programs[i], here, shared);
+    if (scenario.schedules) {
+      program.point.schedule = sweep::parse_policy((top / "schedule").text(), read_text(json, top, "schedule"));
+    }
     for (const ScenarioProgram& other : scenario.programs) {
       if (other.name == program.name) throw_input_error("{}: '{}' is there twice", (here / "name").text(), other.name);
     }
@@ -271,13 +274,12 @@ std::string scenario_schema() {
                     {"description", kGpusDoc}}}};
   program.update(schema_of(kProgramKeys));
   program["start_ns"] = {{"type", "integer"}, {"minimum", 0}, {"description", kStartDoc}};
-  program["priority"] = {
-      {"type", "integer"}, {"minimum", 0}, {"maximum", kHighestPriority}, {"description", kPriorityDoc}};
   program["repeat"] = {{"type", "boolean"}, {"description", kRepeatDoc}};
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));
   top.update(schema_of(kSharedKeys));
   top["sharing"] = {{"enum", {"time_slices", "concurrent"}}, {"description", kSharingDoc}};
+  top["schedule"] = {{"type", "string"}, {"description", kScheduleDoc}};
   top["harvest"] = harvest_schema();
   top["programs"] = {{"type", "array"},
                      {"minItems", 1},

@@ -41,7 +41,6 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
         {"name", program.name},
         {"gpus", program.gpus},
         {"start_ns", program.start.value},
-        {"priority", program.priority},
         {"repeat", program.repeat},
         {"compared", report::settled_iterations(outcome.together.result) ? "settled iterations" : "whole run"},
         {"together_ns", compared_time(outcome.together).value},

@@ -302,8 +302,14 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
   expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
   expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
-  expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], "priority": -1})"),
-                 {"/programs/0/priority", "a whole number from 0 to 1000"});
+  expect_refused(
+      with_programs(both, R"("schedule": "prioritty")"),
+      {"unknown schedule policy 'prioritty' (did you mean 'priority'?)", "memory_aware, priority, round_robin"});
+  expect_refused(with_programs(both, R"("schedule": "priority:0=-1")"), {"schedule policy 'priority'", "'0'", "1000"});
+  expect_refused(with_programs(both, R"("schedule": {"name": "priority"})"), {"/schedule", "a text"});
+  expect_refused(with_programs(both, R"("schedule": "priority", "sharing": "concurrent")"),
+                 {"/schedule", "no effect on concurrent kernels", "time_slices"});
+  expect_refused(with_programs(kBig, R"("schedule": "priority")"), {"no two programs name the same GPU"});
   expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});
   expect_refused(with_programs(kBig, R"("shared_osf": 2)"), {"no two programs name the same GPU"});
   expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [0, 0]})"), {"names GPU 0 twice"});
