@@ -1,4 +1,4 @@
-"""Programs that share one GPU, under six policies: slowdowns, fairness, and who evicts whom.
+"""Programs that share one GPU, under five policies: slowdowns, fairness, and who evicts whom.
 
     python3 -m analysis.sharing configs/scenarios/shared_*.json [-o FIGURE] [--markdown FILE]
 
@@ -26,7 +26,6 @@ POLICIES = {
     "quota 50:50": {"evict": "quota:0=50,1=50"},
     "memory first": {"evict": "priority:0=1"},
     "memory and turns first": {"evict": "priority:0=1", "schedule": "priority:0=1"},
-    "working sets": {"evict": "working_set", "schedule": "memory_aware"},
     "concurrent kernels": {"sharing": "concurrent"},
 }
 
