@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory goes where its process computes last.
 #include <algorithm>
 

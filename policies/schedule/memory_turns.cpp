@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes whose memory fits together compute together; between such groups turns are so long that the moves of memory
 // are a small part of them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedulers on a random GPU: processes come, wait, and have nothing to compute any more; memory goes from one to the
 // other.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of iterations that are counted, not replayed, do not wrap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slot `schedule`: which of the processes that share a GPU computes next, and for how long.
 //
 // One instance serves one GPU that several programs use in time slices. The core makes the turns

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
+#include "sim/engine/count_limit.h"
 #include "sim/engine/engine.h"
 #include "tests/engine/random_training.h"
 

@@ -269,7 +269,6 @@ TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
   EXPECT_GT(evictions, 100u);
 }
 
-// The GPU's events go on when the first program has ended: nobody counts it twice.
 TEST(Sharing, ARepeatedProgramIsCutOffWhenAllOthersHaveEnded) {
   const RunOptions options = sharing_options(10);
   const Program brief = reading(8, 1, 300000), lasting = reading(7, 12, 300000);
