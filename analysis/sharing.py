@@ -17,6 +17,7 @@ import tempfile
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
 from analysis.files import whole_file
+from analysis.json_text import parse_json
 from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, ratio_scale, save_figure
 
 STOCK = "stock"
@@ -53,7 +54,7 @@ def call(uvmsim, content, folder, alone):
             raise ResultError(f"{uvmsim}: {error.strerror}") from error
     if done.returncode != 0:
         raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
-    return json.loads(done.stdout)
+    return parse_json(done.stdout)
 
 
 def under(content, policy):
@@ -76,7 +77,7 @@ def outcome(result, alone_ns):
 def study(path, uvmsim, workers):
     """Outcomes by policy; and what the scenario says of itself."""
     try:
-        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        content = parse_json(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultError(f"{path}: {error}") from error
     if len(content.get("programs", [])) != 2:
