@@ -17,7 +17,11 @@ using policy::PolicyEntry;
 class TinyGpu final : private policy::EvictionQueries {
  public:
   TinyGpu(Evictor& evictor, bool tells_touches, std::uint32_t chunks, std::uint64_t seed)
-      : evictor_(evictor), tells_touches_(tells_touches), chunks_(chunks), processes_(static_cast<std::uint32_t>(1 + seed % 3)), random_(seed) {}
+      : evictor_(evictor),
+        tells_touches_(tells_touches),
+        chunks_(chunks),
+        processes_(static_cast<std::uint32_t>(1 + seed % 3)),
+        random_(seed) {}
 
   // Throws Wrong.
   void step() {
