@@ -83,6 +83,9 @@ std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcom
     matrix.add_row(row);
   }
   if (!shared) return text;
+  const scenario::Ends ends = scenario::ends_of(scenario, outcomes);
+  text += fmt::format("the last program ends after {} ms; no policy and no schedule can end it before {} ms\n",
+                      report::format_ms(ends.last), report::format_ms(ends.bound));
   return text +
          fmt::format("\nGPUs that several programs use: {}; evictions of the whole run:\n\n",
                      scenario::sharing_name(scenario.sharing)) +

@@ -8,6 +8,7 @@
 #include "sim/memory/processor.h"
 #include "sim/scenario/harvest_json.h"
 #include "sim/sweep/axes.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::scenario {
 namespace {
@@ -71,9 +72,9 @@ constexpr const char* kGpusDoc =
     "the GPUs of the server that the devices 0, 1, ... of its trace stand for; programs that name the same GPU share "
     "it";
 constexpr const char* kStartDoc = "when it begins, in nanoseconds; default 0";
-constexpr std::uint64_t kHighestPriority = 1000;
-constexpr const char* kPriorityDoc =
-    "of its time slices on a GPU that programs share: larger numbers go first; default 0";
+constexpr const char* kScheduleDoc =
+    "schedule policy of GPUs that several programs use in time slices, default round_robin (the GPU's own): "
+    "\"priority:0=1\"";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
@@ -114,7 +115,7 @@ std::vector<unsigned> read_gpus(const JsonValue& value) {
 }
 
 ScenarioProgram read_program(const JsonValue& object, Axes axes) {
-  check_keys(object, kProgramKeys, {"name", "gpus", "start_ns", "priority", "repeat"});
+  check_keys(object, kProgramKeys, {"name", "gpus", "start_ns", "repeat"});
   ScenarioProgram program;
   const JsonValue name = object.at("name");
   program.name = name.text();
@@ -122,7 +123,6 @@ ScenarioProgram read_program(const JsonValue& object, Axes axes) {
   object.at("trace");
   program.gpus = read_gpus(object.at("gpus"));
   program.start = Nanoseconds(static_cast<std::int64_t>(read_integer(object, "start_ns", kLatestStartNs)));
-  program.priority = static_cast<std::uint32_t>(read_integer(object, "priority", kHighestPriority));
   if (const auto repeat = object.find("repeat")) program.repeat = repeat->boolean();
   if (object.has("osf") && object.has("capacity_bytes")) {
     object.fail("osf and capacity_bytes are both there; allowed: one of them, or none");
@@ -147,6 +147,11 @@ void read_sharing(const JsonValue& top, Scenario& scenario) {
   if (top.has("shared_osf") && top.has("shared_capacity_bytes")) {
     top.fail("shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none");
   }
+  const auto schedule = top.find("schedule");
+  scenario.schedules = schedule.has_value();
+  if (schedule && scenario.sharing == GpuSharing::kConcurrent) {
+    schedule->fail("a schedule has no effect on concurrent kernels; allowed with \"sharing\": \"time_slices\"");
+  }
   Axes axes;
   read_values(top, kSharedKeys, axes);
   if (!axes.osf.empty()) scenario.shared_limit = axes.osf.front();
@@ -162,7 +167,7 @@ const char* sharing_name(GpuSharing sharing) {
 Scenario read_scenario(const std::string& path) {
   const Json json = read_json_file(path);
   const JsonValue top(json, path);
-  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "programs"};
+  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "schedule", "programs"};
   for (const Key& key : kSharedKeys) others.emplace_back(key.name);
   check_keys(top, kServerKeys, others);
   read_text(top, "$schema");
@@ -181,6 +186,9 @@ Scenario read_scenario(const std::string& path) {
   }
   for (const JsonValue& object : programs.items("a list of objects")) {
     ScenarioProgram program = read_program(object, shared);
+    if (const auto schedule = top.find("schedule")) {
+      program.point.schedule = sweep::parse_policy(schedule->where(), schedule->text());
+    }
     for (const ScenarioProgram& other : scenario.programs) {
       if (other.name == program.name) object.at("name").fail("'{}' is there twice", other.name);
     }
@@ -222,13 +230,12 @@ std::string scenario_schema() {
                     {"description", kGpusDoc}}}};
   program.update(schema_of(kProgramKeys));
   program["start_ns"] = {{"type", "integer"}, {"minimum", 0}, {"description", kStartDoc}};
-  program["priority"] = {
-      {"type", "integer"}, {"minimum", 0}, {"maximum", kHighestPriority}, {"description", kPriorityDoc}};
   program["repeat"] = {{"type", "boolean"}, {"description", kRepeatDoc}};
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));
   top.update(schema_of(kSharedKeys));
   top["sharing"] = {{"enum", {"time_slices", "concurrent"}}, {"description", kSharingDoc}};
+  top["schedule"] = {{"type", "string"}, {"description", kScheduleDoc}};
   top["harvest"] = harvest_schema();
   top["programs"] = {{"type", "array"},
                      {"minItems", 1},
