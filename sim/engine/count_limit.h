@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/report/counters.h"
+#include "sim/events/counters.h"
 
 namespace uvmsim::engine {
 
