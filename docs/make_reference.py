@@ -187,6 +187,15 @@ def write_files(folder, uvmsim):
                   f"[{name}.schema.json](../../configs/{name}.schema.json) is the schema.\n"]  # fmt: skip
         rows = [[code(key), cell(values), cell(meaning)] for key, values, meaning in keys_of(schema, schema)]
         parts.append(table(["key", "values", "meaning"], rows))
+    parts += ["## A trace as JSON lines\n",
+              "One record per line, its type under `t`; [sim/trace](../../sim/trace/README.md) explains it. "
+              "`uvmsim trace fields` lists the same.\n"]  # fmt: skip
+    records = {}
+    for field in json_of(uvmsim, "trace", "fields", "--json")["fields"]:
+        records.setdefault(field["record"], []).append(
+            [code(field["key"]), field["presence"], cell(field["value"]), cell(field["meaning"])])  # fmt: skip
+    for record, rows in records.items():
+        parts += [f"### {record}\n", table(["key", "presence", "values", "meaning"], rows)]
     (folder / "files.md").write_text("\n".join(parts))
 
 

@@ -283,10 +283,10 @@ struct TraceVerb {
   std::string_view name;
   int (*run)(const Arguments& arguments);
 };
-constexpr std::array kTraceVerbs = {TraceVerb{"info", info},           TraceVerb{"dump", dump},
-                                    TraceVerb{"pack", pack},           TraceVerb{"validate", validate},
-                                    TraceVerb{"import", trace_import}, TraceVerb{"export", trace_export},
-                                    TraceVerb{"generate", generate},   TraceVerb{"hint", trace_hint}};
+constexpr std::array kTraceVerbs = {
+    TraceVerb{"info", info},         TraceVerb{"dump", dump},           TraceVerb{"pack", pack},
+    TraceVerb{"validate", validate}, TraceVerb{"import", trace_import}, TraceVerb{"export", trace_export},
+    TraceVerb{"generate", generate}, TraceVerb{"hint", trace_hint},     TraceVerb{"fields", trace_fields}};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ Examples:
 inline constexpr const char* kDumpUsage = R"(usage: uvmsim trace dump TRACE [-o OUT.jsonl] [options]
 
 Writes a trace as JSON lines, one record per line: the form to read, to search and to edit. `pack` turns it back
-without loss. sim/trace/README.md lists the keys.
+without loss. `uvmsim trace fields` lists the keys.
 
 Examples:
   uvmsim trace dump workloads/gpt2.uvmt | grep '"t":"kernel"' | head -3
@@ -93,6 +93,15 @@ Examples:
   uvmsim trace generate tiled_matmul --bytes 768MiB --tile 256 -o matmul.uvmt
   uvmsim trace generate pointer_chase --bytes 64MiB --stride-bytes 64KiB -o chase.jsonl
 )";
+inline constexpr const char* kFieldsUsage = R"(usage: uvmsim trace fields [RECORD] [options]
+
+Lists the keys of every record of a trace in its JSON-lines form (`dump`, `pack`), or of one record type: whether a key
+must be there, what it may be, what it means. "always written" keys may be missing in what is read.
+
+Examples:
+  uvmsim trace fields
+  uvmsim trace fields kernel
+)";
 inline constexpr const char* kTraceUsage = R"(usage: uvmsim trace VERB ...
 
 Verbs:
@@ -104,6 +113,7 @@ Verbs:
   export     write a trace in another simulator's format: oracle-general
   generate   write synthetic programs with known answers
   hint       put prefetches, don't-need, pins into a program
+  fields     list the keys of the JSON-lines form
 
 Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard
 input or output. `uvmsim trace VERB --help` explains a verb.

@@ -90,5 +90,6 @@ inline trace::WriterOptions writer_options(const Values& values) {
 int trace_import(const Arguments& arguments);
 int trace_export(const Arguments& arguments);
 int trace_hint(const Arguments& arguments);
+int trace_fields(const Arguments& arguments);
 
 }  // namespace uvmsim::cli

@@ -32,6 +32,14 @@ inline constexpr std::array<std::string_view, 4> kRangeKindNames = {"push", "pop
 // Indexed by AccessMode; entry 0 is no mode.
 inline constexpr std::array<std::string_view, 4> kAccessModeNames = {"", "r", "w", "rw"};
 
+constexpr const auto& names_of(ObjectKind) { return kObjectKindNames; }
+constexpr const auto& names_of(Distribution) { return kDistributionNames; }
+constexpr const auto& names_of(Coverage) { return kCoverageNames; }
+constexpr const auto& names_of(CopyKind) { return kCopyKindNames; }
+constexpr const auto& names_of(Advice) { return kAdviceNames; }
+constexpr const auto& names_of(SyncKind) { return kSyncKindNames; }
+constexpr const auto& names_of(RangeKind) { return kRangeKindNames; }
+
 // For readers of traces elsewhere.
 using uvmsim::allowed_hint;
 using uvmsim::is_utf8;

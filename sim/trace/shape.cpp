@@ -4,6 +4,7 @@
 
 #include "sim/common/error.h"
 #include "sim/trace/limits.h"
+#include "sim/trace/record_fields.h"
 
 namespace uvmsim::trace {
 
@@ -56,17 +57,37 @@ void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
   }
 }
 
-struct ShapeCheck {
-  void operator()(const ObjectAlloc&) const {}
-  void operator()(const ObjectFree&) const {}
-  void operator()(const TensorAlloc& tensor) const { check_name(tensor.name); }
-  void operator()(const TensorFree&) const {}
+// Checks the fields of a record, one by one.
+struct FieldCheck {
+  static constexpr bool kConstant = true;
+
+  template <class... Any>
+  void number(const Any&...) {}
+  template <class... Any>
+  void device(const Any&...) {}
+  template <class... Any>
+  void flag(const Any&...) {}
+  template <class... Any>
+  void name(const Any&...) {}
+  template <class... Any>
+  void place(const Any&...) {}
+  template <class... Any>
+  void list(const Any&...) {}  // ListCheck
+  void text(std::string_view, std::string_view value, Presence, std::string_view) { check_name(value); }
+  void time(std::string_view key, std::int64_t value, Presence, std::string_view) { check_time(value, key); }
+  void signed_time(std::string_view, std::int64_t value, std::string_view) {
+    if (value < -kMaxTimeNs || value > kMaxTimeNs) {
+      throw_input_error("time {} of a counter; allowed: -2^61 to 2^61 nanoseconds", value);
+    }
+  }
+  void dimensions(std::string_view key, const Dim3& value, std::string_view) { check_dimensions(value, key); }
+};
+
+// Checks the lists of a record, whose items name each other.
+struct ListCheck {
+  template <class Other>
+  void operator()(const Other&) const {}
   void operator()(const Kernel& kernel) const {
-    check_name(kernel.name);
-    check_dimensions(kernel.grid, "grid");
-    check_dimensions(kernel.block, "block");
-    check_time(kernel.host_gap_ns, "host_gap_ns");
-    check_time(kernel.duration_ns, "duration_ns");
     for (std::size_t i = 0; i < kernel.accesses.size(); ++i) {
       check(kernel.accesses[i].extents, "accesses", i);
     }
@@ -87,26 +108,10 @@ struct ShapeCheck {
     }
     check_counts(kernel);
   }
-  void operator()(const Memcpy& copy) const { check_time(copy.host_gap_ns, "host_gap_ns"); }
-  void operator()(const Memset& set) const { check_time(set.host_gap_ns, "host_gap_ns"); }
-  void operator()(const Prefetch& prefetch) const { check_time(prefetch.host_gap_ns, "host_gap_ns"); }
-  void operator()(const Advise&) const {}
-  void operator()(const Discard&) const {}
-  void operator()(const Sync& sync) const { check_time(sync.host_gap_ns, "host_gap_ns"); }
   void operator()(const HostAccess& access) const {
-    check_time(access.host_gap_ns, "host_gap_ns");
     check_extents(access.extents, "extents");
     for (std::size_t i = 0; i < access.touches.size(); ++i) {
       check_touch(i, access.touches[i].first, access.touches[i].second);
-    }
-  }
-  void operator()(const Range& range) const { check_name(range.name); }
-  void operator()(const UvmCounter& counter) const {
-    check_name(counter.kind);
-    for (const std::int64_t time : {counter.start_ns, counter.end_ns}) {
-      if (time < -kMaxTimeNs || time > kMaxTimeNs) {
-        throw_input_error("time {} of a counter; allowed: -2^61 to 2^61 nanoseconds", time);
-      }
     }
   }
 
@@ -158,7 +163,15 @@ void check_extents(std::span<const Extent> extents, std::string_view what) {
   }
 }
 
-void check_shape(const Record& record) { std::visit(ShapeCheck{}, record); }
+void check_shape(const Record& record) {
+  std::visit(
+      [](const auto& alternative) {
+        FieldCheck check;
+        fields(check, alternative);
+        ListCheck{}(alternative);
+      },
+      record);
+}
 
 void check_shape(const Header& header) {
   if (header.major != kSchemaMajor) {
