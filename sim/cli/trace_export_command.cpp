@@ -5,9 +5,9 @@
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/atomic_file.h"
+#include "sim/import/oracle_general.h"
 #include "sim/pagestream/page_stream.h"
 #include "sim/trace/names.h"
-#include "sim/trace/oracle_general.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 

@@ -7,7 +7,7 @@
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/file_roles.h"
-#include "sim/trace/hints.h"
+#include "sim/edit/hints.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 

@@ -8,11 +8,11 @@
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/import/import_accelprof.h"
+#include "sim/import/import_nsys.h"
+#include "sim/import/import_oracle_general.h"
+#include "sim/import/import_raw.h"
 #include "sim/report/numbers.h"
-#include "sim/trace/import_accelprof.h"
-#include "sim/trace/import_nsys.h"
-#include "sim/trace/import_oracle_general.h"
-#include "sim/trace/import_raw.h"
 #include "sim/trace/names.h"
 #include "sim/trace/validate.h"
 

@@ -23,6 +23,7 @@ set(UVMSIM_MODEL_ROOMS
     common
     config
     driver
+    edit
     engine
     events
     formats

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <deque>
 
+#include "sim/edit/repeat_iterations.h"
 #include "sim/engine/simulation.h"
 #include "sim/engine/time_scale.h"
 #include "sim/layout/segments.h"
-#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim::engine {
 

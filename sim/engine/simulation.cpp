@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/edit/repeat_iterations.h"
 #include "sim/engine/engine.h"
 #include "sim/layout/footprint.h"
-#include "sim/trace/repeat_iterations.h"
 
 namespace uvmsim {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/common/error.h"
-#include "sim/trace/generate.h"
+#include "sim/generate/generate.h"
 #include "tests/bounds/random_program.h"
 
 namespace uvmsim {

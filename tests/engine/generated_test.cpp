@@ -1,7 +1,7 @@
-// Generated programs against the closed forms that trace/generate.cpp states.
+// Generated programs against the closed forms that sim/generate/generate.cpp states.
 #include <gtest/gtest.h>
 
-#include "sim/trace/generate.h"
+#include "sim/generate/generate.h"
 #include "tests/engine/program.h"
 
 namespace uvmsim {

@@ -3,8 +3,8 @@
 
 #include "sim/config/load_system.h"
 #include "sim/engine/simulation.h"
+#include "sim/generate/generate.h"
 #include "sim/link/topology.h"
-#include "sim/trace/generate.h"
 
 namespace uvmsim {
 namespace {

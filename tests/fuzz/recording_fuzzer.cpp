@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/trace/import_accelprof.h"
-#include "sim/trace/import_oracle_general.h"
+#include "sim/import/import_accelprof.h"
+#include "sim/import/import_oracle_general.h"
 #include "sim/trace/validate.h"
 #include "tests/folder.h"
 #include "tests/fuzz/refused.h"

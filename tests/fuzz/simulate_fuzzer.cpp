@@ -13,9 +13,9 @@
 
 #include "sim/config/load_system.h"
 #include "sim/engine/simulation.h"
+#include "sim/generate/generate.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/policy/registry.h"
-#include "sim/trace/generate.h"
 #include "tests/fuzz/refused.h"
 
 namespace uvmsim::fuzz {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/trace/import_raw.h"
+#include "sim/import/import_raw.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"

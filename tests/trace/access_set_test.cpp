@@ -1,12 +1,12 @@
 // Accesses in any order become the extents that a byte-by-byte model has.
-#include "sim/trace/access_set.h"
+#include "sim/import/access_set.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "sim/common/error.h"
-#include "sim/trace/address_map.h"
+#include "sim/import/address_map.h"
 
 namespace uvmsim::trace {
 namespace {

@@ -1,5 +1,5 @@
 // The synthetic programs do what generate.cpp says, and the closed forms hold for caches of whole pages.
-#include "sim/trace/generate.h"
+#include "sim/generate/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

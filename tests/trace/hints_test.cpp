@@ -1,4 +1,4 @@
-#include "sim/trace/hints.h"
+#include "sim/edit/hints.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Logs as AccelProf's tools write them, with known content, and such as they never would.
-#include "sim/trace/import_accelprof.h"
+#include "sim/import/import_accelprof.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

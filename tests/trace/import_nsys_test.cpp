@@ -1,5 +1,5 @@
 // Nsight Systems exports made here, table by table, with known content; and such as no Nsight would write.
-#include "sim/trace/import_nsys.h"
+#include "sim/import/import_nsys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sim/trace/import_raw.h"
+#include "sim/import/import_raw.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The oracleGeneral format, its import, and whole streams through the command: policies see in an exported stream what
 // they see in the program.
-#include "sim/trace/oracle_general.h"
+#include "sim/import/oracle_general.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "sim/common/error.h"
-#include "sim/trace/import_oracle_general.h"
+#include "sim/import/import_oracle_general.h"
 #include "sim/trace/validate.h"
 #include "tests/cli/command.h"
 #include "tests/policy/message_of.h"

@@ -1,5 +1,5 @@
 // A recorded program as if it had run more or fewer iterations: which records come, under which ids, and what refuses.
-#include "sim/trace/repeat_iterations.h"
+#include "sim/edit/repeat_iterations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

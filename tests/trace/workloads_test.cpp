@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/trace/import_raw.h"
+#include "sim/import/import_raw.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
 #include "sim/trace/validate.h"

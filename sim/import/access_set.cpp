@@ -1,4 +1,4 @@
-#include "sim/trace/access_set.h"
+#include "sim/import/access_set.h"
 
 #include <algorithm>
 #include <tuple>

@@ -3,7 +3,7 @@
 
 #include "sim/common/error.h"
 #include "sim/common/fixed_log.h"
-#include "sim/trace/generate_patterns.h"
+#include "sim/generate/generate_patterns.h"
 
 namespace uvmsim::trace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/trace/generate_patterns.h"
+#include "sim/generate/generate_patterns.h"
 #include "sim/trace/reuse.h"
 
 namespace uvmsim::trace {

@@ -1,4 +1,4 @@
-#include "sim/trace/accelprof_log.h"
+#include "sim/import/accelprof_log.h"
 
 #include <algorithm>
 #include <charconv>

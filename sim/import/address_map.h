@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/trace/access_set.h"
+#include "sim/import/access_set.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {

@@ -21,7 +21,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "sim/trace/iteration_plan.h"
+#include "sim/edit/iteration_plan.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {

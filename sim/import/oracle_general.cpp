@@ -1,4 +1,4 @@
-#include "sim/trace/oracle_general.h"
+#include "sim/import/oracle_general.h"
 
 #include <algorithm>
 #include <optional>

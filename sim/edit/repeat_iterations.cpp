@@ -1,4 +1,4 @@
-#include "sim/trace/repeat_iterations.h"
+#include "sim/edit/repeat_iterations.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "sim/trace/import_oracle_general.h"
+#include "sim/import/import_oracle_general.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/import/oracle_general.h"
 #include "sim/trace/limits.h"
-#include "sim/trace/oracle_general.h"
 
 namespace uvmsim::trace {
 

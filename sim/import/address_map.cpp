@@ -1,4 +1,4 @@
-#include "sim/trace/address_map.h"
+#include "sim/import/address_map.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "sim/trace/nsys_report.h"
+#include "sim/import/nsys_report.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "sim/trace/import_accelprof.h"
+#include "sim/import/import_accelprof.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "sim/common/error.h"
-#include "sim/trace/accelprof_log.h"
-#include "sim/trace/address_map.h"
+#include "sim/import/accelprof_log.h"
+#include "sim/import/address_map.h"
 #include "sim/trace/kernel_names.h"
 
 namespace uvmsim::trace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/trace/nsys_report.h"
+#include "sim/import/nsys_report.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {

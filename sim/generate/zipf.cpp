@@ -1,4 +1,4 @@
-#include "sim/trace/zipf.h"
+#include "sim/generate/zipf.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "sim/trace/iteration_plan.h"
+#include "sim/edit/iteration_plan.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
-#include "sim/trace/generate_patterns.h"
+#include "sim/generate/generate_patterns.h"
 
 namespace uvmsim::trace {
 

@@ -1,4 +1,4 @@
-#include "sim/trace/generate.h"
+#include "sim/generate/generate.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
-#include "sim/trace/generate_patterns.h"
+#include "sim/generate/generate_patterns.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reuse.h"

@@ -6,8 +6,8 @@
 
 #include "sim/common/error.h"
 #include "sim/common/random.h"
-#include "sim/trace/generate_patterns.h"
-#include "sim/trace/zipf.h"
+#include "sim/generate/generate_patterns.h"
+#include "sim/generate/zipf.h"
 
 namespace uvmsim::trace {
 

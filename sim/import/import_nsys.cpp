@@ -1,4 +1,4 @@
-#include "sim/trace/import_nsys.h"
+#include "sim/import/import_nsys.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,11 +7,11 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
-#include "sim/trace/address_map.h"
+#include "sim/import/address_map.h"
+#include "sim/import/nsys_faults.h"
+#include "sim/import/nsys_host_data.h"
+#include "sim/import/nsys_report.h"
 #include "sim/trace/kernel_names.h"
-#include "sim/trace/nsys_faults.h"
-#include "sim/trace/nsys_host_data.h"
-#include "sim/trace/nsys_report.h"
 
 namespace uvmsim::trace {
 

@@ -1,4 +1,4 @@
-#include "sim/trace/nsys_host_data.h"
+#include "sim/import/nsys_host_data.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "sim/trace/nsys_faults.h"
+#include "sim/import/nsys_faults.h"
 
 #include <algorithm>
 #include <deque>

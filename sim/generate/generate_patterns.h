@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sim/trace/generate.h"
+#include "sim/generate/generate.h"
 
 namespace uvmsim::trace {
 

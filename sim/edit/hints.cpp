@@ -1,4 +1,4 @@
-#include "sim/trace/hints.h"
+#include "sim/edit/hints.h"
 
 #include <algorithm>
 #include <array>
