@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
-#include "sim/formats/did_you_mean.h"
+#include "sim/formats/wrapped.h"
+#include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/record_fields.h"
 
