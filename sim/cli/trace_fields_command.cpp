@@ -112,7 +112,7 @@ void print_fields(const std::vector<FieldRow>& rows) {
       record = row.record;
     }
     fmt::print("{}", wrapped_text(fmt::format("  {:<24}{}; {}{}{}\n", row.key, row.presence, row.value,
-                                              row.meaning.empty() ? "" : ": ", row.meaning)));
+                                              row.meaning.empty() ? "" : "; ", row.meaning)));
   }
 }
 
