@@ -14,6 +14,7 @@ int check_policy_command(const std::vector<std::string>& arguments);
 int compare_command(const std::vector<std::string>& arguments);
 int league_command(const std::vector<std::string>& arguments);
 int recommend_command(const std::vector<std::string>& arguments);
+int report_command(const std::vector<std::string>& arguments);
 int scenario_command(const std::vector<std::string>& arguments);
 int sweep_command(const std::vector<std::string>& arguments);
 int trace_command(const std::vector<std::string>& arguments);

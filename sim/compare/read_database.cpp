@@ -63,6 +63,18 @@ Json number_or_null(const Row& row, std::size_t column) {
   return row.has(column) ? Json(number(row, column)) : Json(nullptr);
 }
 
+const std::vector<std::string> kOptionalOfSettled = {"ideal_ns",        "learning_iterations", "is_settled", "period",
+                                                     "first_iteration", "last_iteration",      "iterations"};
+
+// Column, and key of a result's `bounds`.
+constexpr std::pair<const char*, const char*> kBoundColumns[] = {{"bound_compute_ns", "compute_ns"},
+                                                                 {"bound_cold_ns", "cold_ns"},
+                                                                 {"bound_min_ns", "min_ns"},
+                                                                 {"bound_windowed_ns", "windowed_ns"},
+                                                                 {"bound_write_backs_ns", "write_backs_ns"}};
+constexpr const char* kDistanceColumns[] = {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns",
+                                            "serialisation_ns"};
+
 // Older databases have fewer slots, and no such choice.
 std::vector<std::string> optional_choices() {
   std::vector<std::string> names;
@@ -73,15 +85,20 @@ std::vector<std::string> optional_choices() {
   }
   names.emplace_back("until_settled");
   names.emplace_back("touched_footprint_bytes");
+  names.emplace_back("command");
+  names.emplace_back("program");
+  names.emplace_back("slowdown_thousandths");
+  for (const auto& [column, key] : kBoundColumns) names.emplace_back(column);
+  for (const char* column : kDistanceColumns) names.emplace_back(column);
   return names;
 }
 
-// Rebuilds results as `uvmsim run --json` writes them, as far as comparing needs.
+// Rebuilds results as `uvmsim run --json` writes them, as far as comparing and showing them needs.
 class DatabaseReader {
  public:
-  DatabaseReader(const std::string& path, RunSet& set) : path_(path), set_(set), database_(path) {}
+  DatabaseReader(const std::string& path, const ResultVisitor& visit) : path_(path), visit_(visit), database_(path) {}
 
-  void read() {
+  std::vector<std::string> read() {
     if (!database_.has_table("sweep") || !database_.has_table("points")) {
       throw_input_error("{}: is not the database of a sweep: table 'sweep' or 'points' is missing", path_);
     }
@@ -90,7 +107,8 @@ class DatabaseReader {
     read_settled();
     read_points();
     read_failures();
-    if (set_.runs.empty()) throw_input_error("{}: no point of this sweep has a result", path_);
+    if (!any_) throw_input_error("{}: no point of this sweep has a result", path_);
+    return std::move(missing_);
   }
 
  private:
@@ -111,15 +129,19 @@ class DatabaseReader {
   }
 
   void read_settled() {
-    const Columns columns({"id", "duration_ns"}, {"ideal_ns", "learning_iterations"});
+    const Columns columns({"id", "duration_ns"}, kOptionalOfSettled);
     database_.each("settled", columns.names(), columns.first_optional(), [&](const Row& row) {
       Json& settled = settled_[row.text(0)];
       settled = {{"duration_ns", number(row, 1)}, {"counters", columns.counters(row)}};
       std::size_t column = columns.first_optional();
-      for (const char* key : {"ideal_ns", "learning_iterations"}) {
+      for (const std::string& key : kOptionalOfSettled) {
         if (row.has(column)) settled[key] = number(row, column);
         ++column;
       }
+      for (const char* key : {"learning_iterations", "period"}) {
+        if (!settled.contains(key)) settled[key] = nullptr;
+      }
+      if (settled.contains("is_settled")) settled["is_settled"] = settled["is_settled"] != 0;
     });
   }
 
@@ -184,6 +206,15 @@ class DatabaseReader {
         result["limit"]["footprint"] = "touched";
         result["touched_footprint_bytes"] = number(row, column);
       }
+      if (row.has(++column)) result["command"] = row.text(column);
+      if (row.has(++column)) result["trace"]["program"] = row.text(column);
+      if (row.has(++column)) result["unlimited"] = {{"slowdown_thousandths", number(row, column)}};
+      for (const auto& [name, key] : kBoundColumns) {
+        if (row.has(++column)) result["bounds"][key] = number(row, column);
+      }
+      for (const char* key : kDistanceColumns) {
+        if (row.has(++column)) result["bounds"]["distance"][key] = number(row, column);
+      }
       result["plugins"] = Json::array();  // the table has no hashes
       result["seed"] = row.required(15, std::numeric_limits<std::int64_t>::min(), kMost);
       result["include_host_gaps"] = row.required(16, 0, 1) != 0;
@@ -201,20 +232,23 @@ class DatabaseReader {
       const auto settled = settled_.find(id);
       result["settled"] = settled == settled_.end() ? Json(nullptr) : settled->second;
       result["system"] = system->second;
-      set_.runs.push_back(view_of_result(result, where));
+      visit_(result, where);
+      any_ = true;
     });
   }
 
   void read_failures() {
     database_.each("failures", {"label", "error"}, 2, [&](const Row& row) {
-      set_.missing.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
+      missing_.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
     });
-    if (not_run_ != 0) set_.missing.push_back(fmt::format("{} points: not run", not_run_));
+    if (not_run_ != 0) missing_.push_back(fmt::format("{} points: not run", not_run_));
   }
 
   const std::string& path_;
-  RunSet& set_;
+  const ResultVisitor& visit_;
   trace::Database database_;
+  bool any_ = false;
+  std::vector<std::string> missing_;
   std::string version_, model_;
   std::int64_t not_run_ = 0;
   std::map<std::string, Json> systems_;  // by hash
@@ -230,6 +264,8 @@ bool is_database(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;
 }
 
-void read_database(const std::string& path, RunSet& set) { DatabaseReader(path, set).read(); }
+std::vector<std::string> read_database(const std::string& path, const ResultVisitor& visit) {
+  return DatabaseReader(path, visit).read();
+}
 
 }  // namespace uvmsim::compare

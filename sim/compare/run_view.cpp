@@ -21,9 +21,9 @@ using Json = nlohmann::ordered_json;
 using config::printable;
 
 // Members that say how to read the result, or that this file takes apart by themselves.
-constexpr std::array<std::string_view, 11> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
+constexpr std::array<std::string_view, 12> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
                                                           "policies", "plugins",        "counters", "iterations",
-                                                          "settled",  "unlimited",      "system"};
+                                                          "settled",  "unlimited",      "bounds",   "system"};
 // Counters that are split by cause: their sums are metrics, too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed = {{
     {"htod_", "_bytes"},
@@ -65,6 +65,7 @@ class RunViewReader {
         view_.metrics.emplace_back("learning_iterations", number(*learning, "/settled/learning_iterations"));
       }
     }
+    read_bounds();
     add_counters(member(result_, "counters", ""), "/counters", "");
     if (!settled.is_null()) add_counters(member(settled, "counters", "/settled"), "/settled/counters", "settled_");
     flatten(member(result_, "system", ""), "system");
@@ -149,6 +150,24 @@ class RunViewReader {
     for (const Json& plugin : plugins) {
       view_.provenance.emplace_back("plug-in " + text(member(plugin, "file", "/plugins"), "/plugins/file"),
                                     text(member(plugin, "sha256", "/plugins"), "/plugins/sha256"));
+    }
+  }
+
+  // Bounds are found, not chosen, the best of known policies too. What lies between them and the run: `distance`.
+  void read_bounds() {
+    const auto bounds = result_.find("bounds");
+    if (bounds == result_.end()) return;
+    add_numbers(*bounds, "/bounds", "bound_");
+    if (const auto distance = bounds->find("distance"); distance != bounds->end()) {
+      add_numbers(*distance, "/bounds/distance", "");
+    }
+  }
+  void add_numbers(const Json& object, const std::string& where, const std::string& prefix) {
+    if (!object.is_object()) refuse("{}: is not an object", where);
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_number()) {
+        view_.metrics.emplace_back(prefix + one_line(key), number(value, where + "/" + printable(key)));
+      }
     }
   }
 

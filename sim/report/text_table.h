@@ -17,7 +17,7 @@ class TextTable {
     for (std::string& cell : cells) cell = one_line(std::move(cell));
     rows_.push_back(std::move(cells));
   }
-  // Lines that end in newlines, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow as a second
+  // Lines that end in newlines, without trailing blanks. Columns beyond line_width() (wrapped.h) follow as a second
   // block, the first column repeated.
   std::string text(bool first_column_left) const;
 

@@ -34,7 +34,7 @@ Statement prepare(sqlite3* database, const std::string& sql) {
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-Database::Database(const std::string& path) : path_(path) {
+Database::Database(const std::string& path, int longest_value_bytes) : path_(path) {
   note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string start(kMagic.size(), '\0');
@@ -48,7 +48,7 @@ Database::Database(const std::string& path) : path_(path) {
   if (code != SQLITE_OK) throw_input_error("{}: cannot be opened: {}", path, sqlite3_errstr(code));
   sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1 << 20);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, longest_value_bytes);
   sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200);
   // Plain tables have a page of their own, virtual ones have none.
   const Statement statement = prepare(database, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
@@ -146,6 +146,12 @@ std::int64_t Database::Row::required(std::size_t column, std::int64_t least, std
 }
 
 std::string Database::Row::text(std::size_t column) const {
+  std::string text = whole_text(column);
+  if (text.size() > kMaxNameBytes) text.resize(kMaxNameBytes);
+  return text;
+}
+
+std::string Database::Row::whole_text(std::size_t column) const {
   if (!has(column)) return {};
   const int place = (*places_)[column];
   if (sqlite3_column_type(statement_, place) != SQLITE_TEXT) {
@@ -153,7 +159,7 @@ std::string Database::Row::text(std::size_t column) const {
   }
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, place));
   const auto bytes = static_cast<std::size_t>(std::max(sqlite3_column_bytes(statement_, place), 0));
-  return text == nullptr ? std::string() : std::string(text, std::min(bytes, kMaxNameBytes));
+  return text == nullptr ? std::string() : std::string(text, bytes);
 }
 
 }  // namespace uvmsim::trace
