@@ -101,7 +101,7 @@ def markdown(studies):
     for path, (content, outcomes) in studies.items():
         names = [program["name"] for program in content["programs"]]
         factor = content.get("shared_osf")
-        lines += [f"**`{path}`**: {content['description']}" + (f" (`shared_osf` {factor})" if factor else ""), ""]
+        lines += [f"**`{path}`**: {content.get('description', 'two programs on one GPU')}" + (f" (`shared_osf` {factor})" if factor else ""), ""]
         head = ["policy", *(f"slowdown of {name}" for name in names), "unfairness", "weighted speed-up"]
         head += [f"evictions: {by} of {of}" for by in names for of in names]
         lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]

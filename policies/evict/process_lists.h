@@ -46,7 +46,7 @@ class ProcessLists {
   void released(ChunkId chunk) { lists_.remove(chunk); }
 
   std::uint32_t chunks_of(std::uint32_t process) const { return lists_.size(kFirst + process); }
-  // Of those that hold nothing that anybody wants.
+  // Of those whose contents are not needed.
   ChunkId empty_victim(const EvictionQueries& queries) const {
     const ChunkId unused = lists_.first_evictable(kUnused, queries);
     return unused.valid() ? unused : lists_.first_evictable(kDiscarded, queries);

@@ -35,6 +35,10 @@ namespace {
 constexpr int kInputError = 2;
 constexpr int kBug = 3;  // or no memory
 
+const Program* running = nullptr;
+
+}  // namespace
+
 std::string help_text(const Program& program) {
   std::size_t width = 0;
   for (const Command& command : program.commands) width = std::max(width, command.name.size() + 2);
@@ -50,6 +54,10 @@ std::string help_text(const Program& program) {
                     "no memory.\n",
                     program.name, program.exit_code_note);
 }
+
+const Program& running_program() { return *running; }
+
+namespace {
 
 const Command& find_command(const Program& program, const std::string& name) {
   std::vector<std::string> names;
@@ -121,7 +129,6 @@ int complain_without_memory(const Program& program) {
   return kBug;
 }
 
-const Program* running = nullptr;
 std::terminate_handler terminate_as_usual = nullptr;
 
 // Where memory runs out in a destructor, the exception cannot leave it.

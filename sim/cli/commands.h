@@ -24,4 +24,9 @@ int policies_command(const std::vector<std::string>& arguments);
 int validate_command(const std::vector<std::string>& arguments);
 int calibrate_command(const std::vector<std::string>& arguments);
 
+// The verbs that have options of their own.
+std::vector<std::string> league_verbs();
+std::vector<std::string> sweep_verbs();
+std::vector<std::string> trace_verbs();
+
 }  // namespace uvmsim::cli

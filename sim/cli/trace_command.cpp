@@ -1,4 +1,5 @@
 #include "sim/cli/trace_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -290,12 +291,19 @@ constexpr std::array kTraceVerbs = {TraceVerb{"info", info},           TraceVerb
 
 }  // namespace
 
+std::vector<std::string> trace_verbs() {
+  std::vector<std::string> names;
+  for (const TraceVerb& verb : kTraceVerbs) names.emplace_back(verb.name);
+  return names;
+}
+
 int trace_command(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
   }
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
+    if (name != "help") parse_options("uvmsim trace", arguments, common_options(), 0);
     fmt::print("{}", kTraceUsage);
     return 0;
   }

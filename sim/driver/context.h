@@ -30,7 +30,7 @@ struct GpuState {
   gmmu::Gmmu mmu;
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
-  PlanHooks* plan = nullptr;                        // null: nobody plans ahead
+  PlanHooks* plan = nullptr;                        // null: no planner
   std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
   bool oversubscribed = false;                      // something was evicted
   std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
@@ -39,7 +39,7 @@ struct GpuState {
   PageTableChannel page_tables = {};
 };
 
-// Which pages of the GPUs kernels have used since they came, as far as somebody has looked: by block, for all GPUs.
+// Which pages of the GPUs kernels have used since they came, as far as was looked: by block, for all GPUs.
 class AccessBits {
  public:
   bool kept = false;  // some policy wants them; else none are ever set
@@ -92,7 +92,7 @@ struct DriverContext {
   Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
   ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
-  // and from whom this one's evictions took memory. Empty: nobody shares.
+  // and from whom this one's evictions took memory. Empty: not shared.
   std::vector<DriverContext*> processes = {};
   std::uint32_t process = 0;  // its own place there
   std::vector<std::uint64_t> evicted_from = {};
@@ -108,7 +108,7 @@ struct DriverContext {
 };
 
 // The time line of one driver operation: what its CPU thread has done, and when the last of the GPU work that it pushed
-// (copies, memsets, page-table writes) completes. The two overlap until somebody waits.
+// (copies, memsets, page-table writes) completes. The two overlap until one waits.
 struct Work {
   Nanoseconds cpu{};
   Nanoseconds pushed{};

@@ -25,7 +25,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // First, because a short block may lose pages of its own to the evictions that this takes.
   back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
-  PageMask from_peers;  // whoever is joined is closer than the host
+  PageMask from_peers;  // a peer with a link is closer than the host
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
     if (other != gpu && ways.by_links(other)) from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
   }
@@ -39,7 +39,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
     work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
   });
-  // Nobody maps what lies in spare memory.
+  // Pages in spare memory are mapped by no processor.
   const bool in_spare = context_.harvest != nullptr && context_.harvest->holds(b);
   if (!from_peers.empty() && !in_spare) {
     work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
@@ -49,7 +49,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
     host.mapped -= migration.pages();
-    // What is here alone already stays mapped by whoever maps it from afar.
+    // Peers keep their remote mappings of pages that are resident only here.
     const PageMask from_others = absent | (migration.pages() & block.read_duplicated);
     for (unsigned other = 0; other < space.gpu_count(); ++other) {
       if (other != gpu) unmap_gpu(b, other, from_others);
@@ -117,7 +117,7 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
   }
 }
 
-// How pages that other GPUs hold come to this one; those that are to come through the host are there afterwards.
+// Moves pages of other GPUs to this one; those whose way leads through the host are on the host afterwards.
 Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
   AddressSpace& space = context_.space;
   const ProcessorId self = gpu_processor(gpu);

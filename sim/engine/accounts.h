@@ -66,7 +66,7 @@ class Accounts {
                   Nanoseconds start);
   void add_touch(trace::ObjectId id, std::uint64_t first_quantum, std::uint64_t quanta, trace::AccessMode mode);
 
-  EventSink* sink_;  // null: nobody listens
+  EventSink* sink_;  // null: no listener
   std::uint32_t quantum_bytes_;
   const layout::Layout& layout_;
   const AddressSpace& space_;

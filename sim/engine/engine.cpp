@@ -146,7 +146,7 @@ Program& Engine::program_of(const Event& event) const {
 
 std::vector<RunResult> Engine::run() {
   const bool endless = std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->repeats(); });
-  auto left = std::count_if(programs_.begin(), programs_.end(), [](const auto& p) { return !p->repeats(); });
+  const auto has_ended = [](const auto& program) { return program->repeats() || program->idle(); };
   const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch;
   for (const auto& program : programs_) program->start();
   constexpr std::uint64_t kEventsPerPoll = 256;
@@ -168,7 +168,7 @@ std::vector<RunResult> Engine::run() {
     if constexpr (kModelChecks) {
       if (event.kind == EventKind::kOperationEnd) audit_sometimes();
     }
-    if (endless && !program.repeats() && program.idle() && --left == 0) break;
+    if (endless && std::all_of(programs_.begin(), programs_.end(), has_ended)) break;
   }
   if constexpr (kModelChecks) audit();
   std::vector<RunResult> results;

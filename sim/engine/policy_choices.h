@@ -25,7 +25,7 @@ struct PolicyChoice {
   bool operator==(const PolicyChoice&) const = default;
 };
 
-// The driver's own where nobody chooses.
+// The driver's own by default.
 struct PolicyChoices {
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
@@ -48,7 +48,7 @@ constexpr bool is_always_named(policy::Slot slot) {
 const char* slot_option_help(policy::Slot slot);
 const char* slot_axis_help(policy::Slot slot);
 
-// Throws InputError for a policy that nobody knows, and for one that fills several slots (registry.h) but is not chosen
+// Throws InputError for an unknown policy, and for one that fills several slots (registry.h) but is not chosen
 // in all of them with the same parameters.
 void check_choices(const PolicyChoices& choices);
 

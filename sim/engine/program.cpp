@@ -293,7 +293,7 @@ bool Program::idle() const {
   return !host_scheduled_ && std::none_of(streams_.begin(), streams_.end(), works);
 }
 
-// After an event: the migration threads act, then the kernels compute up to what comes next. Nobody plans for a program
+// After an event: the migration threads act, then the kernels compute up to what comes next. No plans for a program
 // that does nothing any more.
 void Program::plan() {
   if (!idle()) plans_->look();

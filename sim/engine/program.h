@@ -248,7 +248,7 @@ class Program {
   std::unique_ptr<driver::UserCalls> user_calls_;
   layout::Layout layout_;
   std::unique_ptr<policy::KernelFuture> kernel_future_;  // for a planner that knows it
-  std::unique_ptr<Plans> plans_;                         // null: nobody plans ahead
+  std::unique_ptr<Plans> plans_;                         // null: no planner
   Accounts accounts_;
   std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;                                                       // from the program's start

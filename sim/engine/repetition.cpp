@@ -87,7 +87,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   if (events_.size() != scheduled) return std::nullopt;
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are done
+  for (const auto& [event, last] : events_recorded_) {  // nothing waits, so all are done
     StateDigest part = digest.part();
     part.add(event);
     digest.add_unordered(part);

@@ -1,7 +1,7 @@
 // Whose turn it is on a GPU that several processes share.
 //
 // The GPU computes for one process at a time. While others wait it goes round them: each computes for a slice, then for
-// context_switch_ns the GPU computes for nobody. A process that had the GPU for a slice or longer gives it up as soon
+// context_switch_ns the GPU computes nothing. A process that had the GPU for a slice or longer gives it up as soon
 // as another one comes; one that has nothing to compute gives it up at once. A process whose kernels wait for faults
 // has something to compute and keeps the GPU. While a process of a higher priority has something to compute, the GPU is
 // its. Measured, but for priorities: tracer/ground_truth/two_processes.cu.

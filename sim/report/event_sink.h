@@ -1,4 +1,4 @@
-// What the model tells whoever draws the timeline or compares with a real driver's event stream. Times are simulated.
+// What the model tells a timeline, a profile, or a comparison with a real driver's event stream. Times are simulated.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ struct RangeEvent {
   Nanoseconds start, end;
 };
 
-// What follows is for whoever accounts for every page: sinks that ask for it with wants_accounts().
+// What follows is for accounts of every page: sinks that ask for it with wants_accounts().
 
 // Contiguous simulated addresses.
 struct AddressRun {
@@ -85,7 +85,7 @@ struct AllocationEvent {
   std::uint64_t bytes;
   bool tensor;
   bool owns;                         // memory of its own; false: it lies in another allocation
-  std::span<const AddressRun> runs;  // where it lies, in order; empty: a segment whose memory nobody uses
+  std::span<const AddressRun> runs;  // where it lies, in order; empty: a segment whose memory is not used
   std::uint64_t record;              // number in program order, from 1
   Nanoseconds at;
 };

@@ -2,32 +2,62 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <nlohmann/json.hpp>
+
 namespace uvmsim::report {
 namespace {
 
+constexpr TermKind kTable = TermKind::kTable, kColumn = TermKind::kColumn;
+
 constexpr Term kTerms[] = {
     // Tables of `uvmsim run`
-    {"footprint", "GPU memory (2 MiB chunks) that holds all live managed memory at its peak"},
-    {"capacity (GiB)", "GPU memory that the program had for managed data"},
-    {"OSF", "oversubscription factor: footprint / capacity; \"ran\": what whole chunks made of it"},
-    {"time (ms)", "of a settled iteration (of the whole run where the trace marks no iterations)"},
-    {"shortest (ms), longest (ms)", "the extremes over the seeds; all else is the mean"},
-    {"slowdown", "time / time under the driver's own policies with the GPU's whole memory"},
-    {"slowdown against all resident", "time / time with everything resident and no cost of managed memory"},
-    {"kernel sum (ms)", "durations of all kernels added up: more than the time where streams run side by side"},
-    {"kernel sum, all resident (ms)", "the same with everything resident"},
-    {"driver serving faults (ms)", "the driver's thread busy with fault batches"},
-    {"host in allocation calls (ms)", "host time in allocation and free calls"},
-    {"fault batches", "what the driver's thread fetched and served at once"},
-    {"faulting pages", "distinct 4 KiB pages that batches served; one that comes back counts again"},
-    {"HtoD (GiB), DtoH (GiB)", "all that moved to the GPU, and to the host, whatever the cause; per iteration, or run"},
-    {"first touch, zero-filled (GiB)", "pages that were resident nowhere and got zeros on the GPU"},
-    {"evictions", "2 MiB chunks (64 KiB under some policies) taken away to make room"},
-    {"all resident", "the program with its data on the GPU and no cost of managed memory"},
-    {"settled iterations", "those from which on all agree, or take turns; numbers are their means"},
+    {"footprint", "GPU memory (2 MiB chunks) that holds all live managed memory at its peak", kTable},
+    {"capacity (GiB)", "GPU memory that the program had for managed data", kTable},
+    {"OSF", "oversubscription factor: footprint / capacity; \"ran\": what whole chunks made of it", kTable},
+    {"time (ms)", "of a settled iteration (of the whole run where the trace marks no iterations)", kTable},
+    {"shortest (ms), longest (ms)", "the extremes over the seeds; all else is the mean", kTable},
+    {"slowdown", "time / time under the driver's own policies with the GPU's whole memory", kTable},
+    {"slowdown against all resident", "time / time with everything resident and no cost of managed memory", kTable},
+    {"kernel sum (ms)", "durations of all kernels added up: more than the time where streams run side by side", kTable},
+    {"kernel sum, all resident (ms)", "the same with everything resident", kTable},
+    {"driver serving faults (ms)", "the driver's thread busy with fault batches", kTable},
+    {"host in allocation calls (ms)", "host time in allocation and free calls", kTable},
+    {"fault batches", "what the driver's thread fetched and served at once", kTable},
+    {"faulting pages", "distinct 4 KiB pages that batches served; one that comes back counts again", kTable},
+    {"HtoD (GiB), DtoH (GiB)", "all that moved to the GPU, and to the host, whatever the cause; per iteration, or run",
+     kTable},
+    {"first touch, zero-filled (GiB)", "pages that were resident nowhere and got zeros on the GPU", kTable},
+    {"evictions", "2 MiB chunks (64 KiB under some policies) taken away to make room", kTable},
+    {"all resident", "the program with its data on the GPU and no cost of managed memory", kTable},
+    {"settled iterations", "those from which on all agree, or take turns; numbers are their means", kTable},
     {"learning, learning_iterations",
-     "iterations before the first settled one; \"no\" or empty: the run has not settled"},
-    {"is_settled, settled_period", "whether the run has settled within its iterations; how many take turns"},
+     "iterations before the first settled one; \"no\" or empty: the run has not settled", kTable},
+    {"is_settled, settled_period", "whether the run has settled within its iterations; how many take turns", kTable},
+    // Columns of CSV and keys of JSON
+    {"uvmsim_version, uvmsim_commit", "the simulator that ran", kColumn},
+    {"model_version", "fingerprint of the sources that results follow from", kColumn},
+    {"command", "the same run as a command line of `uvmsim run`", kColumn},
+    {"trace, trace_sha256", "the trace's file name, and the hash of its content", kColumn},
+    {"system, system_sha256", "the system's name, and the hash of all its values", kColumn},
+    {"layout, layout_parameters", "where memory lay, with every parameter in force", kColumn},
+    {"prefetch, evict, plan, migrate, route", "the policies, with every parameter in force", kColumn},
+    {"seed", "of policies that draw random numbers", kColumn},
+    {"include_host_gaps", "1: the recorded host time between calls was replayed", kColumn},
+    {"time_scale", "what kernel durations were multiplied by: none, a factor, or roofline", kColumn},
+    {"osf", "footprint_bytes / capacity_bytes, after rounding to whole chunks", kColumn},
+    {"footprint_bytes, capacity_bytes", "what the factor divides, and GPU memory for managed data", kColumn},
+    {"scope", "iteration: a row about one marked iteration; total: about the whole run", kColumn},
+    {"iteration", "its number in the trace; empty for the whole run", kColumn},
+    {"settled", "1: one of the iterations whose mean is the result; empty for the whole run", kColumn},
+    {"begin_ns, end_ns, duration_ns", "from the start of the run; their difference", kColumn},
+    {"ideal_ns", "the same with everything resident and no cost of managed memory", kColumn},
+    {"position, id", "of a sweep: the point's place in the plan, and its id (sim/sweep/README.md)", kColumn},
+    {"settings", "of a sweep: changed numbers of the system, as JSON", kColumn},
+    {"limit_by, osf_thousandths", "of a sweep: none, osf or capacity; the factor that was asked for", kColumn},
+    {"iterations_asked", "of a sweep: how many were to run; empty: as recorded", kColumn},
+    {"settled_ns", "of a sweep: the time of a settled iteration, else of the whole run", kColumn},
+    {"slowdown_thousandths", "of a sweep: against the driver's own policies with the GPU's whole memory", kColumn},
     // Counters, as JSON and CSV name them
     {"raw_faults", "entries fetched from the fault buffer, duplicates included"},
     {"unmerged_faults", "entries after coalescing at fetch (CUPTI's GPU page fault count)"},
@@ -134,6 +164,16 @@ std::string glossary_text() {
   std::string text;
   for (const Term& term : kTerms) text += fmt::format("{:<34} {}\n", term.name, term.meaning);
   return text;
+}
+
+std::string glossary_json() {
+  constexpr std::array<const char*, 3> kKinds = {"counter", "column", "table"};
+  nlohmann::ordered_json terms = nlohmann::ordered_json::array();
+  for (const Term& term : kTerms) {
+    terms.push_back(
+        {{"kind", kKinds[static_cast<std::size_t>(term.kind)]}, {"name", term.name}, {"meaning", term.meaning}});
+  }
+  return nlohmann::ordered_json{{"schema_version", 1}, {"terms", std::move(terms)}}.dump(2) + "\n";
 }
 
 }  // namespace uvmsim::report

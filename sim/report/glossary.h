@@ -7,15 +7,19 @@
 
 namespace uvmsim::report {
 
+enum class TermKind { kCounter, kColumn, kTable };
+
 struct Term {
   std::string_view name;     // as tables, JSON and CSV have it
   std::string_view meaning;  // with the unit, where the name does not end in it
+  TermKind kind = TermKind::kCounter;
 };
 
-// Columns of tables first, then every counter in output order.
+// Columns of tables first, then those of CSV files, then every counter in output order.
 std::span<const Term> glossary();
 
 // Lines of at most 120 columns.
 std::string glossary_text();
+std::string glossary_json();
 
 }  // namespace uvmsim::report

@@ -83,7 +83,7 @@ class Profile final : public EventSink {
   SqliteFile file_;
   ProfileGrid grid_;
   std::vector<Operation> operations_;
-  std::vector<Allocation> allocations_;  // the first: nobody's
+  std::vector<Allocation> allocations_;  // the first: of pages without owner
   std::unordered_map<std::uint64_t, std::uint32_t> allocation_of_;
   PageOwners owners_;
   LayerTree layers_;

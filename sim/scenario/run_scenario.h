@@ -28,13 +28,13 @@ std::uint64_t slowdown_thousandths(const ProgramOutcome& outcome);
 // How fairly programs that run together are slowed down. None where a program has no `alone`.
 struct Fairness {
   std::uint64_t unfairness_thousandths = 0;        // the largest slowdown over the smallest
-  std::uint64_t weighted_speedup_thousandths = 0;  // the sum of alone over together; 1000 per program: nobody is slower
+  std::uint64_t weighted_speedup_thousandths = 0;  // the sum of alone over together; 1000 per program: none is slower
 };
 std::optional<Fairness> fairness(const std::vector<ProgramOutcome>& outcomes);
 
 struct ScenarioChoices {
   bool alone = true;
-  // What a program of the run together has to tell its events, by its place in the scenario; null: nobody wants them.
+  // What a program of the run together has to tell its events, by its place in the scenario; null: not wanted.
   // May be empty.
   std::function<EventSink*(std::size_t program)> events;
   sweep::ReadProgress progress;

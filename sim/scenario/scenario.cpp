@@ -220,7 +220,7 @@ Scenario read_scenario(const std::string& path) {
   read_sharing(json, top, scenario);
   Axes shared;
   read_values(json, top, kServerKeys, shared);
-  // Who harvests wants somebody to say whose memory.
+  // Harvesting needs a route policy that says whose memory to take.
   if (!json.contains("route") && (scenario.harvest.victims || scenario.harvest.parallel_fetch)) {
     shared.policies[policy::Slot::kRoute] = {{"min_pending", {}}};
   }

@@ -132,7 +132,7 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
     for (const char* name : kWholeResults) fs::remove(path_of(folder, name), ignored);
     for (const char* name : kPartialResults) fs::remove(path_of(folder, name), ignored);
   }
-  // The header last: until it is there, the two files do not fit and nobody takes half a plan for one.
+  // The header last: until it is there, the two files do not fit, and half a plan is not taken for one.
   points_file.write(lines);
   points_file.commit();
   header_file.write(header.dump() + "\n");

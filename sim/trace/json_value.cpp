@@ -187,7 +187,7 @@ const JsonValue* JsonFields::find(std::string_view key) {
   return nullptr;
 }
 
-// A key that looks like the missing one and that nobody has asked for.
+// A key that looks like the missing one and was not asked for.
 std::string JsonFields::misspelt_hint(std::string_view key) const {
   std::vector<std::string_view> others;
   for (const auto& [name, value] : object_.members()) {

@@ -227,6 +227,30 @@ TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
   EXPECT_GT(evictions, 100u);
 }
 
+TEST(Sharing, ARepeatedProgramIsCutOffWhenAllOthersHaveEnded) {
+  const RunOptions options = sharing_options(10);
+  const Program brief = reading(8, 1, 300000), lasting = reading(7, 12, 300000);
+  Program endless;
+  const auto data = endless.alloc(6 * kBlockBytes);
+  endless.host(data);
+  for (int i = 0; i < 2; ++i) {
+    endless.add(trace::Range{trace::RangeKind::kIterationBegin, "", static_cast<std::uint64_t>(i)});
+    endless.kernel("k", 300000, {data});
+    endless.sync();
+    endless.add(trace::Range{trace::RangeKind::kIterationEnd, "", static_cast<std::uint64_t>(i)});
+  }
+  for (const GpuSharing sharing : {GpuSharing::kTimeSlices, GpuSharing::kConcurrent}) {
+    std::vector programs{hosted("brief", brief, options, {0}), hosted("lasting", lasting, options, {0}),
+                         hosted("endless", endless, options, {0})};
+    programs[2].repeat = true;
+    const auto results = run_together(programs, sharing);
+    EXPECT_EQ(results[0].counters.kernels, 1u);
+    EXPECT_EQ(results[1].counters.kernels, 12u);
+    EXPECT_EQ(results[2].total, std::max(results[0].total, results[1].total));
+    EXPECT_GT(results[2].iterations.size(), 2u);
+  }
+}
+
 TEST(Sharing, AContextOfEachFurtherProcessTakesMemory) {
   RunOptions options = sharing_options(0);
   options.system.runtime.context_bytes = 3 * kBlockBytes + 1;

@@ -66,6 +66,9 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
       out += fmt::format("{} {}\n", count, text);
     }
   };
+  if (!merge.dropped.empty()) {
+    out += fmt::format("left out: {}\n", merge.dropped);
+  }
   if (access != nullptr && merge.matched != merge.launches) {
     line(merge.launches - merge.matched, "launches were not found in the access pass: " + merge.divergence);
   }

@@ -66,6 +66,9 @@ AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
   OpenOperators operators(log);
   for (std::size_t i = 0; i < log.events.size(); ++i) {
     const Event& event = log.events[i];
+    if (i == match.cut.access) {
+      kept = world.live_things();
+    }
     made[i] = world.apply(i).made;
     operators.apply(i);
     if (const auto* at = std::get_if<LaunchEvent>(&event.what); at != nullptr && wanted[at->launch]) {
@@ -76,6 +79,7 @@ AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
       }
     }
   }
+  kept.resize(world.things().size(), true);
 }
 
 }  // namespace uvmtrace

@@ -33,6 +33,7 @@ struct AccessPass {
 
   World world;                           // after the last event
   std::vector<ThingIndex> made;          // by event
+  std::vector<bool> kept;                // by thing: not gone before the cut
   std::vector<ResolvedLaunch> launches;  // by launch; empty ones where nothing was matched
 };
 

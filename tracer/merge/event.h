@@ -145,6 +145,9 @@ struct UvmEvent {
 struct LogHeader {
   Pass pass = Pass::kTiming;
   std::string tool, gpu, driver, cuda;
+  std::string rank;      // of the process among its fellows
+  std::string settings;  // environment that the recording set
+  std::uint64_t started_ns = 0;
   std::vector<std::string> program;
   std::uint64_t pid = 0;
   std::uint32_t sm_count = 0;

@@ -127,6 +127,9 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
   out.gpu = fields.text("gpu");
   out.driver = fields.text("driver");
   out.cuda = fields.text("cuda");
+  out.rank = fields.text("rank");
+  out.settings = fields.text("settings");
+  out.started_ns = fields.integer("started_ns", 0, kMaxTime);
   out.pid = fields.integer("pid", 0);
   out.sm_count = u32(fields, "sm_count");
   out.phases = fields.integer("phases", 0);

@@ -40,6 +40,10 @@ std::string recorded_kinds(const PassLog& log) {
   return out.empty() ? "none" : out;
 }
 
+constexpr std::string_view kWhatToTry =
+    "what may help: record --warm-up yes, settings that choose nothing by timing, iterations marked by the program "
+    "(tracer/README.md, 'When the passes differ')";
+
 }  // namespace
 
 class Merger::State {
@@ -54,7 +58,7 @@ class Merger::State {
 
   void run(const std::function<void(const trace::Record&)>& take) {
     const auto checked = [&](trace::Record&& record) { take(record); };
-    TimingPass pass(timing_, options_, summary);
+    TimingPass pass(timing_, options_, summary, match_.cut.timing, timing_kept_);
     pass.run([&](const Event& event, std::size_t launch,
                  trace::Kernel& kernel) { fill(pass, event, launch, kernel, checked); },
              [&](trace::Record&& record) {
@@ -68,27 +72,49 @@ class Merger::State {
 
  private:
   void match() {
-    match_ = match_launches(timing_, *access_);
+    match_ = match_launches(timing_, *access_, options_.match_thousandths, options_.drop_prologue);
     summary.matched = match_.matched;
     summary.divergence = match_.divergence;
     if (!match_.at_least(options_.match_thousandths)) {
-      throw_input_error("{} and {}: {} of {} launches match, fewer than {}.{} %; {}", timing_.path, access_->path,
+      throw_input_error("{} and {}: {} of {} launches match, fewer than {}.{} %; {}; {}", timing_.path, access_->path,
                         match_.matched, match_.compared, options_.match_thousandths / 10,
-                        options_.match_thousandths % 10, match_.divergence);
+                        options_.match_thousandths % 10, match_.divergence, kWhatToTry);
     }
     pass_.emplace(*access_, match_);
     World timing_world(timing_);
     std::vector<ThingIndex> made(timing_.events.size(), kNothing);
     for (std::size_t i = 0; i < made.size(); ++i) {
+      if (i == match_.cut.timing) {
+        timing_kept_ = timing_world.live_things();
+      }
       made[i] = timing_world.apply(i).made;
     }
-    partner_ = match_things(timing_, timing_world, made, *access_, pass_->world, pass_->made, match_);
+    const std::size_t kept_from_prologue =
+        static_cast<std::size_t>(std::count(timing_kept_.begin(), timing_kept_.end(), true));
+    timing_kept_.resize(timing_world.things().size(), true);
+    partner_ = match_things(timing_, timing_world, made, timing_kept_, *access_, pass_->world, pass_->made, pass_->kept,
+                            match_);
+    describe_prologue(kept_from_prologue);
     extra_.assign(partner_.size(), trace::kNoObject);
     summary.repairs += pass_->world.repairs();
     for (std::size_t i = 0; i < partner_.size(); ++i) {
       const bool module = pass_->world.things()[i].kind == MemoryKind::kModule;
-      summary.unmatched_memory += partner_[i] == kNothing && !module ? 1 : 0;
+      summary.unmatched_memory += partner_[i] == kNothing && pass_->kept[i] && !module ? 1 : 0;
     }
+  }
+
+  void describe_prologue(std::size_t kept) {
+    if (!match_.prologue) {
+      return;
+    }
+    const Prologue& prologue = *match_.prologue;
+    const std::string before =
+        match_.cut.iteration ? fmt::format("before iteration {}", *match_.cut.iteration) : "before what repeats itself";
+    summary.dropped = fmt::format(
+        "{} launches of the timing pass and {} of the access pass {}: only {} of {} launches match with them, {}; {} "
+        "allocations of that time stay",
+        prologue.timing_launches, prologue.access_launches, before, prologue.matched, prologue.compared,
+        prologue.divergence, kept);
   }
 
   void make_header() {
@@ -110,8 +136,17 @@ class Merger::State {
                                   : fmt::format("{}.{}", log.compute_capability[0], log.compute_capability[1]));
     add("recorded_allocations", recorded_kinds(timing_));
     add("device_memory_as", options_.as_managed ? "managed" : "recorded");
+    add("settings", log.settings);
+    if (match_.cut.timing < timing_.events.size()) {
+      summary.begin_ns = timing_.events[match_.cut.timing].begin_ns;
+      add("begins_at_ns", std::to_string(summary.begin_ns));
+    }
+    for (const auto& [key, value] : options_.attributes) {
+      add(key, value);
+    }
     add("access_pass",
         access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
+    add("left_out", summary.dropped);
     const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
     add("incomplete", cut ? "the program ended before its log did" : "");
     const std::uint64_t dropped = timing_.dropped + (access_ != nullptr ? access_->dropped : 0);
@@ -286,7 +321,8 @@ class Merger::State {
   MergeOptions options_;
   LaunchMatch match_;
   std::optional<AccessPass> pass_;
-  std::vector<ThingIndex> partner_;     // by thing of the access pass: thing of the timing pass
+  std::vector<bool> timing_kept_;    // by thing of the timing pass: not gone before the cut; empty without access pass
+  std::vector<ThingIndex> partner_;  // by thing of the access pass: thing of the timing pass
   std::vector<trace::ObjectId> extra_;  // by thing of the access pass: object made for it
   std::int64_t total_ns_ = 0;
 };

@@ -15,10 +15,13 @@ namespace uvmtrace {
 struct MergeOptions {
   bool as_managed = true;                 // device memory becomes managed; false: kinds as recorded
   std::uint32_t match_thousandths = 990;  // of the launches that must be found in both passes
+  bool drop_prologue = true;              // leave out a beginning in which the passes differ; false: refuse such passes
   std::string provenance;                 // for the header
+  std::vector<std::pair<std::string, std::string>> attributes;  // likewise
 };
 
 struct MergeSummary {
+  std::int64_t begin_ns = 0;           // of the first call that is not left out, by the clock of all processes
   std::uint64_t launches = 0;          // of the timing pass
   std::uint64_t matched = 0;           // of them found in the access pass
   std::uint64_t untimed = 0;           // without a record of the GPU's side: duration 0
@@ -29,6 +32,7 @@ struct MergeSummary {
   std::uint64_t repairs = 0;           // allocations and frees that contradict those before (both passes)
   std::uint64_t unmatched_memory = 0;  // allocations of the access pass without a partner
   std::string divergence;              // first difference of the launches; empty when there is none
+  std::string dropped;                 // what was left out of the beginning, and why; empty when nothing was
 };
 
 class Merger {

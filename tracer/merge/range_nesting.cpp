@@ -84,6 +84,16 @@ void RangeNesting::apply(const RangeEvent& event, const std::string& name, std::
   }
 }
 
+void RangeNesting::begin_here(const Emit& emit) {
+  iteration_.reset();
+  before_iteration_ = 0;
+  std::erase_if(stack_, [](const Open& range) { return range.popped; });
+  for (Open& range : stack_) {
+    range.written = true;
+    emit({RangeKind::kPush, range.name, 0});
+  }
+}
+
 void RangeNesting::finish(const Emit& emit) {
   if (iteration_) {
     end_iteration(emit);

@@ -5,7 +5,7 @@ begins with the next tensor that the program allocates (its inputs, as a rule) o
 first.
 """
 
-from uvmtrace import _allocator, _library
+from uvmtrace import _allocator, _compiler, _library
 
 
 class _State:
@@ -81,4 +81,4 @@ def finish():
 def install(torch, calls):
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    register_optimizer_step_post_hook(_step_ends)
+    register_optimizer_step_post_hook(_compiler.outside(torch, _step_ends))
