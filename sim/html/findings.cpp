@@ -42,7 +42,14 @@ std::string times_text(std::uint64_t thousandths) {
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   const std::uint64_t share = report::ratio_thousandths(part, whole);
   if (part != 0 && share == 0) return "less than 0.1 %";
+  if (part < whole && share >= 995) return "more than 99 %";
   return share < 100 ? fmt::format("{}.{} %", share / 10, share % 10) : fmt::format("{} %", (share + 5) / 10);
+}
+
+// "60 %", "3.24 times".
+std::string percent_or_times(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t thousandths = report::ratio_thousandths(part, whole);
+  return thousandths < 2000 ? percent(part, whole) : times_text(thousandths) + " times the size";
 }
 
 // The points of one series in one panel at one limit: seeds.
@@ -116,8 +123,8 @@ std::vector<std::string> course_of(const Curve& curve, const std::string& series
                         ms(last.mean(&ReportPoint::time_ns)), slowdown_text(last));
   }
   const std::uint64_t moved = last.mean(&ReportPoint::htod_bytes), back = last.mean(&ReportPoint::dtoh_bytes);
-  text += fmt::format(" There it moves {} to the GPU ({} of its footprint) and {} back.", format_bytes(moved),
-                      percent(moved, point.footprint_bytes), format_bytes(back));
+  text += fmt::format(" There it moves {} to the GPU ({} of the footprint) and {} back.", format_bytes(moved),
+                      percent_or_times(moved, point.footprint_bytes), format_bytes(back));
   out.push_back(std::move(text));
   // The largest step, where there are steps to compare.
   const Group *before = nullptr, *from = nullptr, *to = nullptr;
@@ -145,15 +152,17 @@ std::string limit_by_bounds(const Group& group) {
     std::uint64_t ns;
     const char *name, *verdict;
   };
+  // With the names of the chart.
   std::array parts = {
       Part{d.compute_ns, "computing", "computing; what memory adds is the smaller part"},
-      Part{d.necessary_bytes_ns, "bytes that must move under any policy",
+      Part{d.necessary_bytes_ns, "necessary bytes, which move under any policy",
            "the link: most of the time goes into bytes that must move under any policy"},
-      Part{d.excess_bytes_ns, "bytes beyond those", "bytes that a better policy need not move"},
-      Part{d.fault_latency_ns, "handling faults, without the copies in it",
-           "the handling of faults, not the bytes that they bring"},
-      Part{d.serialisation_ns, "copies, faults, computing and the host waiting for each other",
-           "copies, faults, computing and the host waiting for each other rather than overlapping"},
+      Part{d.excess_bytes_ns, "excess bytes, which a better policy need not move",
+           "excess bytes, which a better policy need not move"},
+      Part{d.fault_latency_ns, "fault latency, which is handling faults without the copies in it",
+           "fault latency: the handling of faults, not the bytes that they bring"},
+      Part{d.serialisation_ns, "serialisation",
+           "serialisation: copies, faults, computing and the host wait for each other rather than overlap"},
   };
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
   std::vector<std::string> texts;
@@ -194,6 +203,40 @@ struct Compared {
   std::size_t seeds;
 };
 
+Compared compared(const std::string& name, const Group& group) {
+  const auto [low, high] = group.range(&ReportPoint::time_ns);
+  return {name, low, group.mean(&ReportPoint::time_ns), high, group.seeds.size()};
+}
+
+// What is faster than the base at limits other than `but`; empty: nothing.
+std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table,
+                             const std::pair<bool, std::uint64_t>& but, std::size_t base_series) {
+  constexpr std::size_t kMostLimits = 4;
+  std::vector<std::string> found;
+  std::size_t more = 0;
+  for (const auto& [limit, base_group] : panel.at(base_series)) {
+    if (limit == but) continue;
+    const Compared base = compared("", base_group);
+    std::optional<Compared> best;
+    for (const auto& [series, curve] : panel) {
+      const auto group = curve.find(limit);
+      if (series == base_series || group == curve.end()) continue;
+      Compared one = compared(table.series[series].label, group->second);
+      if (one.high < base.low && (!best || one.mean < best->mean)) best = std::move(one);
+    }
+    if (!best) continue;
+    if (found.size() == kMostLimits) {
+      ++more;
+    } else {
+      found.push_back(fmt::format("{} at {} ({} of the time)", best->name, base_group.name(),
+                                  percent(best->mean, base.mean)));
+    }
+  }
+  if (found.empty()) return "";
+  return fmt::format(" At other limits faster ones exist: {}{}.", fmt::join(found, "; "),
+                     more == 0 ? "" : fmt::format("; and at {} limits more", more));
+}
+
 // The limit at which most series can be compared, the tightest of those.
 std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& panel, const SeriesTable& table) {
   std::map<std::pair<bool, std::uint64_t>, std::size_t> counts;
@@ -207,12 +250,12 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
   }
   if (most < 2) return std::nullopt;
   std::vector<Compared> all;
+  std::size_t base_series = 0;
   for (const auto& [series, curve] : panel) {
     const auto group = curve.find(at);
     if (group == curve.end()) continue;
-    const auto [low, high] = group->second.range(&ReportPoint::time_ns);
-    all.push_back(
-        {table.series[series].label, low, group->second.mean(&ReportPoint::time_ns), high, group->second.seeds.size()});
+    if (all.empty()) base_series = series;
+    all.push_back(compared(table.series[series].label, group->second));
   }
   const Compared base = all.front();
   const std::string limit = at.first ? "OSF " + format_factor(at.second) : "no limit";
@@ -220,17 +263,29 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
   const Compared& best = *std::min_element(all.begin(), all.end(), by_mean);
   const Compared& worst = *std::max_element(all.begin(), all.end(), by_mean);
   const auto faster = std::count_if(all.begin(), all.end(), [&](const Compared& one) { return one.high < base.low; });
-  std::string text =
-      fmt::format("At {} {} of {} alternatives are faster than {}", limit, faster, all.size() - 1, base.name);
-  if (&best != &all.front()) {
-    text += fmt::format("; the fastest is {}, {} of its time", best.name, percent(best.mean, base.mean));
-    if (best.high >= base.low) text += ", which is within what seeds make";
+  std::string text;
+  if (all.size() == 2) {
+    const Compared& other = all.back();
+    text = fmt::format("At {}, {} takes {} of the time of {}", limit, other.name, percent(other.mean, base.mean),
+                       base.name);
+    if (other.seeds > 1 && other.low <= base.high && base.low <= other.high) text += ", within what seeds make";
+    text += ".";
+  } else {
+    text = faster == 0 ? fmt::format("At {}, none of {} alternatives is faster than {}", limit, all.size() - 1, base.name)
+                       : fmt::format("At {}, {} of {} alternatives {} faster than {}", limit, faster, all.size() - 1,
+                                     faster == 1 ? "is" : "are", base.name);
+    if (&best != &all.front()) {
+      text += fmt::format("; the fastest is {}, {} of its time", best.name, percent(best.mean, base.mean));
+      if (best.high >= base.low) text += ", which is within what seeds make";
+    }
+    text += fmt::format(". The slowest is {}, {} of its time.", worst.name, percent(worst.mean, base.mean));
   }
-  text += fmt::format(". The slowest is {}, {} of its time.", worst.name, percent(worst.mean, base.mean));
+  text += faster_elsewhere(panel, table, at, base_series);
   const std::size_t fewest = std::min_element(all.begin(), all.end(), [](const Compared& a, const Compared& b) {
                                return a.seeds < b.seeds;
                              })->seeds;
-  text += fewest > 1 ? fmt::format(" Faster: all of its seeds ({} at least) are.", fewest)
+  text += fewest > 1 ? fmt::format(" Faster means: all of its seeds, at least {}, are faster than all of the other's.",
+                                   fewest)
                      : " One seed each, so what chance makes of this is not known.";
   return text;
 }
@@ -285,9 +340,19 @@ Finding conditions(const Document& document) {
   if (partial != 0)
     finding.sentences.push_back(fmt::format("{} points ran only the whole part of a trace that was cut off.", partial));
   finding.sentences.emplace_back(
-      "All are simulated, not measured. How far the model is from real machines stands in the project's README and in "
-      "tests/ground_truth.");
+      "All are simulated, not measured. How far the model is from real machines: docs/how_right.md of uvmsim.");
   return finding;
+}
+
+// Long names differ at their ends as often as in their beginnings. Cut between characters.
+std::string short_name_of(const std::string& name) {
+  constexpr std::size_t kLongest = 72, kHead = 44, kTail = 24;
+  if (name.size() <= kLongest) return name;
+  const auto is_inside = [&](std::size_t i) { return (static_cast<unsigned char>(name[i]) & 0xc0) == 0x80; };
+  std::size_t head = kHead, tail = name.size() - kTail;
+  while (head > 0 && is_inside(head)) --head;
+  while (tail < name.size() && is_inside(tail)) ++tail;
+  return name.substr(0, head) + "..." + name.substr(tail);
 }
 
 // "a (50 %), b (20 %)" of the longest.
@@ -296,7 +361,7 @@ std::string shares(const Waiting& waiting, std::int64_t whole) {
   for (const auto& [name, ns] : waiting) {
     if (ns <= 0 || texts.size() == 3) break;
     texts.push_back(
-        fmt::format("{} ({})", name, percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(whole))));
+        fmt::format("{} ({})", short_name_of(name), percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(whole))));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -339,7 +404,7 @@ Finding profile_finding(const ProfileExcerpt& profile) {
     finding.sentences.push_back(fmt::format(
         "{} of the {} pages that came to the GPU had been there before and were evicted: {}.",
         percent(profile.reloaded_pages, profile.loaded_pages), format_count(profile.loaded_pages),
-        profile.reloaded_pages * 2 > profile.loaded_pages ? "the memory's size brings most of them, not first use"
+        profile.reloaded_pages * 2 > profile.loaded_pages ? "most come because memory is too small, not for first use"
                                                           : "most come for another reason than an eviction"));
   }
   return finding;
@@ -358,11 +423,15 @@ Finding league_finding(const nlohmann::ordered_json& league) {
     return nullptr;
   };
   if (const auto* best = first(false)) {
+    const std::string name = best->at("name").get<std::string>();
     finding.sentences.push_back(
-        fmt::format("Over {} contests the first of the policies that do not know the future is {}: {} of the "
-                    "time under the driver's own, as a geometric mean.",
-                    league.at("counted_contests").dump(), best->at("name").get<std::string>(),
-                    millionths(best->at("over_driver_millionths"))));
+        name == "driver"
+            ? fmt::format("Over {} contests, of the policies that do not know the future none is faster than the "
+                          "driver's own (geometric mean of the time).",
+                          league.at("counted_contests").dump())
+            : fmt::format("Over {} contests the first of the policies that do not know the future is {}: {} of the "
+                          "time under the driver's own, as a geometric mean.",
+                          league.at("counted_contests").dump(), name, millionths(best->at("over_driver_millionths"))));
   } else {
     finding.sentences.emplace_back("No policy finished all contests, so there is no overall ranking.");
   }

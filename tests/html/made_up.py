@@ -9,7 +9,8 @@ import pathlib
 import sqlite3
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "analysis"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
 
 from synthetic import GB, Point, result_of  # noqa: E402
 from synthetic_profile import write_profile  # noqa: E402

@@ -65,7 +65,7 @@ class BrowserTest(unittest.TestCase):
     def check_drawn(self, page, charts):
         self.assertEqual(page.evaluate("[...document.querySelectorAll('#charts .warning')].map((n) => n.textContent)"), [])
         empty = page.evaluate(
-            f"{CHARTS}.filter((n) => {{ const b = n.querySelector('svg:last-child')?.getBoundingClientRect();"
+            f"{CHARTS}.filter((n) => {{ const b = n.querySelector(':scope > svg:last-child')?.getBoundingClientRect();"
             " return !b || b.width < 200 || b.height < 80 || n.querySelectorAll('svg path, svg rect, svg image').length < 3; })"
             ".map((n) => n.getAttribute('aria-label'))"
         )
@@ -186,7 +186,7 @@ class BrowserTest(unittest.TestCase):
             page.evaluate("document.head.append(Object.assign(document.createElement('style'), {textContent: 'svg text { visibility: hidden }'}))")
             for name, title in PICTURES.items():
                 with self.subTest(name, dark=dark):
-                    plot = f"{CHARTS}.find((n) => n.getAttribute('aria-label').startsWith({title!r})).querySelector('svg:last-child')"
+                    plot = f"{CHARTS}.find((n) => n.getAttribute('aria-label').startsWith({title!r})).querySelector(':scope > svg:last-child')"
                     clip = page.evaluate(
                         f"(() => {{ const b = {plot}.getBoundingClientRect(); return [b.x + scrollX, b.y + scrollY, b.width, b.height]; }})()"
                     )

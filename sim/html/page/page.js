@@ -18,7 +18,7 @@
     ["compute_ns", "computing"], ["necessary_bytes_ns", "necessary bytes"], ["excess_bytes_ns", "excess bytes"],
     ["fault_latency_ns", "fault latency"], ["serialisation_ns", "serialisation"],
   ];
-  const MOST_SERIES = 10, MOST_PANELS = 12, MOST_POLICIES = 40;
+  const MOST_SERIES = 10, MOST_PANELS = 12, MOST_POLICIES = 40, LONGEST_NAME = 90;
 
   // ---- small things
 
@@ -40,6 +40,8 @@
   const factor = (thousandths) => d3.format("~r")(thousandths / 1000);
   const ratio = (value) => (value === null || value === undefined ? "–" : value >= 1e4 ? number(value) : d3.format(",.3~r")(value));
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+  // Long names differ at their ends as often as in their beginnings.
+  const cutMiddle = (text, most) => (text.length > most ? text.slice(0, Math.ceil(most * 0.6)) + "…" + text.slice(text.length - Math.floor(most * 0.4) + 1) : text);
   const bytesText = (bytes) =>
     bytes >= GIB ? number(bytes / GIB, 2) + " GiB" : bytes >= 2 ** 20 ? number(bytes / 2 ** 20, 1) + " MiB" : number(bytes / 1024, 0) + " KiB";
   const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
@@ -296,9 +298,10 @@
       grid.replaceChildren();
       drawn = [];
       const wanted = points.panels.map((_, n) => n).filter((n) => chosen < 0 || chosen === n);
+      grid.classList.toggle("one", wanted.length === 1);
       for (const n of wanted.slice(0, MOST_PANELS)) {
         const places = curvePlaces(all.filter((p) => p.panel === n));
-        const panel = el("div", { class: "panel" }, el("h3", {}, points.panels[n]));
+        const panel = el("div", { class: wanted.length === 1 ? "panel alone" : "panel" }, el("h3", {}, points.panels[n]));
         grid.append(panel);
         const known = places.filter((p) => p.slowdown !== null);
         const common = { names: points.series, shown };
@@ -382,7 +385,7 @@
         const rows = bars.map((b, i) => ({ ...b, key: String(i), text: text(b) }));
         const svg = Plot.plot({
           ...AXES, width, height: 22 * bars.length + 64, marginLeft, marginRight: 18, marginTop: 8, marginBottom: 40,
-          x: { type: log ? "log" : "linear", domain: log ? [d3.min(ends) / 1.1, d3.max(ends) * 1.1] : [Math.min(0.9, d3.min(ends) * 0.97), Math.max(1.1, d3.max(ends) * 1.03)], label, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 6, tickFormat: d3.format(",~r") },
+          x: { type: log ? "log" : "linear", domain: log ? [d3.min(ends) / 1.1, d3.max(ends) * 1.1] : [Math.min(0.9, d3.min(ends) * 0.97), Math.max(1.1, d3.max(ends) * 1.03)], label, labelAnchor: "center", labelArrow: "none", grid: true, ticks: log ? logTicks(d3.min(ends) / 1.1, d3.max(ends) * 1.1) : 6, tickFormat: d3.format(",~r") },
           y: { domain: keys, tickFormat: (key) => cut(bars[Number(key)].name, most), label: null, tickSize: 0 },
           marks: [
             Plot.ruleX([1], { stroke: "var(--fg)" }),
@@ -400,9 +403,10 @@
 
   // ---- where the time goes
 
-  function partsKey(parts) {
-    return el("div", { class: "legend", "aria-hidden": "true" }, ...parts.map((name, i) =>
-      el("span", { class: "key" }, d3.create("svg").attr("width", 14).attr("height", 14).call((s) => s.append("rect").attr("width", 14).attr("height", 14).attr("fill", `var(--p${i})`)).node(), name)));
+  // [[name, colour], ...]
+  function coloursKey(entries) {
+    return el("div", { class: "legend", "aria-hidden": "true" }, ...entries.map(([name, colour]) =>
+      el("span", { class: "key" }, d3.create("svg").attr("width", 14).attr("height", 14).call((s) => s.append("rect").attr("width", 14).attr("height", 14).attr("fill", colour)).node(), name)));
   }
   // rows: [{name, parts: [ms, ...], note}]
   function stackedBars(host, { title, rows, names, label, colours }) {
@@ -436,7 +440,7 @@
           ],
         });
         const x = svg.scale("x"), y = svg.scale("y");
-        return { svg: finish(svg), points: cells.map((c) => ({ x: x.apply((c.x1 + c.x2) / 2), y: y.apply(c.key) + y.bandwidth / 2, text: c.text.replaceAll("\n", ", ") })), above: partsKey(names) };
+        return { svg: finish(svg), points: cells.map((c) => ({ x: x.apply((c.x1 + c.x2) / 2), y: y.apply(c.key) + y.bandwidth / 2, text: c.text.replaceAll("\n", ", ") })), above: coloursKey(names.map((name, i) => [name, `var(--p${colours[i]})`])) };
       },
     });
   }
@@ -458,7 +462,7 @@
       const mean = (p, key) => d3.mean(p.members, (m) => m[key]) / 1e6;
       stackedBars(body, withBounds
         ? { title: `Time of the whole run, ${name(group)}`, names: PARTS.map(([, text]) => text), colours: [0, 1, 2, 3, 4], label: "ms", rows: group.map((p) => ({ name: limitName(p), parts: PARTS.map(([key]) => mean(p, key)) })) }
-        : { title: `Time of the kernels, ${name(group)}`, names: ["computing", "waiting for memory"], colours: [0, 1], label: "ms, summed over kernels",
+        : { title: `Time of the kernels, ${name(group)}`, names: ["computing", "waiting for memory"], colours: [0, 3], label: "ms, summed over kernels",
             rows: group.map((p) => ({ name: limitName(p), parts: [mean(p, "kernel_compute_ns"), Math.max(0, mean(p, "kernel_ns") - mean(p, "kernel_compute_ns"))] })) });
     };
     if (combinations.length > 1) host.append(el("div", { class: "controls" }, select("Of", combinations.map(name), build)));
@@ -486,9 +490,10 @@
     const nodes = rows.map((row) => {
       const cells = columns.map((column, i) => {
         const text = String((column.text || column.of)(row) ?? "–");
-        const cell = el("td", { class: column.kind === "number" ? "number" : column.kind === "command" ? "text command" : "text" });
+        const shown = column.kind === "text" ? cutMiddle(text, LONGEST_NAME) : text;
+        const cell = el("td", { class: column.kind === "number" ? "number" : column.kind === "command" ? "text command" : column.word ? "text word" : i === 0 && link ? "text name" : "text", title: shown === text ? null : text });
         if (i === 0 && link && link.of(row)) {
-          const a = el("a", { href: link.href, title: link.title }, text);
+          const a = el("a", { href: link.href, title: shown === text ? link.title : `${text}\n(${link.title})` }, shown);
           a.addEventListener("click", () => {
             for (const other of body.querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
             node.setAttribute("aria-current", "true");
@@ -498,7 +503,7 @@
         } else if (column.kind === "command") {
           cell.append(el("code", {}, text));
         } else {
-          cell.append(text);
+          cell.append(shown);
         }
         return cell;
       });
@@ -542,13 +547,13 @@
     dataTable(host, {
       caption: "Points", rows, sort: { column: 0, down: false },
       columns: [
-        text("program", (r) => points.panels[r.panel]), text("series", (r) => points.series[r.series]),
+        text("program", (r) => points.panels[r.panel], { word: points.panels.every((name) => name.length < 24) }), text("series", (r) => points.series[r.series]),
         { ...num("OSF", (r) => (r.limited ? r.osf : null), factor, "footprint / GPU memory; –: no limit") },
         num("capacity GiB", (r) => r.capacity, gib), num("footprint GiB", (r) => r.footprint, gib), num("time ms", (r) => r.time_ns, ms, "of the settled iterations, or of the whole run"),
         num("slowdown", (r) => r.slowdown, (v) => number(v / 1000, 3), "against the driver's own policies with the GPU's whole memory"),
         num("time / bound", (r) => (r.bound_ns ? r.total_ns / r.bound_ns : null), (v) => number(v, 2), "the whole run over what no policy can beat"),
         num("to GPU GiB", (r) => r.htod_bytes, gib), num("to host GiB", (r) => r.dtoh_bytes, gib), num("fault batches", (r) => r.fault_batches),
-        num("evictions", (r) => r.evictions, null, "2 MiB each"), text("seed", (r) => r.seed), text("settled", settled), text("policies", (r) => r.policies), text("layout", (r) => r.layout),
+        num("evictions", (r) => r.evictions, null, "2 MiB each"), text("seed", (r) => r.seed, { word: true }), text("settled", settled, { word: true }), text("policies", (r) => r.policies, { word: true }), text("layout", (r) => r.layout, { word: true }),
         { title: "command", of: (r) => r.command || "–", kind: "command" },
       ],
       note: rows.some((r) => r.hypothetical) ? "Some capacities are hypothetical: the GPU has less." : null,
@@ -565,6 +570,8 @@
     const million = (v) => number(v / 1e6, 3), thousand = (v) => number(v / 1e3, 3);
     const ranked = league.overall.filter((one) => one.rank !== null && one.over_driver_millionths !== null);
     if (ranked.length) {
+      const kinds = [["shipped", "var(--c0)", true], ["from a plug-in", "var(--c1)", ranked.some((one) => one.plugin)], ["knows the future", "var(--c2)", ranked.some((one) => one.oracle)]].filter(([, , there]) => there);
+      if (kinds.length > 1) host.append(coloursKey(kinds));
       guarded(host, "The overall ranking", () => dotPlot(host, {
         title: "Time over that under the driver's policies: geometric mean, bars from the best to the worst contest", label: "time / driver's (×)",
         bars: ranked.slice(0, 60).map((one) => ({ name: mark(one), ratio: one.over_driver_millionths / 1e6, low: (one.best_over_driver_thousandths ?? 0) / 1e3, high: (one.worst_over_driver_thousandths ?? 0) / 1e3,
@@ -628,13 +635,13 @@
     dataTable(host, {
       caption: "Layers", rows: rowsOf(profile.layers), sort: byWaiting(4), note: rest(profile.layers),
       link: { ...link, of: (r) => r.spans.length && map, go: (r) => map.mark(r.path, { spans: r.spans }) },
-      columns: [text("layer", (r) => r.path), num("kernels", (r) => r.kernels, null, "launched right in it"), num("time ms", (r) => r.duration_ns, ms), num("computing ms", (r) => r.compute_ns, ms), ...stalls,
-        num("waiting with layers within, ms", (r) => r.nested_stall_ns, ms), num("evictions", (r) => r.evictions)],
+      columns: [text("layer", (r) => r.path), num("kernels", (r) => r.kernels, null, "launched right in it"), num("time ms", (r) => r.duration_ns, ms), num("computing ms", (r) => r.compute_ns, ms), stalls[0],
+        num("with inner ms", (r) => r.nested_stall_ns, ms, "waiting of it and of the layers within it"), ...stalls.slice(1), num("evictions", (r) => r.evictions)],
     });
     dataTable(host, {
       caption: "Tensors and other memory", rows: rowsOf(profile.tensors), sort: byWaiting(5), note: rest(profile.tensors),
       link: { ...link, of: (r) => r.area && map, go: (r) => map.mark(r.name, { area: r.area }) },
-      columns: [text("name", (r) => r.name), text("kind", (r) => r.kind), text("lives", (r) => r.lifetime), text("made in layer", (r) => r.layer), num("size MiB", (r) => r.bytes, (v) => number(v / 2 ** 20, 2)), ...stalls,
+      columns: [text("name", (r) => r.name), text("kind", (r) => r.kind, { word: true }), text("lives", (r) => r.lifetime, { word: true }), text("made in layer", (r) => r.layer), num("size MiB", (r) => r.bytes, (v) => number(v / 2 ** 20, 2)), ...stalls,
         num("fault pages", (r) => r.faulting_pages), num("operations", (r) => r.operations, null, "that touch it")],
     });
   }
@@ -722,8 +729,7 @@
         const shown = marked ? ` Marked: ${marked.name}.` : "";
         plot.setAttribute("aria-label", `Memory over time: ${MAPS[measure][1]}, from ${ms(from)} to ${ms(to)} ms, ${bytesText(g.lines * g.cell_bytes)} of addresses.${shown} Arrow keys go from cell to cell.`);
         svg.addEventListener("pointermove", (event) => {
-          const [px, py] = d3.pointer(event, svg), scale = svg.viewBox.baseVal.width / svg.getBoundingClientRect().width || 1;
-          void scale;
+          const [px, py] = d3.pointer(event, svg);
           const x = svg.scale("x"), y = svg.scale("y");
           putCursor(at(x.invert(px) * 1e6, y.invert(py) * 2 ** 20), false);
         });
@@ -787,7 +793,8 @@
       table: () => ({ columns: ["operation", "layer", "start ms", "ms", "waiting ms", "fault batches"], rows: ops.filter((o) => o.end >= from && o.start <= to).map((o) => [o.name || o.kind, o.layer, number(o.start, 3), number(o.end - o.start, 3), number(o.stall, 3), o.batches]) }),
       draw: (width) => {
         const drawn = ops.filter((o) => o.end >= from && o.start <= to).map((o) => ({ ...o, x1: Math.max(o.start, from), x2: Math.min(o.end, to), stallEnd: Math.min(Math.max(o.start + o.stall, from), to) }));
-        const named = drawn.filter((o) => (o.x2 - o.x1) / (to - from) * width > 70);
+        const pixels = (o) => (o.x2 - o.x1) / (to - from) * (width - 118);
+        const named = drawn.filter((o) => pixels(o) > 70);
         const svg = Plot.plot({
           ...AXES, width, height: 62 * lanes.length + 50, marginLeft: 104, marginRight: 14, marginTop: 6,
           x: { domain: [from, to], label: "time (ms)", labelAnchor: "center", labelArrow: "none", ticks: 6, tickFormat: d3.format(",~r"), grid: true },
@@ -795,12 +802,12 @@
           marks: [
             Plot.barX(drawn, { x1: "x1", x2: "x2", y: "lane", fill: (o) => (o.kind === "kernel" ? "var(--p4)" : "var(--p0)"), insetRight: 0.4 }),
             Plot.barX(drawn.filter((o) => o.stall > 0), { x1: "x1", x2: "stallEnd", y: "lane", fill: "var(--p3)", insetTop: 30, insetRight: 0.4 }),
-            Plot.text(named, { x: "x1", y: "lane", text: (o) => cut(o.name || o.kind, Math.floor((o.x2 - o.x1) / (to - from) * width / 7)), textAnchor: "start", dx: 3, dy: -12, fill: (o) => (o.kind === "kernel" ? "var(--on-p4)" : "var(--on-p0)") }),
+            Plot.text(named, { x: "x1", y: "lane", text: (o) => cut(o.name || o.kind, Math.floor((pixels(o) - 6) / 8)), textAnchor: "start", dx: 3, dy: -12, fill: (o) => (o.kind === "kernel" ? "var(--on-p4)" : "var(--on-p0)") }),
             Plot.tip(drawn, Plot.pointerX({ x: (o) => (o.x1 + o.x2) / 2, y: "lane", title: "text", lineWidth: 40 })),
           ],
         });
         const x = svg.scale("x"), y = svg.scale("y");
-        return { svg: finish(svg), points: drawn.map((o) => ({ x: x.apply((o.x1 + o.x2) / 2), y: y.apply(o.lane) + y.bandwidth / 2, text: o.text.replaceAll("\n", ", ") })), above: timelineKey() };
+        return { svg: finish(svg), points: drawn.map((o) => ({ x: x.apply((o.x1 + o.x2) / 2), y: y.apply(o.lane) + y.bandwidth / 2, text: o.text.replaceAll("\n", ", ") })), above: coloursKey([["kernel", "var(--p4)"], ["copy, prefetch or discard", "var(--p0)"], ["waiting for memory", "var(--p3)"]]) };
       },
     });
     const go = (newFrom, newTo) => {
@@ -815,11 +822,6 @@
       ["Earlier", () => go(from - (to - from) / 2, to - (to - from) / 2)], ["Later", () => go(from + (to - from) / 2, to + (to - from) / 2)], ["All of it", () => go(first, last)],
     ]) controls.append(el("button", { type: "button", onclick: f }, name));
   }
-  function timelineKey() {
-    return el("div", { class: "legend", "aria-hidden": "true" }, ...[["kernel", 4], ["copy, prefetch or discard", 0], ["waiting for memory", 3]].map(([name, c]) =>
-      el("span", { class: "key" }, d3.create("svg").attr("width", 14).attr("height", 14).call((s) => s.append("rect").attr("width", 14).attr("height", 14).attr("fill", `var(--p${c})`)).node(), name)));
-  }
-
   // ---- all of it
 
   if (data.league) guarded(charts, "The league", () => leagueSection(data.league));
