@@ -25,9 +25,8 @@
 #include "sim/common/one_line.h"
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/policy/plugin.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -65,8 +64,7 @@ const Command& find_command(const Program& program, const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
-  throw_input_error("unknown command '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                    fmt::join(names, ", "));
+  throw_input_error("unknown command '{}'{}", name, allowed_hint(name, names));
 }
 
 int dispatch(const Program& program, std::vector<std::string> arguments) {
@@ -152,7 +150,7 @@ int run_program(const Program& program, int argument_count, char** arguments) {
   reserve_memory(program);
   const InterruptGuard signals(program.name);
   const FileRoles roles;
-  report::set_line_width(columns_of_terminal(STDOUT_FILENO));
+  set_line_width(columns_of_terminal(STDOUT_FILENO));
   try {
     const int code = dispatch(program, {arguments + std::min(argument_count, 1), arguments + argument_count});
     flush_standard_output();

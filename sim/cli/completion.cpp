@@ -9,7 +9,7 @@
 
 #include "sim/cli/option_tables.h"
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -244,8 +244,8 @@ std::string completion_script(const Program& program, std::string_view shell) {
     if (known.name == shell) return known.script(program, command_tables(program));
     names.emplace_back(known.name);
   }
-  throw_input_error("completion: unknown shell '{}'{}; allowed: {}", shell,
-                    policy::suggestion(std::string(shell), names), fmt::join(names, ", "));
+  throw_input_error("completion: unknown shell '{}'{}; allowed: {}", shell, did_you_mean(shell, names),
+                    fmt::join(names, ", "));
 }
 
 }  // namespace uvmsim::cli

@@ -1,4 +1,3 @@
-#include "sim/cli/league_command.h"
 #include "sim/cli/commands.h"
 
 #include <fmt/format.h>

@@ -25,7 +25,7 @@ constexpr std::array kCommands = {
     Command{"trace", "inspect, convert, check, import and generate traces", trace_command, trace_verbs},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
-    Command{"policies", "the prefetch, eviction, plan and migrate policies and their parameters", policies_command},
+    Command{"policies", "the policies of all slots and their parameters", policies_command},
     Command{"check-policy", "test a policy, a plug-in or a built-in, and say what is wrong with it",
             check_policy_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -82,8 +82,8 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
     po::notify(values);
   } catch (const po::unknown_option& error) {
     const std::string name = as_written(error.get_option_name());
-    throw_input_error("unknown option {}{}; `{} --help` lists all", name,
-                      policy::suggestion(name, option_names(options)), command);
+    throw_input_error("unknown option {}{}; `{} --help` lists all", name, did_you_mean(name, option_names(options)),
+                      command);
   } catch (const po::multiple_occurrences& error) {
     throw_input_error("option {} is given twice", error.get_option_name());
   } catch (const po::invalid_command_line_syntax& error) {

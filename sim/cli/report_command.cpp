@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/report_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "sim/cli/commands.h"
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
 #include "sim/cli/result_output.h"
@@ -75,7 +74,7 @@ std::string command_of_page(const std::vector<std::string>& inputs, const std::s
 
 }  // namespace
 
-int report_command(const std::vector<std::string>& arguments) {
+int report_command(const Arguments& arguments) {
   const po::options_description options = report_options();
   const po::variables_map values = parse_options("uvmsim report", arguments, options, arguments.size());
   if (values["help"].as<bool>()) {

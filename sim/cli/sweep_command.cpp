@@ -1,4 +1,3 @@
-#include "sim/cli/sweep_command.h"
 #include "sim/cli/commands.h"
 
 #include <fmt/format.h>
@@ -13,12 +12,10 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
-#include "sim/cli/sweep_slurm.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
 #include "sim/sweep/cost_guess.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
@@ -214,7 +211,7 @@ int dry_run(const std::string& spec, const std::optional<std::string>& folder, s
     fmt::print("{}: {} of them are finished{}\n", *folder, all.finished,
                failed == 0 ? "" : fmt::format(", {} failed and would run again", failed));
   }
-  report::TextTable table({"trace", "points", "to run", "CPU time, a guess"});
+  TextTable table({"trace", "points", "to run", "CPU time, a guess"});
   const auto guess = [](const sweep::CostGuess& left, std::uint64_t processes) {
     if (left.points() == left.unknown()) return std::string(left.points() == 0 ? "-" : "not known");
     return fmt::format("{} to {}", duration_text(left.least_ms() / processes),

@@ -1,4 +1,4 @@
-#include "sim/cli/sweep_slurm.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 

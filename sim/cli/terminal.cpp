@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/common/one_line.h"
-#include "sim/report/wrapped.h"
+#include "sim/formats/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -37,11 +37,11 @@ bool shows_colours(int descriptor) {
 }
 
 std::size_t columns_of_terminal(int descriptor) {
-  if (!is_terminal(descriptor)) return report::kLineWidth;
+  if (!is_terminal(descriptor)) return kLineWidth;
   std::size_t columns = number_of(variable("COLUMNS"));
   struct winsize size {};
   if (columns == 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  return columns == 0 ? report::kLineWidth : std::clamp(columns, kFewest, kMost);
+  return columns == 0 ? kLineWidth : std::clamp(columns, kFewest, kMost);
 }
 
 std::string styled(int descriptor, std::string_view style, std::string_view text) {

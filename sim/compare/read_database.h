@@ -11,8 +11,8 @@ namespace uvmsim::compare {
 // A file that begins like one of SQLite.
 bool is_database(const std::string& path);
 
-// Rebuilds every point's result as far as the tables hold it, and returns what is missing. Throws InputError that names
-// the file and the table: not of a sweep, damaged.
+// Visits the result of every point, less its iterations, and returns what is missing. Throws InputError that names the
+// file and the table: not of a sweep, damaged.
 std::vector<std::string> read_database(const std::string& path, const ResultVisitor& visit);
 
 }  // namespace uvmsim::compare

@@ -24,8 +24,8 @@ struct RunSet {
 // no results in it, a line that is no result.
 RunSet read_runs(const std::string& path);
 
-// The results themselves, one by one; `where` names each in messages. Those of a database hold what its tables do. What
-// they are is not checked beyond that they are JSON: view_of_result() does.
+// The results themselves, one by one; `where` names each in messages. What they are is not checked beyond that they are
+// JSON: view_of_result() does.
 using ResultVisitor = std::function<void(const nlohmann::ordered_json& result, const std::string& where)>;
 // Returns `missing` of a sweep. Throws as read_runs().
 std::vector<std::string> read_results(const std::string& path, const ResultVisitor& visit);

@@ -45,6 +45,10 @@ constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
                                    {"programs", check_programs},
                                    {"skipped iterations", check_skipped_iterations}};
 
+constexpr Check kSchedulerChecks[] = {{"parameters", check_scheduler_parameters},
+                                      {"random turns", check_random_turns},
+                                      {"determinism", check_scheduler_determinism}};
+
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {
     case policy::Slot::kPrefetch:
@@ -57,6 +61,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kMigratorChecks;
     case policy::Slot::kRoute:
       return kRouterChecks;
+    case policy::Slot::kSchedule:
+      return kSchedulerChecks;
   }
   return {};
 }

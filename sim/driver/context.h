@@ -9,6 +9,8 @@
 #include "sim/config/system.h"
 #include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
+#include "sim/events/counters.h"
+#include "sim/events/event_sink.h"
 #include "sim/gmmu/gmmu.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
@@ -18,8 +20,6 @@
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 
 namespace uvmsim::driver {
 
@@ -37,6 +37,23 @@ struct GpuState {
   bool router_hears_kernels = false;                // information class D3 or higher
   std::uint32_t running_kernels = 0;                // copies and memsets with them
   PageTableChannel page_tables = {};
+  // Where processes share the GPU, by region of the address space; else empty.
+  struct ProcessPages {
+    std::uint64_t resident = 0, most_resident = 0;
+  };
+  std::vector<ProcessPages> process_pages = {};
+
+  void add_resident(const VaBlock& block, std::uint64_t pages) {
+    resident_pages += pages;
+    if (process_pages.empty()) return;
+    ProcessPages& process = process_pages[block.region];
+    process.resident += pages;
+    if (process.resident > process.most_resident) process.most_resident = process.resident;
+  }
+  void drop_resident(const VaBlock& block, std::uint64_t pages) {
+    resident_pages -= pages;
+    if (!process_pages.empty()) process_pages[block.region].resident -= pages;
+  }
 };
 
 // Which pages of the GPUs kernels have used since they came, as far as was looked: by block, for all GPUs.

@@ -207,7 +207,7 @@ void Residency::leave_evicted(Work& work, BlockIndex b, unsigned gpu, const Page
   context_.space.block(b).evicted |= gone;
   context_.space.pages(b, gpu_processor(gpu)).resident -= gone;
   GpuState& state = context_.gpus[gpu];
-  state.resident_pages -= gone.count();
+  state.drop_resident(context_.space.block(b), gone.count());
   state.oversubscribed = true;
   DriverContext& owner = context_.owner(b);
   if (owner.accounts != nullptr) {

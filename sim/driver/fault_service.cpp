@@ -200,7 +200,8 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
                                                                  .writes = asked_writes,
                                                                  .on_host = on_host,
                                                                  .memory = memory_use(context_.gpus[gpu]),
-                                                                 .now = work.cpu});
+                                                                 .now = work.cpu,
+                                                                 .process = context_.process});
   work.cpu += context_.migrate_decision_cost;
   rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};

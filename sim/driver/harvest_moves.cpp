@@ -12,7 +12,7 @@ Nanoseconds Residency::arrive_in_spare(BlockIndex b, unsigned spare, const PageM
   const Nanoseconds arrived = runs_.back().end;
   memory.chunk(memory.whole(b)).ready = arrived;
   context_.space.pages(b, gpu_processor(spare)).resident |= pages;
-  context_.gpus[spare].resident_pages += pages.count();
+  context_.gpus[spare].add_resident(context_.space.block(b), pages.count());
   return arrived;
 }
 

@@ -87,7 +87,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   mine.resident |= absent;
   if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
-  context_.gpus[gpu].resident_pages += absent.count();
+  context_.gpus[gpu].add_resident(block, absent.count());
   unpin(gpu);
   if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get(); migrator != nullptr && !absent.empty()) {
     migrator->on_migrated(b, absent);
@@ -268,7 +268,7 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   if (gone.empty()) return;
   context_.access_bits.take(b, gone);
   theirs.resident -= gone;
-  context_.gpus[gpu].resident_pages -= gone.count();
+  context_.gpus[gpu].drop_resident(context_.space.block(b), gone.count());
   tell_if_emptied(b, gpu, gone);
   emit_residency(gpu, work.done());
   if (context_.accounts != nullptr) {
@@ -322,7 +322,7 @@ std::uint64_t Residency::release(BlockIndex b) {
     unmap_gpu(b, gpu, PageMask::all());
     const unsigned n = mine.resident.count();
     populated += n;
-    context_.gpus[gpu].resident_pages -= n;
+    context_.gpus[gpu].drop_resident(space.block(b), n);
     mine.resident.clear();
     if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
     if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get()) migrator->on_freed(b);
@@ -360,7 +360,7 @@ void Residency::discard(BlockIndex b, const PageMask& pages, bool unmap) {
     if (unmap) {
       unmap_gpu(b, gpu, held);
       mine.resident -= held;
-      context_.gpus[gpu].resident_pages -= here.count();
+      context_.gpus[gpu].drop_resident(space.block(b), here.count());
       if (!here.empty()) tell_if_emptied(b, gpu, here);
     } else {
       tell_if_discarded(b, gpu, here);

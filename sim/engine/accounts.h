@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/events/event_sink.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/address_space.h"
-#include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::engine {

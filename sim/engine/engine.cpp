@@ -108,8 +108,14 @@ void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
       program->share(processes, contended);
       sharers_.push_back(program);
     }
+    machine_.gpus[gpu].process_pages.resize(programs_.size());
     if (sharing == GpuSharing::kTimeSlices) {
-      slices_[gpu] = std::make_unique<TimeSlices>(gpu, std::move(users), machine_.system.runtime, machine_.events);
+      const RunOptions& options = programs[machine_.users[gpu].front()].options;
+      naming(users.front()->name(), [&] {
+        slices_[gpu] =
+            std::make_unique<TimeSlices>(gpu, users, options.schedule, options.seed + gpu, machine_.system.runtime,
+                                         machine_.gpus[gpu], machine_.topology, machine_.events);
+      });
     }
   }
 }

@@ -19,6 +19,9 @@ inline constexpr const char* kFirstTouch = "first_touch";
 // The route policy that is none: memory takes the link that joins its ends.
 inline constexpr const char* kDirectRoute = "direct";
 
+// The schedule policy that is the GPU's own: processes that share it take turns of the system's time slice.
+inline constexpr const char* kRoundRobin = "round_robin";
+
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
@@ -32,9 +35,10 @@ struct PolicyChoices {
   PolicyChoice plan{kNoPlan, {}};
   PolicyChoice migrate{kFirstTouch, {}};
   PolicyChoice route{kDirectRoute, {}};
+  PolicyChoice schedule{kRoundRobin, {}};  // of scenarios whose programs share GPUs
 };
 
-// All slots, in the order of every list of them.
+// All slots of a run of one program, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
                                                 policy::Slot::kMigrate, policy::Slot::kRoute};
 // The member for a slot; the driver's own policy there.

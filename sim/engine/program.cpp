@@ -46,7 +46,6 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       options_(hosted.options),
       observer_(hosted.observer),
       start_(hosted.start),
-      priority_(hosted.priority),
       repeats_(hosted.repeats),
       images_(trace::images_named(hosted.header)),
       devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),

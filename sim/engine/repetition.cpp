@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/engine/count_limit.h"
 #include "sim/engine/program.h"
 #include "sim/engine/settled.h"
 
@@ -145,6 +146,7 @@ void Program::leave_out(const Recurrence::Earlier& found, std::uint64_t times) {
     results.push_back(std::move(iteration));
   }
   const Counters counted = difference(result_.counters, earlier.counters);
+  check_counts(result_.counters, counted, times);
   add(result_.counters, counted, times);
   add(iteration_start_, counted, times);
   machine_.ledger.released_pages += (machine_.ledger.released_pages - earlier.released_pages) * times;

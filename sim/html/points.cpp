@@ -78,10 +78,8 @@ void read_settled(const Json& result, const std::string& where, ReportPoint& poi
   point.of_iterations = true;
   if (const auto known = settled->find("is_settled"); known != settled->end()) point.is_settled = *known == true;
   point.learning = number_at(*settled, "learning_iterations", at);
-  // A result calls the last one `index`, a database `last_iteration`.
-  point.last_iteration = number_at(*settled, settled->contains("index") ? "index" : "last_iteration", at);
-  const char* first = settled->contains("first_index") ? "first_index" : "first_iteration";
-  point.first_iteration = number_at(*settled, first, at, point.last_iteration);
+  point.last_iteration = number_at(*settled, "index", at);
+  point.first_iteration = number_at(*settled, "first_index", at, point.last_iteration);
 }
 
 void read_distance(const Json& result, const std::string& where, ReportPoint& point) {
@@ -90,7 +88,7 @@ void read_distance(const Json& result, const std::string& where, ReportPoint& po
   if (distance == nullptr) return;
   const std::string at = where + ": bounds";
   PointDistance& out = point.distance.emplace();
-  out.bound_ns = number_at(*bounds, bounds->contains("best_ns") ? "best_ns" : "write_backs_ns", at);
+  out.bound_ns = number_at(*bounds, "best_ns", at);
   out.compute_ns = number_at(*bounds, "compute_ns", at);
   out.necessary_bytes_ns = number_at(*distance, "necessary_bytes_ns", at);
   out.excess_bytes_ns = number_at(*distance, "excess_bytes_ns", at);

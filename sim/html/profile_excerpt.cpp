@@ -12,16 +12,15 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
-#include "sim/config/json_text.h"
+#include "sim/formats/json.h"
+#include "sim/formats/sqlite_reader.h"
 #include "sim/html/escape.h"
 #include "sim/report/profile_account.h"
-#include "sim/trace/nsys_database.h"
 
 namespace uvmsim::html {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using trace::Database;
 using Columns = std::vector<std::string>;
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
@@ -35,10 +34,10 @@ constexpr std::uint64_t kMostTimes = 512, kMostAddresses = 128;
 // No iteration: memory and operations outside of all.
 using Iteration = std::optional<std::int64_t>;
 
-std::uint64_t count_at(const Database::Row& row, std::size_t column) {
+std::uint64_t count_at(const SqliteReader::Row& row, std::size_t column) {
   return static_cast<std::uint64_t>(row.integer(column, 0, kLargest, 0));
 }
-Iteration iteration_at(const Database::Row& row, std::size_t column) {
+Iteration iteration_at(const SqliteReader::Row& row, std::size_t column) {
   return row.has(column) ? Iteration(row.required(column, 0, kLargest)) : std::nullopt;
 }
 
@@ -82,7 +81,7 @@ Columns with_sums(Columns own, const Columns& times) {
 }
 
 // Of the columns from `first` on, which kTrafficColumns names.
-void add_traffic(const Database::Row& row, std::size_t first, Sums& sums) {
+void add_traffic(const SqliteReader::Row& row, std::size_t first, Sums& sums) {
   for (const auto& [name, member] : report::kTrafficColumns) {
     const std::uint64_t value = count_at(row, first++);
     const std::string_view text = name;
@@ -150,14 +149,14 @@ class ProfileReader {
  private:
   void read_run() {
     bool any = false;
-    database_.each("run", {"schema", "result"}, 2, [&](const Database::Row& row) {
+    database_.each("run", {"schema", "result"}, 2, [&](const SqliteReader::Row& row) {
       if (any) return;
       any = true;
       const std::string schema = row.text(0);
       if (schema != kProfileSchema) {
         throw_input_error("{}: schema '{}' cannot be read; allowed: {}", path_, schema, kProfileSchema);
       }
-      const Json result = config::parse_or_discard<Json>(row.whole_text(1));
+      const Json result = parse_or_discard<Json>(row.whole_text(1));
       if (result.is_discarded()) throw_input_error("{}: the result in table 'run' is not JSON", path_);
       excerpt_.run = point_of_result(result, path_);
     });
@@ -175,7 +174,7 @@ class ProfileReader {
 
   void read_names() {
     database_.each("names", {"name_id", "name"}, 2,
-                   [&](const Database::Row& row) { names_[count_at(row, 0)] = short_name(row.text(1)); });
+                   [&](const SqliteReader::Row& row) { names_[count_at(row, 0)] = short_name(row.text(1)); });
   }
   std::string name_of(std::uint64_t id) const {
     const auto found = names_.find(id);
@@ -183,7 +182,7 @@ class ProfileReader {
   }
 
   void read_layers() {
-    database_.each("layers", {"layer", "depth", "path"}, 3, [&](const Database::Row& row) {
+    database_.each("layers", {"layer", "depth", "path"}, 3, [&](const SqliteReader::Row& row) {
       Layer& layer = layers_[count_at(row, 0)];
       layer.depth = row.integer(1, 0, kLargest, 0);
       layer.path = short_name(row.text(2));
@@ -191,7 +190,7 @@ class ProfileReader {
     });
     const Columns columns = with_sums({"layer", "nested", "iteration"}, {"kernels", "duration_ns", "compute_ns",
                                                                          "stall_ns", "fault_batches", "evictions"});
-    database_.each("layer_sums", columns, columns.size(), [&](const Database::Row& row) {
+    database_.each("layer_sums", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const auto layer = layers_.find(count_at(row, 0));
       if (layer == layers_.end() || !is_chosen(iteration_at(row, 2))) return;
       Sums sums;
@@ -209,7 +208,7 @@ class ProfileReader {
   void read_operations() {
     const Columns columns = with_sums({"kind", "name_id", "iteration", "layer", "stream", "device", "start_ns"},
                                       {"duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions"});
-    database_.each("operations", columns, columns.size(), [&](const Database::Row& row) {
+    database_.each("operations", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const Iteration iteration = iteration_at(row, 2);
       if (!row.has(6)) return;  // the host
       Launch one;
@@ -253,7 +252,7 @@ class ProfileReader {
   void read_allocations() {
     database_.each("allocations",
                    {"allocation", "kind", "name", "bytes", "address", "lifetime", "layer", "allocated_ns", "freed_ns"},
-                   9, [&](const Database::Row& row) {
+                   9, [&](const SqliteReader::Row& row) {
                      Memory& one = memory_[count_at(row, 0)];
                      one.kind = row.text(1);
                      one.name = short_name(row.text(2));
@@ -266,7 +265,7 @@ class ProfileReader {
                      one.freed_ns = row.integer(8, 0, kLargest, -1);
                    });
     const Columns columns = with_sums({"allocation", "iteration"}, {"operations", "fault_batches", "stall_ns"});
-    database_.each("allocation_uses", columns, columns.size(), [&](const Database::Row& row) {
+    database_.each("allocation_uses", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const auto found = memory_.find(count_at(row, 0));
       if (found == memory_.end() || !is_chosen(iteration_at(row, 1))) return;
       Sums sums;
@@ -415,7 +414,7 @@ class ProfileReader {
     constexpr std::int64_t kMostBuckets = 1 << 16;
     Json maps = Json::array();
     database_.each("heat_grid", {"device", "end_ns", "bucket_ns", "time_buckets", "bucket_bytes", "address_buckets"}, 6,
-                   [&](const Database::Row& row) {
+                   [&](const SqliteReader::Row& row) {
                      const std::int64_t device = row.required(0, 0, 63);
                      const std::int64_t bucket_ns = row.required(2, 1, kLargest / kMostBuckets);
                      const std::int64_t bucket_bytes = row.required(4, 1, kLargest / kMostBuckets);
@@ -451,7 +450,7 @@ class ProfileReader {
     for (const std::string& name : measures) values[name].resize(columns * lines);
     Columns names = {"device", "time_bucket", "address_bucket"};
     names.insert(names.end(), measures.begin(), measures.end());
-    database_.each("heat", names, names.size(), [&](const Database::Row& row) {
+    database_.each("heat", names, names.size(), [&](const SqliteReader::Row& row) {
       if (row.required(0, 0, kLargest) != device) return;
       const std::uint64_t time = count_at(row, 1), address = count_at(row, 2);
       if (time >= times || address >= addresses) return;
@@ -499,7 +498,7 @@ class ProfileReader {
   }
 
   std::string path_;
-  Database database_;
+  SqliteReader database_;
   ProfileExcerpt excerpt_;
   Iteration iteration_;
   std::map<std::uint64_t, std::string> names_;
@@ -514,7 +513,7 @@ class ProfileReader {
 ProfileExcerpt read_profile(const std::string& path) { return ProfileReader(path).read(); }
 
 bool is_profile(const std::string& path) {
-  const Database database(path, kLongestValueBytes);
+  const SqliteReader database(path, kLongestValueBytes);
   return database.has_table("run") && database.has_table("operations");
 }
 

@@ -14,11 +14,10 @@
 #include "sim/common/sha256.h"
 #include "sim/compare/read_database.h"
 #include "sim/compare/read_runs.h"
-#include "sim/config/json_text.h"
-#include "sim/config/printable.h"
+#include "sim/formats/json.h"
+#include "sim/formats/sqlite_reader.h"
 #include "sim/league/league_json.h"
 #include "sim/sweep/plan.h"
-#include "sim/trace/nsys_database.h"
 
 namespace uvmsim::html {
 namespace {
@@ -118,11 +117,11 @@ class DocumentReader {
     note("sweep", name, path);
     DocumentInput& input = document_.inputs.back();
     {
-      const trace::Database database(path);
+      const SqliteReader database(path);
       if (!database.has_table("sweep"))
         throw_input_error("{}: neither a sweep's database nor a profile; allowed: {}", path, kAllowed);
       database.each("sweep", {"planned", "finished", "failed", "complete", "spec"}, 4,
-                    [&](const trace::Database::Row& row) {
+                    [&](const SqliteReader::Row& row) {
                       if (row.required(3, 0, 1) == 0) {
                         input.incomplete = fmt::format("finished {} of {} points, {} failed", row.required(1, 0, kMost),
                                                        row.required(0, 0, kMost), row.required(2, 0, kMost));
@@ -148,7 +147,7 @@ class DocumentReader {
 
   void add_league(const std::string& path, const std::string& name) {
     if (document_.league) throw_input_error("{}: a second league; allowed: one on a page", path);
-    Json league = config::parse_or_discard<Json>(content_of(path));
+    Json league = parse_or_discard<Json>(content_of(path));
     if (league.is_discarded()) throw_input_error("{}: is not JSON", path);
     check_league(league, path);
     note("league", name, path);

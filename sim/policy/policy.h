@@ -1,13 +1,14 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
-// (migrator.h) or Router (router.h), declares itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are
-// synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core owns safety: it clips
-// prefetches to the block and to pages that are not resident, checks every victim, and reports nonsense as an error
-// that names the policy.
+// (migrator.h), Router (router.h) or Scheduler (scheduler.h), declares itself with UVMSIM_POLICY (registry.h) and lives
+// in one file. Calls are synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core
+// owns safety: it clips prefetches to the block and to pages that are not resident, checks every victim, and reports
+// nonsense as an error that names the policy.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kSchedule };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 // The future is not queried: constructors of class D4 receive a `Future` (future.h).
@@ -179,6 +180,9 @@ class Evictor {
     static_cast<void>(chunk);
     static_cast<void>(process);
   }
+  // Where several processes share the GPU in turns: it computes for the first of these from now on, for the others as
+  // the scheduler foresees their turns (scheduler.h).
+  virtual void on_turn(std::span<const std::uint32_t> processes) { static_cast<void>(processes); }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration
   // that ends in the chunk, also when every page was resident already. (Driver: moved to the tail of USED.)

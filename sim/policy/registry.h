@@ -35,10 +35,11 @@
 #include "sim/policy/plugin_abi.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
+#include "sim/policy/scheduler.h"
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", "plan", "migrate" or "route".
+// "prefetch", "evict", "plan", "migrate", "route" or "schedule".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -65,6 +66,7 @@ struct PolicyEntry {
   std::function<std::shared_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
   std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
+  std::function<std::shared_ptr<Scheduler>(const PolicyContext&, const Future*)> make_scheduler;
   bool wants_future = false;
   std::vector<ClassedHook> classed_hooks = {};
 
@@ -96,6 +98,8 @@ struct PolicyEntry {
                                             const Future* future = nullptr) const;
   std::shared_ptr<Router> create_router(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                         const Future* future = nullptr) const;
+  std::shared_ptr<Scheduler> create_scheduler(const GivenParameters& given, std::uint64_t seed,
+                                              std::uint32_t chunk_count) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -192,13 +196,17 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
   constexpr bool is_router = std::is_base_of_v<Router, Policy>;
-  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router,
-                "a policy derives from Prefetcher, Evictor, Planner, Migrator or Router");
+  constexpr bool is_scheduler = std::is_base_of_v<Scheduler, Policy>;
+  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_scheduler,
+                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router or Scheduler");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
   static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router == 0,
                 "a planner of class D4 fills no other slot: it is told another future");
+  static_assert(
+      !is_scheduler || !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator || is_router),
+      "a scheduler fills no other slot and knows no future: it serves several programs");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
@@ -229,6 +237,10 @@ void add_policy(Registry& registry, const char* name) {
   if constexpr (is_router) {
     entry.slots.push_back(Slot::kRoute);
     entry.make_router = make_policy<Policy, Future>;
+  }
+  if constexpr (is_scheduler) {
+    entry.slots.push_back(Slot::kSchedule);
+    entry.make_scheduler = make_policy<Policy, Future>;
   }
   entry.classed_hooks = classed_hooks_of<Policy>();
   for (const Slot slot : entry.slots) {

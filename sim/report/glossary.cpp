@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "sim/events/counters.h"
 
 namespace uvmsim::report {
 namespace {
 
 constexpr TermKind kTable = TermKind::kTable, kColumn = TermKind::kColumn;
 
-constexpr Term kTerms[] = {
+// The counters explain themselves.
+constexpr Term kColumns[] = {
     // Tables of `uvmsim run`
     {"footprint", "GPU memory (2 MiB chunks) that holds all live managed memory at its peak", kTable},
     {"capacity (GiB)", "GPU memory that the program had for managed data", kTable},
@@ -58,118 +62,32 @@ constexpr Term kTerms[] = {
     {"iterations_asked", "of a sweep: how many were to run; empty: as recorded", kColumn},
     {"settled_ns", "of a sweep: the time of a settled iteration, else of the whole run", kColumn},
     {"slowdown_thousandths", "of a sweep: against the driver's own policies with the GPU's whole memory", kColumn},
-    // Counters, as JSON and CSV name them
-    {"raw_faults", "entries fetched from the fault buffer, duplicates included"},
-    {"unmerged_faults", "entries after coalescing at fetch (CUPTI's GPU page fault count)"},
-    {"faulting_pages", "distinct 4 KiB pages serviced, summed over batches"},
-    {"fault_batches", "fetches of the fault buffer (CUPTI GPU_PAGE_FAULT records)"},
-    {"read_fault_batches", "of them: the batch's lowest page was read"},
-    {"write_fault_batches", "of them: it was written"},
-    {"duplicate_faults", "entries for a page that the batch has already"},
-    {"stale_faults", "entries for a page that was served meanwhile"},
-    {"flushed_faults", "entries thrown away by a flush before a replay"},
-    {"overflowed_faults", "faults that did not fit the hardware buffer"},
-    {"replays", "replays of stalled accesses"},
-    {"wakeups", "interrupts that started the service thread"},
-    {"blocks_serviced", "2 MiB VA blocks with faults, summed over batches"},
-    {"cpu_faults", "page faults of the host"},
-    {"htod_fault_bytes", "to the GPU because of a fault"},
-    {"htod_fault_transactions", "contiguous copies of them"},
-    {"htod_prefetch_bytes", "to the GPU by the prefetch policy"},
-    {"htod_prefetch_transactions", "contiguous copies of them"},
-    {"htod_user_bytes", "to the GPU by calls of the program"},
-    {"htod_user_transactions", "contiguous copies of them"},
-    {"htod_counter_bytes", "to the GPU by access counters"},
-    {"htod_counter_transactions", "contiguous copies of them"},
-    {"dtoh_fault_bytes", "to the host because of a fault of the CPU"},
-    {"dtoh_fault_transactions", "contiguous copies of them"},
-    {"dtoh_prefetch_bytes", "to the host by the prefetch policy"},
-    {"dtoh_prefetch_transactions", "contiguous copies of them"},
-    {"dtoh_user_bytes", "to the host by calls of the program"},
-    {"dtoh_user_transactions", "contiguous copies of them"},
-    {"dtoh_evict_bytes", "to the host by evictions"},
-    {"dtoh_evict_transactions", "contiguous copies of them"},
-    {"dtod_fault_bytes", "between GPUs because of a fault"},
-    {"dtod_fault_transactions", "contiguous copies of them"},
-    {"dtod_prefetch_bytes", "between GPUs by the prefetch policy"},
-    {"dtod_prefetch_transactions", "contiguous copies of them"},
-    {"dtod_user_bytes", "between GPUs by calls of the program"},
-    {"dtod_user_transactions", "contiguous copies of them"},
-    {"dtod_evict_bytes", "between GPUs by evictions"},
-    {"dtod_evict_transactions", "contiguous copies of them"},
-    {"populated_pages", "4 KiB pages zero-filled on the GPU"},
-    {"reloaded_pages", "4 KiB pages that came back after an eviction, by faults or prefetched with them"},
-    {"chunk_allocations", "chunks of 2 MiB given to blocks: free ones, and those that evictions emptied"},
-    {"evictions", "chunks taken away to make room"},
-    {"evictions_without_copy", "of them: nothing had to be copied"},
-    {"evictions_to_peers", "of them: into spare memory of another GPU"},
-    {"pre_evictions", "of them: ahead of need, to keep a reserve free or as a planner commanded"},
-    {"peer_write_backs", "chunks in spare memory that were copied on to the host"},
-    {"spare_chunks_given_back", "chunks in spare memory that their GPU took for itself"},
-    {"parallel_fetches", "blocks that came to a peer first, over its link to the host"},
-    {"chunk_prefetches_from_host", "blocks prefetched beyond a batch over the GPU's own link"},
-    {"chunk_prefetches_from_peers", "the same from spare memory of another GPU"},
-    {"chunk_prefetches_to_peers", "the same over a peer's link into its spare memory"},
-    {"chunk_prefetches_moved_on", "of those to peers: the GPU wanted them in time"},
-    {"chunk_prefetches_late", "a fault waited for one on its way"},
-    {"chunk_prefetches_dropped", "a new batch came before they began"},
-    {"policy_shortfalls", "always 0: an eviction policy without a victim where one exists ends the run"},
-    {"remote_maps", "blocks mapped without moving"},
-    {"remote_map_bytes", "the same in bytes"},
-    {"remote_access_bytes", "accessed in place over a link"},
-    {"thrashing_pages", "pages that processors took from each other too often"},
-    {"throttles", "of their faults: put off"},
-    {"pins", "of them: mapped remotely instead"},
-    {"access_counter_notifications", "notifications of the access counters"},
-    {"prefetched_pages", "4 KiB pages that the prefetch policy added to a batch"},
-    {"discarded_pages", "4 KiB pages whose content the program gave up"},
-    {"kernels", "kernels that ended"},
-    {"kernel_ns", "their durations added up; more than the time where streams run side by side"},
-    {"kernel_compute_ns", "the same with everything resident"},
-    {"fault_service_ns", "the driver busy with fault batches"},
-    {"host_allocation_ns", "host time in allocation and free calls"},
-    {"htod_busy_ns", "copy engine to the GPU at work"},
-    {"dtoh_busy_ns", "copy engine to the host at work"},
-    {"dtod_busy_ns", "copy engines between GPUs at work"},
-    {"host_reclaimed_pages", "4 KiB pages that left a full host"},
-    {"host_clean_pages", "of them: without a write to the SSD"},
-    {"host_waits", "arrivals that waited for host memory"},
-    {"ssd_read_bytes", "read from the SSD"},
-    {"ssd_reads", "requests of them"},
-    {"ssd_waited_reads", "of them: the queue was full"},
-    {"ssd_write_bytes", "written to the SSD"},
-    {"ssd_writes", "requests of them"},
-    {"ssd_read_busy_ns", "bytes on their way from the SSD"},
-    {"ssd_write_busy_ns", "bytes on their way to it"},
-    {"gmmu_lookups", "translations, one per touched page"},
-    {"gmmu_l1_hits_4k", "found in an SM's TLB, entries of 4 KiB"},
-    {"gmmu_l1_hits_64k", "the same of 64 KiB"},
-    {"gmmu_l1_hits_2m", "the same of 2 MiB"},
-    {"gmmu_l2_hits_4k", "found in the shared TLB, entries of 4 KiB"},
-    {"gmmu_l2_hits_64k", "the same of 64 KiB"},
-    {"gmmu_l2_hits_2m", "the same of 2 MiB"},
-    {"gmmu_walks_4k", "page walks to an entry of 4 KiB"},
-    {"gmmu_walks_64k", "the same of 64 KiB"},
-    {"gmmu_walks_2m", "the same of 2 MiB"},
-    {"gmmu_walk_memory_reads", "reads of page tables"},
-    {"gmmu_walk_ns", "durations of walks added up"},
-    {"gmmu_stall_ns", "added to kernels beyond what their recorded duration contains"},
 };
 
 }  // namespace
 
-std::span<const Term> glossary() { return kTerms; }
+const std::vector<Term>& glossary() {
+  static const std::vector<Term> terms = [] {
+    std::vector<Term> all(std::begin(kColumns), std::end(kColumns));
+    const Counters none;
+    for_each_explained_counter(none, [&](const char* name, std::uint64_t, const char* meaning) {
+      all.push_back({name, meaning, TermKind::kCounter});
+    });
+    return all;
+  }();
+  return terms;
+}
 
 std::string glossary_text() {
   std::string text;
-  for (const Term& term : kTerms) text += fmt::format("{:<34} {}\n", term.name, term.meaning);
+  for (const Term& term : glossary()) text += fmt::format("{:<34} {}\n", term.name, term.meaning);
   return text;
 }
 
 std::string glossary_json() {
   constexpr std::array<const char*, 3> kKinds = {"counter", "column", "table"};
   nlohmann::ordered_json terms = nlohmann::ordered_json::array();
-  for (const Term& term : kTerms) {
+  for (const Term& term : glossary()) {
     terms.push_back(
         {{"kind", kKinds[static_cast<std::size_t>(term.kind)]}, {"name", term.name}, {"meaning", term.meaning}});
   }

@@ -1,9 +1,9 @@
 // What every column and counter of a result means, once, for people: `uvmsim run --explain-columns`.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace uvmsim::report {
 
@@ -16,7 +16,7 @@ struct Term {
 };
 
 // Columns of tables first, then those of CSV files, then every counter in output order.
-std::span<const Term> glossary();
+const std::vector<Term>& glossary();
 
 // Lines of at most 120 columns.
 std::string glossary_text();

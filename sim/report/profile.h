@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
+#include "sim/formats/sqlite_file.h"
 #include "sim/report/heat_grid.h"
 #include "sim/report/layer_tree.h"
 #include "sim/report/page_owners.h"
 #include "sim/report/profile_account.h"
 #include "sim/report/run_record.h"
-#include "sim/report/sqlite_file.h"
 
 namespace uvmsim::report {
 

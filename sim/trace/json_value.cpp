@@ -193,7 +193,7 @@ std::string JsonFields::misspelt_hint(std::string_view key) const {
   for (const auto& [name, value] : object_.members()) {
     if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) others.emplace_back(name);
   }
-  const std::string_view nearest = nearest_name(key, others);
+  const std::string_view nearest = uvmsim::nearest_name(key, others);
   return nearest.empty() ? "" : fmt::format("; is '{}' meant to be it?", printable(nearest));
 }
 

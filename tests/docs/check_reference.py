@@ -106,7 +106,7 @@ def check_columns():
 
 def check_policies():
     text = page("policies")
-    spelt = {line.split()[1] for line in output_of("policies").splitlines() if re.match(r"(prefetch|evict|plan|migrate|route) ", line)}
+    spelt = {line.split()[1] for line in output_of("policies").splitlines() if re.match(r"(prefetch|evict|plan|migrate|route|schedule) ", line)}
     expect("policy", sorted(spelt), text)
     for policy in json.loads(output_of("policies", "--json"))["policies"]:
         expect(f"policy {policy['name']}: parameter", [one["name"] for one in policy["parameters"]], text)

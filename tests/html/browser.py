@@ -4,12 +4,15 @@
     with Browser() as browser:
         page = browser.open(path, width=1200, dark=False)
         page.evaluate("document.title")
+
+Every answer is waited for at most SECONDS; the browser and all its processes end with the block, or with this process.
 """
 
 import base64
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -27,19 +30,20 @@ def program():
 
 class Browser:
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="uvmsim_browser_")
+        self.folder = tempfile.TemporaryDirectory(prefix="uvmsim_browser_", ignore_cleanup_errors=True)
         options = [
             "--headless",
             "--no-sandbox",  # tests run as root, too; the page is ours
             "--disable-gpu",
             "--disable-dev-shm-usage",
             "--disable-background-networking",
+            "--no-first-run",
             "--hide-scrollbars",
             "--force-device-scale-factor=1",
             "--remote-debugging-pipe",
             f"--user-data-dir={self.folder.name}",
         ]
-        # The browser reads from descriptor 3 and writes to 4.
+        # The browser reads from descriptor 3 and writes to 4, and ends when 3 is closed.
         line = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'
         self.process = subprocess.Popen(
             ["sh", "-c", line, program(), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -52,19 +56,23 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         # It has processes of its own: all of its group.
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-        time.sleep(0.1)
         self.folder.cleanup()
 
-    def read(self):
+    def read(self, end, what):
         while b"\0" not in self.rest:
+            if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                raise TimeoutError(f"no answer from the browser after {SECONDS} s: {what}")
             more = os.read(self.process.stdout.fileno(), 1 << 20)
             if not more:
-                raise RuntimeError("the browser has ended")
+                raise RuntimeError(f"the browser has ended: {what}")
             self.rest += more
         message, self.rest = self.rest.split(b"\0", 1)
         return json.loads(message)
@@ -76,8 +84,9 @@ class Browser:
             message["sessionId"] = session
         self.process.stdin.write(json.dumps(message).encode() + b"\0")
         self.process.stdin.flush()
+        end = time.monotonic() + SECONDS
         while True:
-            answer = self.read()
+            answer = self.read(end, f"{method} {str(parameters)[:200]}")
             if answer.get("id") == self.number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
@@ -91,8 +100,8 @@ class Browser:
 class Page:
     def __init__(self, browser, path, width, height, dark):
         self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -122,7 +131,8 @@ class Page:
             time.sleep(0.02)
 
     def settle(self):
-        """Until what was asked for is drawn."""
+        """Until what was asked for is drawn. A page behind another one draws nothing."""
+        self.call("Page.bringToFront")
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def key(self, name):
@@ -132,6 +142,9 @@ class Page:
     def mouse(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         self.settle()
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
 
     def screenshot(self, path=None, clip=None):
         """The PNG of the page as shown, or of a part of it: (x, y, width, height) in the page."""

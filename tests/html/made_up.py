@@ -83,7 +83,9 @@ def write_whole_profile(path, name=None):
     write_profile(path)
     with sqlite3.connect(path) as connection:
         (text,) = connection.execute("SELECT result FROM run").fetchone()
-        connection.execute("UPDATE run SET result = ?", (json.dumps(whole({**json.loads(text), "unlimited": None})),))
+        result = whole({**json.loads(text), "unlimited": None})
+        result["settled"]["index"] = 1  # the profile has two iterations
+        connection.execute("UPDATE run SET result = ?", (json.dumps(result),))
         # The places of tensors are within the heat map.
         connection.execute("UPDATE allocations SET address = (allocation - 1) << 21 WHERE allocation > 0")
         if name:

@@ -74,6 +74,10 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
   }
   line(merge.tensor_copies,
        "launches load operands in a way that cannot be instrumented; they take them from elsewhere");
+  line(merge.undirected_maps,
+       "launches have tensor maps of which nothing says whether they are read or written: they count as all that they "
+       "may "
+       "be");
   line(written.workspaces.kernels,
        fmt::format("of the kernels whose accesses are not instrumented hand data on in workspaces: {} MiB added, {} MiB"
                    " of operands left out",

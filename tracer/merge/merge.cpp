@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -13,6 +14,7 @@
 #include "sim/trace/limits.h"
 #include "tracer/merge/coverage.h"
 #include "tracer/merge/limit_size.h"
+#include "tracer/merge/map_operands.h"
 #include "tracer/merge/match.h"
 #include "tracer/merge/timing_pass.h"
 
@@ -80,7 +82,18 @@ class Merger::State {
                         match_.matched, match_.compared, options_.match_thousandths / 10,
                         options_.match_thousandths % 10, match_.divergence, kWhatToTry);
     }
-    pass_.emplace(*access_, match_);
+    std::set<std::string> with_copies;
+    for (const auto& [name, copies] : timing_.copies) {
+      with_copies.insert(timing_.names[name]);
+    }
+    for (const Launch& launch : timing_.launches) {
+      if (!launch.maps.empty()) {
+        with_copies.insert(timing_.names[launch.name]);
+      }
+    }
+    pass_.emplace(*access_, match_, [&](const std::string& kernel) {
+      return may_use_tensor_copies(kernel) || with_copies.contains(kernel);
+    });
     World timing_world(timing_);
     std::vector<ThingIndex> made(timing_.events.size(), kNothing);
     for (std::size_t i = 0; i < made.size(); ++i) {
@@ -148,6 +161,9 @@ class Merger::State {
         access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
     add("left_out", summary.dropped);
     const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
+    add("tensor_maps", timing_.maps_decoded ? fmt::format("decoded, {} encodings verified", timing_.maps_verified)
+                       : timing_.maps_refused.empty() ? ""
+                                                      : "not decoded: " + timing_.maps_refused);
     add("incomplete", cut ? "the program ended before its log did" : "");
     const std::uint64_t dropped = timing_.dropped + (access_ != nullptr ? access_->dropped : 0);
     add("dropped_records", dropped == 0 ? "" : std::to_string(dropped));
@@ -197,19 +213,24 @@ class Merger::State {
             const TimingPass::Take& take) {
     const std::size_t partner = access_ == nullptr ? kUnmatched : match_.access_of[number];
     const ResolvedLaunch* seen = partner == kUnmatched ? nullptr : &pass_->launches[partner];
-    if (seen == nullptr || !seen->patched) {
-      kernel.distribution = trace::distribution_by_name(kernel.name);
-      kernel.coverage = trace::Coverage::kNone;
-      add_given(pass, event, number, seen, {}, kernel, take);
-      return;
+    const bool instrumented = seen != nullptr && seen->patched;
+    kernel.coverage = instrumented ? trace::Coverage::kInstrumented : trace::Coverage::kNone;
+    std::vector<Slot> touched;
+    if (instrumented) {
+      touched = add_seen(pass, *seen, kernel, take);
     }
-    kernel.coverage = trace::Coverage::kInstrumented;
-    std::vector<Slot> touched = add_seen(pass, *seen, kernel, take);
-    if (may_use_tensor_copies(kernel.name)) {
-      add_given(pass, event, number, seen, std::move(touched), kernel, take);
+    const Launch& launch = timing_.launches[number];
+    const auto copies = timing_.copies.find(launch.name);
+    const bool has_copies = copies != timing_.copies.end() || !launch.maps.empty();
+    if (!instrumented || has_copies || may_use_tensor_copies(kernel.name)) {
+      const MapOperands maps =
+          has_copies ? operands_of_maps(launch, copies == timing_.copies.end() ? nullptr : &copies->second)
+                     : MapOperands{};
+      add_given(pass, event, number, seen, maps, std::move(touched), kernel, take);
     }
     summary.coarsened += limit_size(kernel) ? 1 : 0;
-    const bool linear = kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
+    const bool linear =
+        instrumented && kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
     kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
@@ -272,11 +293,10 @@ class Merger::State {
     return touched;
   }
 
-  // What operator or parameters say, where the instrumentation saw nothing or missed operands.
-  void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
-                 std::vector<Slot>&& touched, trace::Kernel& kernel, const TimingPass::Take& take) {
-    const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
-    trace::Coverage coverage = trace::Coverage::kOperatorSchema;
+  // What the operator around the launch says, else its parameters.
+  std::vector<Slot> given_of(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
+                             const TimingPass::Take& take, trace::Coverage& source) {
+    source = trace::Coverage::kOperatorSchema;
     std::vector<Slot> given = pass.operators().operands(event.tid, pass.world());
     if (given.empty() && seen != nullptr) {
       for (const Slot& slot : seen->operands) {
@@ -286,30 +306,56 @@ class Merger::State {
       }
     }
     if (given.empty()) {
-      coverage = trace::Coverage::kParameters;
+      source = trace::Coverage::kParameters;
       given = of_parameters(timing_.launches[number].params, pass.world());
     }
-    if (instrumented) {
-      if (!misses_operands(touched, given, pass.world())) {
-        return;
-      }
-      ++summary.tensor_copies;
+    return given;
+  }
+
+  // What tensor maps, operator or parameters say, where the instrumentation saw nothing or missed operands.
+  void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
+                 const MapOperands& maps, std::vector<Slot>&& touched, trace::Kernel& kernel,
+                 const TimingPass::Take& take) {
+    const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
+    trace::Coverage source = trace::Coverage::kNone;
+    std::vector<Slot> known = with_extents(touched, resolve_ranges(maps.ranges, pass.world()));
+    std::vector<Slot> given;
+    if (!instrumented || !maps.complete || !maps.undirected.empty()) {
+      given = given_of(pass, event, number, seen, take, source);
     }
-    kernel.coverage = given.empty() ? trace::Coverage::kNone : coverage;
+    if (!maps.undirected.empty()) {
+      std::vector<Slot> undirected = resolve_ranges(maps.undirected, pass.world());
+      const bool all = source == trace::Coverage::kOperatorSchema && take_modes(undirected, given);
+      summary.undirected_maps += all ? 0 : 1;
+      known = with_extents(known, undirected);
+    }
+    const bool missing =
+        instrumented ? !maps.complete && misses_operands(known, given, pass.world()) : names_others(known, given);
+    if (instrumented && !missing && maps.empty()) {
+      return;
+    }
+    if (missing) {
+      summary.tensor_copies += instrumented ? 1 : 0;
+      kernel.coverage = given.empty() ? trace::Coverage::kNone : source;
+      known = with_missing(std::move(known), given);
+    } else {
+      summary.by_tensor_maps += maps.empty() ? 0 : 1;
+      kernel.coverage = maps.empty() ? trace::Coverage::kNone : trace::Coverage::kTensorMaps;
+    }
     // Phases, order and counts are of the part that was seen.
     kernel.phases.clear();
     kernel.order.clear();
     kernel.counts.clear();
     std::vector<trace::ObjectAccess> others;  // of objects that only the access pass saw
     for (trace::ObjectAccess& access : kernel.accesses) {
-      const bool known = std::any_of(touched.begin(), touched.end(),
-                                     [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
-      if (!known) {
+      const bool is_thing = std::any_of(touched.begin(), touched.end(),
+                                        [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
+      if (!is_thing) {
         others.push_back(std::move(access));
       }
     }
     kernel.accesses = std::move(others);
-    for (Slot& slot : with_missing(std::move(touched), given)) {
+    for (Slot& slot : known) {
       kernel.accesses.push_back({pass.id_of(slot.thing), std::move(slot.extents)});
     }
     std::sort(kernel.accesses.begin(), kernel.accesses.end(),

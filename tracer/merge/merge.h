@@ -26,6 +26,8 @@ struct MergeSummary {
   std::uint64_t matched = 0;           // of them found in the access pass
   std::uint64_t untimed = 0;           // without a record of the GPU's side: duration 0
   std::uint64_t tensor_copies = 0;     // instrumented, but operands were missed: taken from elsewhere
+  std::uint64_t by_tensor_maps = 0;    // launches whose accesses its tensor maps complete
+  std::uint64_t undirected_maps = 0;   // launches with maps of which it is not known whether they are read or written
   std::uint64_t lost_quanta = 0;       // touched in the access pass, of memory that the timing pass does not have then
   std::uint64_t coarsened = 0;         // too scattered for a record: fewer phases, or gaps closed
   std::uint64_t unplaced_calls = 0;    // copies, sets and hints of memory that is not known: left out

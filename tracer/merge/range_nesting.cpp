@@ -94,10 +94,14 @@ void RangeNesting::begin_here(const Emit& emit) {
   }
 }
 
-void RangeNesting::finish(const Emit& emit) {
+void RangeNesting::finish_iteration(const Emit& emit) {
   if (iteration_) {
     end_iteration(emit);
   }
+}
+
+void RangeNesting::finish(const Emit& emit) {
+  finish_iteration(emit);
   for (; !stack_.empty(); stack_.pop_back()) {
     if (stack_.back().written) {
       emit({RangeKind::kPop, "", 0});

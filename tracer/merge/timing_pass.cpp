@@ -300,6 +300,26 @@ void TimingPass::hints_and_sets(const Event& event, const Take& take) {
   }
 }
 
+// Of an iteration that the program does not end: the first synchronisation behind the last work for the GPU. What comes
+// later belongs to the program's end, which may take seconds. The number of events: nothing follows, or it is ended.
+std::size_t TimingPass::end_of_last_iteration() const {
+  const auto& events = log_.events;
+  std::size_t end = events.size();
+  for (std::size_t i = events.size(); i-- > begin_;) {
+    if (const auto* range = std::get_if<RangeEvent>(&events[i].what);
+        range != nullptr && (range->kind == RangeKind::kIterationBegin || range->kind == RangeKind::kIterationEnd)) {
+      return events.size();
+    }
+    if (std::holds_alternative<SyncEvent>(events[i].what)) {
+      end = i;
+    } else if (std::holds_alternative<LaunchEvent>(events[i].what) ||
+               std::holds_alternative<CopyEvent>(events[i].what) || std::holds_alternative<SetEvent>(events[i].what)) {
+      break;
+    }
+  }
+  return end;
+}
+
 void TimingPass::run(const FillAccesses& fill, const Take& take) {
   for (std::size_t i = 0; i < begin_; ++i) {
     step_before_begin(i, take);
@@ -311,8 +331,12 @@ void TimingPass::run(const FillAccesses& fill, const Take& take) {
     }
     ranges_.begin_here([&](trace::Range out) { take(std::move(out)); });
   }
+  const std::size_t end_of_iteration = end_of_last_iteration();
   for (std::size_t i = begin_; i < log_.events.size(); ++i) {
     step(i, fill, take);
+    if (i == end_of_iteration) {
+      ranges_.finish_iteration([&](trace::Range out) { take(std::move(out)); });
+    }
   }
   emit_uvm_until(INT64_MAX, take);
   ranges_.finish([&](trace::Range out) { take(std::move(out)); });

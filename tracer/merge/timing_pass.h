@@ -41,6 +41,7 @@ class TimingPass {
     std::uint64_t offset = 0;
   };
 
+  std::size_t end_of_last_iteration() const;
   void step(std::size_t position, const FillAccesses& fill, const Take& take);
   void step_before_begin(std::size_t position, const Take& take);
   void write_of_prologue(const CopyEvent& event, const Take& take);
