@@ -26,6 +26,7 @@
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
 #include "sim/formats/did_you_mean.h"
+#include "sim/formats/wrapped.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/html/series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -25,6 +27,12 @@ std::string text_of(const ReportPoint& point, const std::function<bool(std::stri
   return compare::describe_run(point.view, wanted);
 }
 
+// The hash of its trace.
+std::string trace_of(const ReportPoint& point) {
+  const std::string* trace = compare::find_text(point.view.identity, "trace");
+  return trace == nullptr ? "" : *trace;
+}
+
 class Places {
  public:
   explicit Places(const std::vector<ReportPoint>& points) {
@@ -38,11 +46,6 @@ class Places {
     const std::string more =
         text_of(point, [&](std::string_view key) { return varies(key) && is_of_panel(key) && key != "trace"; });
     return point.program + (more.empty() ? "" : ", " + trimmed(more));
-  }
-  // Two recordings of one name are two panels.
-  std::string panel_key(const ReportPoint& point) const {
-    const std::string* trace = compare::find_text(point.view.identity, "trace");
-    return panel(point) + "\n" + (trace == nullptr ? "" : *trace);
   }
   std::string series(const ReportPoint& point) const {
     return trimmed(
@@ -71,11 +74,19 @@ SeriesTable series_of(const std::vector<ReportPoint>& points) {
   if (points.empty()) return table;
   const Places names(points);
   table.shared = names.shared(points.front());
+  std::map<std::string, std::set<std::string>> traces_of;  // by name of a panel
+  for (const ReportPoint& point : points) traces_of[names.panel(point)].insert(trace_of(point));
+  // Two recordings of one name are two panels, which their contents tell apart.
+  const auto panel_name = [&](const ReportPoint& point) {
+    const std::string name = names.panel(point);
+    return traces_of[name].size() == 1 ? name : fmt::format("{} (trace {})", name, trace_of(point).substr(0, 12));
+  };
   std::map<std::string, std::size_t> panels, series;
   for (const ReportPoint& point : points) {
     PlacedPoint place;
-    const auto [panel, new_panel] = panels.try_emplace(names.panel_key(point), table.panels.size());
-    if (new_panel) table.panels.push_back({names.panel(point)});
+    const std::string name = panel_name(point);
+    const auto [panel, new_panel] = panels.try_emplace(name, table.panels.size());
+    if (new_panel) table.panels.push_back({name});
     place.panel = panel->second;
     const std::string label = names.series(point);
     const auto [one, new_series] = series.try_emplace(label, table.series.size());

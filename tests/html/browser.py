@@ -156,6 +156,9 @@ class Page:
             pathlib.Path(path).write_bytes(png)
         return png
 
+    def pdf(self):
+        return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
+
     def mine(self, method):
         self.evaluate("1")  # what has come until now
         return [e["params"] for e in self.browser.events if e.get("sessionId") == self.session and e["method"] == method]
