@@ -172,8 +172,7 @@ std::string limit_by_bounds(const Group& group) {
   const bool clear = parts[0].ns * 10 >= parts[1].ns * 12;
   return fmt::format(
       "What limits it at {}: {}. Of the whole run of {}: {}. No policy can be faster than {} with this memory; this "
-      "run "
-      "takes {} times that.",
+      "run takes {} times that.",
       group.name(),
       clear ? parts[0].verdict
             : fmt::format("no single thing; the two largest parts are nearly equal: {}, and {}", parts[0].name,
@@ -189,10 +188,8 @@ std::string limit_by_kernels(const Group& group) {
   if (kernels == 0) return "Its kernels take no time, so nothing is said about what limits it.";
   return fmt::format(
       "What limits it at {}: {}. Its kernels take {}, of which they compute {}; {} of their time is waiting for "
-      "memory. The "
-      "driver is busy with fault batches for {}. How much of this a better policy could save, these results do not "
-      "say: "
-      "`uvmsim run --bounds` does.",
+      "memory. The driver is busy with fault batches for {}. How much of this a better policy could save, these results "
+      "do not say: `uvmsim run --bounds` does.",
       group.name(), waiting > computing ? "memory, not computing" : "computing; memory adds less than that",
       ms(kernels), ms(computing), percent(waiting, kernels), ms(group.mean(&ReportPoint::fault_service_ns)));
 }
@@ -208,7 +205,7 @@ Compared compared(const std::string& name, const Group& group) {
   return {name, low, group.mean(&ReportPoint::time_ns), high, group.seeds.size()};
 }
 
-// What is faster than the base at limits other than `but`; empty: nothing.
+// What is faster than the base, by 1 % and more, at limits other than `but`; empty: nothing.
 std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table,
                              const std::pair<bool, std::uint64_t>& but, std::size_t base_series) {
   constexpr std::size_t kMostLimits = 4;
@@ -222,7 +219,8 @@ std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const Se
       const auto group = curve.find(limit);
       if (series == base_series || group == curve.end()) continue;
       Compared one = compared(table.series[series].label, group->second);
-      if (one.high < base.low && (!best || one.mean < best->mean)) best = std::move(one);
+      const bool matters = report::ratio_thousandths(one.mean, base.mean) < 990;
+      if (matters && one.high < base.low && (!best || one.mean < best->mean)) best = std::move(one);
     }
     if (!best) continue;
     if (found.size() == kMostLimits) {

@@ -15,6 +15,7 @@
 #include "sim/formats/json.h"
 #include "sim/formats/sqlite_reader.h"
 #include "sim/html/escape.h"
+#include "sim/report/kernel_label.h"
 #include "sim/report/profile_account.h"
 
 namespace uvmsim::html {
@@ -109,7 +110,7 @@ struct Layer {
 
 struct Memory {
   std::string name, kind, lifetime;
-  std::uint64_t layer = 0, bytes = 0, address = 0;
+  std::uint64_t number = 0, layer = 0, bytes = 0, address = 0;
   bool placed = false;
   std::int64_t allocated_ns = 0, freed_ns = -1;
   Sums sums;
@@ -174,12 +175,15 @@ class ProfileReader {
 
   void read_names() {
     database_.each("names", {"name_id", "name"}, 2,
-                   [&](const SqliteReader::Row& row) { names_[count_at(row, 0)] = short_name(row.text(1)); });
+                   [&](const SqliteReader::Row& row) { names_[count_at(row, 0)] = row.text(1); });
   }
   std::string name_of(std::uint64_t id) const {
     const auto found = names_.find(id);
     return found == names_.end() ? "" : found->second;
   }
+  // Where there is room for a line; where there is not, and where names of several kernels may be the same.
+  std::string long_name_of(std::uint64_t id) const { return short_name(report::demangled_name(name_of(id))); }
+  std::string label_of(std::uint64_t id) const { return short_name(report::kernel_label(name_of(id))); }
 
   void read_layers() {
     database_.each("layers", {"layer", "depth", "path"}, 3, [&](const SqliteReader::Row& row) {
@@ -254,6 +258,7 @@ class ProfileReader {
                    {"allocation", "kind", "name", "bytes", "address", "lifetime", "layer", "allocated_ns", "freed_ns"},
                    9, [&](const SqliteReader::Row& row) {
                      Memory& one = memory_[count_at(row, 0)];
+                     one.number = count_at(row, 0);
                      one.kind = row.text(1);
                      one.name = short_name(row.text(2));
                      one.bytes = count_at(row, 3);
@@ -297,7 +302,7 @@ class ProfileReader {
 
   Json kernel_table() {
     struct Kernel {
-      std::string name;
+      std::string name, label;
       Sums sums;
       Json starts = Json::array();  // of its launches: [start, end]
     };
@@ -311,7 +316,8 @@ class ProfileReader {
     }
     std::vector<Kernel> rows;
     for (auto& [id, kernel] : by_name) {
-      kernel.name = name_of(id);
+      kernel.name = long_name_of(id);
+      kernel.label = label_of(id);
       rows.push_back(std::move(kernel));
     }
     Json table = table_of(
@@ -324,7 +330,7 @@ class ProfileReader {
           return Json{kernel.name,      s.count,          s.duration_ns, s.compute_ns, s.stall_ns,  s.fault_batches,
                       s.faulting_pages, s.reloaded_pages, s.htod_bytes,  s.dtoh_bytes, s.evictions, kernel.starts};
         });
-    for (const Kernel& kernel : rows) excerpt_.kernels.emplace_back(kernel.name, kernel.sums.stall_ns);
+    for (const Kernel& kernel : rows) excerpt_.kernels.emplace_back(kernel.label, kernel.sums.stall_ns);
     return table;
   }
 
@@ -389,7 +395,7 @@ class ProfileReader {
           const bool named = !memory->name.empty();
           return Json{named                    ? memory->name
                       : memory->kind == "none" ? "(no allocation)"
-                                               : "(no name)",
+                                               : fmt::format("{} {} (no name)", memory->kind, memory->number),
                       memory->kind,
                       memory->lifetime,
                       memory->kind == "none" ? "" : layer_path(memory->layer),
@@ -490,7 +496,7 @@ class ProfileReader {
     };
     for (std::size_t i = begin; i < begin + count; ++i) {
       const Launch& one = launches_[i];
-      rows.push_back({index_of(one.kind), index_of(name_of(one.name)), index_of(layer_path(one.layer)), one.device,
+      rows.push_back({index_of(one.kind), index_of(label_of(one.name)), index_of(layer_path(one.layer)), one.device,
                       one.stream, one.start_ns, one.sums.duration_ns, one.sums.stall_ns, one.sums.fault_batches,
                       one.sums.htod_bytes, one.sums.dtoh_bytes});
     }

@@ -11,9 +11,9 @@
 namespace uvmsim::sweep {
 
 // A range of CPU time, as expected_cost() knows the size of a trace and its limit, not what the program does with them.
-// Measured of `uvmsim run WORKLOAD --system a100-pcie-80g --layout pytorch_caching --osf 1.5` and `3`, release with
-// model checks: 106 and 115 units of expected_cost() per ms for alexnet, 156 and 227 for gpt2, 412 for bfs at 1.5. A
-// trace of a few KiB is a pattern repeated: its size says nothing.
+// Measured with the release preset on cores shared with other work, as CPU time of `uvmsim run WORKLOAD --system
+// a100-pcie-80g --layout pytorch_caching --osf 1.5` and `3`: 66 and 76 units of expected_cost() per ms for alexnet, 107
+// and 151 for gpt2, 410 and 620 for bfs. A trace of a few KiB is a pattern repeated: its size says nothing.
 class CostGuess {
  public:
   void add(const Point& point) {
@@ -30,7 +30,7 @@ class CostGuess {
   std::uint64_t most_ms() const { return cost_ / kLeastPerMs; }
 
  private:
-  static constexpr std::uint64_t kLeastPerMs = 80, kMostPerMs = 500;
+  static constexpr std::uint64_t kLeastPerMs = 60, kMostPerMs = 800;
   static constexpr std::uintmax_t kLeastTraceBytes = 16 << 10;
   static bool says_nothing(const Point& point) {
     std::error_code missing;

@@ -44,7 +44,8 @@
   const cutMiddle = (text, most) => (text.length > most ? text.slice(0, Math.ceil(most * 0.6)) + "…" + text.slice(text.length - Math.floor(most * 0.4) + 1) : text);
   const bytesText = (bytes) =>
     bytes >= GIB ? number(bytes / GIB, 2) + " GiB" : bytes >= 2 ** 20 ? number(bytes / 2 ** 20, 1) + " MiB" : number(bytes / 1024, 0) + " KiB";
-  const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+  let printing = false;
+  const dark = () => !printing && matchMedia("(prefers-color-scheme: dark)").matches;
   const look = (n) => ({ colour: COLOURS[n % COLOURS.length], symbol: SYMBOLS[(n + Math.floor(n / COLOURS.length)) % SYMBOLS.length] });
 
   let ids = 0;
@@ -697,8 +698,10 @@
       for (const old of box.querySelectorAll(".chart > .warning")) old.remove();
       plot.replaceChildren();
       guarded(box.querySelector(".chart"), "The heat map", () => {
-        const g = grid(), [from, to] = window_ns || [0, g.end_ns];
-        const first = Math.max(0, Math.floor(from / g.cell_ns)), last = Math.max(first + 1, Math.min(g.columns, Math.ceil(to / g.cell_ns)));
+        const g = grid(), [begin, end] = window_ns || [0, g.end_ns];
+        const first = Math.max(0, Math.floor(begin / g.cell_ns)), last = Math.max(first + 1, Math.min(g.columns, Math.ceil(end / g.cell_ns)));
+        // Whole cells: of an axis that ends within one the raster loses columns.
+        const from = first * g.cell_ns, to = last * g.cell_ns, top = (g.lines * g.cell_bytes) / 2 ** 20;
         const values = [];
         for (let line = 0; line < g.lines; ++line) {
           for (let column = first; column < last; ++column) {
@@ -711,15 +714,15 @@
         const log = measure > 0 && most > least * 10;
         svg = Plot.plot({
           ...AXES, width, height: Math.max(260, Math.min(420, width * 0.45)), marginLeft: 62, marginRight: 12,
-          x: { domain: [Math.max(from, 0) / 1e6, to / 1e6], label: "time (ms)", labelAnchor: "center", labelArrow: "none", ticks: 6, tickFormat: d3.format(",~r"), clamp: true },
-          y: { domain: [0, (g.lines * g.cell_bytes) / 2 ** 20], label: "address (MiB)", labelArrow: "none", ticks: 6, tickFormat: d3.format(",~r"), clamp: true },
+          x: { domain: [from / 1e6, to / 1e6], label: "time (ms); upwards: address (MiB)", labelAnchor: "center", labelArrow: "none", ticks: 6, tickFormat: d3.format(",~r") },
+          y: { domain: [0, top], label: null, ticks: 6, tickFormat: d3.format(",~r") },
           color: { type: log ? "log" : "linear", domain: measure === 0 ? [0, 100] : log ? [least, most] : [0, most], scheme: "cividis", reverse: !dark(), clamp: true, label: MAPS[measure][2], tickFormat: d3.format(",~r") },
           marks: [
-            Plot.raster(values, { width: last - first, height: g.lines, x1: (first * g.cell_ns) / 1e6, x2: (last * g.cell_ns) / 1e6, y1: 0, y2: (g.lines * g.cell_bytes) / 2 ** 20, imageRendering: "pixelated", interpolate: null }),
+            Plot.raster(values, { width: last - first, height: g.lines, x1: from / 1e6, x2: to / 1e6, y1: 0, y2: top, imageRendering: "pixelated", interpolate: null }),
             Plot.ruleX(g.marks.filter(([, start]) => start >= from && start <= to), { x: ([, start]) => start / 1e6, stroke: "var(--fg)", strokeDasharray: "2,3" }),
             Plot.text(g.marks.filter(([, start]) => start >= from && start <= to), { x: ([, start]) => start / 1e6, text: ([iteration]) => `iteration ${iteration}`, frameAnchor: "top", textAnchor: "start", dx: 4, dy: -12 }),
-            marked && marked.spans ? Plot.rect(marked.spans.filter(([a, b]) => b >= from && a <= to), { x1: ([a]) => Math.max(a, from) / 1e6, x2: ([, b]) => Math.min(b, to) / 1e6, y1: 0, y2: (g.lines * g.cell_bytes) / 2 ** 20, fill: "var(--mark)", fillOpacity: 0.25, stroke: "var(--mark)", strokeWidth: 1 }) : null,
-            marked && marked.area ? Plot.rect([marked.area], { x1: ([a]) => Math.max(a, from) / 1e6, x2: ([, b]) => Math.min(b ?? g.end_ns, to) / 1e6, y1: ([, , y]) => y / 2 ** 20, y2: ([, , y, size]) => (y + Math.max(size, g.cell_bytes)) / 2 ** 20, fill: "none", stroke: "var(--mark)", strokeWidth: 2.5 }) : null,
+            marked && marked.spans ? Plot.rect(marked.spans.filter(([a, b]) => b >= from && a <= to), { x1: ([a]) => Math.max(a, from) / 1e6, x2: ([, b]) => Math.min(b, to) / 1e6, y1: 0, y2: top, fill: "var(--mark)", fillOpacity: 0.25, stroke: "var(--mark)", strokeWidth: 1 }) : null,
+            marked && marked.area ? Plot.rect([marked.area], { x1: ([a]) => Math.max(a, from) / 1e6, x2: ([, b]) => Math.min(b ?? g.end_ns, to) / 1e6, y1: ([, , y]) => Math.min(y / 2 ** 20, top), y2: ([, , y, size]) => Math.min((y + Math.max(size, g.cell_bytes)) / 2 ** 20, top), fill: "none", stroke: "var(--mark)", strokeWidth: 2.5 }) : null,
           ],
         });
         finish(svg);
@@ -771,7 +774,10 @@
 
   function timeline(host, profile) {
     const { names, rows, operations } = profile.timeline;
-    if (!rows.length) return;
+    if (!rows.length) {
+      host.append(el("p", { class: "note" }, `No timeline: the profile holds no operations of ${profile.about}.`));
+      return;
+    }
     const ops = rows.map(([kind, name, layer, device, stream, start, duration, stall, batches, htod, dtoh]) => ({
       kind: names[kind], name: names[name], layer: names[layer], lane: `GPU ${device}, stream ${stream}`, start: start / 1e6, end: (start + duration) / 1e6,
       stall: Math.max(0, Math.min(stall, duration)) / 1e6, batches, htod, dtoh,
@@ -848,6 +854,13 @@
     });
   };
   addEventListener("resize", () => later(false));
+  // Paper is white.
+  for (const [name, now] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(name, () => {
+      printing = now;
+      if (matchMedia("(prefers-color-scheme: dark)").matches) redraws.forEach((one) => one.redraw());
+    });
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener?.("change", () => later(true));
   document.documentElement.setAttribute("data-drawn", "true");
 })();
