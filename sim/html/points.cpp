@@ -7,6 +7,7 @@
 
 #include "sim/common/error.h"
 #include "sim/engine/policy_choices.h"
+#include "sim/formats/printable.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::html {
@@ -96,6 +97,20 @@ void read_distance(const Json& result, const std::string& where, ReportPoint& po
   out.serialisation_ns = number_at(*distance, "serialisation_ns", at);
 }
 
+// A page repeats names: long ones would make it as large as many files.
+void check_lengths(const ReportPoint& point, const std::string& where) {
+  constexpr std::size_t kLongestText = 4096, kLongestCommand = 65536;
+  const auto check = [&](const std::string& what, const std::string& text, std::size_t most) {
+    if (text.size() > most) throw_input_error("{}: '{}' has {} bytes; allowed: up to {}", where, printable(what), text.size(), most);
+  };
+  check("trace.file", point.view.trace_name, kLongestText);
+  check("command", point.command, kLongestCommand);
+  for (const auto& [key, text] : point.view.identity) {
+    check(key, key, kLongestText);
+    check(key, text, kLongestText);
+  }
+}
+
 }  // namespace
 
 ReportPoint point_of_result(const Json& result, const std::string& where) {
@@ -107,6 +122,7 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   point.layout = compare::shown_text(point.view, "layout");
   point.seed = compare::shown_text(point.view, "seed");
   point.command = text_at(result, "command", where);
+  check_lengths(point, where);
   point.partial_trace = compare::find_text(point.view.identity, "trace.partial") != nullptr;
   read_limit(result, where, point);
   read_policies(point);

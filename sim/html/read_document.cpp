@@ -65,8 +65,13 @@ class DocumentReader {
   }
 
  private:
+  // Points that come twice would count as two seeds.
   void note(const char* kind, const std::string& name, const std::string& path) {
-    document_.inputs.push_back({kind, name, last_name(path), sha256_of_file(path), "", ""});
+    const std::string hash = sha256_of_file(path);
+    for (const DocumentInput& other : document_.inputs) {
+      if (other.sha256 == hash) throw_input_error("{}: holds the same as {}; allowed: every input once", path, other.name);
+    }
+    document_.inputs.push_back({kind, name, last_name(path), hash, "", ""});
   }
 
   // JSON lines are objects of another schema, one each.

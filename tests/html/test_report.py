@@ -175,6 +175,10 @@ class ReportTest(unittest.TestCase):
         (self.folder / "text").write_text("no results\n")
         (self.folder / "old.jsonl").write_text('{"schema": "uvmsim.result/1"}\n')
         (self.folder / "league.json").write_text('{"schema": "uvmsim.league/2", "overall": 1}')
+        write_results(self.folder / "long.jsonl", lambda result: result["trace"].update(file="</script>" * 1000))
+        (self.folder / "big").write_bytes(b"[" * (10 << 20))
+        for name in "abcd":
+            write_whole_profile(self.folder / f"{name}.profile", name)
         (self.folder / "folder").mkdir()
         (self.folder / "cut.profile").write_bytes((self.folder / "p.profile").read_bytes()[:5000])
         sqlite3.connect(self.folder / "other.sqlite").execute("CREATE TABLE t (x)").connection.close()
@@ -183,7 +187,9 @@ class ReportTest(unittest.TestCase):
             (["none", "-o", "o.html"], ["none"]), (["empty", "-o", "o.html"], ["empty"]), (["text", "-o", "o.html"], ["text", "line 1"]),
             (["old.jsonl", "-o", "o.html"], ["uvmsim.result/1"]), (["league.json", "-o", "o.html"], ["league.json"]),
             (["folder", "-o", "o.html"], ["folder", "results.sqlite"]), (["cut.profile", "-o", "o.html"], ["cut.profile"]),
-            (["other.sqlite", "-o", "o.html"], ["other.sqlite"]), (["p.profile"] * 4 + ["-o", "o.html"], ["up to 3"]),
+            (["other.sqlite", "-o", "o.html"], ["other.sqlite"]), (["r.jsonl", "r.jsonl", "-o", "o.html"], ["same as r.jsonl", "once"]),
+            (["long.jsonl", "-o", "o.html"], ["trace.file", "4096"]), (["big", "-o", "o.html"], ["big", "line 1"]),
+            ([f"{n}.profile" for n in "abcd"] + ["-o", "o.html"], ["up to 3"]),
             (["r.jsonl", "-o", "none/o.html"], ["none/o.html"]), (["r.jsonl", "-o", "folder"], ["folder"]),
         )  # fmt: skip
         for arguments, words in cases:
