@@ -62,19 +62,20 @@ class DatabaseReader {
       throw_input_error("{}: table points has no column result: an earlier version wrote it; collect the sweep again",
                         path_);
     }
-    database_.each("points", {"id", "asked", "system_sha256", "result", "slowdown_thousandths"}, 4, [&](const Row& row) {
-      if (row.required(1, 0, 1) == 0) return;
-      const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
-      const auto system = systems_.find(row.text(2));
-      if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
-      Json result = parsed(row.whole_text(3), where);
-      if (!result.is_object()) throw_input_error("{}: its result is no object", where);
-      result["system"] = system->second;
-      // Found with the point that it is compared with.
-      if (row.has(4)) result["unlimited"] = {{"slowdown_thousandths", row.required(4, 0, kMost)}};
-      visit_(result, where);
-      any_ = true;
-    });
+    database_.each("points", {"id", "asked", "system_sha256", "result", "slowdown_thousandths"}, 4,
+                   [&](const Row& row) {
+                     if (row.required(1, 0, 1) == 0) return;
+                     const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
+                     const auto system = systems_.find(row.text(2));
+                     if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
+                     Json result = parsed(row.whole_text(3), where);
+                     if (!result.is_object()) throw_input_error("{}: its result is no object", where);
+                     result["system"] = system->second;
+                     // Found with the point that it is compared with.
+                     if (row.has(4)) result["unlimited"] = {{"slowdown_thousandths", row.required(4, 0, kMost)}};
+                     visit_(result, where);
+                     any_ = true;
+                   });
   }
 
   void read_failures() {

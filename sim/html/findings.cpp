@@ -52,6 +52,12 @@ std::string percent_or_times(std::uint64_t part, std::uint64_t whole) {
   return thousandths < 2000 ? percent(part, whole) : times_text(thousandths) + " times the size";
 }
 
+// "59 % of", "5.82 times": before another's time.
+std::string share_of(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t thousandths = report::ratio_thousandths(part, whole);
+  return thousandths < 2000 ? percent(part, whole) + " of" : times_text(thousandths) + " times";
+}
+
 // The points of one series in one panel at one limit: seeds.
 struct Group {
   std::uint64_t osf = 0;
@@ -188,7 +194,8 @@ std::string limit_by_kernels(const Group& group) {
   if (kernels == 0) return "Its kernels take no time, so nothing is said about what limits it.";
   return fmt::format(
       "What limits it at {}: {}. Its kernels take {}, of which they compute {}; {} of their time is waiting for "
-      "memory. The driver is busy with fault batches for {}. How much of this a better policy could save, these results "
+      "memory. The driver is busy with fault batches for {}. How much of this a better policy could save, these "
+      "results "
       "do not say: `uvmsim run --bounds` does.",
       group.name(), waiting > computing ? "memory, not computing" : "computing; memory adds less than that",
       ms(kernels), ms(computing), percent(waiting, kernels), ms(group.mean(&ReportPoint::fault_service_ns)));
@@ -226,8 +233,8 @@ std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const Se
     if (found.size() == kMostLimits) {
       ++more;
     } else {
-      found.push_back(fmt::format("{} at {} ({} of the time)", best->name, base_group.name(),
-                                  percent(best->mean, base.mean)));
+      found.push_back(
+          fmt::format("{} at {} ({} of the time)", best->name, base_group.name(), percent(best->mean, base.mean)));
     }
   }
   if (found.empty()) return "";
@@ -264,27 +271,28 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
   std::string text;
   if (all.size() == 2) {
     const Compared& other = all.back();
-    text = fmt::format("At {}, {} takes {} of the time of {}", limit, other.name, percent(other.mean, base.mean),
-                       base.name);
+    text =
+        fmt::format("At {}, {} takes {} the time of {}", limit, other.name, share_of(other.mean, base.mean), base.name);
     if (other.seeds > 1 && other.low <= base.high && base.low <= other.high) text += ", within what seeds make";
     text += ".";
   } else {
-    text = faster == 0 ? fmt::format("At {}, none of {} alternatives is faster than {}", limit, all.size() - 1, base.name)
-                       : fmt::format("At {}, {} of {} alternatives {} faster than {}", limit, faster, all.size() - 1,
-                                     faster == 1 ? "is" : "are", base.name);
+    text = faster == 0
+               ? fmt::format("At {}, none of {} alternatives is faster than {}", limit, all.size() - 1, base.name)
+               : fmt::format("At {}, {} of {} alternatives {} faster than {}", limit, faster, all.size() - 1,
+                             faster == 1 ? "is" : "are", base.name);
     if (&best != &all.front()) {
-      text += fmt::format("; the fastest is {}, {} of its time", best.name, percent(best.mean, base.mean));
+      text += fmt::format("; the fastest is {}, {} its time", best.name, share_of(best.mean, base.mean));
       if (best.high >= base.low) text += ", which is within what seeds make";
     }
-    text += fmt::format(". The slowest is {}, {} of its time.", worst.name, percent(worst.mean, base.mean));
+    text += fmt::format(". The slowest is {}, {} its time.", worst.name, share_of(worst.mean, base.mean));
   }
   text += faster_elsewhere(panel, table, at, base_series);
   const std::size_t fewest = std::min_element(all.begin(), all.end(), [](const Compared& a, const Compared& b) {
                                return a.seeds < b.seeds;
                              })->seeds;
-  text += fewest > 1 ? fmt::format(" Faster means: all of its seeds, at least {}, are faster than all of the other's.",
-                                   fewest)
-                     : " One seed each, so what chance makes of this is not known.";
+  text += fewest > 1
+              ? fmt::format(" Faster means: all of its seeds, at least {}, are faster than all of the other's.", fewest)
+              : " One seed each, so what chance makes of this is not known.";
   return text;
 }
 
@@ -358,8 +366,8 @@ std::string shares(const Waiting& waiting, std::int64_t whole) {
   std::vector<std::string> texts;
   for (const auto& [name, ns] : waiting) {
     if (ns <= 0 || texts.size() == 3) break;
-    texts.push_back(
-        fmt::format("{} ({})", short_name_of(name), percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(whole))));
+    texts.push_back(fmt::format("{} ({})", short_name_of(name),
+                                percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(whole))));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -420,16 +428,17 @@ Finding league_finding(const nlohmann::ordered_json& league) {
     }
     return nullptr;
   };
+  const std::string number = league.at("counted_contests").dump();
+  const std::string contests = number + (number == "1" ? " contest" : " contests");
   if (const auto* best = first(false)) {
     const std::string name = best->at("name").get<std::string>();
     finding.sentences.push_back(
-        name == "driver"
-            ? fmt::format("Over {} contests, of the policies that do not know the future none is faster than the "
-                          "driver's own (geometric mean of the time).",
-                          league.at("counted_contests").dump())
-            : fmt::format("Over {} contests the first of the policies that do not know the future is {}: {} of the "
-                          "time under the driver's own, as a geometric mean.",
-                          league.at("counted_contests").dump(), name, millionths(best->at("over_driver_millionths"))));
+        name == "driver" ? fmt::format("Over {}, of the policies that do not know the future none is faster than the "
+                                       "driver's own (geometric mean of the time).",
+                                       contests)
+                         : fmt::format("Over {} the first of the policies that do not know the future is {}: {} of the "
+                                       "time under the driver's own, as a geometric mean.",
+                                       contests, name, millionths(best->at("over_driver_millionths"))));
   } else {
     finding.sentences.emplace_back("No policy finished all contests, so there is no overall ranking.");
   }

@@ -69,7 +69,8 @@ class DocumentReader {
   void note(const char* kind, const std::string& name, const std::string& path) {
     const std::string hash = sha256_of_file(path);
     for (const DocumentInput& other : document_.inputs) {
-      if (other.sha256 == hash) throw_input_error("{}: holds the same as {}; allowed: every input once", path, other.name);
+      if (other.sha256 == hash)
+        throw_input_error("{}: holds the same as {}; allowed: every input once", path, other.name);
     }
     document_.inputs.push_back({kind, name, last_name(path), hash, "", ""});
   }

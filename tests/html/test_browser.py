@@ -151,6 +151,22 @@ class BrowserTest(unittest.TestCase):
             self.assertAlmostEqual(got_x, osf, delta=0.01 * osf)
             self.assertAlmostEqual(got_y, slowdown, delta=0.01 * slowdown)
 
+    def test_the_heat_map_has_all_of_its_cells(self):
+        # Eight times by four addresses, of which the highest holds nothing; the run ends within the last one.
+        filled = self.page.evaluate("""(async () => {
+          const image = new Image();
+          image.src = [...document.querySelectorAll('#heat-0 .plot svg')].at(-1).querySelector('image').getAttribute('href');
+          await image.decode();
+          const canvas = document.createElement('canvas');
+          [canvas.width, canvas.height] = [image.width, image.height];
+          const context = canvas.getContext('2d');
+          context.drawImage(image, 0, 0);
+          const pixels = context.getImageData(0, 0, image.width, image.height).data;
+          const rows = Array.from({length: image.height}, (_, y) => Array.from({length: image.width}, (_, x) => Math.sign(pixels[4 * (y * image.width + x) + 3])));
+          return rows;
+        })()""")
+        self.assertEqual(sorted(filled), [[0] * 8] + [[1] * 8] * 3)
+
     def test_pictures_show_the_colours_of_their_series(self):
         for dark in (False, True):
             with self.subTest(dark=dark):

@@ -564,7 +564,7 @@
   // ---- league
 
   function leagueSection(league) {
-    const host = section("league", "League", `${league.rule}; contests counted: ${league.counted_contests}. Policies of class D4 know the future; they are ranked among themselves (o1, o2, ...).`);
+    const host = section("league", "League", `${league.rule.slice(0, 1).toUpperCase()}${league.rule.slice(1)}; contests counted: ${league.counted_contests}. Policies of class D4 know the future; they are ranked among themselves (o1, o2, ...).`);
     const mark = (one) => `${one.plugin ? "▶ " : ""}${one.name} (${one.information_class || "–"})`;
     const rank = (one) => (one.rank === null ? null : (one.oracle ? 1e6 : 0) + one.rank);
     const rankText = (one) => (one.rank === null ? "–" : (one.oracle ? "o" : "") + one.rank);
