@@ -15,6 +15,7 @@
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/cost_guess.h"
 #include "sim/sweep/plan.h"
