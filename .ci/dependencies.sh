@@ -55,6 +55,10 @@ versioned_packages() {
     if [[ -n "$version" ]] && is_available "libclang-rt-$version-dev"; then
       echo "libclang-rt-$version-dev"
     fi
+    # Pages are tried in it. Ubuntu has no such package; the test says that it is skipped.
+    if is_available chromium-headless-shell; then
+      echo chromium-headless-shell
+    fi
     # The format check wants exactly this version; a release without it skips the check.
     if is_available clang-format-14; then
       echo clang-format-14

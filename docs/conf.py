@@ -36,7 +36,7 @@ suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 
 # The site's contents. A page of docs/ that is not named here comes at the end of "How it works".
 CONTENTS = {
-    "Start": ["first_study", "first_policy", "policy_in_ci", "your_machine", "several_gpus", "install"],
+    "Start": ["first_study", "first_policy", "policy_in_ci", "your_machine", "several_gpus", "report", "install"],
     "How it works": ["how_it_works", "how_right", "how_fast", "literature", "gallery"],
     "Reference": [f"reference/{page}" for page in ("commands", "files", "columns", "policies", "systems")],
     "The source tree": ["reference/tree"],

@@ -18,4 +18,25 @@ trap 'rm -rf "$scratch"' EXIT
 "$python" -B -m analysis.plot_heatmap "$scratch/pagerank.sqlite" -o "$scratch/heatmap.png"
 cp "$scratch/gpt2_slowdown.png" "$scratch/heatmap.png" docs/figures/
 
+# The first screen of the page that docs/report.md makes, where there is a browser.
+browser="$(command -v chromium-headless-shell || command -v chromium || true)"
+if [[ -n "$browser" ]]; then
+  (
+    cd "$scratch"
+    ln -s "$OLDPWD/workloads" workloads
+    cat >study.json <<'END'
+{"traces": "workloads/alexnet.uvmt", "systems": "h200-sxm-pcie5", "osf": [1, 1.25, 1.5, 2, 3],
+ "grids": [{}, {"plan": "deepum"}], "bounds": true}
+END
+    "$bin/uvmsim" sweep study.json -o study >/dev/null
+    "$bin/uvmsim" run workloads/alexnet.uvmt --system h200-sxm-pcie5 --osf 1.5 --profile alexnet.profile >/dev/null
+    "$bin/uvmsim" report study alexnet.profile -o alexnet.html
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1500 \
+      --user-data-dir="$scratch/browser" --screenshot="$scratch/report.png" "file://$scratch/alexnet.html" 2>/dev/null
+  )
+  cp "$scratch/report.png" docs/figures/
+else
+  echo "docs/make_figures.sh: no Chromium: docs/figures/report.png stays as it is"
+fi
+
 "$python" -B docs/check_examples.py --update "$bin" docs/*.md README.md

@@ -9,6 +9,7 @@ A Result is the dict that `uvmsim run --json` writes. What the user got wrong ra
 the command prints. Policies: the classes Prefetcher, Evictor, Planner, Migrator and Router.
 """
 
+import html
 import io
 import json
 import os
@@ -53,6 +54,45 @@ class Result(dict):
         import pandas
 
         return pandas.read_csv(io.StringIO(self.csv))
+
+    def _repr_html_(self):
+        """What notebooks show: the main numbers, what they are of, and the command that makes them again."""
+        return _html_of(self)
+
+
+def _html_of(result):
+    settled, counters = result["settled"], (result["settled"] or result)["counters"]
+
+    def moved(direction):
+        return sum(value for name, value in counters.items() if name.startswith(direction) and name.endswith("_bytes"))
+
+    if settled is None:
+        period, time_ns = "the whole run", result["total_ns"]
+    else:
+        first, last, time_ns = settled["first_index"], settled["index"], settled["duration_ns"]
+        period = f"iteration {last}" if first == last else f"iterations {first} to {last}, mean"
+        period += f", settled after {settled['learning_iterations']}" if settled["is_settled"] else ", not settled"
+    policies = ", ".join(used["name"] for used in result["policies"].values())
+    osf, gib = result["osf_thousandths"] / 1000, 1 << 30
+    rows = [
+        ("time", f"{time_ns / 1e6:,.3f} ms"),
+        ("GPU memory", f"{result['capacity_bytes'] / gib:,.3f} GiB for {result['footprint_bytes'] / gib:,.3f} GiB (OSF {osf:g})"),
+        ("fault batches", f"{counters['fault_batches']:,}"),
+        ("moved", f"{moved('htod_') / gib:,.3f} GiB to the GPU, {moved('dtoh_') / gib:,.3f} GiB to the host"),
+        ("evictions", f"{counters['evictions']:,}"),
+    ]  # fmt: skip
+    if result["unlimited"]:
+        slowdown = result["unlimited"]["slowdown_thousandths"] / 1000
+        rows.insert(1, ("slowdown", f"{slowdown:,.3f} against the driver's policies without limit"))
+    if "bounds" in result:
+        over = result["bounds"]["distance"]["over_bound_thousandths"] / 1000
+        rows.append(("whole run", f"{over:,.3f} times the best lower bound"))
+    title = f"{result['trace']['file']} on {result['system']['name']}, {policies}, layout {result['layout']}, seed {result['seed']}"
+    cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(text)}</td></tr>" for name, text in rows)
+    return (
+        f"<table><caption style='text-align:left'><b>{html.escape(title)}</b><br>{html.escape(period)}</caption>"
+        f"<tbody>{cells}</tbody></table><details><summary>again</summary><code>{html.escape(result['command'])}</code></details>"
+    )
 
 
 def _text(value):

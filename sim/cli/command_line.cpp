@@ -18,6 +18,7 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
+#include "sim/cli/terminal.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
@@ -25,6 +26,7 @@
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
 #include "sim/formats/did_you_mean.h"
+#include "sim/formats/wrapped.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
@@ -96,8 +98,10 @@ void flush_standard_output() {
 // Last words. Standard error may be closed or full, too.
 template <class... Args>
 int complain(int code, const Program& program, fmt::format_string<Args...> format, Args&&... args) {
-  std::string line = fmt::format("{}: ", program.name);
-  fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
+  std::string line = fmt::format("{}: ", program.name), text = fmt::format(format, std::forward<Args>(args)...);
+  constexpr std::string_view kError = "error:";
+  if (text.starts_with(kError)) text.replace(0, kError.size(), styled(STDERR_FILENO, kRed, kError));
+  line += text;
   line += '\n';
   static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
   return code;
@@ -147,6 +151,7 @@ int run_program(const Program& program, int argument_count, char** arguments) {
   reserve_memory(program);
   const InterruptGuard signals(program.name);
   const FileRoles roles;
+  set_line_width(columns_of_terminal(STDOUT_FILENO));
   try {
     const int code = dispatch(program, {arguments + std::min(argument_count, 1), arguments + argument_count});
     flush_standard_output();

@@ -16,6 +16,7 @@ int check_policy_command(const Arguments& arguments);  // does a policy keep its
 int compare_command(const Arguments& arguments);       // what changed between results; 1 only with --fail
 int league_command(const Arguments& arguments);        // all policies against each other
 int recommend_command(const Arguments& arguments);     // embedding tables by placement
+int report_command(const Arguments& arguments);        // results, sweeps, profiles, leagues as one HTML page
 int scenario_command(const Arguments& arguments);      // several programs at once on one server
 int sweep_command(const Arguments& arguments);         // a grid of points: plan, run, status, collect
 int sweep_slurm(const Arguments& arguments);           // its verb slurm

@@ -14,6 +14,7 @@
 #include "sim/cli/run_options.h"
 #include "sim/cli/run_to_points.h"
 #include "sim/cli/sweep_work.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
@@ -186,10 +187,10 @@ sweep::Plan plan_and_write(const Texts& inputs, const po::variables_map& values,
 
 // Lines of plug-ins stand out on a terminal.
 std::string highlighted(const std::string& text) {
-  if (::isatty(STDOUT_FILENO) != 1) return text;
+  if (!shows_colours(STDOUT_FILENO)) return text;
   std::string out, line;
   for (std::istringstream lines(text); std::getline(lines, line);) {
-    out += line.starts_with('>') ? "\x1b[1m" + line + "\x1b[0m\n" : line + "\n";
+    out += (line.starts_with('>') ? styled(STDOUT_FILENO, kBold, line) : line) + "\n";
   }
   return out;
 }

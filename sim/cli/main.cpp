@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command, sweep_verbs},
     Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command,
             league_verbs},
+    Command{"report", "one HTML page of results, a sweep, a profile or a league", report_command},
     Command{"recommend", "embedding tables of recommendation models: in GPU memory, cached, on the host or an SSD",
             recommend_command},
     Command{"scenario", "several programs at once on one server, against each of them alone", scenario_command},

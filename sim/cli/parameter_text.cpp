@@ -57,7 +57,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::string_
     }
     std::size_t hang = indent.size();
     for (std::size_t i = 0; i + 1 < row.size(); ++i) hang += widths[i] + 2;
-    fmt::print("{}\n", wrapped_line(line, hang < kLineWidth / 2 ? hang : indent.size() + 4));
+    fmt::print("{}\n", wrapped_line(line, hang < line_width() / 2 ? hang : indent.size() + 4));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "sim/cli/terminal.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds kPipeLineInterval{10};
 }  // namespace
 
 Progress::Progress(bool verbose)
-    : verbose_(verbose), terminal_(::isatty(STDERR_FILENO) == 1), last_drawn_(std::chrono::steady_clock::now()) {}
+    : verbose_(verbose), terminal_(is_terminal(STDERR_FILENO)), last_drawn_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() { erase(); }
 
@@ -54,13 +55,15 @@ std::string Progress::done_text(std::uint64_t done) const {
 }
 
 void Progress::draw(std::uint64_t done) {
+  std::string line;
   if (total_ == 0) {
-    fmt::print(stderr, "\r\x1b[K{}: {}", step_, done_text(done));
+    line = fmt::format("{}: {}", step_, done_text(done));
   } else {
     const std::uint64_t filled = std::min(done, total_) * kBarWidth / total_;
-    fmt::print(stderr, "\r\x1b[K{}: [{:-<{}}] {:>3}%", step_, std::string(filled, '#'), kBarWidth,
-               std::min(done, total_) * 100 / total_);
+    line = fmt::format("[{:-<{}}] {:>3}% {}", std::string(filled, '#'), kBarWidth,
+                       std::min(done, total_) * 100 / total_, step_);
   }
+  fmt::print(stderr, "\r\x1b[K{}", fitted(STDERR_FILENO, std::move(line)));
   std::fflush(stderr);
   drawn_ = true;
 }

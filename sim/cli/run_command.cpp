@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <iterator>
@@ -17,6 +18,7 @@
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
 #include "sim/cli/run_to_points.h"
+#include "sim/cli/terminal.h"
 #include "sim/common/in_parallel.h"
 #include "sim/report/glossary.h"
 #include "sim/report/run_record.h"
@@ -83,8 +85,9 @@ class Runner {
   void write_and_print() {
     outputs_.write(records_of_runs_);
     if (outputs_.standard_output_taken()) return;
-    fmt::print("{}", records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front())
-                                                  : runs_table(records_of_runs_, run_.seeds));
+    const std::string text =
+        records_of_runs_.size() == 1 ? run_summary(records_of_runs_.front()) : runs_table(records_of_runs_, run_.seeds);
+    fmt::print("{}", with_headline(STDOUT_FILENO, text));
     if (run_.bounds) fmt::print("{}", distances_table(records_of_runs_));
   }
 

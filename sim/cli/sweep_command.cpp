@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -13,7 +15,11 @@
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
+#include "sim/formats/text_table.h"
+#include "sim/report/numbers.h"
+#include "sim/sweep/cost_guess.h"
 #include "sim/sweep/plan.h"
+#include "sim/sweep/point_files.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/sweep_status.h"
 
@@ -24,6 +30,7 @@ namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
 
 constexpr const char* kSweepUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
+uvmsim sweep SPEC.json --dry-run [-o DIR] [--jobs N]
 uvmsim sweep plan SPEC.json -o DIR
 uvmsim sweep run DIR [--jobs N] [--seconds-per-point N] [--shard I/N]
 uvmsim sweep status DIR
@@ -39,6 +46,8 @@ Examples:
       the paper's sweep; results in paper/results.sqlite and paper/results.csv
   uvmsim sweep configs/sweeps/euromlsys25.json -o paper
       once more: only what is missing is computed, so after Ctrl-C, or with more factors in the file, it goes on
+  uvmsim sweep configs/sweeps/euromlsys25.json --dry-run -o paper
+      how many points that is, how many of them are there already, and roughly how long the rest takes
   uvmsim sweep plan s.json -o DIR && uvmsim sweep run DIR --shard 1/4
       on each of four machines another quarter; then `uvmsim sweep collect DIR`
   uvmsim sweep slurm DIR --points-per-task 50 -o job.sbatch && sbatch job.sbatch
@@ -54,6 +63,7 @@ Options:
   --seconds-per-point N a point that takes longer by the clock fails, default: none does
   --shard I/N           of N shares of the points, the I-th
   --partial             collect what is finished, into results.partial.sqlite and results.partial.csv
+  --dry-run             print what would run and how long it may take; runs and writes nothing
   --schema              print the JSON schema of sweep files
   -h [ --help ]         print this text
 
@@ -167,11 +177,74 @@ int collect_verb(const Arguments& arguments) {
   return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
 }
 
+std::string duration_text(std::uint64_t milliseconds) {
+  const std::uint64_t seconds = (milliseconds + 999) / 1000;
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7200) return fmt::format("{} min", (seconds + 30) / 60);
+  return fmt::format("{} h", (seconds + 1800) / 3600);
+}
+
+// What is missing, by trace, and a first guess of its time. Without a folder everything is missing.
+int dry_run(const std::string& spec, const std::optional<std::string>& folder, std::size_t jobs) {
+  const sweep::Plan plan = sweep::make_plan(spec);
+  const sweep::PointFiles files(folder.value_or(""));
+  struct OfTrace {
+    std::uint64_t points = 0, finished = 0;
+    sweep::CostGuess left;
+  };
+  std::map<std::string, OfTrace> traces;
+  OfTrace all;
+  std::uint64_t added = 0, failed = 0;
+  for (const sweep::PlannedPoint& planned : plan.points) {
+    const bool finished = folder && files.is_finished(planned.id);
+    added += !planned.asked;
+    failed += folder && !finished && files.error(planned.id).has_value();
+    OfTrace& trace = traces[std::filesystem::path(planned.point.trace).filename().string()];
+    for (OfTrace* sum : {&trace, &all}) {
+      ++sum->points;
+      sum->finished += finished;
+      if (!finished) sum->left.add(planned.point);
+    }
+  }
+  fmt::print("{} points{}\n", all.points,
+             added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
+  if (folder) {
+    fmt::print("{}: {} of them are finished{}\n", *folder, all.finished,
+               failed == 0 ? "" : fmt::format(", {} failed and would run again", failed));
+  }
+  TextTable table({"trace", "points", "to run", "CPU time, a guess"});
+  const auto guess = [](const sweep::CostGuess& left, std::uint64_t processes) {
+    if (left.points() == left.unknown()) return std::string(left.points() == 0 ? "-" : "not known");
+    return fmt::format("{} to {}", duration_text(left.least_ms() / processes),
+                       duration_text(left.most_ms() / processes));
+  };
+  for (const auto& [name, trace] : traces) {
+    table.add_row(
+        {name, report::format_count(trace.points), report::format_count(trace.left.points()), guess(trace.left, 1)});
+  }
+  fmt::print("\n{}", table.text(true));
+  if (all.left.points() == 0) {
+    fmt::print("\nnothing is left to run\n");
+    return kFine;
+  }
+  const std::uint64_t processes = std::min<std::uint64_t>(jobs, all.left.points());
+  fmt::print(
+      "\nabout {} with {} {}: a guess from the sizes of traces and the limits{}; once points are done, `uvmsim sweep` "
+      "says "
+      "how long the rest takes from those\n",
+      guess(all.left, processes), processes, processes == 1 ? "process" : "processes",
+      all.left.unknown() == 0 ? ""
+                              : fmt::format(", without {} points of traces too small to tell", all.left.unknown()));
+  return kFine;
+}
+
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
   add_sweep_folder(options);
   add_sweep_work(options);
-  options.add_options()("schema", po::bool_switch(), "print the JSON schema of sweep files");
+  auto add = options.add_options();
+  add("dry-run", po::bool_switch(), "print what would run and how long it may take; runs and writes nothing");
+  add("schema", po::bool_switch(), "print the JSON schema of sweep files");
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
@@ -183,6 +256,7 @@ int whole_sweep(const Arguments& arguments) {
   if (!std::filesystem::exists(spec, ignored)) {
     throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
+  if (values["dry-run"].as<bool>()) return dry_run(spec, text_of(values, "output"), jobs_of(values));
   const std::string folder = output_of(values, "sweep " + spec);
   const Work work = work_of(values);
   const auto [plan, lock] = make_and_write_plan(spec, folder);

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "sim/cli/terminal.h"
+
 namespace uvmsim::cli {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::chrono::seconds kLineInterval{10};
 
 }  // namespace
 
-SweepDisplay::SweepDisplay() : terminal_(::isatty(STDERR_FILENO) == 1), last_(Clock::now()) {}
+SweepDisplay::SweepDisplay() : terminal_(is_terminal(STDERR_FILENO)), last_(Clock::now()) {}
 
 SweepDisplay::~SweepDisplay() { erase(); }
 
@@ -25,8 +27,10 @@ void SweepDisplay::update(const sweep::SweepProgress& progress) {
   const std::string failures = progress.failed == 0 ? "" : fmt::format(", {} failed", progress.failed);
   if (terminal_) {
     const std::uint64_t filled = progress.done_thousandths * kSweepBarWidth / 1000;
-    fmt::print(stderr, "\r\x1b[K[{:-<{}}] {} of {} points{}{}", std::string(filled, '#'), kSweepBarWidth,
-               progress.finished, progress.points, failures, time_left(progress));
+    fmt::print(stderr, "\r\x1b[K{}",
+               fitted(STDERR_FILENO, fmt::format("[{:-<{}}] {} of {} points{}{}{}", std::string(filled, '#'),
+                                                 kSweepBarWidth, progress.finished, progress.points, failures,
+                                                 time_left(progress), longest(progress))));
     std::fflush(stderr);
     drawn_ = true;
   } else {

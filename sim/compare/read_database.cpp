@@ -29,9 +29,9 @@ Json parsed(const std::string& text, const std::string& where) {
 // Each point has its result as `uvmsim run --json` writes it, but for the system, which has a table of its own.
 class DatabaseReader {
  public:
-  DatabaseReader(const std::string& path, RunSet& set) : path_(path), set_(set), database_(path) {}
+  DatabaseReader(const std::string& path, const ResultVisitor& visit) : path_(path), visit_(visit), database_(path) {}
 
-  void read() {
+  std::vector<std::string> read() {
     if (!database_.has_table("sweep") || !database_.has_table("points")) {
       throw_input_error("{}: is not the database of a sweep: table 'sweep' or 'points' is missing", path_);
     }
@@ -39,7 +39,8 @@ class DatabaseReader {
     read_systems();
     read_points();
     read_failures();
-    if (set_.runs.empty()) throw_input_error("{}: no point of this sweep has a result", path_);
+    if (!any_) throw_input_error("{}: no point of this sweep has a result", path_);
+    return std::move(missing_);
   }
 
  private:
@@ -61,28 +62,34 @@ class DatabaseReader {
       throw_input_error("{}: table points has no column result: an earlier version wrote it; collect the sweep again",
                         path_);
     }
-    database_.each("points", {"id", "asked", "system_sha256", "result"}, 4, [&](const Row& row) {
-      if (row.required(1, 0, 1) == 0) return;
-      const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
-      const auto system = systems_.find(row.text(2));
-      if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
-      Json result = parsed(row.text(3), where);
-      if (!result.is_object()) throw_input_error("{}: its result is no object", where);
-      result["system"] = system->second;
-      set_.runs.push_back(view_of_result(result, where));
-    });
+    database_.each("points", {"id", "asked", "system_sha256", "result", "slowdown_thousandths"}, 4,
+                   [&](const Row& row) {
+                     if (row.required(1, 0, 1) == 0) return;
+                     const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
+                     const auto system = systems_.find(row.text(2));
+                     if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
+                     Json result = parsed(row.whole_text(3), where);
+                     if (!result.is_object()) throw_input_error("{}: its result is no object", where);
+                     result["system"] = system->second;
+                     // Found with the point that it is compared with.
+                     if (row.has(4)) result["unlimited"] = {{"slowdown_thousandths", row.required(4, 0, kMost)}};
+                     visit_(result, where);
+                     any_ = true;
+                   });
   }
 
   void read_failures() {
     database_.each("failures", {"label", "error"}, 2, [&](const Row& row) {
-      set_.missing.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
+      missing_.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
     });
-    if (not_run_ != 0) set_.missing.push_back(fmt::format("{} points: not run", not_run_));
+    if (not_run_ != 0) missing_.push_back(fmt::format("{} points: not run", not_run_));
   }
 
   const std::string& path_;
-  RunSet& set_;
+  const ResultVisitor& visit_;
   SqliteReader database_;
+  bool any_ = false;
+  std::vector<std::string> missing_;
   std::int64_t not_run_ = 0;
   std::map<std::string, Json> systems_;  // by hash
 };
@@ -96,6 +103,8 @@ bool is_database(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;
 }
 
-void read_database(const std::string& path, RunSet& set) { DatabaseReader(path, set).read(); }
+std::vector<std::string> read_database(const std::string& path, const ResultVisitor& visit) {
+  return DatabaseReader(path, visit).read();
+}
 
 }  // namespace uvmsim::compare

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/compare/read_runs.h"
 
@@ -10,7 +11,8 @@ namespace uvmsim::compare {
 // A file that begins like one of SQLite.
 bool is_database(const std::string& path);
 
-// Adds the points and what is missing. Throws InputError that names the file and the table: not of a sweep, damaged.
-void read_database(const std::string& path, RunSet& set);
+// Visits the result of every point, less its iterations, and returns what is missing. Throws InputError that names the
+// file and the table: not of a sweep, damaged.
+std::vector<std::string> read_database(const std::string& path, const ResultVisitor& visit);
 
 }  // namespace uvmsim::compare

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/compare/read_database.h"
 #include "sim/formats/did_you_mean.h"
+#include "sim/formats/json.h"
 #include "sim/formats/printable.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
@@ -38,42 +40,61 @@ void for_each_line(const std::string& path, const std::string& name, Visitor&& v
   }
 }
 
-void read_result_lines(const std::string& path, RunSet& set) {
-  for_each_line(path, set.name, [&](std::string_view line, const std::string& where) {
-    set.runs.push_back(view_of_result_text(line, where));
-  });
-  if (set.runs.empty()) throw_input_error("{}: holds no result", set.name);
+using Json = nlohmann::ordered_json;
+
+Json parsed_result(std::string_view text, const std::string& where) {
+  Json result = parse_or_discard<Json>(text);
+  if (result.is_discarded()) throw_input_error("{}: is not JSON", where);
+  return result;
 }
 
-void read_sweep_folder(const std::string& folder, RunSet& set) {
+std::string side_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+void read_result_lines(const std::string& path, const ResultVisitor& visit) {
+  bool any = false;
+  for_each_line(path, side_name(path), [&](std::string_view line, const std::string& where) {
+    visit(parsed_result(line, where), where);
+    any = true;
+  });
+  if (!any) throw_input_error("{}: holds no result", side_name(path));
+}
+
+std::vector<std::string> read_sweep_folder(const std::string& folder, const ResultVisitor& visit) {
+  std::vector<std::string> missing;
+  bool any = false;
   const sweep::Plan plan = sweep::read_plan(folder);
   const sweep::PointFiles files(folder);
   for (const sweep::PlannedPoint& planned : plan.points) {
     if (!planned.asked) continue;
     if (const auto result = files.result(planned.id)) {
-      set.runs.push_back(view_of_result_text(*result, fmt::format("{}: point {}", folder, planned.id.substr(0, 12))));
+      const std::string where = fmt::format("{}: point {}", folder, planned.id.substr(0, 12));
+      visit(parsed_result(*result, where), where);
+      any = true;
     } else if (const auto error = files.error(planned.id)) {
-      set.missing.push_back(fmt::format("{}: failed: {}", sweep::label(planned.point), *error));
+      missing.push_back(fmt::format("{}: failed: {}", sweep::label(planned.point), *error));
     } else {
-      set.missing.push_back(sweep::label(planned.point) + ": not run");
+      missing.push_back(sweep::label(planned.point) + ": not run");
     }
   }
-  if (set.runs.empty()) throw_input_error("{}: no point of this sweep has a result", folder);
+  if (!any) throw_input_error("{}: no point of this sweep has a result", folder);
+  return missing;
 }
 
 }  // namespace
 
+std::vector<std::string> read_results(const std::string& path, const ResultVisitor& visit) {
+  std::error_code ignored;
+  if (path != "-" && fs::is_directory(path, ignored)) return read_sweep_folder(path, visit);
+  if (path != "-" && is_database(path)) return read_database(path, visit);
+  read_result_lines(path, visit);
+  return {};
+}
+
 RunSet read_runs(const std::string& path) {
   RunSet set;
-  set.name = path == "-" ? "standard input" : path;
-  std::error_code ignored;
-  if (path != "-" && fs::is_directory(path, ignored)) {
-    read_sweep_folder(path, set);
-  } else if (path != "-" && is_database(path)) {
-    read_database(path, set);
-  } else {
-    read_result_lines(path, set);
-  }
+  set.name = side_name(path);
+  set.missing = read_results(
+      path, [&](const Json& result, const std::string& where) { set.runs.push_back(view_of_result(result, where)); });
   return set;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,12 @@ struct RunSet {
 // the folder of a sweep, or a sweep's database. Throws InputError that names the file and the line or key: not there,
 // no results in it, a line that is no result.
 RunSet read_runs(const std::string& path);
+
+// The results themselves, one by one; `where` names each in messages. What they are is not checked beyond that they are
+// JSON: view_of_result() does.
+using ResultVisitor = std::function<void(const nlohmann::ordered_json& result, const std::string& where)>;
+// Returns `missing` of a sweep. Throws as read_runs().
+std::vector<std::string> read_results(const std::string& path, const ResultVisitor& visit);
 
 // Leaves the runs that meet "key=pattern" ("evict=lru", "trace=gpt2*"): a key of RunView::identity, a text with * and
 // ?. Throws InputError, beginning with `where`, when it is no condition, no run has the key, or none is left.

@@ -19,9 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Members that say how to read the result, or that this file takes apart by themselves.
-constexpr std::array<std::string_view, 11> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
+constexpr std::array<std::string_view, 12> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
                                                           "policies", "plugins",        "counters", "iterations",
-                                                          "settled",  "unlimited",      "system"};
+                                                          "settled",  "unlimited",      "bounds",   "system"};
 // Counters that are split by cause: their sums are metrics, too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed = {{
     {"htod_", "_bytes"},
@@ -64,6 +64,7 @@ class RunViewReader {
         view_.metrics.emplace_back("learning_iterations", learning->integer());
       }
     }
+    read_bounds();
     add_counters(result_.at("counters"), "");
     if (has_settled) add_counters(settled.at("counters"), "settled_");
     flatten(result_.at("system"), "system");
@@ -114,6 +115,19 @@ class RunViewReader {
   void read_plugins() {
     for (const JsonValue& plugin : result_.at("plugins").items("a list", 0)) {
       view_.provenance.emplace_back("plug-in " + text(plugin.at("file")), text(plugin.at("sha256")));
+    }
+  }
+
+  // Bounds are found, not chosen, the best of known policies too. What lies between them and the run: `distance`.
+  void read_bounds() {
+    const auto bounds = result_.find("bounds");
+    if (!bounds) return;
+    add_numbers(*bounds, "bound_");
+    if (const auto distance = bounds->find("distance")) add_numbers(*distance, "");
+  }
+  void add_numbers(const JsonValue& object, const std::string& prefix) {
+    for (const auto& [key, value] : object.members()) {
+      if (value.json().is_number()) view_.metrics.emplace_back(prefix + one_line(key), value.integer());
     }
   }
 

@@ -35,7 +35,7 @@ Statement prepare(sqlite3* database, const std::string& sql) {
 
 void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-SqliteReader::SqliteReader(const std::string& path) : path_(path) {
+SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : path_(path) {
   note_input(path);
   std::ifstream file(path, std::ios::binary);
   std::string start(kMagic.size(), '\0');
@@ -49,7 +49,7 @@ SqliteReader::SqliteReader(const std::string& path) : path_(path) {
   if (code != SQLITE_OK) throw_input_error("{}: cannot be opened: {}", path, sqlite3_errstr(code));
   sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1 << 20);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, longest_value_bytes);
   sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200);
   // Plain tables have a page of their own, virtual ones have none.
   const Statement statement = prepare(database, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
@@ -147,6 +147,12 @@ std::int64_t SqliteReader::Row::required(std::size_t column, std::int64_t least,
 }
 
 std::string SqliteReader::Row::text(std::size_t column) const {
+  std::string text = whole_text(column);
+  if (text.size() > kLongestText) text.resize(kLongestText);
+  return text;
+}
+
+std::string SqliteReader::Row::whole_text(std::size_t column) const {
   if (!has(column)) return {};
   const int place = (*places_)[column];
   if (sqlite3_column_type(statement_, place) != SQLITE_TEXT) {
@@ -154,7 +160,7 @@ std::string SqliteReader::Row::text(std::size_t column) const {
   }
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, place));
   const auto bytes = static_cast<std::size_t>(std::max(sqlite3_column_bytes(statement_, place), 0));
-  return text == nullptr ? std::string() : std::string(text, std::min(bytes, kLongestText));
+  return text == nullptr ? std::string() : std::string(text, bytes);
 }
 
 }  // namespace uvmsim

@@ -26,7 +26,8 @@ class SqliteReader {
     // row and column.
     std::int64_t integer(std::size_t column, std::int64_t least, std::int64_t most, std::int64_t fallback) const;
     std::int64_t required(std::size_t column, std::int64_t least, std::int64_t most) const;
-    std::string text(std::size_t column) const;  // empty where the table has none; at most 64 KB
+    std::string text(std::size_t column) const;        // empty where the table has none; at most 64 KB
+    std::string whole_text(std::size_t column) const;  // the same, however long
 
    private:
     friend class SqliteReader;
@@ -38,8 +39,8 @@ class SqliteReader {
     sqlite3_stmt* statement_ = nullptr;
   };
 
-  // Throws InputError when the file cannot be opened or is no SQLite database.
-  explicit SqliteReader(const std::string& path);
+  // Throws InputError when the file cannot be opened or is no SQLite database. A longer value is damage.
+  explicit SqliteReader(const std::string& path, int longest_value_bytes = 1 << 20);
   ~SqliteReader();
   SqliteReader(const SqliteReader&) = delete;
   SqliteReader& operator=(const SqliteReader&) = delete;

@@ -19,7 +19,7 @@ std::string TextTable::text(bool first_column_left, std::string_view indent) con
   std::string out;
   for (std::size_t begin = 1, end = 0; end < widths.size(); begin = end) {
     std::size_t width = indent.size() + widths.front();
-    for (end = begin; end < widths.size() && (end == begin || width + 2 + widths[end] <= kLineWidth); ++end) {
+    for (end = begin; end < widths.size() && (end == begin || width + 2 + widths[end] <= line_width()); ++end) {
       width += 2 + widths[end];
     }
     if (begin > 1) out += "\n";

@@ -19,8 +19,8 @@ class TextTable {
     rows_.push_back(std::move(cells));
   }
   bool is_empty() const { return rows_.size() == 1; }
-  // Lines that end in newlines, behind `indent`, without trailing blanks. Columns beyond kLineWidth (wrapped.h) follow
-  // as a second block, the first column repeated.
+  // Lines that end in newlines, behind `indent`, without trailing blanks. Columns beyond line_width() (wrapped.h)
+  // follow as a second block, the first column repeated.
   std::string text(bool first_column_left = true, std::string_view indent = "") const;
 
  private:

@@ -5,6 +5,8 @@
 namespace uvmsim {
 namespace {
 
+std::size_t columns_to_fill = kLineWidth;
+
 // UTF-8: bytes that begin a character.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(
@@ -25,10 +27,15 @@ std::size_t last_column(std::string_view line) {
 
 }  // namespace
 
+void set_line_width(std::size_t columns) { columns_to_fill = columns; }
+std::size_t line_width() { return columns_to_fill; }
+
 std::string wrapped_line(std::string_view line, std::size_t hang) {
+  const std::size_t whole = std::min(line_width(), kLineWidth);
+  hang = std::min(hang, whole / 2);
   std::string out;
-  while (columns_of(line) > kLineWidth - (out.empty() ? 0 : hang)) {
-    const std::size_t width = kLineWidth - (out.empty() ? 0 : hang);
+  while (columns_of(line) > whole - (out.empty() ? 0 : hang)) {
+    const std::size_t width = whole - (out.empty() ? 0 : hang);
     std::size_t cut = line.rfind(' ', width);
     // Not within what the hanging lines are indented by.
     const bool found = cut != std::string_view::npos && !(out.empty() && cut <= hang);

@@ -7,7 +7,15 @@
 
 namespace uvmsim {
 
+// Where no terminal is narrower: files and pipes hold the same bytes on every machine.
 inline constexpr std::size_t kLineWidth = 120;
+
+// What tables are fitted to: kLineWidth, or the columns of the terminal that they go to (said once, before they are
+// made).
+void set_line_width(std::size_t columns);
+std::size_t line_width();
+
+// Texts are at most kLineWidth wide, on wider terminals too.
 
 // One line without its end, broken between words; what follows the first is indented by `hang`. Words stay whole, but
 // for one longer than a line: it breaks after a comma.

@@ -46,6 +46,18 @@ class ResultsTest(TraceTest):
         self.assertEqual(frame["duration_ns"].tolist()[-1], result["total_ns"])
         self.assertEqual(frame["evictions"].tolist()[-1], result["counters"]["evictions"])
 
+    def test_notebooks_show_the_main_numbers_and_never_markup_of_others(self):
+        result = self.trace.run(SYSTEM, osf=2, bounds=True)
+        shown = result._repr_html_()
+        over = result["bounds"]["distance"]["over_bound_thousandths"] / 1000
+        for text in (f"{result['settled']['duration_ns'] / 1e6:,.3f} ms", f"{result['settled']['counters']['evictions']:,}",
+                     "OSF 2", f"{result['unlimited']['slowdown_thousandths'] / 1000:,.3f} against", f"{over:,.3f} times", "a.jsonl"):  # fmt: skip
+            self.assertIn(text, shown)
+        self.assertNotIn("times the best", self.trace.run(SYSTEM, unlimited_run=False)._repr_html_())
+        result["trace"]["file"] = result["command"] = result["layout"] = "</table><script>alert(1)</script>\"'"
+        self.assertNotIn("<script", result._repr_html_())
+        self.assertEqual(result._repr_html_().count("</table>"), 1)
+
     def test_what_a_trace_tells(self):
         self.assertEqual(self.trace.footprint_bytes(), 16 << 20)
         self.assertEqual(self.trace.records, 20)

@@ -231,6 +231,11 @@ TEST(KernelLabel, IsShort) {
   EXPECT_EQ(kernel_label("void at::native::(anonymous namespace)::add<float, std::array<char*, 2ul>>(int, float)"),
             "at::native::add");
   EXPECT_EQ(kernel_label("_ZN2at6native3addIfEEvi"), "at::native::add");
+  // 36 parts, each twice the one before.
+  std::string doubling = "_Z1f1AIiiES_IS0_S0_ES_IS1_S1_E";
+  for (char last = '2'; last <= '9'; ++last) doubling += fmt::format("S_IS{0}_S{0}_E", last);
+  for (char last = 'A'; last <= 'Z'; ++last) doubling += fmt::format("S_IS{0}_S{0}_E", last);
+  EXPECT_EQ(kernel_label(doubling), doubling);
   EXPECT_EQ(kernel_label("operator<"), "operator<") << "nothing is lost where it cannot be told apart";
   EXPECT_EQ(kernel_label(""), "");
 }

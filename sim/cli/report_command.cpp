@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/exit_codes.h"
+#include "sim/cli/options.h"
+#include "sim/cli/result_output.h"
+#include "sim/common/error.h"
+#include "sim/html/page.h"
+#include "sim/html/read_document.h"
+#include "sim/report/numbers.h"
+
+namespace uvmsim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kReportUsage = R"(uvmsim report RESULTS|SWEEP|PROFILE|LEAGUE... -o FILE.html
+
+Writes one page that opens in any browser, without a network: what limits the program, in words; slowdown and traffic
+against the oversubscription factor; policies compared; what kernels, layers and tensors waited for, and the heat map.
+
+Examples:
+  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.5,2,4 --bounds --json gpt2.jsonl
+  uvmsim report gpt2.jsonl -o gpt2.html
+      one program with less and less memory; --bounds lets the page say what limits it
+  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --profile gpt2.profile
+  uvmsim report gpt2.jsonl gpt2.profile -o gpt2.html
+      the same, with the kernels, layers and tensors of one of the runs
+  uvmsim report mine -o mine.html
+      the folder of a sweep or of a league
+
+)";
+
+constexpr const char* kReportNotes = R"(
+An input is a file of `uvmsim run --json` or `uvmsim run --profile`, the folder of `uvmsim sweep` or `uvmsim league`, or
+results.sqlite or league.json of one. Several make one page. sim/html/README.md says what it shows.
+Exit code: 0, or 2 for an error in the input.
+)";
+
+po::options_description report_options() {
+  po::options_description options("Options", 110, 70);
+  auto add = options.add_options();
+  add("output,o", po::value<std::string>()->value_name("FILE"), "the page; - is standard output");
+  add("partial", po::bool_switch(), "show an unfinished sweep, which the page then says of itself");
+  add("help,h", po::bool_switch(), "print this text");
+  return options;
+}
+
+// As a shell takes it as one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Files by their last names, as results have them.
+std::string command_of_page(const std::vector<std::string>& inputs, const std::string& output, bool partial) {
+  const auto name = [](const std::string& path) {
+    const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+    return shell_word((whole.has_filename() ? whole : whole.parent_path()).filename().string());
+  };
+  std::string text = "uvmsim report";
+  for (const std::string& input : inputs) text += " " + name(input);
+  return text + (partial ? " --partial" : "") + " -o " + (output == "-" ? "-" : name(output));
+}
+
+}  // namespace
+
+int report_command(const Arguments& arguments) {
+  const po::options_description options = report_options();
+  const po::variables_map values = parse_options("uvmsim report", arguments, options, arguments.size());
+  if (values["help"].as<bool>()) {
+    std::ostringstream text;
+    text << options;
+    fmt::print("{}{}{}", kReportUsage, text.str(), kReportNotes);
+    return kFine;
+  }
+  const std::vector<std::string> inputs = positional_arguments(values);
+  if (inputs.empty()) throw_input_error("report: no results given; `uvmsim report --help` shows examples");
+  if (std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
+    throw_input_error("report: standard input cannot be read; allowed: files and folders");
+  }
+  const auto output = text_of(values, "output");
+  if (!output) throw_input_error("report: option --output (-o FILE) is missing");
+  const bool partial = values["partial"].as<bool>();
+  ResultOutput page(*output);
+  const html::Document document = html::read_document(inputs, partial);
+  const std::string text = html::page_of(document, command_of_page(inputs, *output, partial));
+  page.write(text);
+  if (*output != "-") fmt::print("{}: {}\n", *output, report::format_bytes(text.size()));
+  return kFine;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "sim/common/one_line.h"
+#include "sim/formats/wrapped.h"
+
+namespace uvmsim::cli {
+namespace {
+
+constexpr std::size_t kFewest = 40, kMost = 1000;
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+// 0: no number.
+std::size_t number_of(std::string_view text) {
+  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string_view::npos) return 0;
+  return static_cast<std::size_t>(std::strtoul(std::string(text).c_str(), nullptr, 10));
+}
+
+}  // namespace
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+bool shows_colours(int descriptor) {
+  return is_terminal(descriptor) && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+std::size_t columns_of_terminal(int descriptor) {
+  if (!is_terminal(descriptor)) return kLineWidth;
+  std::size_t columns = number_of(variable("COLUMNS"));
+  struct winsize size {};
+  if (columns == 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns == 0 ? kLineWidth : std::clamp(columns, kFewest, kMost);
+}
+
+std::string styled(int descriptor, std::string_view style, std::string_view text) {
+  return shows_colours(descriptor) ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+}
+
+std::string with_headline(int descriptor, std::string_view text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  return styled(descriptor, kBold, text.substr(0, end)) + std::string(text.substr(end));
+}
+
+std::string fitted(int descriptor, std::string text) {
+  const std::size_t columns = columns_of_terminal(descriptor);
+  text = one_line(std::move(text));
+  if (text.size() < columns) return text;
+  // Not within a character.
+  std::size_t end = columns - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every page is made of, as the files in page/ and third_party/ have it: the command carries them.
+#pragma once
+
+#include <string_view>
+
+namespace uvmsim::html {
+
+std::string_view page_css();
+std::string_view page_js();
+std::string_view d3_js();
+std::string_view plot_js();
+std::string_view licences_text();
+
+}  // namespace uvmsim::html

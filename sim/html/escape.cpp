@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/html/escape.h"
+
+#include <nlohmann/json.hpp>
+
+#include "sim/common/one_line.h"
+
+namespace uvmsim::html {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Valid UTF-8 of any bytes: what JSON writes and reads again.
+std::string as_utf8(std::string_view text) {
+  return Json::parse(Json(std::string(text)).dump(-1, ' ', true, Json::error_handler_t::replace)).get<std::string>();
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : one_line(as_utf8(text))) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string embedded(const Json& json) {
+  std::string out;
+  // These three stand only within strings.
+  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else if (c == '>') {
+      out += "\\u003e";
+    } else if (c == '&') {
+      out += "\\u0026";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace uvmsim::html

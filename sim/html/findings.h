@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's summary: what the numbers say, in sentences. Each claim names the numbers that it follows from and what
+// they depend on; where the data do not decide, it says that instead.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/html/document.h"
+
+namespace uvmsim::html {
+
+struct Finding {
+  std::string heading;
+  std::vector<std::string> sentences;  // one paragraph each
+};
+
+std::vector<Finding> findings_of(const Document& document);
+
+}  // namespace uvmsim::html
