@@ -14,6 +14,7 @@
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/sweep/plan.h"
+#include "sim/sweep/point_files.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/sweep_status.h"
 
@@ -24,6 +25,7 @@ namespace po = boost::program_options;
 using Arguments = std::vector<std::string>;
 
 constexpr const char* kSweepUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
+uvmsim sweep SPEC.json --dry-run
 uvmsim sweep plan SPEC.json -o DIR
 uvmsim sweep run DIR [--jobs N] [--seconds-per-point N] [--shard I/N]
 uvmsim sweep status DIR
@@ -47,9 +49,13 @@ Examples:
 A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md explains them):
   {"traces": ["workloads/*_h200.uvmt"], "systems": "h200-sxm-pcie5", "osf": ["none", 1, 1.5, 2],
    "prefetch": ["none", {"name": "tree", "parameters": {"threshold": [51, 75]}}]}
+or of several programs at once, whose scenario files say the rest:
+  {"scenarios": "configs/scenarios/shared_*.json", "shared_osf": [1, 1.3], "schedule": ["round_robin", "priority:0=1"],
+   "evict": ["lrm", "quota:0=50,1=50"], "settings": {"runtime.time_slice_ns": [1000000, 2000000]}}
 
 Options:
   -o [ --output ] DIR   the sweep's folder
+  --dry-run             print what would run, one line per point, and compute and write nothing
   -j [ --jobs ] N       processes that compute, default one per core
   --seconds-per-point N a point that takes longer by the clock fails, default: none does
   --shard I/N           of N shares of the points, the I-th
@@ -101,6 +107,13 @@ sweep::Shard shard_of(const po::variables_map& values) {
   return shard;
 }
 
+std::string number_of_points(const sweep::Plan& plan) {
+  const auto added =
+      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
+  return fmt::format("{} points{}", plan.points.size(),
+                     added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
+}
+
 struct WrittenPlan {
   sweep::Plan plan;
   sweep::PlanLock lock;  // no process replaces it meanwhile
@@ -109,10 +122,7 @@ struct WrittenPlan {
 WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
   sweep::Plan plan = sweep::make_plan(spec);
   sweep::PlanLock lock = sweep::write_plan(plan, folder);
-  const auto added =
-      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
-  fmt::print("{}: {} points{}\n", folder, plan.points.size(),
-             added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
+  fmt::print("{}: {}\n", folder, number_of_points(plan));
   return {std::move(plan), std::move(lock)};
 }
 
@@ -167,11 +177,28 @@ int collect_verb(const Arguments& arguments) {
   return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
 }
 
+// Of a folder that is there, what is finished in it is said.
+int dry_run(const std::string& spec, const std::optional<std::string>& folder) {
+  const sweep::Plan plan = sweep::make_plan(spec);
+  const sweep::PointFiles files(folder.value_or(""));
+  std::size_t finished = 0;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const sweep::PlannedPoint& planned = plan.points[i];
+    const bool done = folder && files.is_finished(planned.id);
+    finished += done;
+    fmt::print("{} {}{}{}\n", i + 1, one_line(sweep::label(planned)), planned.asked ? "" : " (to divide by)",
+               done ? " (finished)" : "");
+  }
+  fmt::print("{}, {} to compute\n", number_of_points(plan), plan.points.size() - finished);
+  return kFine;
+}
+
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
   add_sweep_folder(options);
   add_sweep_work(options);
-  options.add_options()("schema", po::bool_switch(), "print the JSON schema of sweep files");
+  options.add_options()("schema", po::bool_switch(), "print the JSON schema of sweep files")(
+      "dry-run", po::bool_switch(), "print what would run, one line per point, and compute and write nothing");
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
@@ -183,6 +210,7 @@ int whole_sweep(const Arguments& arguments) {
   if (!std::filesystem::exists(spec, ignored)) {
     throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
+  if (values["dry-run"].as<bool>()) return dry_run(spec, text_of(values, "output"));
   const std::string folder = output_of(values, "sweep " + spec);
   const Work work = work_of(values);
   const auto [plan, lock] = make_and_write_plan(spec, folder);

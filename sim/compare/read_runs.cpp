@@ -47,6 +47,7 @@ void read_result_lines(const std::string& path, RunSet& set) {
 
 void read_sweep_folder(const std::string& folder, RunSet& set) {
   const sweep::Plan plan = sweep::read_plan(folder);
+  sweep::refuse_scenarios(plan, folder);
   const sweep::PointFiles files(folder);
   for (const sweep::PlannedPoint& planned : plan.points) {
     if (!planned.asked) continue;
