@@ -53,6 +53,14 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
   return found->template get<std::string>();
 }
 
+// Of this version or another one.
+bool is_plan(const std::string& header) {
+  const ordered_json object = parse_or_discard<ordered_json>(header);
+  const std::string name(kSweepSchema);
+  return object.is_object() && object.contains("schema") && object["schema"].is_string() &&
+         object["schema"].get<std::string>().starts_with(name.substr(0, name.find('/') + 1));
+}
+
 PlannedPoint read_point(const std::string& line, const std::string& where) {
   const auto object = parsed<nlohmann::ordered_json>(line, where);
   PlannedPoint planned;
@@ -124,8 +132,6 @@ Plan make_plan(const Spec& spec, const std::string& name) {
 PlanLock write_plan(const Plan& plan, const std::string& folder) {
   std::error_code error;
   const fs::path points = fs::path(folder) / "points";
-  if (fs::is_symlink(points, error))
-    throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
   fs::create_directories(points, error);
   if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
   PlanLock lock(folder);
@@ -147,7 +153,13 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
                                {"spec", ordered_json::parse(plan.spec)}};
   std::error_code ignored;
   const auto header_path = path_of(folder, kHeaderFile), points_path = path_of(folder, kPointsFile);
-  const bool same = fs::exists(header_path, ignored) && read_text(header_path) == header.dump() + "\n";
+  const bool there = fs::exists(header_path, ignored);
+  const std::string old_header = there ? read_text(header_path) : "";
+  const bool same = there && old_header == header.dump() + "\n";
+  if (there && !is_plan(old_header)) {
+    throw_input_error("{}: is there and no plan of a sweep, which would take its place; choose another folder",
+                      header_path);
+  }
   if (same && fs::exists(points_path, ignored) && read_text(points_path) == lines) return lock;
   lock.have_alone();
   AtomicFile points_file(points_path, kInFolder), header_file(header_path, kInFolder);

@@ -202,5 +202,31 @@ TEST_F(ScenarioSweep, OthersRefuseThem) {
   expect_one_line_error(run({"compare", "out/results.sqlite", "out/results.sqlite"}), {"results.sqlite"});
 }
 
+// A folder with a file of that name is somebody's work.
+TEST_F(ScenarioSweep, NoPlanTakesThePlaceOfAFileThatIsNone) {
+  const std::string own = R"({"traces": "a.jsonl", "systems": "h200-sxm-pcie5"})";
+  folder.write("mine/sweep.json", own);
+  expect_one_line_error(sweep({of_s(""), "-o", "mine"}), {"mine/sweep.json", "no plan of a sweep", "another folder"});
+  expect_one_line_error(run({"league", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "-o", "mine"}),
+                        {"mine/sweep.json", "no plan of a sweep"});
+  EXPECT_EQ(folder.read("mine/sweep.json"), own);
+  folder.write("mine/sweep.json", "");
+  expect_one_line_error(sweep({of_s(""), "-o", "mine"}), {"mine/sweep.json", "no plan of a sweep"});
+  expect_one_line_error(sweep({of_s(""), "-o", ""}), {"--output"});
+}
+
+// In a folder from somebody else.
+TEST_F(ScenarioSweep, PointsThatAreALinkAreNotFollowed) {
+  ASSERT_EQ(sweep({"plan", of_s(""), "-o", "out"}).exit_code, 0);
+  std::filesystem::remove_all(folder.path("out/points"));
+  std::filesystem::create_directory(folder.path("other"));
+  std::filesystem::create_directory_symlink("../other", folder.path("out/points"));
+  for (const char* verb : {"run", "collect"}) {
+    expect_one_line_error(sweep({verb, "out"}), {"out/points", "symbolic link"});
+  }
+  expect_one_line_error(sweep({of_s(""), "-o", "out"}), {"out/points", "symbolic link"});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("other")));
+}
+
 }  // namespace
 }  // namespace uvmsim
