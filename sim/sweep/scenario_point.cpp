@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -157,20 +157,29 @@ std::string label(const ScenarioPoint& point) {
 ResolvedScenario resolve(const ScenarioPoint& point, sweep::Resolver& resolver) {
   using nlohmann::json;
   const Scenario scenario = scenario_of(point);
-  json programs = json::array(), plugins = json::array();
-  std::set<std::string> used;
+  json programs = json::array();
+  std::map<std::string, json> used;  // plug-ins by name
   for (const ScenarioProgram& program : scenario.programs) {
     const sweep::ResolvedPoint resolved = resolver.resolve(program.point);
     json determinants = json::parse(resolved.determinants);
-    for (const json& plugin : determinants.at("plugins")) {
-      if (std::find(plugins.begin(), plugins.end(), plugin) == plugins.end()) plugins.push_back(plugin);
+    for (std::size_t i = 0; i < resolved.point.plugins.size(); ++i) {
+      used.emplace(resolved.point.plugins[i], determinants.at("plugins").at(i));
     }
-    used.insert(resolved.point.plugins.begin(), resolved.point.plugins.end());
     programs.push_back({{"name", program.name},
                         {"gpus", program.gpus},
                         {"start_ns", program.start.value},
                         {"repeat", program.repeat},
                         {"run", std::move(determinants)}});
+  }
+  // In the order of the scenario.
+  ResolvedScenario resolved{point, "", ""};
+  resolved.point.content.erase("plugins");
+  json plugins = json::array();
+  for (const std::string& name : scenario.programs.front().point.plugins) {
+    const auto plugin = used.find(name);
+    if (plugin == used.end()) continue;
+    plugins.push_back(plugin->second);
+    resolved.point.content["plugins"].push_back(name);
   }
   const json system = programs.front().at("run").at("system");
   const json determinants = {{"schema", "uvmsim.scenario_point/1"},
@@ -182,16 +191,8 @@ ResolvedScenario resolve(const ScenarioPoint& point, sweep::Resolver& resolver) 
                              {"shared_capacity_bytes", scenario.shared_limit.capacity_bytes},
                              {"sharing", sharing_name(scenario.sharing)},
                              {"system", system}};
-  ResolvedScenario resolved{point, determinants.dump(-1, ' ', false, json::error_handler_t::replace), ""};
+  resolved.determinants = determinants.dump(-1, ' ', false, json::error_handler_t::replace);
   resolved.id = sha256(resolved.determinants);
-  if (resolved.point.content.contains("plugins")) {
-    Json kept = Json::array();
-    for (const Json& plugin : resolved.point.content["plugins"]) {
-      if (used.contains(plugin.get<std::string>())) kept.push_back(plugin);
-    }
-    resolved.point.content.erase("plugins");
-    if (!kept.empty()) resolved.point.content["plugins"] = std::move(kept);
-  }
   return resolved;
 }
 

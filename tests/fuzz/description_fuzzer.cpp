@@ -103,6 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::taken(reader);
   };
   read("\"systems\"", [&] { sweep::read_spec(file); });
+  read("\"scenarios\"", [&] { sweep::read_spec(file); });
   read("\"programs\"", [&] { scenario::read_scenario(file); });
   read("\"tables\"", [&] { recommend::read_workload(file); });
   read("\"points\"", [&] { baseline::read_baseline(file); });
