@@ -132,7 +132,9 @@ class Collector {
           }
           add_system(planned, result->at("system"), tables);
         } catch (const Json::exception& error) {
-          throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", planned.id, error.what());
+          refuse_result(planned.id, error.what());
+        } catch (const SameKeyTwice& error) {
+          refuse_result(planned.id, error.what());
         }
       }
       for (const FailedPoint& failed : status_.failed) {
@@ -198,8 +200,12 @@ class Collector {
     try {
       return Json::parse(*text);
     } catch (const Json::exception& error) {
-      throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", id, error.what());
+      refuse_result(id, error.what());
     }
+  }
+
+  [[noreturn]] static void refuse_result(const std::string& id, const char* why) {
+    throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", id, why);
   }
 
   std::optional<Unlimited> unlimited_of(const PlannedPoint& planned) {

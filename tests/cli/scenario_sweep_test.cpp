@@ -2,6 +2,7 @@
 // Sweeps of scenarios: what they expand to, what they find, and every way to be wrong.
 #include <nlohmann/json.hpp>
 
+#include "sim/common/sha256.h"
 #include "sim/sweep/spec.h"
 #include "tests/cli/sweep_command_test.h"
 
@@ -200,6 +201,31 @@ TEST_F(ScenarioSweep, OthersRefuseThem) {
   expect_one_line_error(run({"league", "table", "out"}), {"out", "scenarios"});
   expect_one_line_error(run({"compare", "out", "out"}), {"out", "sweep of scenarios"});
   expect_one_line_error(run({"compare", "out/results.sqlite", "out/results.sqlite"}), {"results.sqlite"});
+}
+
+// A result from somebody else, with the right hash: whatever it says is no bug of ours.
+TEST_F(ScenarioSweep, ResultsThatAreNone) {
+  const auto refuse = [&](const std::string& dir, auto&& change) {
+    const std::string name = finished(dir).begin()->first;
+    const std::string whole = folder.read(dir + "/points/" + name);
+    json file = json::parse(whole);
+    change(file["result"]);
+    const std::string result = file["result"].dump();
+    folder.write(dir + "/points/" + name, fmt::format(R"({{"id":"{}","sha256":"{}","result":{}}})"
+                                                      "\n",
+                                                      name.substr(0, 64), sha256(result), result));
+    expect_one_line_error(sweep({"collect", dir}), {name, "is no result"});
+    folder.write(dir + "/points/" + name, whole);
+  };
+  ASSERT_EQ(sweep({of_s(""), "-o", "out"}).exit_code, 0);
+  refuse("out", [](json& result) { result["programs"] = json::array(); });
+  refuse("out", [](json& result) { result["programs"][1]["name"] = result["programs"][0]["name"]; });
+  refuse("out", [](json& result) { result["programs"][0]["together"]["counters"]["evictions"] = "many"; });
+  refuse("out", [](json& result) { result["programs"][0]["together"] = nullptr; });
+  refuse("out", [](json& result) { result.erase("sharing"); });
+  refuse("out", [](json& result) { result["system"] = 4; });
+  ASSERT_EQ(sweep({spec("alone", R"("osf": 2)"), "-o", "alone"}).exit_code, 0);
+  refuse("alone", [](json& result) { result["iterations"][1]["index"] = result["iterations"][0]["index"]; });
 }
 
 // A folder with a file of that name is somebody's work.
