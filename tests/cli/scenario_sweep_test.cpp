@@ -63,8 +63,8 @@ TEST_F(ScenarioSweep, EveryCombinationWithWhatTheScenarioSays) {
   EXPECT_EQ(dry.exit_code, 0) << dry.err;
   EXPECT_EQ(dry.out,
             "1 s.json h200-sxm-pcie5 OSF 1.25 tree lrm seed 1\n"
-            "2 s.json h200-sxm-pcie5 OSF 1.25 tree lrm schedule priority seed 1\n"
-            "3 s.json h200-sxm-pcie5 OSF 1.25 tree lrm concurrent seed 1\n"
+            "2 s.json h200-sxm-pcie5 OSF 1.25 tree lrm concurrent seed 1\n"
+            "3 s.json h200-sxm-pcie5 OSF 1.25 tree lrm schedule priority seed 1\n"
             "3 points, 3 to compute\n");
 }
 
