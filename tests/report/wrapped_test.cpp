@@ -26,7 +26,7 @@ TEST(WrappedLine, AWordLongerThanALineBreaksAfterAComma) {
 TEST(TextTables, ControlCharactersOfNamesStayOnTheirLine) {
   TextTable table({"evictions by", "of a\nb\x1b[31m"});
   table.add_row({"c\r", "1"});
-  EXPECT_EQ(table.text(), "evictions by  of a?b?[31m\nc?                       1\n");
+  EXPECT_EQ(table.text(), "evictions by  of a?b?[31m\nc?                      1\n");
 }
 
 }  // namespace
