@@ -152,6 +152,8 @@ def read_sweep(path, allow_partial=False):
             sweep = rows_of_table(connection, "sweep", "1")[0]
             if sweep["schema"] != SCHEMA:
                 raise ResultError(f"{path}: schema {sweep['schema']!r}; allowed: {SCHEMA!r}")
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'scenarios'").fetchone():
+                raise ResultError(f"{path}: a sweep of scenarios; allowed: one of programs alone (analysis.sharing draws scenarios)")
             whole = refuse_partial(path, sweep, allow_partial)
             return points_of(connection, whole, sweep) + failures_of(connection, whole)
         finally:

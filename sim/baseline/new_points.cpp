@@ -54,6 +54,7 @@ BaselinePoint new_point(const std::string& path, const sweep::Point& point, cons
 
 SweepPoints points_of_sweep(const std::string& path, const std::string& folder, const MetricChoice& metrics) {
   const sweep::Plan plan = sweep::read_plan(folder);
+  sweep::refuse_scenarios(plan, folder);
   const sweep::PointFiles files(folder);
   SweepPoints out;
   out.same_model = plan.model_version == sweep::model_version();

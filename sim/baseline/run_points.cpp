@@ -50,7 +50,7 @@ class Worker {
 
  private:
   Json run(const RunRequest& request) {
-    resolver_.keep_only_trace_of(request.point);
+    resolver_.keep_only_traces_of({request.point});
     check_trace(request);
     const sweep::ResolvedPoint resolved = resolver_.resolve(request.point);
     const std::string result = report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));

@@ -160,6 +160,12 @@ sweep::Spec spec_of_file(const std::string& path, const po::variables_map& value
     }
   }
   sweep::Spec spec = sweep::read_spec(path);
+  if (!spec.scenarios.empty()) {
+    throw_input_error(
+        "{}: scenarios; a league ranks policies by the time of one program each: `uvmsim sweep` runs scenarios "
+        "under several policies",
+        path);
+  }
   const Texts plugins = plugins_of(values);
   if (plugins.empty()) return spec;
   for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "sim/cli/interrupt.h"
@@ -13,9 +15,11 @@
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/formats/text_table.h"
+#include "sim/report/event_fan.h"
 #include "sim/report/numbers.h"
+#include "sim/report/profile.h"
 #include "sim/report/timeline.h"
-#include "sim/scenario/run_scenario.h"
+#include "sim/sweep/run_scenario.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -37,6 +41,8 @@ Examples:
       GPT-2 beside ResNet-50 that runs all the time
   uvmsim scenario configs/scenarios/four_programs.json --json result.json --timeline timeline.json.gz
       all numbers for a script; a timeline for ui.perfetto.dev
+  uvmsim scenario configs/scenarios/shared_two_trainings.json --no-alone --profile p.sqlite
+      two programs on one GPU: who of each faulted, waited and moved, in p.0.sqlite and p.1.sqlite
 
 )";
 
@@ -55,12 +61,59 @@ po::options_description scenario_options() {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   add("json", text("FILE"), "write results as JSON; - is standard output");
   add("timeline", text("FILE"), "write a timeline of the programs together for ui.perfetto.dev");
+  add("profile", text("FILE"),
+      "write for each program together an SQLite file of who faulted, waited and moved, as `uvmsim run --profile`; "
+      "p.sqlite is p.0.sqlite, p.1.sqlite, ... in the order of the scenario");
   add("no-alone", po::bool_switch(), "do not also run each program alone to compare with");
   add("schema", po::bool_switch(), "print the JSON schema of scenario files");
   add("verbose", po::bool_switch(), "say on standard error what is being done");
   add("help,h", po::bool_switch(), "print this text");
   return options;
 }
+
+// "p.sqlite" -> "p.0.sqlite": of the program at that place.
+std::string profile_path(const std::string& path, std::size_t program) {
+  const std::filesystem::path whole(path);
+  const std::string name = fmt::format("{}.{}{}", whole.stem().string(), program, whole.extension().string());
+  return (whole.parent_path() / name).string();
+}
+
+// What the programs tell together: to a timeline of all, and to a profile of each.
+class ScenarioOutputs {
+ public:
+  ScenarioOutputs(const Scenario& scenario, const std::optional<std::string>& timeline,
+                  const std::optional<std::string>& profile)
+      : scenario_(scenario) {
+    if (timeline) timeline_ = std::make_unique<report::Timeline>(*timeline);
+    for (std::size_t i = 0; i < scenario.programs.size(); ++i) {
+      std::vector<EventSink*> sinks;
+      if (timeline_) sinks.push_back(timeline_->of_program(scenario.programs[i].name));
+      if (profile) {
+        profiles_.push_back(std::make_unique<report::Profile>(profile_path(*profile, i)));
+        sinks.push_back(profiles_.back().get());
+      }
+      events_.push_back(std::make_unique<report::EventFan>(std::move(sinks)));
+    }
+  }
+
+  // Null where nothing is wanted.
+  EventSink* events(std::size_t program) const {
+    return timeline_ || !profiles_.empty() ? events_[program].get() : nullptr;
+  }
+
+  void finish(const std::vector<ProgramOutcome>& outcomes) {
+    if (timeline_) timeline_->finish(nullptr);
+    for (std::size_t i = 0; i < profiles_.size(); ++i) {
+      profiles_[i]->finish(outcomes[i].together, scenario_.programs[i].start);
+    }
+  }
+
+ private:
+  const Scenario& scenario_;
+  std::unique_ptr<report::Timeline> timeline_;
+  std::vector<std::unique_ptr<report::Profile>> profiles_;
+  std::vector<std::unique_ptr<report::EventFan>> events_;
+};
 
 // Who evicts whom, where programs share a GPU, and how fair that is.
 std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
@@ -139,20 +192,24 @@ int scenario_command(const std::vector<std::string>& arguments) {
   if (files.empty()) {
     throw_input_error("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
   }
-  const auto json = text_of(values, "json"), timeline_path = text_of(values, "timeline");
-  check_outputs({{"--json", json}, {"--timeline", timeline_path}});
-  if (timeline_path == "-") throw_input_error("--timeline: standard output is not possible; allowed: a file");
+  const auto json = text_of(values, "json"), timeline = text_of(values, "timeline"),
+             profile = text_of(values, "profile");
+  for (const auto& [option, path] : {std::pair{"--timeline", &timeline}, std::pair{"--profile", &profile}}) {
+    if (*path == "-") throw_input_error("{}: standard output is not possible; allowed: a file", option);
+  }
   const Scenario scenario = scenario::read_scenario(files.front());
+  NamedOutputs written{{"--json", json}, {"--timeline", timeline}};
+  for (std::size_t i = 0; profile && i < scenario.programs.size(); ++i) {
+    written.emplace_back("--profile", profile_path(*profile, i));
+  }
+  check_outputs(written);
   ResultOutput output(json);
-  std::unique_ptr<report::Timeline> timeline;
-  if (timeline_path) timeline = std::make_unique<report::Timeline>(*timeline_path);
+  ScenarioOutputs outputs(scenario, timeline, profile);
 
   Progress progress(values["verbose"].as<bool>());
   scenario::ScenarioChoices choices;
   choices.alone = !values["no-alone"].as<bool>();
-  if (timeline) {
-    choices.events = [&](std::size_t i) { return timeline->of_program(scenario.programs[i].name); };
-  }
+  choices.events = [&](std::size_t i) { return outputs.events(i); };
   choices.progress = [&](std::uint64_t done) {
     throw_if_interrupted();
     progress.update(done);
@@ -163,7 +220,7 @@ int scenario_command(const std::vector<std::string>& arguments) {
   progress.end();
 
   if (output.wanted()) output.write(scenario::scenario_json(scenario, outcomes));
-  if (timeline) timeline->finish(nullptr);
+  outputs.finish(outcomes);
   if (json != "-") fmt::print("{}", table_of(scenario, outcomes));
   return 0;
 }

@@ -56,9 +56,13 @@ Examples:
 A sweep file, say s.json (all keys: `uvmsim sweep --schema`; sim/sweep/README.md explains them):
   {"traces": ["workloads/*_h200.uvmt"], "systems": "h200-sxm-pcie5", "osf": ["none", 1, 1.5, 2],
    "prefetch": ["none", {"name": "tree", "parameters": {"threshold": [51, 75]}}]}
+or of several programs at once, whose scenario files say the rest:
+  {"scenarios": "configs/scenarios/shared_*.json", "shared_osf": [1, 1.3], "schedule": ["round_robin", "priority:0=1"],
+   "evict": ["lrm", "quota:0=50,1=50"], "settings": {"runtime.time_slice_ns": [1000000, 2000000]}}
 
 Options:
   -o [ --output ] DIR   the sweep's folder
+  --dry-run             print what would run, one line per point, and compute and write nothing
   -j [ --jobs ] N       processes that compute, default one per core
   --seconds-per-point N a point that takes longer by the clock fails, default: none does
   --shard I/N           of N shares of the points, the I-th
@@ -111,6 +115,13 @@ sweep::Shard shard_of(const po::variables_map& values) {
   return shard;
 }
 
+std::string number_of_points(const sweep::Plan& plan) {
+  const auto added =
+      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
+  return fmt::format("{} points{}", plan.points.size(),
+                     added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
+}
+
 struct WrittenPlan {
   sweep::Plan plan;
   sweep::PlanLock lock;  // no process replaces it meanwhile
@@ -119,10 +130,7 @@ struct WrittenPlan {
 WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
   sweep::Plan plan = sweep::make_plan(spec);
   sweep::PlanLock lock = sweep::write_plan(plan, folder);
-  const auto added =
-      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
-  fmt::print("{}: {} points{}\n", folder, plan.points.size(),
-             added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
+  fmt::print("{}: {}\n", folder, number_of_points(plan));
   return {std::move(plan), std::move(lock)};
 }
 
@@ -184,57 +192,59 @@ std::string duration_text(std::uint64_t milliseconds) {
   return fmt::format("{} h", (seconds + 1800) / 3600);
 }
 
+std::string time_text(const sweep::CostGuess& left, std::uint64_t processes) {
+  if (left.points() == left.unknown()) return left.points() == 0 ? "-" : "not known";
+  return fmt::format("{} to {}", duration_text(left.least_ms() / processes), duration_text(left.most_ms() / processes));
+}
+
 // What is missing, by trace, and a first guess of its time. Without a folder everything is missing.
-int dry_run(const std::string& spec, const std::optional<std::string>& folder, std::size_t jobs) {
-  const sweep::Plan plan = sweep::make_plan(spec);
-  const sweep::PointFiles files(folder.value_or(""));
+void print_time(const sweep::Plan& plan, const std::vector<bool>& finished, std::size_t jobs) {
   struct OfTrace {
-    std::uint64_t points = 0, finished = 0;
+    std::uint64_t points = 0;
     sweep::CostGuess left;
   };
   std::map<std::string, OfTrace> traces;
-  OfTrace all;
-  std::uint64_t added = 0, failed = 0;
-  for (const sweep::PlannedPoint& planned : plan.points) {
-    const bool finished = folder && files.is_finished(planned.id);
-    added += !planned.asked;
-    failed += folder && !finished && files.error(planned.id).has_value();
+  sweep::CostGuess left;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const sweep::PlannedPoint& planned = plan.points[i];
     OfTrace& trace = traces[std::filesystem::path(planned.point.trace).filename().string()];
-    for (OfTrace* sum : {&trace, &all}) {
-      ++sum->points;
-      sum->finished += finished;
-      if (!finished) sum->left.add(planned.point);
+    ++trace.points;
+    if (finished[i]) continue;
+    for (sweep::CostGuess* sum : {&trace.left, &left}) {
+      planned.scenario ? sum->add_unknown() : sum->add(planned.point);
     }
   }
-  fmt::print("{} points{}\n", all.points,
-             added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
-  if (folder) {
-    fmt::print("{}: {} of them are finished{}\n", *folder, all.finished,
-               failed == 0 ? "" : fmt::format(", {} failed and would run again", failed));
-  }
+  if (left.points() == left.unknown()) return;
   TextTable table({"trace", "points", "to run", "CPU time, a guess"});
-  const auto guess = [](const sweep::CostGuess& left, std::uint64_t processes) {
-    if (left.points() == left.unknown()) return std::string(left.points() == 0 ? "-" : "not known");
-    return fmt::format("{} to {}", duration_text(left.least_ms() / processes),
-                       duration_text(left.most_ms() / processes));
-  };
   for (const auto& [name, trace] : traces) {
-    table.add_row(
-        {name, report::format_count(trace.points), report::format_count(trace.left.points()), guess(trace.left, 1)});
+    table.add_row({name.empty() ? "scenarios" : name, report::format_count(trace.points),
+                   report::format_count(trace.left.points()), time_text(trace.left, 1)});
   }
-  fmt::print("\n{}", table.text(true));
-  if (all.left.points() == 0) {
-    fmt::print("\nnothing is left to run\n");
-    return kFine;
-  }
-  const std::uint64_t processes = std::min<std::uint64_t>(jobs, all.left.points());
+  const std::uint64_t processes = std::min<std::uint64_t>(jobs, left.points());
   fmt::print(
-      "\nabout {} with {} {}: a guess from the sizes of traces and the limits{}; once points are done, `uvmsim sweep` "
-      "says "
-      "how long the rest takes from those\n",
-      guess(all.left, processes), processes, processes == 1 ? "process" : "processes",
-      all.left.unknown() == 0 ? ""
-                              : fmt::format(", without {} points of traces too small to tell", all.left.unknown()));
+      "\n{}\nabout {} with {} {}: a guess from the sizes of traces and the limits{}; once points are done, `uvmsim "
+      "sweep` "
+      "says how long the rest takes from those\n",
+      table.text(true), time_text(left, processes), processes, processes == 1 ? "process" : "processes",
+      left.unknown() == 0
+          ? ""
+          : fmt::format(", without {} points of scenarios or of traces too small to tell", left.unknown()));
+}
+
+// Of a folder that is there, what is finished in it is said.
+int dry_run(const std::string& spec, const std::optional<std::string>& folder, std::size_t jobs) {
+  const sweep::Plan plan = sweep::make_plan(spec);
+  const sweep::PointFiles files(folder.value_or(""));
+  std::vector<bool> finished;
+  for (const sweep::PlannedPoint& planned : plan.points) {
+    finished.push_back(folder && files.is_finished(planned.id));
+    const char* state = finished.back() ? " (finished)" : folder && files.error(planned.id) ? " (failed)" : "";
+    fmt::print("{} {}{}{}\n", finished.size(), one_line(sweep::label(planned)), planned.asked ? "" : " (to divide by)",
+               state);
+  }
+  const auto done = static_cast<std::size_t>(std::count(finished.begin(), finished.end(), true));
+  fmt::print("{}, {} to compute\n", number_of_points(plan), plan.points.size() - done);
+  print_time(plan, finished, jobs);
   return kFine;
 }
 

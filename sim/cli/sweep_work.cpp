@@ -22,7 +22,7 @@ namespace po = boost::program_options;
 
 std::string output_of(const po::variables_map& values, const std::string& command) {
   const auto folder = text_of(values, "output");
-  if (!folder) throw_input_error("{}: option --output (-o DIR) is missing", command);
+  if (!folder || folder->empty()) throw_input_error("{}: option --output (-o DIR) is missing", command);
   return *folder;
 }
 

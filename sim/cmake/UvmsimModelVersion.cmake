@@ -37,7 +37,7 @@ set(UVMSIM_MODEL_ROOMS
 
 function(uvmsim_add_model_version)
   set(patterns policies/*.cpp policies/*.h sim/sweep/point.* sim/sweep/resolve.* sim/sweep/run_point.*
-               sim/sweep/trace_input.*)
+               sim/sweep/trace_input.* sim/sweep/run_scenario.* sim/sweep/scenario.*)
   foreach(room IN LISTS UVMSIM_MODEL_ROOMS)
     list(APPEND patterns "sim/${room}/*.cpp" "sim/${room}/*.h" "sim/${room}/*.proto")
   endforeach()

@@ -58,6 +58,9 @@ class DatabaseReader {
   }
 
   void read_points() {
+    if (database_.has_table("scenarios")) {
+      throw_input_error("{}: is of a sweep of scenarios; allowed: one of programs alone", path_);
+    }
     if (!database_.has_column("points", "result")) {
       throw_input_error("{}: table points has no column result: an earlier version wrote it; collect the sweep again",
                         path_);

@@ -63,6 +63,7 @@ std::vector<std::string> read_sweep_folder(const std::string& folder, const Resu
   std::vector<std::string> missing;
   bool any = false;
   const sweep::Plan plan = sweep::read_plan(folder);
+  sweep::refuse_scenarios(plan, folder);
   const sweep::PointFiles files(folder);
   for (const sweep::PlannedPoint& planned : plan.points) {
     if (!planned.asked) continue;

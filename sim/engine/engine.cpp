@@ -177,6 +177,9 @@ std::vector<RunResult> Engine::run() {
     if (endless && std::all_of(programs_.begin(), programs_.end(), has_ended)) break;
   }
   if constexpr (kModelChecks) audit();
+  for (const auto& slices : slices_) {
+    if (slices) slices->finish();
+  }
   std::vector<RunResult> results;
   for (const auto& program : programs_) {
     naming(program->name(), [&] { results.push_back(program->finish()); });

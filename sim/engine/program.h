@@ -77,6 +77,9 @@ class Program {
   // The GPU computes for others from now on, and for this program again.
   void suspend(unsigned gpu);
   void resume(unsigned gpu);
+  void tell(const TurnEvent& turn) const {
+    if (observer_.events != nullptr) observer_.events->on(turn);
+  }
   bool repeats() const { return repeats_; }
   // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
   bool idle() const;

@@ -141,10 +141,12 @@ void TimeSlices::turn_to(std::size_t program) {
     return;
   }
   if (!first) {
+    tell_turn();
     programs_[*current_]->suspend(gpu_);
     computed_[*current_] += now() - resumed_;
   }
   current_ = program;
+  changed_ = now();
   if (first) {
     begin_ = resumed_ = now();
     programs_[program]->resume(gpu_);
@@ -152,6 +154,14 @@ void TimeSlices::turn_to(std::size_t program) {
     switching_ = true;
     wake_at(now() + switch_);
   }
+}
+
+void TimeSlices::finish() {
+  if (current_ && !switching_) tell_turn();
+}
+
+void TimeSlices::tell_turn() const {
+  programs_[*current_]->tell({static_cast<std::int32_t>(gpu_), changed_, resumed_, now()});
 }
 
 void TimeSlices::wake_at(Nanoseconds time) {

@@ -35,6 +35,8 @@ class TimeSlices final : private policy::ScheduleQueries {
   void look();
   // EventKind::kSlice.
   void on_event();
+  // After the last event: tells the turn that goes on.
+  void finish();
 
  private:
   Nanoseconds now() const override { return events_.now(); }
@@ -50,6 +52,7 @@ class TimeSlices final : private policy::ScheduleQueries {
   void choose_next();
   void tell_evictor(std::uint32_t process);
   void turn_to(std::size_t program);
+  void tell_turn() const;
   void wake_at(Nanoseconds time);
 
   const unsigned gpu_;
@@ -67,6 +70,7 @@ class TimeSlices final : private policy::ScheduleQueries {
   std::vector<char> asked_;                 // by program: it waits, and the policy knows since this turn
   std::optional<std::size_t> current_;      // whose context is on the GPU, or comes to it
   bool switching_ = false;
+  Nanoseconds changed_{};           // when the GPU began to change to the current one
   Nanoseconds resumed_{};           // when the current one began to compute
   Nanoseconds begin_{};             // of the present turn
   Nanoseconds length_{};            // of the present turn

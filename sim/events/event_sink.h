@@ -70,6 +70,13 @@ struct RangeEvent {
   std::string_view name;
   Nanoseconds start, end;
 };
+// The process had a GPU that several share in time slices, whether it computed or not. Before that the GPU changed to
+// it, and computed for nobody.
+struct TurnEvent {
+  std::int32_t device;
+  Nanoseconds change;  // when that began; `start` where it changed from nobody
+  Nanoseconds start, end;
+};
 
 // What follows is for accounts of every page: sinks that ask for it with wants_accounts().
 
@@ -175,6 +182,7 @@ class EventSink {
   virtual void on(const ThrashingEvent&) {}
   virtual void on(const ResidencyEvent&) {}
   virtual void on(const RangeEvent&) {}
+  virtual void on(const TurnEvent&) {}
   virtual void on(const AllocationEvent&) {}
   virtual void on(const FreeEvent&) {}
   virtual void on(const HostRangeEvent&) {}

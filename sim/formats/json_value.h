@@ -27,6 +27,7 @@ class JsonValue {
       : json_(&json), origin_(std::move(origin)), pointer_(std::move(pointer)) {}
 
   const Json& json() const { return *json_; }
+  const std::string& origin() const { return origin_; }
   const std::string& pointer() const { return pointer_; }
   // What paths in the file are relative to.
   std::filesystem::path folder() const { return std::filesystem::path(origin_).parent_path(); }

@@ -15,6 +15,7 @@ namespace {
 // SqliteReaders in memory fail by our own mistakes or for lack of memory.
 void check(sqlite3* database, int code, int wanted = SQLITE_OK) {
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
+  if (code == SQLITE_CONSTRAINT) throw SameKeyTwice(sqlite3_errmsg(database));
   if (code != wanted) throw ModelError(fmt::format("SQLite: {}", sqlite3_errmsg(database)));
 }
 

@@ -9,11 +9,18 @@
 #include <string_view>
 
 #include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace uvmsim {
+
+// A row whose key is in the table already. Where keys come from files, that is a mistake of the file.
+class SameKeyTwice : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 class SqliteFile {
  public:

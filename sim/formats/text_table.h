@@ -12,8 +12,9 @@ namespace uvmsim {
 
 class TextTable {
  public:
-  explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-  // As many cells as the header has. Control characters become '?'.
+  // Control characters become '?', here and in rows: names come from files.
+  explicit TextTable(std::vector<std::string> header) { add_row(std::move(header)); }
+  // As many cells as the header has.
   void add_row(std::vector<std::string> cells) {
     for (std::string& cell : cells) cell = one_line(std::move(cell));
     rows_.push_back(std::move(cells));

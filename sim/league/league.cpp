@@ -238,6 +238,7 @@ std::vector<std::vector<std::string>> agreeing_entrants(const std::vector<Contes
 }  // namespace
 
 League rank(const sweep::Plan& plan, const std::string& folder) {
+  sweep::refuse_scenarios(plan, folder);
   const sweep::PointFiles files(folder);
   League league;
   std::map<std::pair<std::string, std::uint64_t>, std::size_t> places;

@@ -26,6 +26,7 @@ class EventFan final : public EventSink {
   void on(const ThrashingEvent& event) override { pass(event); }
   void on(const ResidencyEvent& event) override { pass(event); }
   void on(const RangeEvent& event) override { pass(event); }
+  void on(const TurnEvent& event) override { pass(event); }
   void on(const AllocationEvent& event) override { pass(event); }
   void on(const FreeEvent& event) override { pass(event); }
   void on(const HostRangeEvent& event) override { pass(event); }

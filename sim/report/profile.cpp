@@ -319,8 +319,8 @@ void Profile::on(const ResidentPagesEvent& event) {
   if (event.change == ResidencyChange::kEvicted) count(&Traffic::evicted_bytes, kBasePageBytes);
 }
 
-void Profile::finish(const RunRecord& record) {
-  write(record);
+void Profile::finish(const RunRecord& record, Nanoseconds start) {
+  write(record, start);
   file_.commit();
 }
 

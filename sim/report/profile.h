@@ -45,8 +45,9 @@ class Profile final : public EventSink {
   void on(const EvictionEvent& event) override;
   void on(const ResidentPagesEvent& event) override;
 
-  // Writes everything; `record` is the run that the events came from. No event after it.
-  void finish(const RunRecord& record);
+  // Writes everything; `record` is the run that the events came from, `start` when the program began. No event after
+  // it.
+  void finish(const RunRecord& record, Nanoseconds start = {});
 
  private:
   using Pages = std::pair<std::uint64_t, std::uint64_t>;  // [first, end)
@@ -73,7 +74,7 @@ class Profile final : public EventSink {
   template <class F>
   void for_each_use(std::uint64_t address, std::uint64_t bytes, F&& f);
 
-  void write(const RunRecord& record);
+  void write(const RunRecord& record, Nanoseconds start);
   void write_names_and_layers();
   void write_operations();
   void write_layer_sums();

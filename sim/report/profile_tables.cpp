@@ -49,7 +49,7 @@ std::optional<std::int64_t> unless_negative(std::int64_t value) {
 
 }  // namespace
 
-void Profile::write(const RunRecord& record) {
+void Profile::write(const RunRecord& record, Nanoseconds start) {
   file_.execute("CREATE TABLE run (schema TEXT, result TEXT)");
   SqliteFile::Rows run(file_, "run", 2);
   std::string result = result_json(record);
@@ -60,7 +60,7 @@ void Profile::write(const RunRecord& record) {
   write_operations();
   write_layer_sums();
   write_allocations();
-  write_heat(record.result.total);
+  write_heat(start + record.result.total);
   file_.execute("COMMIT");
 }
 

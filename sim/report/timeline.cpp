@@ -31,6 +31,7 @@ constexpr std::uint64_t kDeviceToHost = 3;
 constexpr std::uint64_t kDeviceToDevice = 4;
 constexpr std::uint64_t kEvictions = 5;
 constexpr std::uint64_t kRemoteMaps = 6;
+constexpr std::uint64_t kTurns = 7;
 constexpr std::uint64_t kFirstStream = 100;
 
 // Residency changes with every block served; a picture needs no more samples than this.
@@ -77,6 +78,9 @@ class Timeline::OfProgram final : public EventSink {
   void on(const CpuFaultEvent& event) override { timeline_.draw(event, process_); }
   void on(const ThrashingEvent& event) override { timeline_.draw(event, process_); }
   void on(const RangeEvent& event) override { timeline_.draw(event, process_); }
+  void on(const TurnEvent& event) override {
+    timeline_.draw(event, timeline_.program_names_[process_ - kFirstProgramProcess]);
+  }
 
  private:
   Timeline& timeline_;
@@ -230,6 +234,13 @@ void Timeline::on(const ResidencyEvent& event) {
 void Timeline::draw(const RangeEvent& event, std::uint64_t host_process) {
   if (!filter_.shows(event.start, event.end)) return;
   slice(named_track(host_process, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
+}
+
+void Timeline::draw(const TurnEvent& event, std::string_view program) {
+  if (!filter_.shows(event.change, event.end)) return;
+  const Track track = named_track(process_of(event.device), kTurns, "turns");
+  if (event.start > event.change) slice(track, "change", "turn", event.change, event.start, "");
+  slice(track, program, "turn", event.start, event.end, "");
 }
 
 void Timeline::finish(const RunRecord* record) {

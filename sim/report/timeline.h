@@ -9,6 +9,8 @@
 //           fault batches        first fault's arrival until the replay; service start, counts and blocks as arguments
 //           migration HtoD/DtoH/DtoD   one slice per transaction, category = cause (fault, prefetch, evict, ...)
 //           evictions, remote maps     instants
+//           turns                of a GPU that several programs share in time slices: whose context is on it, by the
+//                                program's name, and "change" while it changes
 //           residency            counter: resident and chunk bytes
 //           links, faults, evictions   counters: GB/s of each direction, raw faults and chunks, per millisecond
 //   host    ranges               iterations and named ranges
@@ -89,6 +91,7 @@ class Timeline final : public EventSink {
   void draw(const CpuFaultEvent& event, std::uint64_t host_process);
   void draw(const ThrashingEvent& event, std::uint64_t host_process);
   void draw(const RangeEvent& event, std::uint64_t host_process);
+  void draw(const TurnEvent& event, std::string_view program);
 
   void name_process(std::uint64_t process);
   Track named_track(std::uint64_t process, std::uint64_t thread, std::string_view name);

@@ -79,20 +79,25 @@ std::vector<std::string> matches(const std::string& pattern) {
   return paths;
 }
 
-void read_traces(const JsonValue& value, Axes& axes) {
-  axes.traces.clear();
+// Files, each once, in the order of the file.
+void read_files(const JsonValue& value, const char* what, std::vector<std::string>& files) {
+  files.clear();
   for_each_value(value, [&](const JsonValue& item) {
-    const std::string text = item.filled_text("the path of a trace, or a pattern");
+    const std::string text = item.filled_text(fmt::format("the path of a {}, or a pattern", what));
     const std::string path = absolute(text, item);
     std::vector<std::string> paths{path};
     std::error_code ignored;
     if (is_pattern(text) && !fs::exists(path, ignored)) paths = matches(path);
     if (paths.empty()) item.fail("'{}' matches no file", text);
     for (const std::string& one : paths) {
-      if (std::find(axes.traces.begin(), axes.traces.end(), one) == axes.traces.end()) axes.traces.push_back(one);
+      if (std::find(files.begin(), files.end(), one) == files.end()) files.push_back(one);
     }
   });
 }
+
+void read_traces(const JsonValue& value, Axes& axes) { read_files(value, "trace", axes.traces); }
+
+void read_scenarios(const JsonValue& value, Axes& axes) { read_files(value, "scenario", axes.scenarios); }
 
 std::string read_system(const JsonValue& value) {
   const std::string text = value.filled_text("the name of a system, or its file");
@@ -135,15 +140,15 @@ std::uint64_t read_size(const JsonValue& value, std::uint64_t minimum) {
   return bytes;
 }
 
-void read_osf(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.osf, [](const JsonValue& item) {
+void read_factors(const JsonValue& value, std::vector<Limit>& out) {
+  read_list(value, out, [](const JsonValue& item) {
     if (item.json() == "none") return Limit{};
     return Limit{parse_osf(item.where(), number_text(item, R"("none", or a factor such as 1.25)")), 0};
   });
 }
 
-void read_capacities(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.capacities, [](const JsonValue& item) { return Limit{0, read_size(item, kBlockBytes)}; });
+void read_capacities(const JsonValue& value, std::vector<Limit>& out) {
+  read_list(value, out, [](const JsonValue& item) { return Limit{0, read_size(item, kBlockBytes)}; });
 }
 
 void read_footprints(const JsonValue& value, Axes& axes) {
@@ -221,6 +226,11 @@ void read_host_gaps(const JsonValue& value, Axes& axes) {
   read_list(value, axes.host_gaps, [](const JsonValue& item) { return item.boolean(); });
 }
 
+void read_sharings(const JsonValue& value, Axes& axes) {
+  const std::vector<std::string> words{"time_slices", "concurrent"};
+  read_list(value, axes.sharings, [&](const JsonValue& item) { return words[item.word(words)]; });
+}
+
 // A key that is true or false for all points.
 template <bool Axes::*kMember>
 void read_switch(const JsonValue& value, Axes& axes) {
@@ -264,50 +274,72 @@ Json booleans_schema() { return one_or_list(boolean_schema()); }
 
 const std::vector<AxisKey>& axis_keys() {
   static const std::vector<AxisKey> keys = [] {
+    using enum AxisOf;
     std::vector<AxisKey> all = {
-        {"traces", "traces: paths relative to this file; *, ? and [...] match names", read_traces, texts_schema},
-        {"systems", "GPU servers: names, or files relative to this one", read_systems, texts_schema},
-        {"settings",
+        {"traces", kPrograms, "traces: paths relative to this file; *, ? and [...] match names", read_traces,
+         texts_schema},
+        {"scenarios", kScenarios,
+         "instead of traces: scenario files, whose programs run together; the other keys change what they say",
+         read_scenarios, texts_schema},
+        {"systems", kBoth, "GPU servers: names, or files relative to this one", read_systems, texts_schema},
+        {"settings", kBoth,
          "changes of the system: {\"costs.batch_ns\": [6000, 7000]} crosses its lists; a list of such objects holds "
          "alternatives",
          read_settings, settings_schema},
-        {"layouts", "where memory lies; default recorded", read_layouts, texts_schema},
-        {"osf", "oversubscription factors, and \"none\" for no limit; default none", read_osf, osf_schema},
-        {"capacity_bytes", "GPU memory for managed data, beside the factors of osf", read_capacities, sizes_schema},
-        {"footprint_bytes", "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
+        {"layouts", kPrograms, "where memory lies; default recorded", read_layouts, texts_schema},
+        {"osf", kPrograms, "oversubscription factors, and \"none\" for no limit; default none",
+         [](const JsonValue& value, Axes& axes) { read_factors(value, axes.osf); }, osf_schema},
+        {"capacity_bytes", kPrograms, "GPU memory for managed data, beside the factors of osf",
+         [](const JsonValue& value, Axes& axes) { read_capacities(value, axes.capacities); }, sizes_schema},
+        {"shared_osf", kScenarios,
+         "of GPUs that several programs use: the sum of their footprints over the memory; \"none\" for no limit",
+         [](const JsonValue& value, Axes& axes) { read_factors(value, axes.shared_osf); }, osf_schema},
+        {"shared_capacity_bytes", kScenarios, "memory of such GPUs for managed data, beside the factors of shared_osf",
+         [](const JsonValue& value, Axes& axes) { read_capacities(value, axes.shared_capacities); }, sizes_schema},
+        {"footprint_bytes", kPrograms, "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
     };
     for (const policy::Slot slot : kPolicySlots) {
-      all.push_back({policy::slot_name(slot), slot_axis_help(slot),
+      all.push_back({policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_axis_help(slot),
                      [slot](const JsonValue& value, Axes& axes) { read_policies(value, axes.policies[slot]); },
                      policies_schema});
     }
     const std::vector<AxisKey> rest = {
-        {"plugins",
+        {"schedule", kScenarios, "schedule policies of GPUs that several programs use in time slices",
+         [](const JsonValue& value, Axes& axes) { read_policies(value, axes.schedules); }, policies_schema},
+        {"sharing", kScenarios, "how programs on one GPU compute: \"time_slices\", \"concurrent\"", read_sharings,
+         [] {
+           return one_or_list(any_of({constant("time_slices"), constant("concurrent")}));
+         }},
+        {"alone", kScenarios, "also run each program alone to compare with; default true", read_switch<&Axes::alone>,
+         boolean_schema},
+        {"plugins", kBoth,
          "shared libraries with policies, relative to this file; all are loaded for every point; "
          "\"mine.so@sha256:<64 digits>\" only if it is that file",
          read_plugins, texts_schema},
-        {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
-        {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
-        {"until_settled", "end a run when it has settled: iterations are the most that run; default false",
+        {"seeds", kBoth, "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
+        {"iterations", kPrograms, "how many marked iterations to run; default \"recorded\"", read_iterations,
+         iterations_schema},
+        {"until_settled", kPrograms, "end a run when it has settled: iterations are the most that run; default false",
          read_switch<&Axes::until_settled>, boolean_schema},
-        {"time_scale", "factors of kernel durations; default \"auto\"", read_time_scales, time_scales_schema},
-        {"recorded_on", "system whose GPU made the recordings, if their headers do not tell",
+        {"time_scale", kPrograms, "factors of kernel durations; default \"auto\"", read_time_scales,
+         time_scales_schema},
+        {"recorded_on", kPrograms, "system whose GPU made the recordings, if their headers do not tell",
          [](const JsonValue& value, Axes& axes) { axes.recorded_on = read_system(value); },
          [] { return typed("string"); }},
-        {"host_gaps", "whether to replay the recorded host time between calls; default true", read_host_gaps,
+        {"host_gaps", kBoth, "whether to replay the recorded host time between calls; default true", read_host_gaps,
          booleans_schema},
-        {"partial", "of traces that are cut off, use what is whole; default false", read_switch<&Axes::partial>,
-         boolean_schema},
-        {"footprint", "what the factors divide: memory that is \"allocated\" (default) or \"touched\"",
+        {"partial", kPrograms, "of traces that are cut off, use what is whole; default false",
+         read_switch<&Axes::partial>, boolean_schema},
+        {"footprint", kPrograms, "what the factors divide: memory that is \"allocated\" (default) or \"touched\"",
          [](const JsonValue& value, Axes& axes) {
            axes.touched_footprint = value.word({"allocated", "touched"}) == 1;
          },
          [] {
            return any_of({constant("allocated"), constant("touched")});
          }},
-        {"hypothetical_capacity", "allow a limit of more memory than the GPU has; default false",
+        {"hypothetical_capacity", kPrograms, "allow a limit of more memory than the GPU has; default false",
          read_switch<&Axes::hypothetical_capacity>, boolean_schema},
-        {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
+        {"bounds", kPrograms, "also the lower bounds, and how far every run is from the best one; default false",
          read_switch<&Axes::bounds>, boolean_schema},
     };
     all.insert(all.end(), rest.begin(), rest.end());

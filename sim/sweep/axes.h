@@ -31,11 +31,21 @@ struct Axes {
   std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
   std::vector<bool> host_gaps{true};
   std::string recorded_on;
+  // Of grids of scenarios; what is empty there, here or above, is as the scenario says.
+  std::vector<std::string> scenarios;
+  std::vector<Limit> shared_osf, shared_capacities;
+  std::vector<PolicyChoice> schedules;
+  std::vector<std::string> sharings;
+  bool alone = true;
   bool partial = false, bounds = false, until_settled = false, touched_footprint = false, hypothetical_capacity = false;
 };
 
+// What kind of grids a key is for: programs alone, scenarios, or both.
+enum class AxisOf { kPrograms, kScenarios, kBoth };
+
 struct AxisKey {
   std::string_view name;
+  AxisOf of;
   std::string_view doc;
   std::function<void(const JsonValue& value, Axes& axes)> read;
   nlohmann::ordered_json (*schema)();

@@ -19,6 +19,7 @@
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/result_table.h"
+#include "sim/sweep/scenario_table.h"
 
 namespace uvmsim::sweep {
 namespace {
@@ -93,6 +94,16 @@ struct Tables {
   Table sweep, points, iterations, settled, failures, systems;
 };
 
+// Of a sweep of scenarios, beside the tables above.
+struct ScenarioTables {
+  explicit ScenarioTables(SqliteFile& file)
+      : scenarios(file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)"),
+        programs(file, "programs", program_columns(), "PRIMARY KEY (id, program)"),
+        evictions(file, "evictions", eviction_columns(), "PRIMARY KEY (id, by, of)") {}
+
+  Table scenarios, programs, evictions;
+};
+
 class Collector {
  public:
   Collector(const Plan& plan, const std::string& folder, const SweepStatus& status)
@@ -106,15 +117,24 @@ class Collector {
     {
       database.execute("BEGIN");
       Tables tables(database);
+      std::optional<ScenarioTables> of_scenarios;
+      if (is_of_scenarios()) of_scenarios.emplace(database);
       begin(tables, csv);
       for (std::size_t i = 0; i < plan_.points.size(); ++i) {
         const PlannedPoint& planned = plan_.points[i];
         const auto result = result_of(planned.id);
         if (!result) continue;
         try {
-          add(planned, i + 1, *result, tables, csv);
+          if (planned.scenario) {
+            add(scenario_rows(planned, i + 1, *result), of_scenarios.value(), csv);
+          } else {
+            add(planned, i + 1, *result, tables, csv);
+          }
+          add_system(planned, result->at("system"), tables);
         } catch (const Json::exception& error) {
-          throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", planned.id, error.what());
+          refuse_result(planned.id, error.what());
+        } catch (const SameKeyTwice& error) {
+          refuse_result(planned.id, error.what());
         }
       }
       for (const FailedPoint& failed : status_.failed) {
@@ -133,7 +153,9 @@ class Collector {
                          sha256(plan_.spec), number(status_.planned), number(status_.finished),
                          number(status_.failed.size()), std::int64_t{status_.complete()}});
     std::vector<std::string> names;
-    for (const Column& column : csv_columns()) names.push_back(column.name);
+    for (const Column& column : is_of_scenarios() ? scenario_csv_columns() : csv_columns()) {
+      names.push_back(column.name);
+    }
     // A partial one has a column more, which says so in every row.
     csv.write(fmt::format("{}{}\n", fmt::join(names, ","), status_.complete() ? "" : ",partial_sweep"));
   }
@@ -144,16 +166,32 @@ class Collector {
     tables.points.insert(rows.point);
     for (const Row& row : rows.iterations) tables.iterations.insert(row);
     if (rows.settled) tables.settled.insert(*rows.settled);
-    for (Row& row : rows.csv) {
+    write(rows.csv, csv);
+  }
+
+  void add(ScenarioRows rows, ScenarioTables& tables, AtomicFile& csv) const {
+    tables.scenarios.insert(rows.scenario);
+    for (const Row& row : rows.programs) tables.programs.insert(row);
+    for (const Row& row : rows.evictions) tables.evictions.insert(row);
+    write(rows.csv, csv);
+  }
+
+  void write(std::vector<Row>& rows, AtomicFile& csv) const {
+    for (Row& row : rows) {
       if (!status_.complete()) row.emplace_back(std::int64_t{1});
       csv.write(csv_line(row));
     }
-    const Json& system = result.at("system");
+  }
+
+  void add_system(const PlannedPoint& planned, const Json& system, Tables& tables) {
     const std::string hash = Json::parse(planned.determinants).at("system").at("sha256").get<std::string>();
     if (systems_.insert(hash).second) {
       tables.systems.insert({hash, system.at("name").get<std::string>(), system.dump()});
     }
   }
+
+  // A plan holds scenarios or programs alone.
+  bool is_of_scenarios() const { return !plan_.points.empty() && plan_.points.front().scenario.has_value(); }
 
   // Nothing when it is not finished.
   std::optional<Json> result_of(const std::string& id) const {
@@ -162,8 +200,12 @@ class Collector {
     try {
       return Json::parse(*text);
     } catch (const Json::exception& error) {
-      throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", id, error.what());
+      refuse_result(id, error.what());
     }
+  }
+
+  [[noreturn]] static void refuse_result(const std::string& id, const char* why) {
+    throw_input_error("points/{}.json: is no result: {}; remove it and run the sweep", id, why);
   }
 
   std::optional<Unlimited> unlimited_of(const PlannedPoint& planned) {

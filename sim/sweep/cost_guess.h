@@ -24,6 +24,11 @@ class CostGuess {
       cost_ += expected_cost(point);
     }
   }
+  // A point of which nothing is guessed.
+  void add_unknown() {
+    ++points_;
+    ++unknown_;
+  }
   std::uint64_t points() const { return points_; }
   std::uint64_t unknown() const { return unknown_; }  // of them, without a guess
   std::uint64_t least_ms() const { return cost_ / kMostPerMs; }

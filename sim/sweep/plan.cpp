@@ -53,11 +53,20 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
   return found->template get<std::string>();
 }
 
+// Of this version or another one.
+bool is_plan(const std::string& header) {
+  const ordered_json object = parse_or_discard<ordered_json>(header);
+  const std::string name(kSweepSchema);
+  return object.is_object() && object.contains("schema") && object["schema"].is_string() &&
+         object["schema"].get<std::string>().starts_with(name.substr(0, name.find('/') + 1));
+}
+
 PlannedPoint read_point(const std::string& line, const std::string& where) {
   const auto object = parsed<nlohmann::ordered_json>(line, where);
   PlannedPoint planned;
   planned.id = text_at(object, "id", where);
-  if (!object.contains("determinants") || !object.contains("point")) {
+  const bool is_scenario = object.contains("scenario");
+  if (!object.contains("determinants") || !(is_scenario || object.contains("point"))) {
     throw_input_error("{}: has no determinants or no point; plan the sweep again", where);
   }
   if (!object.contains("asked") || !object["asked"].is_boolean()) {
@@ -68,11 +77,20 @@ PlannedPoint read_point(const std::string& line, const std::string& where) {
   if (sha256(planned.determinants) != planned.id) {
     throw_input_error("{}: the id is not that of the determinants; plan the sweep again", where);
   }
-  planned.point = point_from_json(JsonValue(object, where).at("point"));
+  if (is_scenario) {
+    planned.scenario = scenario::scenario_point_from_json(JsonValue(object, where).at("scenario"));
+    planned.point = scenario::common_point(*planned.scenario);
+  } else {
+    planned.point = point_from_json(JsonValue(object, where).at("point"));
+  }
   return planned;
 }
 
 }  // namespace
+
+std::string label(const PlannedPoint& planned) {
+  return planned.scenario ? scenario::label(*planned.scenario) : label(planned.point);
+}
 
 Plan make_plan(const std::string& spec_path) { return make_plan(read_spec(spec_path), spec_path); }
 
@@ -88,12 +106,22 @@ Plan make_plan(const Spec& spec, const std::string& name) {
       ResolvedPoint resolved = resolver.resolve(point);
       if (known.insert(resolved.id).second) {
         plan.points.push_back(
-            {std::move(resolved.point), std::move(resolved.determinants), std::move(resolved.id), asked});
+            {std::move(resolved.point), std::move(resolved.determinants), std::move(resolved.id), asked, {}});
+      }
+    }
+  };
+  const auto add_scenarios = [&] {
+    for (const scenario::ScenarioPoint& point : spec.scenarios) {
+      scenario::ResolvedScenario resolved = scenario::resolve(point, resolver);
+      if (known.insert(resolved.id).second) {
+        plan.points.push_back({scenario::common_point(resolved.point), std::move(resolved.determinants),
+                               std::move(resolved.id), true, std::move(resolved.point)});
       }
     }
   };
   try {
     add(spec.points, true);
+    add_scenarios();
     add(spec.baselines, false);
   } catch (const InputError& error) {
     throw_input_error("{}: {}", name, error.what());
@@ -104,8 +132,6 @@ Plan make_plan(const Spec& spec, const std::string& name) {
 PlanLock write_plan(const Plan& plan, const std::string& folder) {
   std::error_code error;
   const fs::path points = fs::path(folder) / "points";
-  if (fs::is_symlink(points, error))
-    throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
   fs::create_directories(points, error);
   if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
   PlanLock lock(folder);
@@ -113,8 +139,11 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
   for (const PlannedPoint& planned : plan.points) {
     // By hand: the determinants are text whose bytes are hashed.
     lines += std::string(R"({"asked":)") + (planned.asked ? "true" : "false") + R"(,"determinants":)" +
-             planned.determinants + R"(,"id":")" + planned.id + R"(","point":)" +
-             to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace) + "}\n";
+             planned.determinants + R"(,"id":")" + planned.id +
+             (planned.scenario ? R"(","scenario":)" : R"(","point":)") +
+             (planned.scenario ? scenario::to_json(*planned.scenario).dump()
+                               : to_json(planned.point).dump(-1, ' ', false, json::error_handler_t::replace)) +
+             "}\n";
   }
   const ordered_json header = {{"schema", kSweepSchema},
                                {"uvmsim_version", plan.uvmsim_version},
@@ -124,7 +153,13 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
                                {"spec", ordered_json::parse(plan.spec)}};
   std::error_code ignored;
   const auto header_path = path_of(folder, kHeaderFile), points_path = path_of(folder, kPointsFile);
-  const bool same = fs::exists(header_path, ignored) && read_text(header_path) == header.dump() + "\n";
+  const bool there = fs::exists(header_path, ignored);
+  const std::string old_header = there ? read_text(header_path) : "";
+  const bool same = there && old_header == header.dump() + "\n";
+  if (there && !is_plan(old_header)) {
+    throw_input_error("{}: is there and no plan of a sweep, which would take its place; choose another folder",
+                      header_path);
+  }
   if (same && fs::exists(points_path, ignored) && read_text(points_path) == lines) return lock;
   lock.have_alone();
   AtomicFile points_file(points_path, kInFolder), header_file(header_path, kInFolder);
@@ -166,8 +201,16 @@ Plan read_plan(const std::string& folder) {
     const std::string where = points_path + ": line " + std::to_string(plan.points.size() + 1);
     plan.points.push_back(read_point(line, where));
     if (!known.insert(plan.points.back().id).second) throw_input_error("{}: the point is there twice", where);
+    if (plan.points.back().scenario.has_value() != plan.points.front().scenario.has_value()) {
+      throw_input_error("{}: a scenario beside a program alone; plan the sweep again", where);
+    }
   }
   return plan;
+}
+
+void refuse_scenarios(const Plan& plan, const std::string& folder) {
+  if (plan.points.empty() || !plan.points.front().scenario) return;
+  throw_input_error("{}: is a sweep of scenarios; allowed: one of programs alone", folder);
 }
 
 void check_versions(const Plan& plan, const std::string& folder) {

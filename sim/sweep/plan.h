@@ -2,18 +2,20 @@
 //
 //   DIR/sweep.json           the sweep file, the versions that planned it, how many points and their SHA-256
 //   DIR/points.jsonl         one point per line, in plan order: {"asked": ..., "determinants": ..., "id": ...,
-//                            "point": ...}
+//                            "point": ...}, of a scenario "scenario" instead of "point"
 //   DIR/points/ID.json       a finished point (point_files.h)
 //   DIR/points/ID.error.json a failed one
 //   DIR/results.sqlite, .csv all of them together (collect.h); DIR/results.partial.* when some are missing
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/sweep/point.h"
 #include "sim/sweep/point_lock.h"
+#include "sim/sweep/scenario_point.h"
 #include "sim/sweep/spec.h"
 
 namespace uvmsim::sweep {
@@ -21,11 +23,15 @@ namespace uvmsim::sweep {
 inline constexpr const char* kSweepSchema = "uvmsim.sweep/2";  // of a planned sweep and of its database
 
 struct PlannedPoint {
-  Point point;
+  Point point;               // of a scenario: common_point()
   std::string determinants;  // canonical JSON
   std::string id;            // its SHA-256
   bool asked = true;         // of the grid; false: there only for slowdowns to divide by (baseline_of)
+  std::optional<scenario::ScenarioPoint> scenario{};
 };
+
+// For messages.
+std::string label(const PlannedPoint& planned);
 
 struct Plan {
   std::string spec;  // the sweep file's content, JSON on one line
@@ -50,6 +56,9 @@ PlanLock write_plan(const Plan& plan, const std::string& folder);
 
 // Checks everything, as the folder may hold anything. Throws InputError naming the file and the line.
 Plan read_plan(const std::string& folder);
+
+// Throws InputError for a plan of scenarios, whose results are not those of single programs.
+void refuse_scenarios(const Plan& plan, const std::string& folder);
 
 // Throws InputError when the plan was made by another version of the model than this one: its ids would not be ours.
 void check_versions(const Plan& plan, const std::string& folder);

@@ -15,9 +15,13 @@ namespace {
 
 constexpr std::int64_t kPlanByte = std::int64_t{1} << 60;  // behind those of the points
 
-// A link of that name, in a folder of another user, leads nowhere. Below 0 where there is no such folder.
+// Links in a folder that comes from somebody else lead nowhere. Below 0 where there is no such folder.
 int open_lock_file(const std::string& folder) {
-  const std::filesystem::path file = std::filesystem::path(folder) / "points" / ".lock";
+  const std::filesystem::path points = std::filesystem::path(folder) / "points", file = points / ".lock";
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(points, ignored)) {
+    throw_input_error("{}: is a symbolic link; results go to no other folder", points.string());
+  }
   return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 }
 

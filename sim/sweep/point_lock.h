@@ -12,7 +12,7 @@ namespace uvmsim::sweep {
 
 class PointLocks {
  public:
-  // Opens the file; each process needs its own object.
+  // Opens the file; each process needs its own object. Throws InputError where DIR/points is a link.
   explicit PointLocks(const std::string& folder);
   ~PointLocks();
   PointLocks(const PointLocks&) = delete;
@@ -28,7 +28,7 @@ class PointLocks {
 
 class PlanLock {
  public:
-  // Shares the plan of `folder`. Throws InputError while a process replaces it.
+  // Shares the plan of `folder`. Throws InputError while a process replaces it, and where its points are a link.
   explicit PlanLock(const std::string& folder);
   ~PlanLock();
   PlanLock(PlanLock&& other) noexcept;

@@ -103,9 +103,11 @@ TraceInput& Resolver::trace(const Point& point) {
   return traces_.try_emplace(key, point.trace, point.partial, largest_kept_bytes_).first->second;
 }
 
-void Resolver::keep_only_trace_of(const Point& point) {
-  const std::pair key(point.trace, point.partial);
-  std::erase_if(traces_, [&](const auto& entry) { return entry.first != key; });
+void Resolver::keep_only_traces_of(const std::vector<Point>& points) {
+  std::erase_if(traces_, [&](const auto& entry) {
+    return std::none_of(points.begin(), points.end(),
+                        [&](const Point& point) { return entry.first == std::pair(point.trace, point.partial); });
+  });
 }
 
 const Resolver::System& Resolver::system(const Point& point) {

@@ -47,7 +47,7 @@ class Resolver {
   // The trace of a point, opened at the first call.
   TraceInput& trace(const Point& point);
   // Frees all other traces.
-  void keep_only_trace_of(const Point& point);
+  void keep_only_traces_of(const std::vector<Point>& points);
 
  private:
   struct System {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "sim/events/counters.h"
@@ -15,8 +14,6 @@ namespace {
 // Keys in the order of the file: that of a policy's parameters is its own.
 using nlohmann::ordered_json;
 
-constexpr Counters kNames;  // only its names matter
-
 // What a row is about: a point, and of tables with several rows per point an iteration.
 struct Source {
   const PlannedPoint& planned;
@@ -26,45 +23,8 @@ struct Source {
   const ordered_json* iteration = nullptr;  // null: the whole run
 };
 
-using Getter = std::function<Cell(const Source&)>;
-
-struct NamedGetter {
-  Column column;
-  Getter get;
-};
-using Columns = std::vector<NamedGetter>;
-
-template <class Get>
-NamedGetter number(std::string name, Get get) {
-  return {{std::move(name), false}, std::move(get)};
-}
-template <class Get>
-NamedGetter text(std::string name, Get get) {
-  return {{std::move(name), true}, std::move(get)};
-}
-
-std::vector<Column> names_of(const Columns& columns) {
-  std::vector<Column> names;
-  for (const NamedGetter& column : columns) names.push_back(column.column);
-  return names;
-}
-
-Row row_of(const Columns& columns, const Source& source) {
-  Row row;
-  for (const NamedGetter& column : columns) row.push_back(column.get(source));
-  return row;
-}
-
-// Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
-Cell cell(const ordered_json& value) {
-  if (value.is_null()) return {};
-  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return value.dump();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  return value.dump();
-}
-Cell cell(std::uint64_t value) { return cell(ordered_json(value)); }
+using Getter = GetterOf<Source>;
+using Columns = ColumnsOf<Source>;
 
 // Getters. A member of the result, by its path; of the point; one that is null where the point has its default.
 Getter member(const char* pointer) {
@@ -113,22 +73,7 @@ Cell time_scale(const Source& s) {
                           : report::format_millionths(factor.get<std::uint64_t>());
 }
 
-// "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
-std::string parameters_text(const ordered_json& parameters) {
-  std::string out;
-  for (const auto& [key, value] : parameters.items()) {
-    out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value.get<std::string>());
-  }
-  return out;
-}
-
-// What a result leaves out is the driver's.
-ordered_json policy(const Source& s, policy::Slot slot) {
-  const ordered_json& policies = s.result.at("policies");
-  const auto found = policies.find(policy::slot_name(slot));
-  if (found != policies.end()) return *found;
-  return {{"name", driver_choice(slot).name}, {"parameters", ordered_json::object()}};
-}
+ordered_json policy(const Source& s, policy::Slot slot) { return policy_of(s.result, slot); }
 
 // A value of its own, or, absent, none.
 Cell touched_footprint(const Source& s) {
@@ -155,18 +100,6 @@ Getter bound(const std::string& pointer) {
   return [path = ordered_json::json_pointer("/bounds" + pointer)](const Source& s) {
     return s.result.contains("bounds") ? cell(s.result.at(path)) : Cell{};
   };
-}
-
-// Counters of the object that `scope` finds in a source.
-template <class Scope>
-void add_counters(Columns& columns, const Scope& scope) {
-  for_each_counter(kNames, [&](const char* name, std::uint64_t) {
-    columns.push_back(number(name, [scope, name](const Source& s) { return cell(scope(s).at("counters").at(name)); }));
-  });
-}
-
-void append(Columns& columns, Columns more) {
-  for (NamedGetter& column : more) columns.push_back(std::move(column));
 }
 
 }  // namespace
@@ -313,11 +246,8 @@ const Columns& csv() {
         number("osf_thousandths", unless_zero(&Point::osf_thousandths)),
     };
     for (const policy::Slot slot : kPolicySlots) {
-      all.push_back(text(std::string(policy::slot_name(slot)), [slot](const Source& s) {
-        const ordered_json used = policy(s, slot);
-        const std::string parameters = parameters_text(used.at("parameters"));
-        return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
-      }));
+      all.push_back(
+          text(std::string(policy::slot_name(slot)), [slot](const Source& s) { return chosen_text(policy(s, slot)); }));
     }
     append(all, {
                     number("seed", of_point(&Point::seed)),

@@ -5,22 +5,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "sim/sweep/cells.h"
 #include "sim/sweep/plan.h"
 
 namespace uvmsim::sweep {
-
-using Cell = std::variant<std::monostate, std::int64_t, std::string>;  // absent, a number, a text
-using Row = std::vector<Cell>;
-
-struct Column {
-  std::string name;
-  bool is_text = false;
-};
 
 // The point's baseline (baseline_of), to compare with.
 struct Unlimited {

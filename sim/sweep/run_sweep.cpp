@@ -60,7 +60,7 @@ class PointWorker {
   std::string compute(const PlannedPoint& planned) {
     std::string error;
     try {
-      files_.write_result(planned.id, report::result_json(run(planned)));
+      files_.write_result(planned.id, result_of(planned));
       return "";
     } catch (const InputError& caught) {
       error = caught.what();
@@ -70,20 +70,31 @@ class PointWorker {
       error = fmt::format("this is a bug in uvmsim or a policy plug-in: {}", caught.what());
     }
     try {
-      files_.write_error(planned.id, label(planned.point), error);
+      files_.write_error(planned.id, label(planned), error);
     } catch (const InputError& caught) {
       error += fmt::format("; {}", caught.what());
     }
     return error;
   }
 
-  report::RunRecord run(const PlannedPoint& planned) {
-    resolver_.keep_only_trace_of(planned.point);
+  std::string result_of(const PlannedPoint& planned) {
     resolver_.check_plugins(planned.point, planned.determinants);
-    const ResolvedPoint resolved = resolver_.resolve(planned.point);
-    if (resolved.id != planned.id) {
-      throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");
+    if (planned.scenario) {
+      check_id(scenario::resolve(*planned.scenario, resolver_).id, planned);
+      return scenario::run(*planned.scenario, resolver_);
     }
+    return report::result_json(run(planned));
+  }
+
+  static void check_id(const std::string& id, const PlannedPoint& planned) {
+    if (id == planned.id) return;
+    throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");
+  }
+
+  report::RunRecord run(const PlannedPoint& planned) {
+    resolver_.keep_only_traces_of({planned.point});
+    const ResolvedPoint resolved = resolver_.resolve(planned.point);
+    check_id(resolved.id, planned);
     TraceInput& trace = resolver_.trace(planned.point);
     report::RunRecord record = run_point(resolved, trace);
     if (planned.point.bounds) add_distance(record, bounds_.of(resolved, trace));
@@ -172,7 +183,7 @@ class Sweep {
       ++progress_.finished;
       return done(position);
     }
-    files_.write_error(planned.id, label(planned.point), error);
+    files_.write_error(planned.id, label(planned), error);
     fail(position, error);
   }
 
@@ -180,7 +191,7 @@ class Sweep {
     progress_.running.clear();
     for (std::size_t worker = 0; worker < running_.size(); ++worker) {
       if (!running_[worker]) continue;
-      progress_.running.push_back({label(plan_.points[*running_[worker]].point), since(started_[worker])});
+      progress_.running.push_back({label(plan_.points[*running_[worker]]), since(started_[worker])});
     }
     std::stable_sort(progress_.running.begin(), progress_.running.end(),
                      [](const auto& a, const auto& b) { return a.elapsed > b.elapsed; });
@@ -245,7 +256,7 @@ class Sweep {
   void fail(std::size_t position, const std::string& error) {
     ++progress_.failed;
     done(position);
-    if (run_.failed) run_.failed(label(plan_.points[position].point), error);
+    if (run_.failed) run_.failed(label(plan_.points[position]), error);
   }
 
   void done(std::size_t position) {

@@ -11,12 +11,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The axes that `object` names, over what `axes` holds already; `others` are keys that are none.
-void read_axes(const JsonValue& object, std::vector<std::string> others, Axes& axes) {
+void read_axes(const JsonValue& object, std::vector<std::string> others, bool of_scenarios, Axes& axes) {
+  const AxisOf other_kind = of_scenarios ? AxisOf::kPrograms : AxisOf::kScenarios;
   for (const AxisKey& known : axis_keys()) others.emplace_back(known.name);
   object.check_keys(others);
   for (const auto& [key, value] : object.members()) {
     for (const AxisKey& known : axis_keys()) {
-      if (known.name == key) known.read(value, axes);
+      if (known.name != key) continue;
+      if (known.of == other_kind) {
+        value.fail("has no effect on {}", of_scenarios ? "a sweep of scenarios, whose files say it for each program"
+                                                       : "a sweep of programs alone (traces); scenarios have it");
+      }
+      known.read(value, axes);
     }
   }
   for (const char* key : {"$schema", "description"}) {
@@ -24,10 +30,34 @@ void read_axes(const JsonValue& object, std::vector<std::string> others, Axes& a
   }
 }
 
-void add_grid(const Axes& axes, const JsonValue& object, std::vector<Point>& points) {
-  if (axes.traces.empty()) object.fail("the key 'traces' is missing");
+void add_grid(const Axes& axes, const JsonValue& object, bool of_scenarios, Spec& spec) {
+  if (of_scenarios) {
+    if (axes.scenarios.empty()) object.fail("the key 'scenarios' is missing");
+    scenario::append_scenario_points(axes, object, spec.scenarios);
+    return;
+  }
+  if (axes.traces.empty()) object.fail("the key 'traces' (or 'scenarios') is missing");
   if (axes.systems.empty()) object.fail("the key 'systems' is missing");
-  append_points(axes, object, points);
+  append_points(axes, object, spec.points);
+}
+
+// A sweep is of the one or the other: their results have other columns.
+bool is_of_scenarios(const JsonValue& top) {
+  bool of_scenarios = top.has("scenarios");
+  const auto grids = top.find("grids");
+  if (!grids || !grids->json().is_array()) return of_scenarios;
+  for (const Json& grid : grids->json())
+    of_scenarios = of_scenarios || (grid.is_object() && grid.contains("scenarios"));
+  return of_scenarios;
+}
+
+// Where it says nothing, the scenarios do.
+Axes unsaid() {
+  Axes axes;
+  axes.settings.clear();
+  axes.seeds.clear();
+  axes.host_gaps.clear();
+  return axes;
 }
 
 // One for each program and system: points that differ in limit and policies share it.
@@ -48,17 +78,18 @@ Spec read_spec(const std::string& path) {
   const JsonValue top(json, path);
   Spec spec;
   spec.json = json.dump();
-  Axes defaults;
-  read_axes(top, {"$schema", "description", "grids"}, defaults);
+  const bool of_scenarios = is_of_scenarios(top);
+  Axes defaults = of_scenarios ? unsaid() : Axes{};
+  read_axes(top, {"$schema", "description", "grids"}, of_scenarios, defaults);
   spec.description = json.value("description", "");
   if (const auto grids = top.find("grids")) {
     for (const JsonValue& grid : grids->items("a list of objects")) {
       Axes axes = defaults;
-      read_axes(grid, {"description"}, axes);
-      add_grid(axes, grid, spec.points);
+      read_axes(grid, {"description"}, of_scenarios, axes);
+      add_grid(axes, grid, of_scenarios, spec);
     }
   } else {
-    add_grid(defaults, top, spec.points);
+    add_grid(defaults, top, of_scenarios, spec);
   }
   spec.baselines = baselines_of(spec.points);
   return spec;

@@ -6,20 +6,23 @@
 #include <vector>
 
 #include "sim/sweep/point.h"
+#include "sim/sweep/scenario_point.h"
 
 namespace uvmsim::sweep {
 
 struct Spec {
   std::string description;
-  std::string json;              // the file's content, on one line
-  std::vector<Point> points;     // every combination, in order; files by absolute path; the same one may be there twice
+  std::string json;           // the file's content, on one line
+  std::vector<Point> points;  // every combination, in order; files by absolute path; the same one may be there twice
+  std::vector<scenario::ScenarioPoint> scenarios;  // instead of points
   std::vector<Point> baselines;  // what the slowdowns of these points divide by; run, too, where the grid lacks them
 };
 
 inline constexpr std::uint64_t kLargestSweep = 1'000'000;  // points
 
-// Checks form and values, and that trace patterns match files. Names of systems, layouts and policies are looked up
-// when points are resolved. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
+// Checks form and values, and that patterns match files; reads scenarios. Names of systems, layouts and policies are
+// looked up when points are resolved. Throws InputError, one line: the file, the JSON pointer of the key, what is
+// allowed.
 Spec read_spec(const std::string& path);
 
 // The JSON schema of sweep files: configs/sweep.schema.json. Ends in a newline.

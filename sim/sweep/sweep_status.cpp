@@ -12,7 +12,7 @@ SweepStatus sweep_status(const Plan& plan, const std::string& folder) {
     if (files.is_finished(planned.id)) {
       ++status.finished;
     } else if (auto error = files.error(planned.id)) {
-      status.failed.push_back({status.planned, planned.id, label(planned.point), *std::move(error)});
+      status.failed.push_back({status.planned, planned.id, label(planned), *std::move(error)});
     }
   }
   return status;

@@ -145,6 +145,12 @@ class RefusedInputTest(FolderTest):
         self.refused(cut, "not a sweep of uvmsim")
         os.mkdir(self.path("folder"))
         self.refused(self.path("folder"), "not a finished sweep")
+        scenarios = write_database(sweep(), self.path("scenarios.sqlite"))
+        connection = sqlite3.connect(scenarios)
+        connection.execute("CREATE TABLE scenarios (id TEXT)")
+        connection.commit()
+        connection.close()
+        self.refused(scenarios, "a sweep of scenarios")
 
     def test_a_partial_sweep(self):
         self.refused(write_database(sweep(), self.path("results.sqlite"), planned=7), "a partial sweep: 6 of 7 points")

@@ -95,7 +95,7 @@ TEST_F(BadFiles, NoOutputReplacesAnotherOne) {
 TEST_F(BadFiles, ASweepDoesNotReplaceItsSpecification) {
   const std::string spec = R"({"traces": "trace.jsonl", "systems": "h200-sxm-pcie5"})";
   folder.write("sweep.json", spec);
-  expect_one_line_error(run({"sweep", "sweep.json", "-o", "."}), {"sweep.json", "is an input"});
+  expect_one_line_error(run({"sweep", "sweep.json", "-o", "."}), {"sweep.json", "no plan of a sweep"});
   EXPECT_EQ(folder.read("sweep.json"), spec);
   EXPECT_EQ(run({"sweep", "sweep.json", "-o", "out"}).exit_code, 0);
 }

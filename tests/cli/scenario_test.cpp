@@ -1,8 +1,9 @@
 // `uvmsim scenario`: what it prints and writes, and every way to be wrong.
-#include "sim/scenario/scenario.h"
+#include "sim/sweep/scenario.h"
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,12 +12,14 @@
 #include "sim/report/numbers.h"
 #include "tests/cli/command.h"
 #include "tests/cli/small_traces.h"
+#include "tests/report/database.h"
 
 namespace uvmsim {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ScenarioTest : public CommandTest {
  protected:
@@ -99,6 +102,86 @@ TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
     EXPECT_LE(capacity, footprint * 4 / 5);
     EXPECT_GT(capacity + kBlockBytes, footprint * 4 / 5);
   }
+}
+
+// One slice after the other, without a gap: whose turn it is, and the change between two.
+TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
+  const std::string programs = with_programs(
+      R"({"name": "big", "trace": "big.jsonl", "gpus": [1]},
+                       {"name": "small", "trace": "small.jsonl", "gpus": [1], "start_ns": 50000})",
+      R"("shared_osf": 1.25, "settings": {"runtime.time_slice_ns": 200000, "runtime.context_switch_ns": 7000})");
+  ASSERT_EQ(run_scenario(programs, {"--no-alone", "--json", "out.json", "--timeline", "t.json"}).exit_code, 0);
+  const json events = json::parse(folder.read("t.json"))["traceEvents"];
+  std::int64_t turns_track = 0;
+  for (const json& event : events) {
+    if (event["ph"] == "M" && event["args"].value("name", "") == "turns")
+      turns_track = event["tid"].get<std::int64_t>();
+  }
+  ASSERT_NE(turns_track, 0);
+  const auto ns = [](const json& us) { return static_cast<std::int64_t>(us.get<double>() * 1000 + 0.5); };
+  std::map<std::string, int> slices;
+  std::int64_t end = -1;
+  std::string before;
+  for (const json& event : events) {
+    if (event["ph"] != "X" || event["tid"] != turns_track || event["cat"] != "turn") continue;
+    EXPECT_EQ(event["pid"], 3) << "of GPU 1";
+    const std::string name = event["name"];
+    if (end >= 0) {
+      EXPECT_EQ(ns(event["ts"]), end) << "no gap";
+    }
+    end = ns(event["ts"]) + ns(event["dur"]);
+    EXPECT_NE(name, before);
+    if (name == "change") {
+      EXPECT_EQ(ns(event["dur"]), 7000);
+    }
+    before = name;
+    ++slices[name];
+  }
+  EXPECT_GT(slices["big"], 1);
+  EXPECT_GT(slices["small"], 1);
+  EXPECT_EQ(slices["change"], slices["big"] + slices["small"] - 1);
+  EXPECT_EQ(slices.size(), 3u);
+  const json out = json::parse(folder.read("out.json"));
+  EXPECT_GE(end, out["last_end_ns"].get<std::int64_t>());
+  // Side by side nobody takes turns.
+  const std::string concurrent = programs.substr(0, programs.size() - 1) + R"(, "sharing": "concurrent"})";
+  ASSERT_EQ(run_scenario(concurrent, {"--no-alone", "--timeline", "t.json"}).exit_code, 0);
+  EXPECT_THAT(folder.read("t.json"), Not(HasSubstr("\"turns\"")));
+}
+
+// Each adds up to the counters of its program, whoever took whose memory.
+TEST_F(ScenarioTest, AProfileOfEachProgram) {
+  ASSERT_EQ(run_scenario(with_programs(R"({"name": "big", "trace": "big.jsonl", "gpus": [0]},
+                                          {"name": "small", "trace": "small.jsonl", "gpus": [0], "start_ns": 50000})",
+                                       R"("shared_osf": 1.25)"),
+                         {"--no-alone", "--json", "out.json", "--profile", "p.sqlite"})
+                .exit_code,
+            0);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("p.sqlite")));
+  const json out = json::parse(folder.read("out.json"));
+  std::int64_t evicted_bytes = 0, evictions = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const json& program = out["programs"][i];
+    const TestDatabase db(folder.path(fmt::format("p.{}.sqlite", i)));
+    for (const char* counter : {"fault_batches", "raw_faults", "evictions", "htod_fault_bytes", "htod_prefetch_bytes",
+                                "dtoh_evict_bytes", "populated_pages", "reloaded_pages", "fault_service_ns"}) {
+      EXPECT_EQ(db.text(fmt::format("SELECT SUM({}) FROM operations", counter)),
+                program["together"]["counters"][counter].dump())
+          << program["name"] << " " << counter;
+    }
+    evicted_bytes += db.number("SELECT SUM(evicted_bytes) FROM operations");
+    evictions += program["together"]["counters"]["evictions"].get<std::int64_t>();
+    const json result = json::parse(db.text("SELECT result FROM run"));
+    EXPECT_EQ(result["total_ns"], program["together"]["total_ns"]);
+    EXPECT_EQ(
+        db.text("SELECT end_ns FROM heat_grid"),
+        std::to_string(program["start_ns"].get<std::int64_t>() + program["together"]["total_ns"].get<std::int64_t>()));
+    EXPECT_GE(db.number("SELECT MIN(start_ns) FROM operations WHERE kind = 'kernel'"),
+              program["start_ns"].get<std::int64_t>());
+  }
+  // Pages of chunks that are in use: at most 2 MiB each.
+  EXPECT_GT(evicted_bytes, 0);
+  EXPECT_LE(evicted_bytes, evictions * static_cast<std::int64_t>(kBlockBytes));
 }
 
 TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
@@ -377,6 +460,10 @@ TEST_F(ScenarioTest, MistakesOfTheCommandLine) {
   expect_one_line_error(run({"scenario", "scenario.json", "--json", "x", "--timeline", "x"}), {"both name x"});
   expect_one_line_error(run({"scenario", "scenario.json", "--json", "no/such/folder"}), {"no/such/folder"});
   expect_one_line_error(run({"scenario", "scenario.json", "--timeline", "-"}), {"--timeline"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--profile", "-"}), {"--profile"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--profile", "no/such/p"}), {"no/such/p"});
+  expect_one_line_error(run({"scenario", "scenario.json", "--profile", "p.json", "--json", "p.0.json"}),
+                        {"both name p.0.json"});
 }
 
 TEST(ScenarioFiles, TheShippedSchemaIsTheProgramsOwn) {

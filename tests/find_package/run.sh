@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a built uvmsim into a temporary folder and builds against it, as a stranger would: the program in this folder,
-# the plug-in in policies/examples, all built-ins, and what docs/first_policy.md says for a first policy.
+# the plug-in in policies/examples, all built-ins, and what docs/first_policy.md and configs/scenarios/SHARING.md say.
 # usage: run.sh BUILD_DIR [CMAKE_ARGUMENT...]
 set -euo pipefail
 build="$1"
@@ -32,12 +32,23 @@ echo "the built-ins, against installed headers"
 cmake -S "$source_dir/built_ins" -B "$scratch/built_ins" -DUVMSIM_POLICIES="$source_dir/../../policies" -G Ninja "$@" >/dev/null
 cmake --build "$scratch/built_ins"
 
-echo "the lines of docs/first_policy.md for a first policy"
-cd "$source_dir/../.."
-awk '/^## In C\+\+/ { here = 1 } /^```/ { if (lines) exit; if (here) { lines = 1; next } } lines' docs/first_policy.md | sed "s#build/release#$build#" >"$scratch/lines.sh"
-[[ "$(wc -l <"$scratch/lines.sh")" -ge 6 ]] || { echo "docs/first_policy.md: its first policy has no lines" >&2; exit 1; }
 unset CMAKE_PREFIX_PATH
 mkdir -p "$scratch/home"
-HOME="$scratch/home" PATH="$scratch/home/.local/bin:$PATH" bash -euo pipefail "$scratch/lines.sh" >"$scratch/lines.txt"
-grep -q "nothing is wrong" "$scratch/lines.txt"
+
+# The first block of lines below a heading of a page, in a home of its own.
+run_lines() {
+  local page="$1" heading="$2"
+  awk -v heading="$heading" 'index($0, heading) == 1 { here = 1 } /^```/ { if (lines) exit; if (here) { lines = 1; next } } lines' "$page" |
+    sed "s#build/release#$build#" >"$scratch/lines.sh"
+  [[ "$(wc -l <"$scratch/lines.sh")" -ge 6 ]] || { echo "$page: '$heading' has no lines" >&2; exit 1; }
+  HOME="$scratch/home" PATH="$scratch/home/.local/bin:$PATH" bash -euo pipefail "$scratch/lines.sh" >"$scratch/lines.txt"
+  grep -q "nothing is wrong" "$scratch/lines.txt"
+}
+
+cd "$source_dir/../.."
+echo "the lines of configs/scenarios/SHARING.md for a quota"
+run_lines configs/scenarios/SHARING.md "## A quota of your own"
+
+echo "the lines of docs/first_policy.md for a first policy"
+run_lines docs/first_policy.md "## In C++"
 grep -Eq "^> +o?[0-9]+  prefetch mine" "$scratch/home/mine/league/league.txt"

@@ -16,8 +16,8 @@
 #include "sim/compare/read_runs.h"
 #include "sim/config/load_system.h"
 #include "sim/recommend/workload.h"
-#include "sim/scenario/scenario.h"
 #include "sim/sweep/plan.h"
+#include "sim/sweep/scenario.h"
 #include "sim/sweep/spec.h"
 #include "sim/validate/experiment.h"
 #include "tests/folder.h"
@@ -103,6 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::taken(reader);
   };
   read("\"systems\"", [&] { sweep::read_spec(file); });
+  read("\"scenarios\"", [&] { sweep::read_spec(file); });
   read("\"programs\"", [&] { scenario::read_scenario(file); });
   read("\"tables\"", [&] { recommend::read_workload(file); });
   read("\"points\"", [&] { baseline::read_baseline(file); });

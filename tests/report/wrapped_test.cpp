@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/formats/text_table.h"
+
 namespace uvmsim::report {
 namespace {
 
@@ -18,6 +20,13 @@ TEST(WrappedLine, AWordLongerThanALineBreaksAfterAComma) {
             "layout\n  " + part + "," + part + ",\n  " + part + "," + part + " seed 1");
   const std::string whole(200, 'x');
   EXPECT_EQ(wrapped_line("see " + whole + " here", 2), "see\n  " + whole + "\n  here") << "nothing to break it at";
+}
+
+// Names of programs stand in headers, too.
+TEST(TextTables, ControlCharactersOfNamesStayOnTheirLine) {
+  TextTable table({"evictions by", "of a\nb\x1b[31m"});
+  table.add_row({"c\r", "1"});
+  EXPECT_EQ(table.text(), "evictions by  of a?b?[31m\nc?                      1\n");
 }
 
 }  // namespace

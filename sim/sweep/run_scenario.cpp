@@ -1,4 +1,4 @@
-#include "sim/scenario/run_scenario.h"
+#include "sim/sweep/run_scenario.h"
 
 #include <algorithm>
 #include <map>
@@ -14,14 +14,15 @@
 namespace uvmsim::scenario {
 namespace {
 
-struct Prepared {
+struct PreparedProgram {
   report::RunRecord record;  // without its results
   ServerProgram program;
 };
 
-Prepared prepare(const ScenarioProgram& program, sweep::Resolver& resolver, const sweep::ReadProgress& progress) {
+PreparedProgram prepare(const ScenarioProgram& program, sweep::Resolver& resolver,
+                        const sweep::ReadProgress& progress) {
   const sweep::Point& point = program.point;
-  Prepared prepared{resolver.resolve(point).record, {}};
+  PreparedProgram prepared{resolver.resolve(point).record, {}};
   sweep::TraceInput& input = resolver.trace(point);
   RunOptions& options = prepared.record.options;
   options.footprint_bytes = sweep::divided_footprint_bytes(point, options.layout, input, progress);
@@ -38,7 +39,7 @@ Prepared prepare(const ScenarioProgram& program, sweep::Resolver& resolver, cons
   return prepared;
 }
 
-report::RunRecord with_result(const Prepared& prepared, RunResult result) {
+report::RunRecord with_result(const PreparedProgram& prepared, RunResult result) {
   report::RunRecord record = prepared.record;
   record.options.footprint_bytes = prepared.program.options.footprint_bytes;
   record.result = std::move(result);
@@ -56,7 +57,7 @@ std::vector<std::size_t> programs_on(const Scenario& scenario, unsigned gpu) {
 
 // Gives the programs that share GPUs the memory that the scenario says; of several shared GPUs, by the one whose
 // programs need most.
-void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared) {
+void limit_shared_gpus(const Scenario& scenario, std::vector<PreparedProgram>& prepared) {
   const sweep::Limit& limit = scenario.shared_limit;
   std::uint64_t footprint = 0;
   std::vector<bool> shares(prepared.size());
@@ -181,7 +182,7 @@ Ends ends_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcom
 
 std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolver& resolver,
                                          const ScenarioChoices& choices) {
-  std::vector<Prepared> prepared;
+  std::vector<PreparedProgram> prepared;
   for (const ScenarioProgram& program : scenario.programs) {
     prepared.push_back(prepare(program, resolver, choices.progress));
     prepared.back().program.options.harvest = scenario.harvest;

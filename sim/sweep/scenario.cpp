@@ -1,4 +1,4 @@
-#include "sim/scenario/scenario.h"
+#include "sim/sweep/scenario.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "sim/memory/processor.h"
-#include "sim/scenario/harvest_json.h"
 #include "sim/sweep/axes.h"
+#include "sim/sweep/harvest_json.h"
 #include "sim/sweep/values.h"
 
 namespace uvmsim::scenario {
@@ -166,13 +166,16 @@ const char* sharing_name(GpuSharing sharing) {
 
 Scenario read_scenario(const std::string& path) {
   const Json json = read_json_file(path);
-  const JsonValue top(json, path);
+  return read_scenario(JsonValue(json, path));
+}
+
+Scenario read_scenario(const JsonValue& top) {
   std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "schedule", "programs"};
   for (const Key& key : kSharedKeys) others.emplace_back(key.name);
   check_keys(top, kServerKeys, others);
   read_text(top, "$schema");
   Scenario scenario;
-  scenario.file = path;
+  scenario.file = top.origin();
   scenario.description = read_text(top, "description");
   top.at("system");
   const JsonValue programs = top.at("programs");

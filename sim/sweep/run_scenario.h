@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/report/run_record.h"
-#include "sim/scenario/scenario.h"
 #include "sim/sweep/resolve.h"
+#include "sim/sweep/scenario.h"
 
 namespace uvmsim::scenario {
 

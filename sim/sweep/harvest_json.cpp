@@ -1,4 +1,4 @@
-#include "sim/scenario/harvest_json.h"
+#include "sim/sweep/harvest_json.h"
 
 #include <array>
 

@@ -2,8 +2,8 @@
 
 #include "sim/common/version.h"
 #include "sim/report/result_json.h"
-#include "sim/scenario/harvest_json.h"
-#include "sim/scenario/run_scenario.h"
+#include "sim/sweep/harvest_json.h"
+#include "sim/sweep/run_scenario.h"
 
 namespace uvmsim::scenario {
 namespace {

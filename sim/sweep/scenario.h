@@ -1,5 +1,5 @@
 // A scenario as its user wrote it: several programs at once on one server. configs/scenario.schema.json describes the
-// file to editors, README.md here to people.
+// file to editors, SCENARIO.md here to people.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "sim/common/units.h"
 #include "sim/driver/harvest_choice.h"
 #include "sim/engine/simulation.h"
+#include "sim/formats/json_value.h"
 #include "sim/sweep/axes.h"
 #include "sim/sweep/point.h"
 
@@ -37,6 +38,8 @@ const char* sharing_name(GpuSharing sharing);  // as in the file
 // Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs when the
 // programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
 Scenario read_scenario(const std::string& path);
+// The same of a file's content; what is relative there is so to the folder of its origin.
+Scenario read_scenario(const JsonValue& top);
 
 // The JSON schema of scenario files: configs/scenario.schema.json. Ends in a newline.
 std::string scenario_schema();

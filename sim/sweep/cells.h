@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a sweep's tables: columns by name, each with what gets its value from the source of a row.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/engine/policy_choices.h"
+#include "sim/events/counters.h"
+
+namespace uvmsim::sweep {
+
+using Cell = std::variant<std::monostate, std::int64_t, std::string>;  // absent, a number, a text
+using Row = std::vector<Cell>;
+
+struct Column {
+  std::string name;
+  bool is_text = false;
+};
+
+// Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
+Cell cell(const nlohmann::ordered_json& value);
+Cell cell(std::uint64_t value);
+
+// What a result says of a slot; what it leaves out is the driver's.
+nlohmann::ordered_json policy_of(const nlohmann::ordered_json& result, policy::Slot slot);
+// "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
+std::string parameters_text(const nlohmann::ordered_json& parameters);
+// "tree:threshold=51,min_faults=1"
+std::string chosen_text(const nlohmann::ordered_json& policy);
+
+template <class Source>
+using GetterOf = std::function<Cell(const Source&)>;
+
+template <class Source>
+struct NamedGetter {
+  Column column;
+  GetterOf<Source> get;
+};
+template <class Source>
+using ColumnsOf = std::vector<NamedGetter<Source>>;
+
+// Convertible to a column of any source.
+template <class Get>
+struct Named {
+  std::string name;
+  bool is_text;
+  Get get;
+
+  template <class Source>
+  operator NamedGetter<Source>() && {
+    return {{std::move(name), is_text}, std::move(get)};
+  }
+};
+template <class Get>
+Named<Get> number(std::string name, Get get) {
+  return {std::move(name), false, std::move(get)};
+}
+template <class Get>
+Named<Get> text(std::string name, Get get) {
+  return {std::move(name), true, std::move(get)};
+}
+
+template <class Source>
+std::vector<Column> names_of(const ColumnsOf<Source>& columns) {
+  std::vector<Column> names;
+  for (const auto& column : columns) names.push_back(column.column);
+  return names;
+}
+
+template <class Source>
+Row row_of(const ColumnsOf<Source>& columns, const Source& source) {
+  Row row;
+  for (const auto& column : columns) row.push_back(column.get(source));
+  return row;
+}
+
+// Counters of the object that `scope` finds in a source.
+template <class Source, class Scope>
+void add_counters(ColumnsOf<Source>& columns, const Scope& scope) {
+  constexpr Counters kNames;  // only its names matter
+  for_each_counter(kNames, [&](const char* name, std::uint64_t) {
+    columns.push_back(
+        {{name, false}, [scope, name](const Source& source) { return cell(scope(source).at("counters").at(name)); }});
+  });
+}
+
+template <class Source>
+void append(ColumnsOf<Source>& columns, ColumnsOf<Source> more) {
+  for (auto& column : more) columns.push_back(std::move(column));
+}
+
+}  // namespace uvmsim::sweep

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A point of a sweep that is a scenario: several programs at once on one server, under other policies or limits than
+// its file says.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/sweep/axes.h"
+#include "sim/sweep/point.h"
+#include "sim/sweep/resolve.h"
+
+namespace uvmsim::scenario {
+
+struct ScenarioPoint {
+  std::string file;                // the scenario that it comes from
+  nlohmann::ordered_json content;  // as a scenario file; its paths mean the same in any folder
+  bool alone = true;               // also each program alone
+};
+
+// Every combination of what the axes say with what the scenarios say themselves, in order; the limit varies fastest.
+// `object` is what the axes were read from, for messages. Throws InputError for a scenario that is none, and when there
+// are more than sweep::kLargestSweep.
+void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, std::vector<ScenarioPoint>& points);
+
+// What all programs have in common, with the scenario's file as the trace and the shared limit: for names, costs and
+// groups of a sweep.
+sweep::Point common_point(const ScenarioPoint& point);
+
+// "shared_two_trainings.json h200-sxm-pcie5 OSF 1.3 tree quota:0=50 schedule priority:0=1 seed 1": for messages.
+std::string label(const ScenarioPoint& point);
+
+struct ResolvedScenario {
+  ScenarioPoint point;       // with the plug-ins that it uses
+  std::string determinants;  // canonical JSON: those of each program, and how they share the server
+  std::string id;            // SHA-256 of the determinants
+};
+// Throws InputError as Resolver::resolve() does.
+ResolvedScenario resolve(const ScenarioPoint& point, sweep::Resolver& resolver);
+
+// "uvmsim.scenario/1". Frees all traces but those of the scenario.
+std::string run(const ScenarioPoint& point, sweep::Resolver& resolver);
+
+nlohmann::ordered_json to_json(const ScenarioPoint& point);
+// The reverse; throws InputError.
+ScenarioPoint scenario_point_from_json(const JsonValue& object);
+
+}  // namespace uvmsim::scenario
