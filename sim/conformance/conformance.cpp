@@ -45,6 +45,12 @@ constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
                                    {"programs", check_programs},
                                    {"skipped iterations", check_skipped_iterations}};
 
+constexpr Check kBatchChecks[] = {{"parameters", check_batch_parameters},
+                                  {"random batches", check_random_batches},
+                                  {"determinism", check_batch_determinism},
+                                  {"programs", check_programs},
+                                  {"skipped iterations", check_skipped_iterations}};
+
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {
     case policy::Slot::kPrefetch:
@@ -57,6 +63,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kMigratorChecks;
     case policy::Slot::kRoute:
       return kRouterChecks;
+    case policy::Slot::kBatch:
+      return kBatchChecks;
   }
   return {};
 }
@@ -71,6 +79,10 @@ std::vector<std::string> extreme_values(const Parameter& parameter) {
       return {"false", "true"};
     case ParameterType::kChoice:
       return parameter.choices;
+    case ParameterType::kText:
+      return {""};
+    case ParameterType::kPath:
+      return {};
   }
   return {};
 }

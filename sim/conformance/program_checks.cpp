@@ -62,8 +62,8 @@ class RandomProgram {
   }
 
   // Two equal iterations of kernels, the second of which a run may repeat.
-  static RandomProgram iterations(std::uint64_t seed) {
-    RandomProgram program(seed, Empty{});
+  static RandomProgram iterations(std::uint64_t seed, unsigned gpus) {
+    RandomProgram program(seed, gpus, Empty{});
     while (program.pages_.size() < 4) program.allocate();
     const std::size_t first = program.records_.size();
     for (std::uint64_t left = 3 + program.below(8); left > 0; --left) program.kernel();
@@ -98,7 +98,7 @@ class RandomProgram {
 
  private:
   struct Empty {};
-  RandomProgram(std::uint64_t seed, Empty) : random_(seed), gpus_(1) {}
+  RandomProgram(std::uint64_t seed, unsigned gpus, Empty) : random_(seed), gpus_(gpus) {}
 
   std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
 
@@ -241,10 +241,11 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint64_t kIterations = 30;
   const std::uint64_t programs = std::max<std::uint64_t>(options.programs / 3, 1);
+  const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
   for (std::uint64_t number = 0; number < programs; ++number) {
-    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number);
+    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number, routes ? 3 : 1);
     RunOptions run;
-    run.system = small_system();
+    run.system = routes ? three_gpus() : small_system();
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
     run.seed = options.seed;
     run.iterations = kIterations;

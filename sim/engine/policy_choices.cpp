@@ -18,9 +18,11 @@ PolicyChoice PolicyChoices::*choice_of(policy::Slot slot) {
     case policy::Slot::kMigrate:
       return &PolicyChoices::migrate;
     case policy::Slot::kRoute:
+      return &PolicyChoices::route;
+    case policy::Slot::kBatch:
       break;
   }
-  return &PolicyChoices::route;
+  return &PolicyChoices::batch;
 }
 
 const PolicyChoice& driver_choice(policy::Slot slot) {
@@ -33,7 +35,8 @@ const char* slot_option_help(policy::Slot slot) {
       "prefetch policy, default tree (the driver's)", "eviction policy, default lrm (the driver's)",
       "planner that prefetches and evicts ahead of the kernels, default none",
       "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)",
-      "over which links memory moves between several GPUs and the host; default direct (the driver's)"};
+      "over which links memory moves between several GPUs and the host; default direct (the driver's)",
+      "how many faults the driver takes at a time, when and in which order, and which SMs go on; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 
@@ -41,7 +44,8 @@ const char* slot_axis_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
       "prefetch policies: \"tree:threshold=51\", or {\"name\": ..., \"parameters\": {key: list}}",
       "eviction policies, likewise", "planners, likewise; default none",
-      "migrate policies, likewise; default first_touch", "route policies, likewise; default direct"};
+      "migrate policies, likewise; default first_touch", "route policies, likewise; default direct",
+      "batch policies, likewise; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 

@@ -19,6 +19,9 @@ inline constexpr const char* kFirstTouch = "first_touch";
 // The route policy that is none: memory takes the link that joins its ends.
 inline constexpr const char* kDirectRoute = "direct";
 
+// The batch policy that is none: the driver takes what is there.
+inline constexpr const char* kDriverBatches = "driver";
+
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
@@ -32,11 +35,12 @@ struct PolicyChoices {
   PolicyChoice plan{kNoPlan, {}};
   PolicyChoice migrate{kFirstTouch, {}};
   PolicyChoice route{kDirectRoute, {}};
+  PolicyChoice batch{kDriverBatches, {}};
 };
 
 // All slots, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
-                                                policy::Slot::kMigrate, policy::Slot::kRoute};
+                                                policy::Slot::kMigrate, policy::Slot::kRoute, policy::Slot::kBatch};
 // The member for a slot; the driver's own policy there.
 PolicyChoice PolicyChoices::*choice_of(policy::Slot slot);
 const PolicyChoice& driver_choice(policy::Slot slot);

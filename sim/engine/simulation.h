@@ -131,7 +131,7 @@ struct ServerProgram {
 // with others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is
 // cut off: its result ends then, and counts what it had done. One result per program, in their order. Throws as
 // simulate(), naming the program, and for programs that name no GPU or one that does not exist, when all of them are
-// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate or route policy.
+// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate, route or batch policy.
 // Policies that know the future, planners and harvesting work for GPUs that nobody shares.
 std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs,
                                        GpuSharing sharing = GpuSharing::kTimeSlices);

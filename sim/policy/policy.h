@@ -1,7 +1,7 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
-// (migrator.h) or Router (router.h), declares itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are
+// (migrator.h), Router (router.h) or Batcher (batcher.h), declares itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are
 // synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core owns safety: it clips
 // prefetches to the block and to pages that are not resident, checks every victim, and reports nonsense as an error
 // that names the policy.
@@ -21,7 +21,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kBatch };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 // What is to come is no call: a Future (future.h) that only constructors of class D4 get.
@@ -47,6 +47,8 @@ struct PolicyInfo {
   InformationClass information = InformationClass::kD0;
   Nanoseconds decision_cost{};  // charged to the driver's time line per decision (one prefetch or victim call)
   Granularity granularity = Granularity::kRootChunk;
+  // It chooses between processes on one GPU; with one process it does what a policy without it does.
+  bool for_processes = false;
 };
 
 // Gives a policy its parameters and its own deterministic random numbers. Valid only during the constructor.

@@ -46,7 +46,7 @@ auto made(const PolicyEntry& entry, const Make& make, const PolicyContext& conte
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route"};
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "batch"};
   return kNames[static_cast<unsigned>(slot)];
 }
 
@@ -116,6 +116,13 @@ std::shared_ptr<Router> PolicyEntry::create_router(const GivenParameters& given,
   const Parameters values = resolve(given);
   check_future(*this, future);
   return made(*this, make_router, {values, random_for(*this, seed), chunk_count}, future);
+}
+
+std::shared_ptr<Batcher> PolicyEntry::create_batcher(const GivenParameters& given, std::uint64_t seed,
+                                                     std::uint32_t chunk_count, const Future* future) const {
+  const Parameters values = resolve(given);
+  check_future(*this, future);
+  return made(*this, make_batcher, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 void Registry::add(PolicyEntry entry) {
