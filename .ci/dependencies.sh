@@ -13,9 +13,12 @@ build_packages=(
   libboost-program-options-dev nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   python3 python3-matplotlib python3-pandas)
-# slurm-wlm, munge and procps are for tests/slurm, pybind11-dev and python3-dev for the Python module.
+# slurm-wlm, munge and procps are for tests/slurm, pybind11-dev and python3-dev for the Python module, the last two lines
+# for its wheel and the documentation site.
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang lld zstd python3-yaml slurm-wlm munge procps
-  pybind11-dev python3-dev)
+  pybind11-dev python3-dev
+  python3-venv python3-setuptools python3-wheel
+  python3-sphinx python3-myst-parser furo)
 
 # Prints the first line that explains why, and gives up.
 dependency_error() {

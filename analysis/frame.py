@@ -23,7 +23,7 @@ where not reported |
 | `made_by` | the command line, version, commit, model and hashes of trace and system that made it |
 | `whole` | empty, or of which incomplete sweep the point is |
 | `status`, `error` | `ok`; or `failed`, then the row (scope `run`) holds nothing but the error and the point's name |
-| the rest | counters (sim/report/counters.h) of the same |
+| the rest | counters (sim/events/counters.h) of the same |
 """
 
 import hashlib

@@ -25,6 +25,7 @@ import tempfile
 
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
+from analysis.json_text import parse_json
 from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, look, save_figure
 
 BASE, WHOLE_BLOCKS, HOST_ONLY, ALL = "Base", "Base+2MB", "pre_ef_host", "+MPF"
@@ -112,7 +113,7 @@ class Scenario:
     def __init__(self, path, reserve=None):
         path = pathlib.Path(path)
         try:
-            self.content = json.loads(path.read_text(encoding="utf-8"))
+            self.content = parse_json(path.read_text(encoding="utf-8"))
             for program in self.content["programs"]:
                 program["trace"] = str((path.parent / program["trace"]).resolve())
         except OSError as error:
@@ -157,7 +158,7 @@ def call(uvmsim, content, alone):
             raise ResultError(f"{uvmsim}: {error.strerror}") from error
     if done.returncode != 0:
         raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
-    return json.loads(done.stdout)
+    return parse_json(done.stdout)
 
 
 def later(content, run_number):
@@ -391,7 +392,7 @@ def system_of(uvmsim, content):
     done = subprocess.run([uvmsim, "systems", content["system"], "--json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ResultError(done.stderr.strip() or f"{uvmsim} failed")
-    return json.loads(done.stdout)
+    return parse_json(done.stdout)
 
 
 def scaled(system, links, keys, factor):

@@ -97,7 +97,7 @@ def draw_one(pyplot, title, points):
     finish_panels(top, bottom, points)
     top.set_title(title)
     top.set_ylabel(SLOWDOWN_AXIS)
-    bottom.set_ylabel(f"data moved (GiB {period_of(points)})")
+    bottom.set_ylabel(f"data moved (GiB {period_of(points)})".replace(", ", ",\n"))
     bottom.set_xlabel("oversubscription factor (footprint / GPU memory)")
     return figure
 
@@ -145,7 +145,7 @@ def draw_several(pyplot, points):
         top.set_title(programs[place] if len(programs) > 1 else title)
         if place % columns == 0:
             top.set_ylabel(SLOWDOWN_AXIS)
-            bottom.set_ylabel(f"data moved (GiB {period_of(points)})")
+            bottom.set_ylabel(f"data moved (GiB {period_of(points)})".replace(", ", ",\n"))
         bottom.set_xlabel("oversubscription factor")
     handles = [Line2D([], [], **look(number)) for number in range(len(kinds))] if len(kinds) > 1 else []
     texts = list(names) if len(kinds) > 1 else []

@@ -1,12 +1,12 @@
 """Reads profiles: the SQLite files of `uvmsim run --profile` (sim/report/PROFILE.md says what their tables hold)."""
 
-import json
 import sqlite3
 
 import pandas
 
 from analysis.errors import ResultError
 from analysis.frame import program_name
+from analysis.json_text import parse_json
 from analysis.sweeps import is_database
 
 SCHEMA = "uvmsim.profile/1"
@@ -34,7 +34,7 @@ class Profile:
         if schema != SCHEMA:
             self.close()
             raise ResultError(f"{path}: schema {schema!r}; allowed: {SCHEMA!r}")
-        self.result = json.loads(row["result"].iloc[0])
+        self.result = parse_json(row["result"].iloc[0])
 
     def __enter__(self):
         return self

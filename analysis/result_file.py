@@ -1,8 +1,8 @@
 """Reads the JSON files that the commands write, each with a schema of its own."""
 
-import json
 
 from analysis.errors import ResultError
+from analysis.json_text import parse_json
 
 
 def read_result(path, schema, source):
@@ -10,7 +10,7 @@ def read_result(path, schema, source):
     ResultError."""
     try:
         with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+            result = parse_json(file.read())
     except OSError as error:
         raise ResultError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

@@ -3,11 +3,11 @@
 `load(paths)` is what the figures use: one tidy table (`frame.py`) of all files together.
 """
 
-import json
 import os
 
 from analysis.errors import ResultError
 from analysis.frame import result_rows, tidy
+from analysis.json_text import parse_json
 from analysis.sweeps import is_database, read_sweep
 
 SCHEMA = "uvmsim.result/2"
@@ -16,7 +16,7 @@ SCHEMA = "uvmsim.result/2"
 def parse_result(text, where):
     """One result of schema uvmsim.result/2 (sim/report/README.md); `where` begins the error message."""
     try:
-        result = json.loads(text)
+        result = parse_json(text)
     except ValueError as error:
         raise ResultError(f"{where}: not JSON: {error}") from error
     schema = result.get("schema") if isinstance(result, dict) else None

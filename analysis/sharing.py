@@ -17,16 +17,17 @@ import tempfile
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
 from analysis.files import whole_file
+from analysis.json_text import parse_json
 from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, ratio_scale, save_figure
 
 STOCK = "stock"
-# name: (what changes of the scenario, what of its first program)
+# name: what changes of the scenario
 POLICIES = {
-    STOCK: ({}, {}),
-    "quota 50:50": ({"evict": "quota:0=50,1=50"}, {}),
-    "memory first": ({"evict": "priority:0=1"}, {}),
-    "memory and turns first": ({"evict": "priority:0=1"}, {"priority": 1}),
-    "concurrent kernels": ({"sharing": "concurrent"}, {}),
+    STOCK: {},
+    "quota 50:50": {"evict": "quota:0=50,1=50"},
+    "memory first": {"evict": "priority:0=1"},
+    "memory and turns first": {"evict": "priority:0=1", "schedule": "priority:0=1"},
+    "concurrent kernels": {"sharing": "concurrent"},
 }
 
 
@@ -53,14 +54,11 @@ def call(uvmsim, content, folder, alone):
             raise ResultError(f"{uvmsim}: {error.strerror}") from error
     if done.returncode != 0:
         raise ResultError(done.stderr.strip().replace(str(source), "the scenario") or f"{uvmsim} failed")
-    return json.loads(done.stdout)
+    return parse_json(done.stdout)
 
 
 def under(content, policy):
-    server, first = POLICIES[policy]
-    programs = [dict(program) for program in content["programs"]]
-    programs[0].update(first)
-    return {**content, **server, "programs": programs}
+    return {**content, **POLICIES[policy]}
 
 
 def outcome(result, alone_ns):
@@ -79,7 +77,7 @@ def outcome(result, alone_ns):
 def study(path, uvmsim, workers):
     """Outcomes by policy; and what the scenario says of itself."""
     try:
-        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        content = parse_json(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultError(f"{path}: {error}") from error
     if len(content.get("programs", [])) != 2:
@@ -101,7 +99,7 @@ def markdown(studies):
     for path, (content, outcomes) in studies.items():
         names = [program["name"] for program in content["programs"]]
         factor = content.get("shared_osf")
-        lines += [f"**`{path}`**: {content['description']}" + (f" (`shared_osf` {factor})" if factor else ""), ""]
+        lines += [f"**`{path}`**: {content.get('description', 'two programs on one GPU')}" + (f" (`shared_osf` {factor})" if factor else ""), ""]
         head = ["policy", *(f"slowdown of {name}" for name in names), "unfairness", "weighted speed-up"]
         head += [f"evictions: {by} of {of}" for by in names for of in names]
         lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]

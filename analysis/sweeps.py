@@ -1,11 +1,11 @@
 """Reads sweeps: the `results.sqlite` of `uvmsim sweep` (sim/sweep/README.md says what its tables hold)."""
 
-import json
 import os
 import sqlite3
 
 from analysis.errors import ResultError
 from analysis.frame import gaps_text, made_by, parameters_text, program_name, settling_of, speed_text
+from analysis.json_text import parse_json
 
 SCHEMA = "uvmsim.sweep/2"
 WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
@@ -70,7 +70,7 @@ def identity_of(point, whole):
             choice = name.removesuffix("_parameters")
             if choice != "layout":
                 identity[choice] = point[choice]
-            identity[f"{choice} parameters"] = parameters_text(json.loads(point[name]))
+            identity[f"{choice} parameters"] = parameters_text(parse_json(point[name]))
     return identity
 
 

@@ -409,7 +409,7 @@ class PythonMigrator : public Adapter<Migrator> {
   void on_migrated(BlockIndex block, const PageMask& pages) override {
     if (migrated_) migrated_(block.value, to_python(pages));
   }
-  void on_kernel() override {
+  void on_kernel(std::uint32_t) override {
     if (kernel_) kernel_();
   }
   void on_freed(BlockIndex block) override {
@@ -630,6 +630,8 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
     case Slot::kRoute:
       entry.make_router = maker<PythonRouter>(entry, factory);
       break;
+    case Slot::kSchedule:
+      break;  // slot_of() knows none: scenarios do not run in Python
     case Slot::kBatch:
       entry.make_batcher = maker<PythonBatcher>(entry, factory);
       break;
@@ -836,7 +838,8 @@ void add_what_policies_see(py::module_& module) {
       .def_property_readonly("free_chunks", [](const LentFaultedPages& lent) { return lent.get().memory.free_chunks; })
       .def_property_readonly("oversubscribed",
                              [](const LentFaultedPages& lent) { return lent.get().memory.oversubscribed; })
-      .def_property_readonly("now_ns", [](const LentFaultedPages& lent) { return lent.get().now.value; });
+      .def_property_readonly("now_ns", [](const LentFaultedPages& lent) { return lent.get().now.value; })
+      .def_property_readonly("process", [](const LentFaultedPages& lent) { return lent.get().process; });
   py::class_<LentAccesses>(module, "RemoteAccesses", "pages that rest on the host and were touched there")
       .def_property_readonly("block", [](const LentAccesses& lent) { return lent.get().block.value; })
       .def_property_readonly("range", [](const LentAccesses& lent) { return lent.get().range.value; })
@@ -845,7 +848,8 @@ void add_what_policies_see(py::module_& module) {
       .def_property_readonly("chunks", [](const LentAccesses& lent) { return lent.get().memory.chunks; })
       .def_property_readonly("free_chunks", [](const LentAccesses& lent) { return lent.get().memory.free_chunks; })
       .def_property_readonly("oversubscribed",
-                             [](const LentAccesses& lent) { return lent.get().memory.oversubscribed; });
+                             [](const LentAccesses& lent) { return lent.get().memory.oversubscribed; })
+      .def_property_readonly("process", [](const LentAccesses& lent) { return lent.get().process; });
   py::class_<LentPlanQueries>(module, "PlanQueries", "what a planner may ask")
       .def(
           "missing",

@@ -58,7 +58,7 @@ class Arc final : public CachePolicy {
     const std::size_t again = lists_.size(kAgain) + again_left_.size();
     bool remember = true;
     if (came_from_ == Ghosts::kNone && once >= chunk_count_) {
-      remember = once_left_.size() > 0;  // otherwise all chunks were used once, and nobody can be remembered
+      remember = once_left_.size() > 0;  // otherwise all chunks were used once, and none can be remembered
       if (remember) {
         once_left_.drop_oldest();
       }

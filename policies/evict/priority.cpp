@@ -18,7 +18,8 @@ class Priority final : public ProcessEvictor {
     return ProcessLists::parameters({0, 1000}, "larger: others lose memory first; of process ");
   }
 
-  explicit Priority(const PolicyContext& context) : ProcessEvictor("priority", context), levels_(of_process_) {
+  explicit Priority(const PolicyContext& context)
+      : ProcessEvictor("priority", context), priorities_(ProcessLists::values(context)), levels_(priorities_) {
     std::sort(levels_.begin(), levels_.end());
     levels_.erase(std::unique(levels_.begin(), levels_.end()), levels_.end());
   }
@@ -27,13 +28,14 @@ class Priority final : public ProcessEvictor {
   ChunkId choose(const EvictionQueries& queries) override {
     for (const std::int64_t level : levels_) {
       const ChunkId victim =
-          lists_.oldest(queries, [&](std::uint32_t process) { return of_process_[process] == level; });
+          lists_.oldest(queries, [&](std::uint32_t process) { return priorities_[process] == level; });
       if (victim.valid()) return victim;
     }
     return {};
   }
 
-  std::vector<std::int64_t> levels_;  // ascending
+  const std::vector<std::int64_t> priorities_;  // by process
+  std::vector<std::int64_t> levels_;            // ascending
 };
 
 }  // namespace

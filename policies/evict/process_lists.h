@@ -29,6 +29,12 @@ class ProcessLists {
     return table;
   }
 
+  static std::vector<std::int64_t> values(const PolicyContext& context) {
+    std::vector<std::int64_t> values;
+    for (std::uint32_t i = 0; i < kMostProcesses; ++i) values.push_back(context.parameters.integer(std::to_string(i)));
+    return values;
+  }
+
   void allocated(ChunkId chunk) { process_[chunk.value] = 0; }
   void belongs_to(ChunkId chunk, std::uint32_t process) {
     if (process >= kMostProcesses) {
@@ -46,7 +52,7 @@ class ProcessLists {
   void released(ChunkId chunk) { lists_.remove(chunk); }
 
   std::uint32_t chunks_of(std::uint32_t process) const { return lists_.size(kFirst + process); }
-  // Of those that hold nothing that anybody wants.
+  // Of those whose contents are not needed.
   ChunkId empty_victim(const EvictionQueries& queries) const {
     const ChunkId unused = lists_.first_evictable(kUnused, queries);
     return unused.valid() ? unused : lists_.first_evictable(kDiscarded, queries);
@@ -98,16 +104,10 @@ class ProcessEvictor : public Evictor {
   }
 
  protected:
-  ProcessEvictor(const char* policy, const PolicyContext& context)
-      : lists_(policy, context.chunk_count), of_process_(ProcessLists::kMostProcesses) {
-    for (std::uint32_t i = 0; i < ProcessLists::kMostProcesses; ++i) {
-      of_process_[i] = context.parameters.integer(std::to_string(i));
-    }
-  }
+  ProcessEvictor(const char* policy, const PolicyContext& context) : lists_(policy, context.chunk_count) {}
   virtual ChunkId choose(const EvictionQueries& queries) = 0;
 
   ProcessLists lists_;
-  std::vector<std::int64_t> of_process_;  // the parameters
 };
 
 }  // namespace uvmsim::policy

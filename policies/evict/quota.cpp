@@ -23,14 +23,15 @@ class Quota final : public ProcessEvictor {
 
   explicit Quota(const PolicyContext& context)
       : ProcessEvictor("quota", context),
-        whole_(std::max<std::int64_t>(100, std::accumulate(of_process_.begin(), of_process_.end(), std::int64_t{0}))),
+        quotas_(ProcessLists::values(context)),
+        whole_(std::max<std::int64_t>(100, std::accumulate(quotas_.begin(), quotas_.end(), std::int64_t{0}))),
         chunk_count_(context.chunk_count) {}
 
  private:
   // Where all are within their quotas, the process that needs memory takes its own.
   ChunkId choose(const EvictionQueries& queries) override {
     const ChunkId victim = lists_.oldest(queries, [&](std::uint32_t process) {
-      return lists_.chunks_of(process) * whole_ > of_process_[process] * chunk_count_;
+      return lists_.chunks_of(process) * whole_ > quotas_[process] * chunk_count_;
     });
     if (victim.valid()) return victim;
     const std::uint32_t needy = queries.process();
@@ -38,7 +39,8 @@ class Quota final : public ProcessEvictor {
     return own.valid() ? own : lists_.oldest(queries, [](std::uint32_t) { return true; });
   }
 
-  const std::int64_t whole_;  // what the quotas are shares of
+  const std::vector<std::int64_t> quotas_;  // by process
+  const std::int64_t whole_;                // what the quotas are shares of
   const std::int64_t chunk_count_;
 };
 

@@ -53,7 +53,7 @@ class UvmSmart final : public TreeEvictor, public Migrator {
       units.seen |= bit;
     }
   }
-  void on_kernel() override { ++kernel_; }
+  void on_kernel(std::uint32_t) override { ++kernel_; }
   void on_freed(BlockIndex block) override {
     units_.forget(block);
     range_.forget(block);

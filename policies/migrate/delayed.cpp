@@ -1,4 +1,4 @@
-// Delayed migration: a 64 KB unit comes when it is read often enough from afar, or written.
+// Delayed migration: a 64 KB unit migrates when it is read remotely often enough, or written.
 #include <string>
 
 #include "policies/migrate/delayed_migrator.h"

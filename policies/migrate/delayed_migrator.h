@@ -10,7 +10,7 @@
 
 namespace uvmsim::policy {
 
-// A 64 KB unit comes when it was accessed from afar as often as its threshold says, or is written.
+// A 64 KB unit migrates when it was accessed remotely as often as its threshold says, or is written.
 class DelayedMigrator : public Migrator {
  public:
   // A fixed threshold; one that holds after the first eviction; one that grows with use and round trips.
@@ -73,7 +73,7 @@ class DelayedMigrator : public Migrator {
   // As wide as the hardware's word in the paper: 27 and 6 bits.
   static constexpr std::uint32_t kMostAccesses = (1u << 27) - 1, kMostRoundTrips = 63;
   struct Unit {
-    std::uint32_t accesses = 0;  // from afar, since the memory was allocated
+    std::uint32_t accesses = 0;  // remote ones, since the memory was allocated
     std::uint32_t round_trips = 0;
   };
   using Units = std::array<Unit, kBigPagesPerBlock>;

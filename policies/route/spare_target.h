@@ -19,7 +19,7 @@ class SpareTarget {
 
   explicit SpareTarget(Order order) : order_(order) {}
 
-  // Into whose spare memory; kDirect where nobody has room, kLater where all ways to those who have are full.
+  // Into whose spare memory; kDirect where no GPU has room, kLater where all ways to those with room are full.
   Route pick(const RouteQueries& queries) {
     bool room = false;
     std::optional<unsigned> best;

@@ -10,9 +10,8 @@
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
-#include "sim/config/json_file.h"
-#include "sim/config/printable.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/json_value.h"
+#include "sim/formats/printable.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::baseline {
@@ -20,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using config::printable;
 
 constexpr std::pair<const char*, std::string MadeBy::*> kMadeBy[] = {{"uvmsim_version", &MadeBy::uvmsim_version},
                                                                      {"uvmsim_commit", &MadeBy::commit},
@@ -41,130 +39,58 @@ void check_used(const compare::Tolerances& tolerances, const std::vector<Baselin
   }
 }
 
-// Reads one file; every message holds its name and the pointer of the key.
-class Reader {
- public:
-  explicit Reader(const std::string& path) : path_(path) {}
+std::string line_at(const JsonValue& object, const char* key) {
+  const auto value = object.find(key);
+  return value ? value->line() : std::string();
+}
 
-  Baseline read() {
-    const Json file = config::read_json_file(path_, kLargestFile);
-    check_keys(file, "", {"schema", "description", "tolerances", "points"});
-    const std::string schema = text(require(file, "", "schema"), "/schema");
-    if (schema != kBaselineSchema) {
-      refuse("/schema", "'{}' cannot be read; allowed: {}", printable(schema), kBaselineSchema);
+void read_tolerances(const JsonValue& object, compare::Tolerances& tolerances) {
+  const auto found = object.find("tolerances");
+  if (!found) return;
+  for (const auto& [metric, value] : found->members()) {
+    if (!value.json().is_string() && !value.json().is_number_unsigned()) {
+      value.refuse("a text such as \"2 %\", or a whole number");
     }
-    if (const auto found = file.find("description"); found != file.end()) {
-      baseline_.description = line_of_text(*found, "/description");
-    }
-    read_tolerances(file, "", baseline_.tolerances);
-    const Json& points = require(file, "", "points");
-    if (!points.is_array() || points.empty()) refuse("/points", "is not a list of at least one point");
-    for (std::size_t i = 0; i < points.size(); ++i) read_point(points[i], fmt::format("/points/{}", i));
-    check_used(baseline_.tolerances, baseline_.points, fmt::format("{}: /tolerances", path_));
-    return std::move(baseline_);
+    tolerances.add(metric, value.json().is_string() ? value.text() : value.json().dump(), value.where());
   }
+}
 
- private:
-  template <class... Args>
-  [[noreturn]] void refuse(const std::string& pointer, fmt::format_string<Args...> format, Args&&... args) const {
-    throw_input_error("{}: {}: {}", path_, pointer, fmt::format(format, std::forward<Args>(args)...));
-  }
-  const Json& require(const Json& object, const std::string& pointer, const char* key) const {
-    const auto found = object.find(key);
-    if (found == object.end()) refuse(fmt::format("{}/{}", pointer, key), "is missing");
-    return *found;
-  }
-  std::string text(const Json& value, const std::string& pointer) const {
-    if (!value.is_string()) refuse(pointer, "is {}; allowed: a string", config::json_kind(value));
-    return value.get<std::string>();
-  }
-  std::string line_of_text(const Json& value, const std::string& pointer) const {
-    const std::string line = text(value, pointer);
-    if (!line.empty() && !config::is_one_line(line)) refuse(pointer, "is not one line of text");
-    return line;
-  }
-  void check_keys(const Json& object, const std::string& pointer, const std::vector<std::string>& allowed) const {
-    if (!object.is_object()) {
-      refuse(pointer.empty() ? "/" : pointer, "is {}; allowed: an object", config::json_kind(object));
-    }
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-      refuse(fmt::format("{}/{}", pointer, printable(key)), "is unknown{}; allowed: {}",
-             policy::suggestion(key, allowed), fmt::join(allowed, ", "));
-    }
-  }
+MadeBy read_made_by(const JsonValue& object) {
+  MadeBy made_by;
+  std::vector<std::string> keys;
+  for (const auto& [key, member] : kMadeBy) keys.emplace_back(key);
+  object.check_keys(keys);
+  for (const auto& [key, member] : kMadeBy) made_by.*member = line_at(object, key);
+  return made_by;
+}
 
-  void read_tolerances(const Json& object, const std::string& pointer, compare::Tolerances& tolerances) const {
-    const auto found = object.find("tolerances");
-    if (found == object.end()) return;
-    const std::string where = pointer + "/tolerances";
-    if (!found->is_object()) refuse(where, "is {}; allowed: an object", config::json_kind(*found));
-    for (const auto& [metric, value] : found->items()) {
-      const std::string at = fmt::format("{}/{}", where, printable(metric));
-      if (!value.is_string() && !value.is_number_unsigned()) {
-        refuse(at, "is {}; allowed: a string such as \"2 %\", or a whole number", config::json_kind(value));
-      }
-      const std::string given = value.is_string() ? value.get<std::string>() : value.dump();
-      tolerances.add(metric, given, fmt::format("{}: {}", path_, at));
-    }
+BaselinePoint read_point(const JsonValue& object) {
+  object.check_keys({"name", "trace_sha256", "made_by", "inputs", "tolerances", "expected"});
+  BaselinePoint point;
+  const JsonValue name = object.at("name");
+  point.name = name.line();
+  if (point.name.empty() || point.name.size() > kLongestName) {
+    name.fail("has {} characters; allowed: 1 to {}", point.name.size(), kLongestName);
   }
-
-  void read_point(const Json& object, const std::string& pointer) {
-    check_keys(object, pointer, {"name", "trace_sha256", "made_by", "inputs", "tolerances", "expected"});
-    BaselinePoint point;
-    point.name = line_of_text(require(object, pointer, "name"), pointer + "/name");
-    if (point.name.empty() || point.name.size() > kLongestName) {
-      refuse(pointer + "/name", "has {} characters; allowed: 1 to {}", point.name.size(), kLongestName);
-    }
-    if (!names_.insert(point.name).second) {
-      refuse(pointer + "/name", "'{}' is the name of another point, too", printable(point.name));
-    }
-    point.trace_sha256 = text(require(object, pointer, "trace_sha256"), pointer + "/trace_sha256");
-    if (point.trace_sha256.size() != 64 ||
-        point.trace_sha256.find_first_not_of("0123456789abcdef") != std::string::npos) {
-      refuse(pointer + "/trace_sha256", "is no SHA-256; allowed: 64 hexadecimal digits, as sha256sum prints them");
-    }
-    read_made_by(object, pointer, point.made_by);
-    const Json& inputs = require(object, pointer, "inputs");
-    const std::string where = fmt::format("{}: {}/inputs", path_, pointer);
-    point.point = sweep::point_from_json(nlohmann::json(inputs), where);
-    if (point.point.trace == "-") refuse(pointer + "/inputs/trace", "is standard input; allowed: a file");
-    read_expected(require(object, pointer, "expected"), pointer + "/expected", point);
-    read_tolerances(object, pointer, point.tolerances);
-    check_used(point.tolerances, {point}, fmt::format("{}: {}/tolerances", path_, pointer));
-    baseline_.points.push_back(std::move(point));
+  const JsonValue hash = object.at("trace_sha256");
+  point.trace_sha256 = hash.text();
+  if (point.trace_sha256.size() != 64 ||
+      point.trace_sha256.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    hash.fail("is no SHA-256; allowed: 64 hexadecimal digits, as sha256sum prints them");
   }
-
-  void read_made_by(const Json& object, const std::string& pointer, MadeBy& made_by) const {
-    const auto found = object.find("made_by");
-    if (found == object.end()) return;
-    std::vector<std::string> keys;
-    for (const auto& [key, member] : kMadeBy) keys.emplace_back(key);
-    check_keys(*found, pointer + "/made_by", keys);
-    for (const auto& [key, member] : kMadeBy) {
-      if (found->contains(key))
-        made_by.*member = line_of_text((*found)[key], fmt::format("{}/made_by/{}", pointer, key));
-    }
+  if (const auto made_by = object.find("made_by")) point.made_by = read_made_by(*made_by);
+  point.point = sweep::point_from_json(object.at("inputs"));
+  if (point.point.trace == "-") object.at("inputs").at("trace").fail("is standard input; allowed: a file");
+  const JsonValue expected = object.at("expected");
+  for (const auto& [metric, value] : expected.members()) {
+    if (!is_one_line(metric)) value.fail("is no name of a metric");
+    point.expected.emplace_back(metric, value.integer());
   }
-
-  void read_expected(const Json& object, const std::string& pointer, BaselinePoint& point) const {
-    if (!object.is_object() || object.empty()) {
-      refuse(pointer, "is not an object of at least one metric");
-    }
-    for (const auto& [metric, value] : object.items()) {
-      const std::string at = fmt::format("{}/{}", pointer, printable(metric));
-      if (!config::is_one_line(metric)) refuse(at, "is no name of a metric");
-      if (!value.is_number_unsigned()) {
-        refuse(at, "is {}; allowed: a whole number of at least 0", config::json_excerpt(value));
-      }
-      point.expected.emplace_back(metric, value.get<std::uint64_t>());
-    }
-  }
-
-  const std::string& path_;
-  Baseline baseline_;
-  std::set<std::string> names_;
-};
+  if (point.expected.empty()) expected.refuse("an object of at least one metric");
+  read_tolerances(object, point.tolerances);
+  check_used(point.tolerances, {point}, object.where("tolerances"));
+  return point;
+}
 
 // Numbers stay numbers.
 Json tolerances_json(const compare::Tolerances& tolerances) {
@@ -238,7 +164,23 @@ PluginFiles plugin_files(const compare::RunView& run) {
   return files;
 }
 
-Baseline read_baseline(const std::string& path) { return Reader(path).read(); }
+Baseline read_baseline(const std::string& path) {
+  const Json json = read_json_file(path, kLargestFile);
+  const JsonValue file(json, path);
+  file.check_keys({"schema", "description", "tolerances", "points"});
+  file.at("schema").word({kBaselineSchema});
+  Baseline baseline;
+  baseline.description = line_at(file, "description");
+  read_tolerances(file, baseline.tolerances);
+  std::set<std::string> names;
+  for (const JsonValue& object : file.at("points").items("a list of at least one point")) {
+    baseline.points.push_back(read_point(object));
+    const std::string& name = baseline.points.back().name;
+    if (!names.insert(name).second) object.at("name").fail("'{}' is the name of another point, too", printable(name));
+  }
+  check_used(baseline.tolerances, baseline.points, file.where("tolerances"));
+  return baseline;
+}
 
 void check_tolerances(const Baseline& baseline, const std::string& where) {
   check_used(baseline.tolerances, baseline.points, where);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "sim/compare/change.h"
-#include "sim/report/aligned_rows.h"
+#include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::baseline {
@@ -22,27 +22,26 @@ std::string change_of(const MetricVerdict& metric) {
 
 // What is beyond its tolerance where the baseline has several seeds: noise or change. Empty without any.
 std::string seeds_table(const PointVerdict& verdict, std::string_view indent) {
-  std::vector<std::vector<std::string>> rows = {
-      {"of all seeds", "mean", "smallest", "largest", "expected", "got", "is"}};
+  TextTable table({"of all seeds", "mean", "smallest", "largest", "expected", "got", "is"});
   for (const MetricVerdict& metric : verdict.metrics) {
     if (metric.within || !metric.found || !metric.seeds) continue;
     const compare::SeedRange& seeds = *metric.seeds;
-    rows.push_back({metric.name, report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
-                    report::format_count(seeds.largest()), report::format_count(metric.expected), found_text(metric),
-                    metric.is_noise() ? "noise" : "change"});
+    table.add_row({metric.name, report::format_count(seeds.mean()), report::format_count(seeds.smallest()),
+                   report::format_count(seeds.largest()), report::format_count(metric.expected), found_text(metric),
+                   metric.is_noise() ? "noise" : "change"});
   }
-  return rows.size() == 1 ? "" : report::aligned_rows(rows, indent);
+  return table.is_empty() ? "" : table.text(true, indent);
 }
 
 // The metrics that failed, and what the seeds say.
 std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
-  std::vector<std::vector<std::string>> rows = {{"metric", "expected", "got", "change", "allowed"}};
+  TextTable table({"metric", "expected", "got", "change", "allowed"});
   for (const MetricVerdict& metric : verdict.metrics) {
     if (metric.passed()) continue;
-    rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
-                    metric.tolerance.text()});
+    table.add_row({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric),
+                   metric.tolerance.text()});
   }
-  return report::aligned_rows(rows, indent) + seeds_table(verdict, indent);
+  return table.text(true, indent) + seeds_table(verdict, indent);
 }
 
 bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
@@ -202,17 +201,17 @@ std::string update_text(const CheckResult& result) {
   for (const PointVerdict& verdict : result.verdicts) {
     if (!changed(verdict)) continue;
     ++count;
-    std::vector<std::vector<std::string>> rows = {{"metric", "before", "now", "change"}};
+    TextTable table({"metric", "before", "now", "change"});
     for (const MetricVerdict& metric : verdict.metrics) {
       if (!changed(metric)) continue;
-      rows.push_back({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric)});
+      table.add_row({metric.name, report::format_count(metric.expected), found_text(metric), change_of(metric)});
     }
     text += fmt::format("  changed  {}\n", verdict.name);
     if (other_trace(verdict)) {
       text += fmt::format("             another trace: SHA-256 {}, before: {}\n", verdict.answer.trace_sha256,
                           verdict.expected_trace_sha256);
     }
-    if (rows.size() > 1) text += report::aligned_rows(rows, "             ");
+    if (!table.is_empty()) text += table.text(true, "             ");
   }
   if (count == 0) return text + fmt::format("nothing changed in {}\n", points_text(result.verdicts.size()));
   return text + fmt::format("{} of {} changed\n", count, points_text(result.verdicts.size()));

@@ -9,7 +9,7 @@
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/compare/comparison.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/sweep/model_version.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
@@ -33,7 +33,7 @@ compare::Metrics chosen(const compare::Metrics& all, const MetricChoice& pattern
     if (used.count(pattern) != 0) continue;
     std::vector<std::string> names;
     for (const auto& [known, value] : all) names.push_back(known);
-    throw_input_error("{}: the run has no metric '{}'{}", name, pattern, policy::suggestion(pattern, names));
+    throw_input_error("{}: the run has no metric '{}'{}", name, pattern, did_you_mean(pattern, names));
   }
   return metrics;
 }

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "sim/common/error.h"
-#include "sim/config/json_text.h"
+#include "sim/formats/json.h"
 #include "sim/report/result_json.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/run_point.h"
@@ -83,7 +83,7 @@ class Worker {
 
 RunAnswer read_answer(const std::string& text) {
   RunAnswer answer;
-  const Json json = config::parse_or_discard<Json>(text);
+  const Json json = parse_or_discard<Json>(text);
   if (!json.is_object()) {
     answer.error = "this is a bug in uvmsim: the answer of a worker was cut";
     answer.is_bug = true;

@@ -2,7 +2,7 @@
 // before.
 //
 // How the engine plays a kernel depends on which of the pages that it both reads and writes hold anything when it
-// starts (engine/kernel_work.h): those are inputs too. Prefetchers populate pages that nobody touched, so this is not
+// starts (engine/kernel_work.h): those are inputs too. Prefetchers populate pages without a touch, so this is not
 // known. Every kernel is looked at twice: as if no page held anything, and as if all did; between the two, inputs grow.
 #pragma once
 

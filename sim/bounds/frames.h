@@ -3,7 +3,7 @@
 //
 // Intervals come in the order of their ends, and as much of each stays as fits beside those that stay already. That
 // keeps the most pages in total, for every prefix of the program at once: an interval that ends earlier stands in the
-// way of no more later ones than any other (the exchange argument of Belady's MIN; reference section 7.2). What does
+// way of no more later ones than any other (the exchange argument, docs/policies.md). What does
 // not stay is the least number of loads of any policy that may serve pages without keeping them (MIN with bypass).
 #pragma once
 

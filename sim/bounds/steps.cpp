@@ -15,7 +15,7 @@ struct PageState {
     kNowhere,
     kHost,
     kGpu,      // or written back since
-    kUnknown,  // perhaps mapped from afar
+    kUnknown,  // perhaps mapped remotely
   } place = Place::kNowhere;
   std::size_t step = 0;  // kGpu: of the last use; kHost: since when
   bool operator==(const PageState&) const = default;
@@ -39,7 +39,7 @@ class StepBuilder {
   StepBuilder(const Program& program, const config::SystemConfig& system)
       : program_(program),
         thrashing_(system.driver.thrashing_enable),
-        // What was on a GPU once may be mapped from afar later: by access counters after an eviction, between GPUs
+        // What was on a GPU once may be mapped remotely later: by access counters after an eviction, between GPUs
         // that fight over it. Then only the first time costs for certain.
         comes_once_(system.driver.access_counter_migration || program.gpus.size() > 1) {}
 
@@ -147,7 +147,7 @@ void StepBuilder::forget_blocks(const PageRun& run) {
 }
 
 // 2 MB blocks that the CPU touches and a GPU used: the driver watches them from then on, and may pin their pages to the
-// host, which GPUs then read from afar (driver/thrashing.h).
+// host, which GPUs then read remotely (driver/thrashing.h).
 std::vector<PageRun> StepBuilder::bouncing_blocks() {
   std::vector<PageRun> blocks;
   if (!thrashing_) return blocks;

@@ -1,4 +1,4 @@
-#include "sim/cli/bounds_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "sim/cli/run_summary.h"
+#include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
 #include "sim/sweep/point.h"
 
 namespace uvmsim::cli {
@@ -61,7 +61,7 @@ std::string bounds_summary(const std::vector<RunRecord>& records) {
                                   "windowed (ms)", "write-backs (ms)", "HtoD (GiB)",   "DtoH (GiB)", "cold (GiB)"};
   const bool known = any_known(records);
   if (known) header.insert(header.end(), {"best known (ms)", "/ bound", "by"});
-  report::TextTable table(header);
+  TextTable table(header);
   std::string phases;
   for (const RunRecord& record : records) {
     const bounds::Bounds& bounds = record.bounds->bounds;
@@ -94,7 +94,7 @@ std::string distances_table(const std::vector<RunRecord>& records) {
                                   "excess bytes", "fault latency", "serialisation"};
   const bool known = any_known(records);
   if (known) header.insert(header.end(), {"best known (ms)", "time / best known", "by"});
-  report::TextTable table(header);
+  TextTable table(header);
   for (const RunRecord& record : records) {
     const bounds::TimeBounds& time = record.bounds->bounds.time;
     const bounds::Distance& distance = record.bounds->distance;

@@ -24,7 +24,7 @@
 #include "sim/common/one_line.h"
 #include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
@@ -32,6 +32,10 @@ namespace {
 
 constexpr int kInputError = 2;
 constexpr int kBug = 3;  // or no memory
+
+const Program* running = nullptr;
+
+}  // namespace
 
 std::string help_text(const Program& program) {
   std::size_t width = 0;
@@ -49,14 +53,17 @@ std::string help_text(const Program& program) {
                     program.name, program.exit_code_note);
 }
 
+const Program& running_program() { return *running; }
+
+namespace {
+
 const Command& find_command(const Program& program, const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : program.commands) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
-  throw_input_error("unknown command '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                    fmt::join(names, ", "));
+  throw_input_error("unknown command '{}'{}", name, allowed_hint(name, names));
 }
 
 int dispatch(const Program& program, std::vector<std::string> arguments) {
@@ -117,7 +124,6 @@ int complain_without_memory(const Program& program) {
   return kBug;
 }
 
-const Program* running = nullptr;
 std::terminate_handler terminate_as_usual = nullptr;
 
 // Where memory runs out in a destructor, the exception cannot leave it.

@@ -13,6 +13,8 @@ struct Command {
   std::string_view summary;
   // Returns the exit code. Throws InputError for what the user got wrong.
   int (*run)(const std::vector<std::string>& arguments);
+  // The first arguments that have options of their own, as `info` of `uvmsim trace info`.
+  std::vector<std::string> (*verbs)() = nullptr;
 };
 
 struct Program {
@@ -22,7 +24,15 @@ struct Program {
   std::span<const Command> commands;
   std::string_view exit_code_note;  // added to what the help says about exit codes
   std::string_view bug_owner;       // "this is a bug in <...>"
+  // For completion: the names that an option ("--system") or a command ("systems") takes; none where that is a file.
+  std::vector<std::string> (*words_for)(std::string_view what) = nullptr;
 };
+
+// What --help prints.
+std::string help_text(const Program& program);
+
+// The one that run_program() runs.
+const Program& running_program();
 
 // Runs the subcommand that the arguments begin with, or prints help or version. Prints an error on standard error in
 // one line. Returns the process's exit code: the subcommand's, 2 for InputError, 3 for any other exception, 130 for

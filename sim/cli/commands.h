@@ -7,20 +7,28 @@
 
 namespace uvmsim::cli {
 
-int run_command(const std::vector<std::string>& arguments);
-int bounds_command(const std::vector<std::string>& arguments);
-int check_command(const std::vector<std::string>& arguments);
-int check_policy_command(const std::vector<std::string>& arguments);
-int compare_command(const std::vector<std::string>& arguments);
-int league_command(const std::vector<std::string>& arguments);
-int recommend_command(const std::vector<std::string>& arguments);
-int scenario_command(const std::vector<std::string>& arguments);
-int sweep_command(const std::vector<std::string>& arguments);
-int trace_command(const std::vector<std::string>& arguments);
-int systems_command(const std::vector<std::string>& arguments);
-int layouts_command(const std::vector<std::string>& arguments);
-int policies_command(const std::vector<std::string>& arguments);
-int validate_command(const std::vector<std::string>& arguments);
-int calibrate_command(const std::vector<std::string>& arguments);
+using Arguments = std::vector<std::string>;
+
+int run_command(const Arguments& arguments);           // replay a trace on a system, under one or several limits
+int bounds_command(const Arguments& arguments);        // how fast a program can be at best (sim/bounds)
+int check_command(const Arguments& arguments);         // run the points of a baseline again; 3: a bug, not a change
+int check_policy_command(const Arguments& arguments);  // does a policy keep its contract?
+int compare_command(const Arguments& arguments);       // what changed between results; 1 only with --fail
+int league_command(const Arguments& arguments);        // all policies against each other
+int recommend_command(const Arguments& arguments);     // embedding tables by placement
+int scenario_command(const Arguments& arguments);      // several programs at once on one server
+int sweep_command(const Arguments& arguments);         // a grid of points: plan, run, status, collect
+int sweep_slurm(const Arguments& arguments);           // its verb slurm
+int trace_command(const Arguments& arguments);         // inspect, convert, check, import and generate traces
+int systems_command(const Arguments& arguments);       // which systems there are, every figure with its source
+int layouts_command(const Arguments& arguments);       // the layouts, their parameters, what a trace takes under each
+int policies_command(const Arguments& arguments);      // which policies there are, what each can be set to
+int validate_command(const Arguments& arguments);      // measured experiments against simulated; 1: beyond tolerances
+int calibrate_command(const Arguments& arguments);     // fit a system's costs to measured experiments
+
+// The verbs that have options of their own.
+std::vector<std::string> league_verbs();
+std::vector<std::string> sweep_verbs();
+std::vector<std::string> trace_verbs();
 
 }  // namespace uvmsim::cli

@@ -1,4 +1,4 @@
-#include "sim/cli/compare_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 

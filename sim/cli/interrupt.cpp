@@ -22,7 +22,7 @@ constexpr itimerval kNoTimer{};
 volatile sig_atomic_t interrupted = 0;
 std::string_view program_name;
 
-// Standard error may be a pipe that nobody reads.
+// Standard error may be a pipe without a reader.
 void say(std::string_view text) {
   pollfd error{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&error, 1, 0) == 1) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));

@@ -1,7 +1,7 @@
 // The signals that end a program, for all of its commands.
 //
 // SIGINT, SIGTERM and SIGHUP are noted, so that long work stops at its next safe point. Where none comes within a
-// second (in a policy that never returns, in a write to a pipe that nobody reads), and at a second signal, the process
+// second (in a policy that never returns, in a write to a pipe without a reader), and at a second signal, the process
 // ends at once. Temporary files are removed in each case. What was to be ignored (nohup) stays ignored.
 //
 // SIGXFSZ ends nothing: the write that would have made a file too large fails. SIGPIPE ends the process as usual, but

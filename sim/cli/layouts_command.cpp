@@ -1,4 +1,4 @@
-#include "sim/cli/layouts_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
+#include "sim/formats/wrapped.h"
 #include "sim/layout/layout_choice.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -39,7 +39,7 @@ void print_overview() {
 }
 
 void print_layout(const LayoutInfo& info) {
-  fmt::print("{}", report::wrapped_text(fmt::format("{}: {}\n", info.name, info.description)));
+  fmt::print("{}", wrapped_text(fmt::format("{}: {}\n", info.name, info.description)));
   print_table({{"footprint", info.footprint}, {"source", info.source}}, "  ");
   print_parameters(info.parameters);
 }

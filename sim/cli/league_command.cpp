@@ -1,4 +1,4 @@
-#include "sim/cli/league_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -214,7 +214,7 @@ int show(const sweep::Plan& plan, const std::string& folder) {
 
 int table_verb(const Arguments& arguments) {
   po::options_description options;
-  options.add_options()("help,h", po::bool_switch());
+  options.add_options()("help,h", po::bool_switch(), "print this text");
   const auto values = parse_options("uvmsim league table", arguments, options, 1);
   if (values["help"].as<bool>()) return print_league_help();
   const auto folders = positional_arguments(values);
@@ -235,6 +235,8 @@ int run_verb(const Arguments& arguments, bool plan_only) {
 }
 
 }  // namespace
+
+std::vector<std::string> league_verbs() { return {"plan", "table"}; }
 
 int league_command(const std::vector<std::string>& arguments) {
   const std::string verb = arguments.empty() ? "" : arguments.front();

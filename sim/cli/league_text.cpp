@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/league/entrants.h"
 #include "sim/league/league_words.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -63,24 +63,24 @@ std::string signed_factor(std::int64_t thousandths) {
 }
 
 std::string contest_text(const Contest& contest) {
-  std::string text = report::wrapped_line(contest.label, kHang) + "\n";
+  std::string text = wrapped_line(contest.label, kHang) + "\n";
   if (contest.bound_ns != 0) {
     text += fmt::format("capacity {}, footprint {}; lower bound {} ms: computing {}, necessary bytes {}\n",
                         report::format_bytes(contest.capacity_bytes), report::format_bytes(contest.footprint_bytes),
                         ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
     const std::string best = fmt::format("best known {} ms: {}", ms(contest.best_known_ns), contest.best_known);
-    text += report::wrapped_line(best, kHang) + "\n";
+    text += wrapped_line(best, kHang) + "\n";
   }
   if (contest.best_oracle_ns != 0) {
     const std::string best =
         fmt::format("best of the oracles {} ms: {}", ms(contest.best_oracle_ns), contest.best_oracle);
-    text += report::wrapped_line(best, kHang) + "\n";
+    text += wrapped_line(best, kHang) + "\n";
   }
   const bool settled = is_judged_by_settled(contest);
   std::vector<std::string> header{"    #", "class", "time (ms)", "/ driver"};
   if (settled) header.insert(header.end(), {"learning", "whole run"});
   header.insert(header.end(), {"/ bound", "/ best known", "excess bytes", "fault latency", "serialisation"});
-  report::TextTable table(header);
+  TextTable table(header);
   std::string errors;
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
@@ -94,8 +94,7 @@ std::string contest_text(const Contest& contest) {
       row.emplace_back(league::status_name(standing.status));
       row.resize(header.size(), "-");
       if (!standing.error.empty()) {
-        errors +=
-            report::wrapped_line(fmt::format("{} failed: {}", standing.entrant.name, standing.error), kHang) + "\n";
+        errors += wrapped_line(fmt::format("{} failed: {}", standing.entrant.name, standing.error), kHang) + "\n";
       }
     }
     table.add_row(row);
@@ -111,7 +110,7 @@ std::string overall_text(const league::League& league) {
   if (several_limits) header.insert(header.end(), {"spread", "ranks"});
   if (settled) header.emplace_back("learning");
   header.insert(header.end(), {"/ bound", "/ best known", "first in", "contests"});
-  report::TextTable table(header);
+  TextTable table(header);
   for (const OverallStanding& all : league.overall) {
     std::vector<std::string> row{place(all.entrant), class_of(all.entrant), mean(all.over_driver),
                                  factor(all.best_over_driver), factor(all.worst_over_driver)};
@@ -136,7 +135,7 @@ std::string overall_text(const league::League& league) {
   }
   for (const std::vector<std::string>& names : league.agreeing) {
     const std::string line = fmt::format("agree in every digit of every contest: {}", fmt::join(names, ", "));
-    text += report::wrapped_line(line, kHang) + "\n";
+    text += wrapped_line(line, kHang) + "\n";
   }
   return text;
 }
@@ -151,7 +150,7 @@ std::string legend() {
                            "; >: from a plug-in; o: knows the future (D4), ranked apart; times, in ms, are of the "
                            "whole run, but of a settled "
                            "iteration where learning says how many came before";
-  return report::wrapped_line(line, kHang) + "\n";
+  return wrapped_line(line, kHang) + "\n";
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "sim/cli/command_line.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/completion_words.h"
+#include "sim/cli/manual_command.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -13,19 +15,22 @@ constexpr std::array kCommands = {
     Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
-    Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
-    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
+    Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command, sweep_verbs},
+    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command,
+            league_verbs},
     Command{"recommend", "embedding tables of recommendation models: in GPU memory, cached, on the host or an SSD",
             recommend_command},
     Command{"scenario", "several programs at once on one server, against each of them alone", scenario_command},
-    Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
+    Command{"trace", "inspect, convert, check, import and generate traces", trace_command, trace_verbs},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
-    Command{"policies", "the prefetch, eviction, plan and migrate policies and their parameters", policies_command},
+    Command{"policies", "the policies of all slots and their parameters", policies_command},
     Command{"check-policy", "test a policy, a plug-in or a built-in, and say what is wrong with it",
             check_policy_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},
     Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
+    Command{"completion", "a script that completes the command line in bash, zsh or fish", completion_command},
+    Command{"manual", "manual pages, or every command and option as JSON", manual_command},
 };
 
 constexpr const char* kExamples = R"(  uvmsim run workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.5,2,4
@@ -37,9 +42,13 @@ constexpr const char* kExamples = R"(  uvmsim run workloads/gpt2.uvmt --system h
 )";
 
 constexpr Program kProgram = {
-    "uvmsim",  "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.",
-    kExamples, kCommands,
-    "",        "uvmsim or a policy plug-in"};
+    "uvmsim",
+    "uvmsim replays what a GPU program touched against a model of GPU unified virtual memory.",
+    kExamples,
+    kCommands,
+    "",
+    "uvmsim or a policy plug-in",
+    completion_words};
 
 }  // namespace
 }  // namespace uvmsim::cli

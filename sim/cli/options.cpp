@@ -1,10 +1,11 @@
 #include "sim/cli/options.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -52,6 +53,12 @@ std::vector<std::string> join_values(const std::vector<std::string>& arguments,
   return joined;
 }
 
+// While options_of() runs, parse_options() throws what it was given.
+struct AskedFor {
+  po::options_description options;
+};
+bool only_ask = false;
+
 // The options as written, without values: "--osf".
 std::string as_written(const std::string& token) { return token.substr(0, token.find('=')); }
 
@@ -59,6 +66,7 @@ std::string as_written(const std::string& token) { return token.substr(0, token.
 
 po::variables_map parse_options(const std::string& command, const std::vector<std::string>& arguments,
                                 const po::options_description& options, std::size_t positional_limit) {
+  if (only_ask) throw AskedFor{options};
   po::options_description all;
   all.add(options).add_options()(kPositional, po::value<std::vector<std::string>>());
   po::positional_options_description positional;
@@ -74,8 +82,8 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
     po::notify(values);
   } catch (const po::unknown_option& error) {
     const std::string name = as_written(error.get_option_name());
-    throw_input_error("unknown option {}{}; `{} --help` lists all", name,
-                      policy::suggestion(name, option_names(options)), command);
+    throw_input_error("unknown option {}{}; `{} --help` lists all", name, did_you_mean(name, option_names(options)),
+                      command);
   } catch (const po::multiple_occurrences& error) {
     throw_input_error("option {} is given twice", error.get_option_name());
   } catch (const po::invalid_command_line_syntax& error) {
@@ -91,6 +99,21 @@ po::variables_map parse_options(const std::string& command, const std::vector<st
     throw_input_error("unexpected argument '{}'; `{} --help` says what it takes", found[positional_limit], command);
   }
   return values;
+}
+
+po::options_description options_of(const std::function<void()>& call) {
+  only_ask = true;
+  try {
+    call();
+  } catch (const AskedFor& answer) {
+    only_ask = false;
+    return answer.options;
+  } catch (...) {
+    only_ask = false;
+    throw;
+  }
+  only_ask = false;
+  throw std::logic_error("a command parses no options");
 }
 
 std::vector<std::string> positional_arguments(const po::variables_map& values) {

@@ -3,6 +3,7 @@
 
 #include <boost/program_options.hpp>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ boost::program_options::variables_map parse_options(const std::string& command,
                                                     const std::vector<std::string>& arguments,
                                                     const boost::program_options::options_description& options,
                                                     std::size_t positional_limit);
+
+// The option table that `call` hands to parse_options(), which ends the call.
+boost::program_options::options_description options_of(const std::function<void()>& call);
 
 // The arguments that are no options, in order.
 std::vector<std::string> positional_arguments(const boost::program_options::variables_map& values);

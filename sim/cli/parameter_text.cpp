@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/wrapped.h"
+#include "sim/formats/wrapped.h"
 
 namespace uvmsim::cli {
 
@@ -63,7 +63,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::string_
     }
     std::size_t hang = indent.size();
     for (std::size_t i = 0; i + 1 < row.size(); ++i) hang += widths[i] + 2;
-    fmt::print("{}\n", report::wrapped_line(line, hang < report::kLineWidth / 2 ? hang : indent.size() + 4));
+    fmt::print("{}\n", wrapped_line(line, hang < kLineWidth / 2 ? hang : indent.size() + 4));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/policies_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,10 +11,10 @@
 #include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/wrapped.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -28,8 +28,8 @@ constexpr const char* kPoliciesUsage = R"(uvmsim policies [NAME] [options]
 Without NAME: every policy, its slot, its information class and what it does.
 With NAME: also its source and its parameters, each with type, default and allowed values.
 
-Policies fill slots: a run takes one prefetch, one evict, one plan, one migrate and one route policy. The information
-class says what a policy may know:
+Policies fill slots: a run takes one prefetch, one evict, one plan, one migrate and one route policy, a scenario whose
+programs share GPUs one schedule policy. The information class says what a policy may know:
   D0  faults and migrations, what today's driver sees     D3  kernel boundaries and tensor hints
   D1  access-counter notifications                        D4  the future
   D2  access bits, what a kernel touched
@@ -56,7 +56,7 @@ void print_overview(const Entries& entries) {
 
 void print_policy(const PolicyEntry& entry) {
   const policy::PolicyInfo& info = entry.info;
-  fmt::print("{}", report::wrapped_text(fmt::format("{}: {}\n", entry.label(), info.description)));
+  fmt::print("{}", wrapped_text(fmt::format("{}: {}\n", entry.label(), info.description)));
   print_table({{"source", info.source},
                {"class", fmt::format("{}, {}", information_class_name(info.information),
                                      information_class_meaning(info.information))},
@@ -92,8 +92,7 @@ Entries named(const Entries& all, const std::string& name) {
     }
   }
   if (entries.empty()) {
-    throw_input_error("unknown policy '{}'{}; allowed: {}", name, policy::suggestion(name, names),
-                      fmt::join(names, ", "));
+    throw_input_error("unknown policy '{}'{}; allowed: {}", name, did_you_mean(name, names), fmt::join(names, ", "));
   }
   return entries;
 }

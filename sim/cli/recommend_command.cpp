@@ -12,9 +12,9 @@
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
+#include "sim/formats/text_table.h"
 #include "sim/recommend/study.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
 #include "sim/trace/writer.h"
 
 namespace uvmsim::cli {
@@ -228,9 +228,9 @@ std::string mib_per_step(std::uint64_t bytes, std::uint64_t steps) {
 }
 
 std::string table(const Study& study) {
-  report::TextTable text({"placement", "step (ms)", "/ device", "embeddings (ms)", "planner (ms)", "hit rate",
-                          "cache full", "conflicts", "GPU (MiB)", "HtoD (MiB)", "DtoH (MiB)", "SSD in (MiB)",
-                          "out (MiB)", "link / rows", "faults"});
+  TextTable text({"placement", "step (ms)", "/ device", "embeddings (ms)", "planner (ms)", "hit rate", "cache full",
+                  "conflicts", "GPU (MiB)", "HtoD (MiB)", "DtoH (MiB)", "SSD in (MiB)", "out (MiB)", "link / rows",
+                  "faults"});
   const auto device = std::find_if(study.results.begin(), study.results.end(), [](const PlacementResult& result) {
     return result.placement->memory == Placement::Memory::kDevice;
   });
@@ -274,8 +274,7 @@ std::string sharding_text(const recommend::ProgramOptions& options) {
 }
 
 std::string gpu_table(const Study& study) {
-  report::TextTable text(
-      {"GPU", "tables", "rows", "tables (GiB)", "state (GiB)", "OSF", "lookups / step", "different rows"});
+  TextTable text({"GPU", "tables", "rows", "tables (GiB)", "state (GiB)", "OSF", "lookups / step", "different rows"});
   const auto ran = std::find_if(study.results.begin(), study.results.end(),
                                 [](const PlacementResult& result) { return result.refused.empty(); });
   const std::vector<recommend::GpuShare> shares = recommend::gpu_shares(study.workload, study.options);

@@ -1,4 +1,4 @@
-#include "sim/cli/run_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +12,7 @@
 #include "sim/cli/bounds_text.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
@@ -153,7 +154,12 @@ int run_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (run.explain_columns) {
-    fmt::print("{}", report::glossary_text());
+    ResultOutput output(run.json);
+    if (output.wanted()) {
+      output.write(report::glossary_json());
+    } else {
+      fmt::print("{}", report::glossary_text());
+    }
     return 0;
   }
   Runner runner(run);

@@ -89,7 +89,8 @@ po::options_description run_options() {
   add_best_of(options,
               "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; "
               "may be repeated");
-  add("explain-columns", flag_value(), "print what every column and counter means, and run nothing");
+  add("explain-columns", flag_value(),
+      "print what every column and counter means, and run nothing; with --json as JSON");
   add("json", text_value("FILE"), "write results as JSON, one line per run; - is standard output");
   add("csv", text_value("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
   add("timeline", text_value("FILE"),
@@ -335,6 +336,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
   if (values.flag("explain-columns")) {
     RunArguments wanted;
     wanted.explain_columns = true;
+    wanted.json = values.text("json");
     return wanted;
   }
   RunArguments run = read_shared("run", parsed);

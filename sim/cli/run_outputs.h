@@ -20,7 +20,7 @@ class RunOutputs {
   // Throws InputError when one of them cannot be written.
   explicit RunOutputs(const RunArguments& run);
 
-  // What a run has to tell its events; null when nobody wants them.
+  // What a run has to tell its events; null when not wanted.
   EventSink* events() { return events_ ? &*events_ : nullptr; }
   // Standard output takes results, not the text for people.
   bool standard_output_taken() const { return json_to_stdout_ || csv_to_stdout_; }

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
+#include "sim/formats/text_table.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -146,7 +146,7 @@ std::string run_summary(const RunRecord& record) {
   std::vector<std::string> header{""};
   if (settled) header.push_back(iterations_text(*settled));
   header.emplace_back("whole run");
-  report::TextTable table(header);
+  TextTable table(header);
   const auto add = [&](const char* name, const std::string& of_settled, const std::string& of_run) {
     if (settled) {
       table.add_row({name, of_settled, of_run});
@@ -227,7 +227,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   if (any_settled) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
-  report::TextTable table(header);
+  TextTable table(header);
   for (std::size_t at = 0; at < records.size(); at += seeds) {
     const std::span<const RunRecord> group = std::span(records).subspan(at, seeds);
     const std::span<const Quoted> numbers = std::span(quoted).subspan(at, seeds);

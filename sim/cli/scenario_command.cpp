@@ -1,4 +1,4 @@
-#include "sim/cli/scenario_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,8 +12,8 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
+#include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
 #include "sim/report/timeline.h"
 #include "sim/scenario/run_scenario.h"
 
@@ -72,7 +72,7 @@ std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcom
   }
   std::vector<std::string> head{"evictions by"};
   for (const auto& program : scenario.programs) head.push_back("of " + program.name);
-  report::TextTable matrix(head);
+  TextTable matrix(head);
   bool shared = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const std::vector<std::uint64_t>& taken = outcomes[i].together.result.evicted_from;
@@ -83,6 +83,9 @@ std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcom
     matrix.add_row(row);
   }
   if (!shared) return text;
+  const scenario::Ends ends = scenario::ends_of(scenario, outcomes);
+  text += fmt::format("the last program ends after {} ms; no policy and no schedule can end it before {} ms\n",
+                      report::format_ms(ends.last), report::format_ms(ends.bound));
   return text +
          fmt::format("\nGPUs that several programs use: {}; evictions of the whole run:\n\n",
                      scenario::sharing_name(scenario.sharing)) +
@@ -90,8 +93,8 @@ std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcom
 }
 
 std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
-  report::TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
-                           "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
+  TextTable table({"program", "GPUs", "alone (ms)", "together (ms)", "slowdown", "iterations", "fault batches",
+                   "HtoD (GiB)", "DtoH (GiB)", "between GPUs (GiB)", "evictions"});
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ProgramOutcome& outcome = outcomes[i];
     const RunResult& result = outcome.together.result;

@@ -1,4 +1,4 @@
-#include "sim/cli/sweep_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 
 #include "sim/cli/exit_codes.h"
 #include "sim/cli/options.h"
-#include "sim/cli/sweep_slurm.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
@@ -66,7 +65,16 @@ int print_text(const std::string& text) {
   return kFine;
 }
 
-po::value_semantic* text_value() { return po::value<std::string>(); }
+// What the verbs share; the text of --help lists them all.
+void add_sweep_folder(po::options_description& options) {
+  options.add_options()("output,o", po::value<std::string>()->value_name("DIR"), "the sweep's folder");
+}
+void add_sweep_work(po::options_description& options) {
+  auto add = options.add_options();
+  add("jobs,j", po::value<std::string>()->value_name("N"), "processes that compute, default one per core");
+  add("seconds-per-point", po::value<std::string>()->value_name("N"),
+      "a point that takes longer by the clock fails, default: none does");
+}
 
 // Positional argument 1 of a verb.
 std::string argument_of(const po::variables_map& values, const char* verb, const char* what) {
@@ -95,7 +103,7 @@ sweep::Shard shard_of(const po::variables_map& values) {
 
 struct WrittenPlan {
   sweep::Plan plan;
-  sweep::PlanLock lock;  // nobody replaces it while we use it
+  sweep::PlanLock lock;  // no process replaces it meanwhile
 };
 
 WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
@@ -110,13 +118,13 @@ WrittenPlan make_and_write_plan(const std::string& spec, const std::string& fold
 
 po::options_description with_help() {
   po::options_description options;
-  options.add_options()("help,h", po::bool_switch());
+  options.add_options()("help,h", po::bool_switch(), "print this text");
   return options;
 }
 
 int plan_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text_value());
+  add_sweep_folder(options);
   const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string spec = argument_of(values, "plan", "sweep file");
@@ -126,7 +134,8 @@ int plan_verb(const Arguments& arguments) {
 
 int run_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("jobs,j", text_value())("seconds-per-point", text_value())("shard", text_value());
+  add_sweep_work(options);
+  options.add_options()("shard", po::value<std::string>()->value_name("I/N"), "of N shares of the points, the I-th");
   const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "run", "folder");
@@ -149,7 +158,8 @@ int status_verb(const Arguments& arguments) {
 
 int collect_verb(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("partial", po::bool_switch());
+  options.add_options()("partial", po::bool_switch(),
+                        "collect what is finished, into results.partial.sqlite and results.partial.csv");
   const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   const std::string folder = argument_of(values, "collect", "folder");
@@ -159,8 +169,9 @@ int collect_verb(const Arguments& arguments) {
 
 int whole_sweep(const Arguments& arguments) {
   po::options_description options = with_help();
-  options.add_options()("output,o", text_value())("jobs,j", text_value())("seconds-per-point", text_value())(
-      "schema", po::bool_switch());
+  add_sweep_folder(options);
+  add_sweep_work(options);
+  options.add_options()("schema", po::bool_switch(), "print the JSON schema of sweep files");
   const auto values = parse_options("uvmsim sweep", arguments, options, 1);
   if (values["help"].as<bool>()) return print_text(kSweepUsage);
   if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
@@ -188,6 +199,12 @@ constexpr std::array kSweepVerbs = {SweepVerb{"plan", plan_verb}, SweepVerb{"run
                                     SweepVerb{"slurm", sweep_slurm}};
 
 }  // namespace
+
+std::vector<std::string> sweep_verbs() {
+  std::vector<std::string> names;
+  for (const SweepVerb& verb : kSweepVerbs) names.emplace_back(verb.name);
+  return names;
+}
 
 int sweep_command(const std::vector<std::string>& arguments) {
   for (const SweepVerb& verb : kSweepVerbs) {

@@ -1,4 +1,4 @@
-#include "sim/cli/sweep_slurm.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -70,10 +70,19 @@ std::string own_path() {
 
 int sweep_slurm(const std::vector<std::string>& arguments) {
   po::options_description options;
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("help,h", po::bool_switch())("points-per-task", text())("output,o", text())(
-      "cpus-per-task", text())("memory-per-cpu", text())("time", text())("at-once", text())(
-      "sbatch", po::value<std::vector<std::string>>()->composing())("command", text());
+  auto add = options.add_options();
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  add("points-per-task", text("K"),
+      "points that one task of the array computes, default 50; more where that took more than 1000 tasks");
+  add("output,o", text("FILE"), "the script, default standard output");
+  add("cpus-per-task", text("N"), "processes that compute within a task, default 1");
+  add("memory-per-cpu", text("SIZE"), "as for sbatch: 2G, 500M; default the cluster's");
+  add("time", text("TIME"), "limit of a task, as for sbatch: 30, 1:00:00, 2-00; default the cluster's");
+  add("at-once", text("N"), "tasks that run at the same time, default no limit");
+  add("sbatch", po::value<std::vector<std::string>>()->composing()->value_name("OPTION"),
+      "a further option of sbatch, such as --sbatch=--partition=short; may be repeated");
+  add("command", text("PATH"), "uvmsim on the nodes, default this one");
+  add("help,h", po::bool_switch(), "print this text");
   const auto values = parse_options("uvmsim sweep slurm", arguments, options, 1);
   if (values["help"].as<bool>()) {
     fmt::print("{}", kSlurmUsage);

@@ -1,4 +1,4 @@
-#include "sim/cli/systems_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
-#include "sim/report/wrapped.h"
+#include "sim/formats/wrapped.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -68,7 +68,7 @@ int print_list(const std::vector<std::string>& search_path, bool as_json) {
       width = std::max(width, system.name.size());
     }
     for (const Listed& system : listed) {
-      fmt::print("{}", report::wrapped_text(fmt::format(
+      fmt::print("{}", wrapped_text(fmt::format(
                            "{:<{}}  {}\n", system.name, width,
                            system.problem.empty() ? system.description : "cannot be loaded: " + system.problem)));
     }
@@ -114,7 +114,7 @@ int systems_command(const std::vector<std::string>& arguments) {
   if (has_overrides) {
     config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
   }
-  fmt::print("{}", as_json ? config::resolved_json(system) : report::wrapped_text(config::system_report(system)));
+  fmt::print("{}", as_json ? config::resolved_json(system) : wrapped_text(config::system_report(system)));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/trace_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,9 +14,9 @@
 #include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
+#include "sim/formats/wrapped.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
-#include "sim/report/wrapped.h"
 #include "sim/trace/generate.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reader.h"
@@ -108,7 +108,7 @@ int info(const Arguments& arguments) {
   trace::TraceReader reader(values.trace(), {values.flag("partial")});
   const trace::TraceStatistics statistics = with_footprints(reader);
   fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics)
-                                       : report::wrapped_text(trace::statistics_text(statistics)));
+                                       : wrapped_text(trace::statistics_text(statistics)));
   warn_truncated(reader);
   return 0;
 }
@@ -290,12 +290,19 @@ constexpr std::array kTraceVerbs = {TraceVerb{"info", info},           TraceVerb
 
 }  // namespace
 
+std::vector<std::string> trace_verbs() {
+  std::vector<std::string> names;
+  for (const TraceVerb& verb : kTraceVerbs) names.emplace_back(verb.name);
+  return names;
+}
+
 int trace_command(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
   }
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
+    if (name != "help") parse_options("uvmsim trace", arguments, common_options(), 0);
     fmt::print("{}", kTraceUsage);
     return 0;
   }
@@ -306,7 +313,7 @@ int trace_command(const std::vector<std::string>& arguments) {
     }
     names.push_back(verb.name);
   }
-  throw_input_error("trace: unknown verb '{}'{}", trace::printable(name), trace::allowed_hint(name, names));
+  throw_input_error("trace: unknown verb '{}'{}", printable(name), allowed_hint(name, names));
 }
 
 }  // namespace uvmsim::cli

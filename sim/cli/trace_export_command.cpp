@@ -66,9 +66,8 @@ int trace_export(const Arguments& arguments) {
   if (values.help()) return 0;
   const Arguments positional = values.positional();
   if (positional.empty() || positional[0] != "oracle-general") {
-    throw_input_error(
-        "export: {}; allowed: oracle-general",
-        positional.empty() ? "no format given" : "unknown format '" + trace::printable(positional[0]) + "'");
+    throw_input_error("export: {}; allowed: oracle-general",
+                      positional.empty() ? "no format given" : "unknown format '" + printable(positional[0]) + "'");
   }
   if (positional.size() != 2) throw_input_error("export: no trace given; `uvmsim trace export --help` shows examples");
   const std::uint64_t page_bytes =

@@ -166,8 +166,7 @@ int trace_import(const Arguments& arguments) {
     kind.import(positional[1], values);
     return 0;
   }
-  throw_input_error("import: unknown kind '{}'{}", trace::printable(positional[0]),
-                    trace::allowed_hint(positional[0], names));
+  throw_input_error("import: unknown kind '{}'{}", printable(positional[0]), allowed_hint(positional[0], names));
 }
 
 }  // namespace uvmsim::cli

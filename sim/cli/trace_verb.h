@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/values.h"
 #include "sim/common/error.h"
@@ -16,7 +17,6 @@
 namespace uvmsim::cli {
 
 namespace po = boost::program_options;
-using Arguments = std::vector<std::string>;
 
 inline po::value_semantic* text(const char* name) { return po::value<std::string>()->value_name(name); }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/validate_command.h"
+#include "sim/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -126,8 +126,7 @@ std::string existing_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-}  // namespace
-
+// "ordered_time=25": one tolerance in percent, at most one digit after the point.
 void set_tolerance(validate::Tolerances& tolerances, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos) throw_input_error("--tolerance: '{}' is not NAME=PERCENT", assignment);
@@ -146,6 +145,8 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
   for (const Named& known : kTolerances) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
   throw_input_error("--tolerance: unknown tolerance '{}'; allowed: {}", name, allowed);
 }
+
+}  // namespace
 
 int validate_command(const std::vector<std::string>& arguments) {
   const po::options_description options = validate_options();

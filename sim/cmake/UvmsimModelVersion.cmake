@@ -24,6 +24,8 @@ set(UVMSIM_MODEL_ROOMS
     config
     driver
     engine
+    events
+    formats
     gmmu
     layout
     link

@@ -57,6 +57,20 @@ void know(const std::string& temporary) {
   std::free(name);
 }
 
+// The temporary file, which is there already, is one of this process: two of its outputs have the same target, by
+// whatever names.
+bool is_ours(const std::string& temporary) {
+  struct stat there {};
+  if (::stat(temporary.c_str(), &there) != 0) return false;
+  for (const KnownTemporary& place : known_temporaries) {
+    const char* name = place.name.load();
+    struct stat own {};
+    if (name == nullptr || place.owner != ::getpid() || ::stat(name, &own) != 0) continue;
+    if (own.st_dev == there.st_dev && own.st_ino == there.st_ino) return true;
+  }
+  return false;
+}
+
 void forget(const std::string& temporary) {
   for (KnownTemporary& place : known_temporaries) {
     char* name = place.name.load();
@@ -97,7 +111,12 @@ AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(pa
     temporary_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), attempt);
     // 0666: the user's umask decides, as for any other file.
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) break;
+    if (descriptor_ >= 0) break;
+    if (errno != EEXIST) break;
+    if (is_ours(temporary_)) {
+      temporary_.clear();
+      cannot_write(path_, "another output of this command is the same file");
+    }
   }
   if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
   know(temporary_);

@@ -18,7 +18,7 @@
 namespace uvmsim {
 
 struct OutputRules {
-  bool through_links = true;  // false: replaces a link itself, for folders that somebody else may have made
+  bool through_links = true;  // false: replaces a link itself, for folders that another user may have made
   bool over_input = false;    // brings up to date what the command has read
 };
 
@@ -52,7 +52,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// For files in a folder that may have come from somebody else: a link in it leads nowhere.
+// For files in a folder that may have come from another user: a link in it leads nowhere.
 inline constexpr OutputRules kInFolder{.through_links = false};
 
 // Removes the temporary files of this process that have not become files. For a signal handler that ends the process.

@@ -12,8 +12,8 @@
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/compare/seed_range.h"
-#include "sim/config/printable.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -151,7 +151,7 @@ std::vector<std::string> chosen_metrics(const std::vector<RunView>& a, const std
       throw_input_error(
           "no run has a metric '{}'{}; allowed: total_ns, settled_ns, ideal_ns, settled_ideal_ns, every counter, "
           "settled_<counter>",
-          config::printable(pattern), policy::suggestion(pattern, names));
+          printable(pattern), did_you_mean(pattern, names));
     }
   }
   names.erase(std::remove_if(names.begin(), names.end(), [&](const auto& name) { return wanted.count(name) == 0; }),
@@ -211,8 +211,8 @@ void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
     const bool known = std::any_of(both.begin(), both.end(),
                                    [&](const RunView* run) { return find_text(run->identity, key) != nullptr; });
     if (!known) {
-      throw_input_error("no run has '{}' among what determined it{}; allowed: {}, system.<key>", config::printable(key),
-                        policy::suggestion(key, allowed), fmt::join(allowed, ", "));
+      throw_input_error("no run has '{}' among what determined it{}; allowed: {}, system.<key>", printable(key),
+                        did_you_mean(key, allowed), fmt::join(allowed, ", "));
     }
   }
 }

@@ -8,8 +8,8 @@
 
 #include "sim/compare/change.h"
 #include "sim/engine/policy_choices.h"
+#include "sim/formats/csv_field.h"
 #include "sim/policy/registry.h"
-#include "sim/report/csv_field.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -77,7 +77,7 @@ std::string run_fields(const RunView* a, const RunView* b) {
   for (const std::string_view key : columns()) {
     const std::string of_a = a != nullptr ? field_of(*a, key) : field_of(*b, key);
     const std::string of_b = b != nullptr ? field_of(*b, key) : of_a;
-    fields.push_back(report::csv_field(of_a == of_b ? of_a : of_a + " -> " + of_b));
+    fields.push_back(csv_field(of_a == of_b ? of_a : of_a + " -> " + of_b));
   }
   return fmt::format("{}", fmt::join(fields, ","));
 }
@@ -115,7 +115,7 @@ std::string comparison_csv(const Comparison& comparison) {
   std::string text = fmt::format("{},side,metric,a,b,change_percent\n", fmt::join(columns(), ","));
   for (const ComparedPair& pair : comparison.pairs) {
     for (const MetricChange& change : pair.changes) {
-      text += fmt::format("{},both,{},{},{},{}\n", run_fields(pair.a, pair.b), report::csv_field(change.name),
+      text += fmt::format("{},both,{},{},{},{}\n", run_fields(pair.a, pair.b), csv_field(change.name),
                           value_field(change.a), value_field(change.b), decimal_percent(change));
     }
   }

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "sim/compare/change.h"
-#include "sim/report/aligned_rows.h"
+#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -36,7 +36,7 @@ std::string side_line(const RunSet& set) {
 }
 
 std::string changes_table(const ComparedPair& pair, bool all_metrics) {
-  std::vector<std::vector<std::string>> rows = {{"metric", "a", "b", "change"}};
+  TextTable table({"metric", "a", "b", "change"});
   std::size_t hidden = 0;
   // What is not a main metric is shown all the same when nothing else changed.
   const bool any_main = std::any_of(pair.changes.begin(), pair.changes.end(),
@@ -46,9 +46,9 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
       ++hidden;
       continue;
     }
-    rows.push_back({change.name, value_text(change.a), value_text(change.b), change_text(change.a, change.b)});
+    table.add_row({change.name, value_text(change.a), value_text(change.b), change_text(change.a, change.b)});
   }
-  std::string text = report::aligned_rows(rows, "  ");
+  std::string text = table.text(true, "  ");
   if (hidden != 0)
     text += fmt::format("  {} changed: --all shows {}\n", count_text(hidden, "further metric"),
                         hidden == 1 ? "it" : "them");
@@ -124,7 +124,7 @@ std::string comparison_text(const Comparison& comparison, const RunSet& a, const
   const Labels labels(comparison);
   std::string text = fmt::format("a: {}\nb: {}\n", side_line(a), side_line(b));
   if (!comparison.across.empty()) text += fmt::format("compared across {}\n", across_text(comparison.across));
-  if (!labels.shared().empty()) text += report::wrapped_line("in common: " + labels.shared(), 2) + "\n";
+  if (!labels.shared().empty()) text += wrapped_line("in common: " + labels.shared(), 2) + "\n";
   text += "\n";
   for (const ComparedPair& pair : comparison.pairs) {
     if (pair.changes.empty()) continue;

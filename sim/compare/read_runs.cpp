@@ -10,8 +10,8 @@
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/compare/read_database.h"
-#include "sim/config/printable.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/printable.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
 #include "sim/trace/input.h"
@@ -80,8 +80,7 @@ RunSet read_runs(const std::string& path) {
 void keep_runs(RunSet& set, const std::string& condition, const std::string& where) {
   const std::size_t equals = condition.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    throw_input_error("{}: '{}' is no condition; allowed: KEY=VALUE, such as evict=lru", where,
-                      config::printable(condition));
+    throw_input_error("{}: '{}' is no condition; allowed: KEY=VALUE, such as evict=lru", where, printable(condition));
   }
   const std::string key = condition.substr(0, equals), pattern = condition.substr(equals + 1);
   std::set<std::string> values;
@@ -93,13 +92,13 @@ void keep_runs(RunSet& set, const std::string& condition, const std::string& whe
     for (const auto& [known, text] : set.runs.front().identity) {
       if (!known.starts_with("system.")) keys.push_back(known);
     }
-    throw_input_error("{}: no run of {} has '{}'{}; allowed: {}, system.<key>", where, set.name, config::printable(key),
-                      policy::suggestion(key, keys), fmt::join(keys, ", "));
+    throw_input_error("{}: no run of {} has '{}'{}; allowed: {}, system.<key>", where, set.name, printable(key),
+                      did_you_mean(key, keys), fmt::join(keys, ", "));
   }
   const auto unwanted = [&](const RunView& run) { return !matches(pattern, shown_text(run, key)); };
   set.runs.erase(std::remove_if(set.runs.begin(), set.runs.end(), unwanted), set.runs.end());
   if (set.runs.empty()) {
-    throw_input_error("{}: no run of {} has {} '{}'; allowed: {}", where, set.name, key, config::printable(pattern),
+    throw_input_error("{}: no run of {} has {} '{}'; allowed: {}", where, set.name, key, printable(pattern),
                       fmt::join(values, ", "));
   }
 }

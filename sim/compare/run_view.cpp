@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/config/json_text.h"
-#include "sim/config/printable.h"
 #include "sim/engine/policy_choices.h"
+#include "sim/formats/json_value.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 #include "sim/report/result_json.h"
@@ -18,7 +17,6 @@ namespace uvmsim::compare {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using config::printable;
 
 // Members that say how to read the result, or that this file takes apart by themselves.
 constexpr std::array<std::string_view, 11> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
@@ -32,147 +30,112 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed =
     {"dtoh_", "_transactions"},
 }};
 
-// Reads one result; every message starts with where it stands.
+// Texts reach tables: one line each.
+std::string text(const JsonValue& value) { return one_line(value.text()); }
+std::string scalar_text(const JsonValue& value) {
+  const Json& json = value.json();
+  return one_line(json.is_string() ? json.get<std::string>()
+                                   : json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 class RunViewReader {
  public:
-  RunViewReader(const Json& result, const std::string& origin) : result_(result), origin_(origin) {
-    view_.origin = origin;
-  }
+  RunViewReader(const Json& result, const std::string& origin) : result_(result, origin) { view_.origin = origin; }
 
   RunView read() {
-    if (!result_.is_object()) refuse("is no result: not an object");
-    const std::string schema = text(member(result_, "schema", ""), "/schema");
-    if (schema != report::kResultSchema) {
-      refuse("/schema: '{}' cannot be read; allowed: {}", printable(schema), report::kResultSchema);
-    }
-    view_.provenance.emplace_back("uvmsim", text(member(result_, "uvmsim_version", ""), "/uvmsim_version"));
+    if (!result_.json().is_object()) result_.fail("is no result: not an object");
+    result_.at("schema").word({report::kResultSchema});
+    view_.provenance.emplace_back("uvmsim", text(result_.at("uvmsim_version")));
     read_trace();
-    view_.identity.emplace_back("system",
-                                text(member(member(result_, "system", ""), "name", "/system"), "/system/name"));
+    view_.identity.emplace_back("system", text(result_.at("system").at("name")));
     read_limit();
     read_policies();
     read_plugins();
     read_other_members();
-    const Json& settled = member(result_, "settled", "");
-    if (!settled.is_null()) {
-      view_.metrics.emplace_back("settled_ns",
-                                 number(member(settled, "duration_ns", "/settled"), "/settled/duration_ns"));
-      if (const auto ideal = settled.find("ideal_ns"); ideal != settled.end()) {  // older results have none
-        view_.metrics.emplace_back("settled_ideal_ns", number(*ideal, "/settled/ideal_ns"));
+    const JsonValue settled = result_.at("settled");
+    const bool has_settled = !settled.json().is_null();
+    if (has_settled) {
+      view_.metrics.emplace_back("settled_ns", settled.at("duration_ns").integer());
+      if (const auto ideal = settled.find("ideal_ns")) {  // older results have none
+        view_.metrics.emplace_back("settled_ideal_ns", ideal->integer());
       }
       const auto learning = settled.find("learning_iterations");  // null: not settled; older results have none
-      if (learning != settled.end() && !learning->is_null()) {
-        view_.metrics.emplace_back("learning_iterations", number(*learning, "/settled/learning_iterations"));
+      if (learning && !learning->json().is_null()) {
+        view_.metrics.emplace_back("learning_iterations", learning->integer());
       }
     }
-    add_counters(member(result_, "counters", ""), "/counters", "");
-    if (!settled.is_null()) add_counters(member(settled, "counters", "/settled"), "/settled/counters", "settled_");
-    flatten(member(result_, "system", ""), "system");
+    add_counters(result_.at("counters"), "");
+    if (has_settled) add_counters(settled.at("counters"), "settled_");
+    flatten(result_.at("system"), "system");
     std::stable_sort(view_.identity.begin(), view_.identity.end(),
                      [](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
     return std::move(view_);
   }
 
  private:
-  template <class... Args>
-  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    throw_input_error("{}: {}", origin_, fmt::format(format, std::forward<Args>(args)...));
-  }
-  const Json& member(const Json& object, const char* key, std::string_view where) const {
-    if (!object.is_object()) refuse("{}: is not an object", where);
-    const auto found = object.find(key);
-    if (found == object.end()) refuse("{}/{}: is missing", where, key);
-    return *found;
-  }
-  std::string text(const Json& value, std::string_view where) const {
-    if (!value.is_string()) refuse("{}: is not a string", where);
-    return one_line(value.get<std::string>());
-  }
-  std::uint64_t number(const Json& value, std::string_view where) const {
-    const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
-    if (!value.is_number_integer() || negative) refuse("{}: is not a whole number of at least 0", where);
-    return value.get<std::uint64_t>();
-  }
-  // Texts reach tables: one line each.
-  static std::string scalar_text(const Json& value) {
-    if (value.is_string()) return one_line(value.get<std::string>());
-    return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-  }
-
   void read_trace() {
-    const Json& trace = member(result_, "trace", "");
-    view_.trace_name = text(member(trace, "file", "/trace"), "/trace/file");
-    view_.identity.emplace_back("trace", text(member(trace, "sha256", "/trace"), "/trace/sha256"));
-    const Json& partial = member(trace, "partial", "/trace");
-    if (partial != false) view_.identity.emplace_back("trace.partial", scalar_text(partial));
+    const JsonValue trace = result_.at("trace");
+    view_.trace_name = text(trace.at("file"));
+    view_.identity.emplace_back("trace", text(trace.at("sha256")));
+    const JsonValue partial = trace.at("partial");
+    if (partial.json() != false) view_.identity.emplace_back("trace.partial", scalar_text(partial));
   }
 
   void read_limit() {
-    const Json& limit = member(result_, "limit", "");
-    const std::string by = text(member(limit, "by", "/limit"), "/limit/by");
-    if (by == "osf") {
-      const std::uint64_t osf = number(member(limit, "osf_thousandths", "/limit"), "/limit/osf_thousandths");
-      view_.identity.emplace_back("osf", report::format_factor(osf));
-    } else if (by == "capacity") {
-      const std::uint64_t bytes = number(member(limit, "capacity_bytes", "/limit"), "/limit/capacity_bytes");
-      view_.identity.emplace_back("capacity_bytes", fmt::format("{}", bytes));
-    } else if (by == "none") {
-      view_.identity.emplace_back("osf", "none");
-    } else {
-      refuse("/limit/by: '{}' is unknown; allowed: osf, capacity, none", printable(by));
+    const JsonValue limit = result_.at("limit");
+    switch (limit.at("by").word({"osf", "capacity", "none"})) {
+      case 0:
+        view_.identity.emplace_back("osf", report::format_factor(limit.at("osf_thousandths").integer()));
+        break;
+      case 1:
+        view_.identity.emplace_back("capacity_bytes", fmt::format("{}", limit.at("capacity_bytes").integer()));
+        break;
+      default:
+        view_.identity.emplace_back("osf", "none");
     }
-    const Json& footprint = member(limit, "footprint_bytes", "/limit");
-    if (!footprint.is_null()) view_.identity.emplace_back("footprint_bytes", scalar_text(footprint));
-    if (const auto kind = limit.find("footprint"); kind != limit.end()) {
-      view_.identity.emplace_back("footprint", text(*kind, "/limit/footprint"));
-    }
+    const JsonValue footprint = limit.at("footprint_bytes");
+    if (!footprint.json().is_null()) view_.identity.emplace_back("footprint_bytes", scalar_text(footprint));
+    if (const auto kind = limit.find("footprint")) view_.identity.emplace_back("footprint", text(*kind));
   }
 
   void read_policies() {
-    const Json& policies = member(result_, "policies", "");
-    if (!policies.is_object()) refuse("/policies: is not an object");
-    for (const auto& [slot, policy] : policies.items()) {
-      const std::string where = "/policies/" + printable(slot);
-      view_.identity.emplace_back(one_line(slot), text(member(policy, "name", where), where + "/name"));
-      flatten(member(policy, "parameters", where), one_line(slot));
+    const JsonValue policies = result_.at("policies");
+    for (const auto& [slot, policy] : policies.members()) {
+      view_.identity.emplace_back(one_line(slot), text(policy.at("name")));
+      flatten(policy.at("parameters"), one_line(slot));
     }
     for (const policy::Slot slot : kPolicySlots) {
       const std::string name(policy::slot_name(slot));
-      if (is_always_named(slot) || policies.contains(name)) continue;
+      if (is_always_named(slot) || policies.has(name)) continue;
       view_.identity.emplace_back(name, driver_choice(slot).name);
     }
   }
 
   void read_plugins() {
-    const Json& plugins = member(result_, "plugins", "");
-    if (!plugins.is_array()) refuse("/plugins: is not a list");
-    for (const Json& plugin : plugins) {
-      view_.provenance.emplace_back("plug-in " + text(member(plugin, "file", "/plugins"), "/plugins/file"),
-                                    text(member(plugin, "sha256", "/plugins"), "/plugins/sha256"));
+    for (const JsonValue& plugin : result_.at("plugins").items("a list", 0)) {
+      view_.provenance.emplace_back("plug-in " + text(plugin.at("file")), text(plugin.at("sha256")));
     }
   }
 
   // What a later version adds is sorted by the rule of names: numbers that end in a unit were found, the rest was
   // chosen.
   void read_other_members() {
-    for (const auto& [key, value] : result_.items()) {
+    for (const auto& [key, value] : result_.members()) {
       if (std::find(kReadByName.begin(), kReadByName.end(), key) != kReadByName.end()) continue;
       if (key == "command") continue;  // says what the rest says
       if (key.ends_with("_version") || key == "uvmsim_commit" || key == "system_sha256") {
         view_.provenance.emplace_back(one_line(key), scalar_text(value));
         continue;
       }
-      if (key == "time_scale" && value.is_object()) {  // its classes follow from the trace and the system
+      if (key == "time_scale" && value.json().is_object()) {  // its classes follow from the trace and the system
         for (const char* chosen : {"rule", "factor_millionths"}) {
-          if (const auto at = value.find(chosen); at != value.end() && !at->is_null()) {
-            flatten(*at, std::string("time_scale.") + chosen);
-          }
+          if (const auto at = value.find(chosen)) flatten(*at, std::string("time_scale.") + chosen);
         }
         continue;
       }
       const bool has_unit = key.ends_with("_ns") || key.ends_with("_bytes") || key.ends_with("_thousandths");
-      if (has_unit && value.is_number()) {
-        view_.metrics.emplace_back(one_line(key), number(value, "/" + printable(key)));
+      if (has_unit && value.json().is_number()) {
+        view_.metrics.emplace_back(one_line(key), value.integer());
       } else {
         // The parameters of a choice belong to it: "layout.max_split_size".
         constexpr std::string_view kParameters = "_parameters";
@@ -197,36 +160,34 @@ class RunViewReader {
     return static_cast<int>(order.size());
   }
 
-  void add_counters(const Json& counters, const std::string& where, const std::string& prefix) {
-    if (!counters.is_object()) refuse("{}: is not an object", where);
+  void add_counters(const JsonValue& counters, const std::string& prefix) {
+    const auto members = counters.members();
     for (const auto& [head, tail] : kSummed) {
       std::uint64_t sum = 0;
-      for (const auto& [name, value] : counters.items()) {
-        if (name.starts_with(head) && name.ends_with(tail)) sum += number(value, where + "/" + printable(name));
+      for (const auto& [name, value] : members) {
+        if (name.starts_with(head) && name.ends_with(tail)) sum += value.integer();
       }
       view_.metrics.emplace_back(fmt::format("{}{}{}", prefix, head.substr(0, head.size() - 1), tail), sum);
     }
-    for (const auto& [name, value] : counters.items()) {
-      view_.metrics.emplace_back(prefix + one_line(name), number(value, where + "/" + printable(name)));
-    }
+    for (const auto& [name, value] : members) view_.metrics.emplace_back(prefix + one_line(name), value.integer());
   }
 
   // Every scalar below `value` under its path; the name itself stands for the whole already.
-  void flatten(const Json& value, const std::string& path) {
-    if (value.is_object()) {
-      for (const auto& [key, inner] : value.items()) {
+  void flatten(const JsonValue& value, const std::string& path) {
+    if (value.json().is_object()) {
+      for (const auto& [key, inner] : value.members()) {
         if (path == "system" && (key == "name" || key == "description")) continue;
         flatten(inner, path + "." + one_line(key));
       }
-    } else if (value.is_array()) {
-      for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}.{}", path, i));
-    } else if (!value.is_null()) {
+    } else if (value.json().is_array()) {
+      const auto items = value.items("a list", 0);
+      for (std::size_t i = 0; i < items.size(); ++i) flatten(items[i], fmt::format("{}.{}", path, i));
+    } else if (!value.json().is_null()) {
       view_.identity.emplace_back(path, scalar_text(value));
     }
   }
 
-  const Json& result_;
-  const std::string& origin_;
+  const JsonValue result_;
   RunView view_;
 };
 
@@ -259,7 +220,7 @@ bool belongs_to(std::string_view key, std::string_view other) {
 RunView view_of_result(const Json& result, const std::string& origin) { return RunViewReader(result, origin).read(); }
 
 RunView view_of_result_text(std::string_view text, const std::string& origin) {
-  const Json result = config::parse_or_discard<Json>(text);
+  const Json result = parse_or_discard<Json>(text);
   if (result.is_discarded()) throw_input_error("{}: is not JSON", origin);
   return view_of_result(result, origin);
 }

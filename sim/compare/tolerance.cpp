@@ -6,8 +6,8 @@
 #include "sim/common/error.h"
 #include "sim/common/random.h"
 #include "sim/common/wildcard.h"
-#include "sim/config/printable.h"
 #include "sim/config/quantity.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -42,7 +42,7 @@ Tolerance Tolerance::parse(std::string_view text, std::string_view metric, const
   const auto refuse = [&] {
     const std::string units = config::unit_spellings(unit);
     throw_input_error("{}: '{}' is no tolerance; allowed: exact, a share such as '0.5 %' (0 to 1000 %), or a number{}",
-                      where, config::printable(text), units.empty() ? "" : " with or without a unit of " + units);
+                      where, printable(text), units.empty() ? "" : " with or without a unit of " + units);
   };
   if (text == "exact") return tolerance;
   if (text.ends_with('%')) {
@@ -69,7 +69,7 @@ bool Tolerance::allows(std::uint64_t expected, std::uint64_t found) const {
 
 void Tolerances::add(const std::string& pattern, const std::string& text, const std::string& where) {
   for (const auto& [known, value] : given_) {
-    if (known == pattern) throw_input_error("{}: a tolerance of {} is given twice", where, config::printable(pattern));
+    if (known == pattern) throw_input_error("{}: a tolerance of {} is given twice", where, printable(pattern));
   }
   Tolerance::parse(text, pattern, where);
   given_.emplace_back(pattern, text);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
-#include "sim/config/json_file.h"
-#include "sim/config/printable.h"
+#include "sim/formats/json.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::config {
 namespace {

@@ -30,7 +30,7 @@ std::optional<GpuConfig> find_gpu(const std::string& model, const SystemConfig& 
   for (const SystemFile& file : list_systems(search_path)) {
     try {
       if (const auto gpu = find_in(load_system(file.path, search_path), model)) return gpu;
-    } catch (const InputError&) {  // somebody's broken file is no reason to refuse another system's run
+    } catch (const InputError&) {  // a broken file is no reason to refuse another system's run
     }
   }
   return std::nullopt;

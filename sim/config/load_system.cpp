@@ -13,11 +13,11 @@
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/config/assign.h"
-#include "sim/config/json_file.h"
-#include "sim/config/nearest_name.h"
-#include "sim/config/printable.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_file.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/json.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::config {
 namespace {
@@ -81,8 +81,8 @@ class Loader {
                         printable(name),
                         folders.empty() ? "an empty search path" : fmt::format("{}", fmt::join(folders, ", ")));
     }
-    throw_input_error("{}unknown system '{}'; the nearest is '{}'; allowed: a file or one of {}", where,
-                      printable(name), nearest_name(name, names), fmt::join(names, ", "));
+    throw_input_error("{}unknown system '{}'{}; allowed: a file or one of {}", where, printable(name),
+                      did_you_mean(name, names), fmt::join(names, ", "));
   }
 
   // A file of configs/drivers over a system: another driver on the same machine.
@@ -268,8 +268,8 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
     }
     keys.push_back(parameter.key);
   }
-  throw_input_error("{}: unknown key '{}'; {}", where, key,
-                    nearest_key_hint(key, keys, fmt::format("`uvmsim systems {}` lists them", config.name)));
+  throw_input_error("{}: unknown key '{}'{}; `uvmsim systems {}` lists them", where, key, did_you_mean(key, keys),
+                    config.name);
 }
 
 void apply_overrides(SystemConfig& config, const std::vector<std::string>& assignments) {

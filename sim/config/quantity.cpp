@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "sim/config/printable.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::config {
 namespace {

@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +36,14 @@ void add_user_folder(std::vector<std::string>& folders, const fs::path& entry) {
   }
 }
 
+// The folder of the file that this code was loaded from, where that is a module such as Python's and no command.
+fs::path module_folder() {
+  Dl_info found;
+  if (::dladdr(reinterpret_cast<const void*>(&is_folder), &found) == 0 || found.dli_fname == nullptr) return {};
+  const fs::path file(found.dli_fname);
+  return file.is_absolute() ? file.parent_path() : fs::path();
+}
+
 }  // namespace
 
 std::vector<std::string> default_search_path() {
@@ -47,6 +57,9 @@ std::vector<std::string> default_search_path() {
         add_user_folder(folders, entry);
       }
     }
+  }
+  if (const fs::path folder = module_folder(); !folder.empty()) {
+    add_folder(folders, folder / "share" / "uvmsim" / "configs" / "systems");  // of a Python package
   }
   std::error_code failed;
   const fs::path command = fs::read_symlink("/proc/self/exe", failed);

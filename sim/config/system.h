@@ -94,7 +94,7 @@ struct PeerLinkConfig {
   PeerRates each_way;
   std::uint64_t both_ways_bytes_per_us = 0;  // both directions together; 0 = their sum
 };
-// A switch that joins GPUs: bytes_per_us is what one GPU can send, and receive, whoever the others are.
+// A switch that joins GPUs: bytes_per_us is what one GPU can send, and receive, to and from any other.
 struct PeerSwitchConfig {
   std::uint32_t first_gpu = 0;
   std::uint32_t gpu_count = 0;  // it and those after it

@@ -11,10 +11,10 @@
 
 #include "sim/common/error.h"
 #include "sim/config/assign.h"
-#include "sim/config/json_file.h"
-#include "sim/config/nearest_name.h"
-#include "sim/config/printable.h"
 #include "sim/config/schema.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/json.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::config {
 namespace {
@@ -123,8 +123,8 @@ class SystemFileReader {
       }
     }
     const std::vector<std::string> known = known_keys(prefix);
-    throw_input_error("{}/{}: unknown key; {}", prefix.empty() ? file_ + ": " : at(prefix), printable(key),
-                      nearest_key_hint(key, known, fmt::format("allowed: {}", fmt::join(known, ", "))));
+    throw_input_error("{}/{}: unknown key{}", prefix.empty() ? file_ + ": " : at(prefix), printable(key),
+                      allowed_hint(key, known));
   }
 
   bool is_group(const std::string& key) const {

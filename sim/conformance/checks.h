@@ -46,6 +46,10 @@ std::string check_router_parameters(const policy::PolicyEntry& entry, const Chec
 std::string check_random_moves(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_router_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
 
+std::string check_scheduler_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_random_turns(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_scheduler_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
 std::string check_batch_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_batches(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_batch_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);

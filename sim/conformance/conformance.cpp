@@ -45,6 +45,10 @@ constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
                                    {"programs", check_programs},
                                    {"skipped iterations", check_skipped_iterations}};
 
+constexpr Check kSchedulerChecks[] = {{"parameters", check_scheduler_parameters},
+                                      {"random turns", check_random_turns},
+                                      {"determinism", check_scheduler_determinism}};
+
 constexpr Check kBatchChecks[] = {{"parameters", check_batch_parameters},
                                   {"random batches", check_random_batches},
                                   {"determinism", check_batch_determinism},
@@ -63,6 +67,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kMigratorChecks;
     case policy::Slot::kRoute:
       return kRouterChecks;
+    case policy::Slot::kSchedule:
+      return kSchedulerChecks;
     case policy::Slot::kBatch:
       return kBatchChecks;
   }

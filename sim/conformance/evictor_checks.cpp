@@ -17,11 +17,16 @@ using policy::PolicyEntry;
 class TinyGpu final : private policy::EvictionQueries {
  public:
   TinyGpu(Evictor& evictor, bool tells_touches, std::uint32_t chunks, std::uint64_t seed)
-      : evictor_(evictor), tells_touches_(tells_touches), chunks_(chunks), random_(seed) {}
+      : evictor_(evictor),
+        tells_touches_(tells_touches),
+        chunks_(chunks),
+        processes_(static_cast<std::uint32_t>(1 + seed % 3)),
+        random_(seed) {}
 
   // Throws Wrong.
   void step() {
     ++step_;
+    if (processes_ > 1 && step_ % 16 == 0) take_turn();
     const ChunkId chunk{static_cast<std::uint32_t>(random_.below(chunks_.size()))};
     switch (random_.below(10)) {
       case 0:
@@ -63,9 +68,18 @@ class TinyGpu final : private policy::EvictionQueries {
   }
   Nanoseconds now() const override { return Nanoseconds(step_); }
   ContentIndex incoming() const override { return incoming_; }
+  std::uint32_t process() const override { return static_cast<std::uint32_t>(incoming_.value) % processes_; }
   std::uint32_t free_chunks() const override {
     return static_cast<std::uint32_t>(
         std::count_if(chunks_.begin(), chunks_.end(), [](const Chunk& c) { return c.state == State::kFree; }));
+  }
+
+  // The GPU computes for another process, the others follow.
+  void take_turn() {
+    std::vector<std::uint32_t> turns;
+    const std::uint64_t first = random_.below(processes_);
+    for (std::uint32_t i = 0; i < processes_; ++i) turns.push_back(static_cast<std::uint32_t>(first + i) % processes_);
+    evictor_.on_turn(turns);
   }
 
   State state(ChunkId chunk) const { return chunks_[chunk.value].state; }
@@ -104,6 +118,7 @@ class TinyGpu final : private policy::EvictionQueries {
     }
     chunks_[chunk.value] = {State::kPinned, content};
     evictor_.on_allocated(chunk, content);
+    if (processes_ > 1) evictor_.on_process(chunk, process());
     chunks_[chunk.value].state = State::kUsed;
     evictor_.on_migrated(chunk);
     evictor_.on_migrated(chunk);
@@ -188,6 +203,7 @@ class TinyGpu final : private policy::EvictionQueries {
   Evictor& evictor_;
   bool tells_touches_;
   std::vector<Chunk> chunks_;
+  std::uint32_t processes_;  // that share the GPU
   Random random_;
   std::int64_t step_ = 0;
   ContentIndex incoming_;

@@ -62,7 +62,7 @@ class Calls {
         migrator_->on_migrated(block, some);
         break;
       case 2:
-        if (kernels_) migrator_->on_kernel();
+        if (kernels_) migrator_->on_kernel(0);
         break;
       case 3:
         if (random_.below(8) == 0) migrator_->on_freed(block);

@@ -31,10 +31,12 @@ void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& page
   const VaBlock& block = context_.space.block(b);
   if (block.hints.any()) return;
   const GpuState& state = context_.gpus[gpu];
-  const PageMask coming =
-      block.extent() &
-      state.migrator->fetch(
-          {.block = b, .range = block.range_first, .pages = pages, .accesses = accesses, .memory = memory_use(state)});
+  const PageMask coming = block.extent() & state.migrator->fetch({.block = b,
+                                                                  .range = block.range_first,
+                                                                  .pages = pages,
+                                                                  .accesses = accesses,
+                                                                  .memory = memory_use(state),
+                                                                  .process = context_.process});
   if (coming.empty()) return;
   ++context_.counters.access_counter_notifications;
   gpus_[gpu].fetches.push_back({b, coming});

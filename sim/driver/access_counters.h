@@ -42,7 +42,7 @@ class AccessCounters {
     std::uint32_t units = 0;     // bit per 64 KB accessed since the counter was cleared
     std::uint16_t first_page = 0;
   };
-  // What a policy wants to come.
+  // What a policy asked to fetch.
   struct Fetch {
     BlockIndex block;
     PageMask pages;

@@ -13,7 +13,7 @@ namespace uvmsim::driver {
 
 class AccessMatrix {
  public:
-  // Every GPU can map host memory, slowly; nobody can map a GPU's memory but itself. So it is over PCIe.
+  // As over PCIe: every GPU can map host memory, slowly; only a GPU itself can map its memory.
   explicit AccessMatrix(unsigned gpu_count) : processors_(gpu_count + 1) {
     UVMSIM_CHECK(gpu_count <= kMaxGpus, "{} GPUs", gpu_count);
     for (unsigned p = 0; p < processors_; ++p) accessible_from_[p] = fast_from_[p] = std::uint32_t{1} << p;

@@ -9,6 +9,8 @@
 #include "sim/config/system.h"
 #include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
+#include "sim/events/counters.h"
+#include "sim/events/event_sink.h"
 #include "sim/gmmu/gmmu.h"
 #include "sim/link/topology.h"
 #include "sim/memory/address_space.h"
@@ -20,8 +22,6 @@
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 
 namespace uvmsim::driver {
 
@@ -32,7 +32,7 @@ struct GpuState {
   gmmu::Gmmu mmu;
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
-  PlanHooks* plan = nullptr;                        // null: nobody plans ahead
+  PlanHooks* plan = nullptr;                        // null: no planner
   std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
   bool oversubscribed = false;                      // something was evicted
   std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
@@ -42,9 +42,26 @@ struct GpuState {
   std::shared_ptr<policy::Batcher> batcher = {};  // null: the driver takes what is there
   Nanoseconds batch_decision_cost{};
   std::string batch_label = {};  // for messages
+  // Where processes share the GPU, by region of the address space; else empty.
+  struct ProcessPages {
+    std::uint64_t resident = 0, most_resident = 0;
+  };
+  std::vector<ProcessPages> process_pages = {};
+
+  void add_resident(const VaBlock& block, std::uint64_t pages) {
+    resident_pages += pages;
+    if (process_pages.empty()) return;
+    ProcessPages& process = process_pages[block.region];
+    process.resident += pages;
+    if (process.resident > process.most_resident) process.most_resident = process.resident;
+  }
+  void drop_resident(const VaBlock& block, std::uint64_t pages) {
+    resident_pages -= pages;
+    if (!process_pages.empty()) process_pages[block.region].resident -= pages;
+  }
 };
 
-// Which pages of the GPUs kernels have used since they came, as far as somebody has looked: by block, for all GPUs.
+// Which pages of the GPUs kernels have used since they came, as far as was looked: by block, for all GPUs.
 class AccessBits {
  public:
   bool kept = false;  // some policy wants them; else none are ever set
@@ -142,7 +159,7 @@ struct DriverContext {
   Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
   ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
-  // and from whom this one's evictions took memory. Empty: nobody shares.
+  // and from whom this one's evictions took memory. Empty: not shared.
   std::vector<DriverContext*> processes = {};
   std::uint32_t process = 0;  // its own place there
   std::vector<std::uint64_t> evicted_from = {};
@@ -158,7 +175,7 @@ struct DriverContext {
 };
 
 // The time line of one driver operation: what its CPU thread has done, and when the last of the GPU work that it pushed
-// (copies, memsets, page-table writes) completes. The two overlap until somebody waits.
+// (copies, memsets, page-table writes) completes. The two overlap until one waits.
 struct Work {
   Nanoseconds cpu{};
   Nanoseconds pushed{};

@@ -1,4 +1,4 @@
-// GPU memory behind a block's pages: taken where it is free, else from whoever the eviction policy names.
+// GPU memory behind a block's pages: a free chunk if there is one, else the eviction policy's victim.
 #include <algorithm>
 
 #include "sim/common/check.h"
@@ -142,7 +142,7 @@ ChunkId Residency::select_victim(Work& work, unsigned gpu, policy::ContentIndex 
   return take(gpu, victim);
 }
 
-// The pages leave the GPU; those that nobody else holds are copied to the host, or into spare memory of a peer where
+// The pages leave the GPU; those without another copy are copied to the host, or into spare memory of a peer where
 // the `whole` block goes. Returns which.
 PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
   VaBlock& block = context_.space.block(b);
@@ -192,7 +192,7 @@ PageMask Residency::push_out(Work& work, BlockIndex b, unsigned gpu, const PageM
   return copied;
 }
 
-// Nobody maps the pages any more. Returns when the GPU has forgotten them, so that they can be copied.
+// Unmaps the pages everywhere. Returns when the GPU's TLBs have dropped them, so that they can be copied.
 Nanoseconds Residency::unmap_victim(const Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {
   const config::DriverCosts& costs = context_.costs();
   const bool mapped = context_.space.pages(b, gpu_processor(gpu)).mapped.intersects(gone);
@@ -207,7 +207,7 @@ void Residency::leave_evicted(Work& work, BlockIndex b, unsigned gpu, const Page
   context_.space.block(b).evicted |= gone;
   context_.space.pages(b, gpu_processor(gpu)).resident -= gone;
   GpuState& state = context_.gpus[gpu];
-  state.resident_pages -= gone.count();
+  state.drop_resident(context_.space.block(b), gone.count());
   state.oversubscribed = true;
   DriverContext& owner = context_.owner(b);
   if (owner.accounts != nullptr) {
@@ -288,7 +288,7 @@ void Residency::empty_small(Work& work, unsigned gpu) {
   leaving_.clear();
 }
 
-// What the policy wants gone although nobody waits: the driver's thread does it now, the copies go on by themselves.
+// Early victims, for which no allocation waits: the driver's thread starts them now and does not wait for the copies.
 void Residency::serve_early_victims(Work& work, BlockIndex served, unsigned gpu) {
   served_ = served;
   Work background(work.cpu);

@@ -222,7 +222,7 @@ void FaultService::await_prefetch(Work& work, unsigned gpu, BlockIndex b) {
   work.cpu = arrival;
 }
 
-// Asks the migrate policy which of the pages that are to come shall not, and checks its answer.
+// Asks the migrate policy which faulted pages stay on the host, and checks its answer.
 void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads, const PageMask& writes,
                             Destinations& to) {
   AddressSpace& space = context_.space;
@@ -239,7 +239,8 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
                                                                  .writes = asked_writes,
                                                                  .on_host = on_host,
                                                                  .memory = memory_use(context_.gpus[gpu]),
-                                                                 .now = work.cpu});
+                                                                 .now = work.cpu,
+                                                                 .process = context_.process});
   work.cpu += context_.migrate_decision_cost;
   rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};
@@ -284,7 +285,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
       residency_.to_gpu(work, b, gpu, {to.local, prefetched, cause, false});
     }
     if (!moved.empty() && !duplicate_prefetch) thrashing_.on_migration(b, moved, self, work.cpu);
-    // A read fault maps for writing too when that takes nothing from anybody; not under read duplication.
+    // A read fault maps for writing too when no other processor loses access; not under read duplication.
     PageMask writable = to.local | prefetched_to_write;
     if (!duplicate_prefetch) writable |= prefetched;
     // Where duplicated and written pages of a short block come in turn, the second may push the first out again.
@@ -356,7 +357,7 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
   beyond_.clear();
 }
 
-// Brings what is not there of a block that nobody faulted on. False if nothing comes.
+// Brings the missing pages of a block without faults in this batch. False if nothing comes.
 bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted) {
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);

@@ -92,7 +92,7 @@ class FaultService final : private policy::PrefetchQueries {
   std::vector<BlockIndex> first_;
   unsigned gpu_ = 0;                      // whose batch is served, for the queries
   std::vector<policy::PageSpan> beyond_;  // what the prefetcher wants besides,
-  std::vector<BlockIndex> served_;        // and the blocks that must not give way to it
+  std::vector<BlockIndex> served_;        // and the blocks that must not be evicted for it
 };
 
 // What the prefetcher may ask about other blocks, and where its answer about them goes.

@@ -5,7 +5,7 @@
 // without a copy when it needs memory itself. A fault brings the block back from the peer and frees the chunk.
 // Reference: the released driver (github.com/casys-kaist/HUVM, driver 460), as told in its source.
 //
-// The writer is not on the clock: what it has begun by now is worked off whenever somebody looks (advance). Chunks are
+// The writer is not on the clock: what it has begun by now is worked off at every look (advance). Chunks are
 // named by their block; blocks of several programs may lie on one GPU.
 #pragma once
 
@@ -46,7 +46,7 @@ class Harvest {
   bool take_prefetched(BlockIndex block) { return std::exchange(spares_[block.value].prefetched, false); }
 
   // The GPU needs memory for itself: the oldest safe chunk goes, else the oldest pending one as soon as it is written.
-  // The driver takes it as it evicts, and whoever waits for it pays for that. False: it lends none.
+  // The driver takes it as it evicts, and the waiting operation pays for that. False: it lends none.
   bool give_back(Work& work, unsigned spare);
   // The block left the chunk (it was fetched, freed or dropped): the chunk is free.
   void release(BlockIndex block);
@@ -62,7 +62,7 @@ class Harvest {
   // The writer works off what it begins until `now`.
   void advance(Nanoseconds now);
 
-  // A GPU harvests from its first eviction until somebody uses its spare memory.
+  // A GPU harvests from its first eviction until a peer uses its spare memory.
   void note_eviction(unsigned gpu) { harvests_[gpu] = true; }
   bool harvests(unsigned gpu) const { return harvests_[gpu]; }
 

@@ -12,7 +12,7 @@ Nanoseconds Residency::arrive_in_spare(BlockIndex b, unsigned spare, const PageM
   const Nanoseconds arrived = runs_.back().end;
   memory.chunk(memory.whole(b)).ready = arrived;
   context_.space.pages(b, gpu_processor(spare)).resident |= pages;
-  context_.gpus[spare].resident_pages += pages.count();
+  context_.gpus[spare].add_resident(context_.space.block(b), pages.count());
   return arrived;
 }
 
@@ -44,7 +44,7 @@ Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds star
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
-  // Pages that bounced may be mapped there all the same: whoever writes them then faults.
+  // Pages that bounced may be mapped there all the same: a write to them then faults.
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap_gpu(b, gpu, written);
   back_on_host(writer, b, written);
   if (written.empty()) return writer.done();
@@ -64,7 +64,7 @@ void Residency::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
   const PageMask here = theirs.resident;
   work.spend(context_.costs().evict_chunk_ns);
   drop_copies(work, b, spare, here);
-  // The host has them, and whoever else they were duplicated for.
+  // The host has them, and so have the processors that they were duplicated for.
   PageMask elsewhere;
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
     elsewhere |= context_.space.pages(b, gpu_processor(gpu)).resident;
@@ -101,7 +101,7 @@ void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigne
   const Nanoseconds ready =
       std::max({helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);
-  // The copy is valid as long as nobody writes the host's: the CPU loses its mappings, and GPUs lose theirs.
+  // The copy is valid until the host's pages are written: the CPU loses its mappings, and GPUs lose theirs.
   ProcessorPages& host = context_.space.pages(b, kHost);
   (host.mapped & pages).for_each_run([&](unsigned, unsigned count) {
     helper.spend(context_.costs().unmap_host_run_ns + context_.costs().unmap_host_page_ns * count);

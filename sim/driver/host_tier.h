@@ -1,11 +1,11 @@
 // The host's memory as a tier of limited size between the GPUs and an SSD (config: host.memory_bytes, ssd).
 //
 // What the host holds beyond its memory lies on the SSD, as a kernel would swap it: the unit of host.reclaim_bytes that
-// was used longest ago leaves, its pages are written unless a valid copy lies on the SSD already, and nobody maps them
+// was used longest ago leaves, its pages are written unless a valid copy lies on the SSD already, and it is unmapped
 // any more. Whoever needs them has them read into host memory first; from there they migrate or are mapped as ever.
 // Memory is reclaimed when none is left (direct reclaim: the arrival waits for the writes), and ahead of need below the
 // watermark. Reads and writes go on while the driver's thread does; copies and CPU faults wait for them. Reclaiming
-// itself costs no CPU time. Nobody sees a GPU's writes, so a page that a GPU may write has no valid SSD copy; the CPU's
+// itself costs no CPU time. GPU writes are not seen, so a page that a GPU may write has no valid SSD copy; the CPU's
 // writes are seen when they happen (its page tables have a dirty bit).
 //
 // NVIDIA's driver keeps managed pages of the host in memory of its own, which no kernel reclaims: this tier is what a

@@ -11,10 +11,10 @@ struct Work;
 
 class PlanHooks {
  public:
-  // Of memory that must give way.
+  // Of memory that must be evicted.
   struct Victim {
     BlockIndex block;   // it has a whole root chunk, allocated and not pinned
-    bool drop = false;  // nobody needs its contents
+    bool drop = false;  // its contents are not needed
   };
 
   virtual void on_faulted(BlockIndex block, const PageMask& pages) = 0;

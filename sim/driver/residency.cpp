@@ -25,7 +25,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // First, because a short block may lose pages of its own to the evictions that this takes.
   back(work, b, gpu, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
-  PageMask from_peers;  // whoever is joined is closer than the host
+  PageMask from_peers;  // a peer with a link is closer than the host
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
     if (other != gpu && ways.by_links(other)) from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
   }
@@ -39,7 +39,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
     work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
   });
-  // Nobody maps what lies in spare memory.
+  // Pages in spare memory are mapped by no processor.
   const bool in_spare = context_.harvest != nullptr && context_.harvest->holds(b);
   if (!from_peers.empty() && !in_spare) {
     work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
@@ -49,7 +49,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   // Pages that are here already may have copies on the host: a write ends their duplication.
   if (!migration.duplicate) {
     host.mapped -= migration.pages();
-    // What is here alone already stays mapped by whoever maps it from afar.
+    // Peers keep their remote mappings of pages that are resident only here.
     const PageMask from_others = absent | (migration.pages() & block.read_duplicated);
     for (unsigned other = 0; other < space.gpu_count(); ++other) {
       if (other != gpu) unmap_gpu(b, other, from_others);
@@ -88,7 +88,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   mine.resident |= absent;
   context_.prefetch_history.came(b, migration.prefetched & absent);
   if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
-  context_.gpus[gpu].resident_pages += absent.count();
+  context_.gpus[gpu].add_resident(block, absent.count());
   unpin(gpu);
   if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get(); migrator != nullptr && !absent.empty()) {
     migrator->on_migrated(b, absent);
@@ -118,7 +118,7 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
   }
 }
 
-// How pages that other GPUs hold come to this one; those that are to come through the host are there afterwards.
+// Moves pages of other GPUs to this one; those whose way leads through the host are on the host afterwards.
 Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
   AddressSpace& space = context_.space;
   const ProcessorId self = gpu_processor(gpu);
@@ -270,7 +270,7 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   context_.access_bits.take(b, gone);
   context_.prefetch_history.left(b, gone);
   theirs.resident -= gone;
-  context_.gpus[gpu].resident_pages -= gone.count();
+  context_.gpus[gpu].drop_resident(context_.space.block(b), gone.count());
   tell_if_emptied(b, gpu, gone);
   emit_residency(gpu, work.done());
   if (context_.accounts != nullptr) {
@@ -324,7 +324,7 @@ std::uint64_t Residency::release(BlockIndex b) {
     unmap_gpu(b, gpu, PageMask::all());
     const unsigned n = mine.resident.count();
     populated += n;
-    context_.gpus[gpu].resident_pages -= n;
+    context_.gpus[gpu].drop_resident(space.block(b), n);
     mine.resident.clear();
     if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
     if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get()) migrator->on_freed(b);
@@ -363,7 +363,7 @@ void Residency::discard(BlockIndex b, const PageMask& pages, bool unmap) {
     if (unmap) {
       unmap_gpu(b, gpu, held);
       mine.resident -= held;
-      context_.gpus[gpu].resident_pages -= here.count();
+      context_.gpus[gpu].drop_resident(space.block(b), here.count());
       if (!here.empty()) tell_if_emptied(b, gpu, here);
     } else {
       tell_if_discarded(b, gpu, here);

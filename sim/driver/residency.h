@@ -19,7 +19,7 @@ struct Migration {
   PageMask prefetched;
   TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
   bool duplicate = false;                       // read duplication: sources keep their copies
-  bool staged = false;                          // to the host on the way to a GPU: nobody maps the pages there
+  bool staged = false;                          // to the host on the way to a GPU: the pages are not mapped there
   const policy::Route* way = nullptr;           // of pages that the host holds; null: it is asked for
 
   PageMask pages() const { return demanded | prefetched; }
@@ -42,8 +42,8 @@ class Residency final : private policy::EvictionQueries {
   void map_remote(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, const PageMask& writable);
   void unmap_gpu(BlockIndex block, unsigned gpu, const PageMask& pages) { unmap_from_gpu(context_, block, gpu, pages); }
 
-  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nobody waits for
-  // the copy. With `drop` nobody needs its contents: nothing is copied, and the next touch finds the pages resident
+  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nothing waits for
+  // the copy. With `drop` its contents are not needed: nothing is copied, and the next touch finds the pages resident
   // nowhere.
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
 
@@ -60,12 +60,12 @@ class Residency final : private policy::EvictionQueries {
   // done.
   Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
   // The host has them: they leave the spare memory, whose chunk is free when that copy is done. One eviction's work for
-  // whoever needs the chunk: the driver locks, clears and pins it as one that it evicts.
+  // the operation that needs the chunk: the driver locks, clears and pins it as one that it evicts.
   void drop_spare_copy(Work& work, BlockIndex block, unsigned spare);
   // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
   // GPU; the host's copy stays.
   bool may_go_to_spare(BlockIndex block) const;
-  // The way of a block on the host that nobody needs yet. `full` as Routing::ask.
+  // The way of a block on the host that is not needed yet. `full` as Routing::ask.
   policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
   void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
   // Both, for a block of a fault batch. False: it stays on the host.
@@ -151,7 +151,7 @@ class Residency final : private policy::EvictionQueries {
   unsigned gpu_ = 0;
   Nanoseconds now_{};
   policy::ContentIndex incoming_;
-  bool early_ = false;  // nobody waits for the victim,
+  bool early_ = false;  // nothing waits for the victim,
   BlockIndex served_;   // and it must not be of the block that was just served
   std::span<const BlockIndex> spared_;
   std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together

@@ -73,7 +73,7 @@ std::uint32_t Routing::free_chunks(unsigned gpu) const {
   return exists(gpu) ? context_.gpus[gpu].memory.free_chunks() : 0;
 }
 
-// The harvest's writer works off what it has begun by now: whoever may use spare memory sees it. (While other moves are
+// The harvest's writer works off what it has begun by now: who may use spare memory sees it. (While other moves are
 // in hand, nothing else changes.)
 bool Routing::has_room(unsigned gpu) const {
   if (context_.harvest == nullptr || !move_.may_stay || !exists(gpu)) return false;

@@ -36,7 +36,7 @@ class Routing final : private policy::RouteQueries {
  public:
   explicit Routing(DriverContext& context) : context_(context) {}
 
-  // Whether there is anybody to ask about moves of the GPU.
+  // Whether there is a policy to ask about moves of the GPU.
   bool asks(unsigned gpu) const { return context_.gpus.size() > 1 && context_.gpus[gpu].router != nullptr; }
 
   // The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the

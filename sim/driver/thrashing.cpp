@@ -27,7 +27,6 @@ struct Thrashing::Page {
   std::uint8_t throttles = 0;
   ProcessorId winner = kNoProcessor;     // not throttled in this window
   ProcessorId pinned_at = kNoProcessor;  // kNoProcessor: not pinned
-  bool revocations = false;              // among the events
 };
 
 struct Thrashing::Tracked {
@@ -90,26 +89,18 @@ Thrashing::Tracked& Thrashing::create(Stamp& stamp) {
 }
 
 void Thrashing::on_migration(BlockIndex b, const PageMask& pages, ProcessorId destination, Nanoseconds now) {
-  on_event(b, pages, destination, now, false);
-}
-
-void Thrashing::on_revocation(BlockIndex b, const PageMask& pages, ProcessorId processor, Nanoseconds now) {
-  on_event(b, pages, processor, now, true);
-}
-
-void Thrashing::on_event(BlockIndex b, const PageMask& pages, ProcessorId processor, Nanoseconds now, bool revocation) {
   if (!enabled_ || pages.empty()) return;
   if (b.value >= stamps_.size()) stamps_.resize(std::max<std::size_t>(b.value + 1, stamps_.size() * 2), Stamp{kNever});
   Stamp& stamp = stamps_[b.value];
   Tracked* tracked = find(b);
   PageMask counted = pages;
-  if (tracked != nullptr && !revocation) {
+  if (tracked != nullptr) {
     counted -= tracked->pinned;
     if (counted.empty()) return;
   }
-  const bool bounced = stamp.last != kNever && stamp.processor != processor && now - stamp.last <= lapse_;
+  const bool bounced = stamp.last != kNever && stamp.processor != destination && now - stamp.last <= lapse_;
   stamp.last = now;
-  stamp.processor = processor;
+  stamp.processor = destination;
   if (tracked == nullptr) {
     if (!bounced) return;
     tracked = &create(stamp);
@@ -118,14 +109,13 @@ void Thrashing::on_event(BlockIndex b, const PageMask& pages, ProcessorId proces
   counted.for_each([&](unsigned index) {
     Page& page = (*tracked->pages)[index];
     const Nanoseconds before = page.last;
-    page.processors |= processor.bit();
+    page.processors |= destination.bit();
     page.last = now;
     if (before == kNever) return;
     if (now - before > lapse_) {
       if (page.events >= threshold && page.pinned_at.is_none()) reset_page(*tracked, index);
       return;
     }
-    page.revocations |= revocation;
     if (page.events < kMostEvents) {
       ++page.events;
       if (page.events == threshold) {
@@ -147,7 +137,6 @@ void Thrashing::reset_page(Tracked& tracked, unsigned index) {
   page.pin_deadline = kNever;
   page.last = kNever;
   page.events = 0;
-  page.revocations = false;
   page.processors = 0;
   tracked.thrashing.reset(index);
   tracked.pinned.reset(index);
@@ -254,7 +243,6 @@ Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, Proces
   } else if (page.winner.is_none()) {
     page.winner = requester;
   }
-  if (!page.pinned_at.is_none() && page.revocations && page.winner != requester) return {Hint::Kind::kThrottle};
   return migration_hint(b, index, page, requester);
 }
 
@@ -371,7 +359,7 @@ void Thrashing::add_state(StateDigest& digest) const {
       digest.add_future(page.throttle_end + Nanoseconds(1));
       digest.add(std::uint64_t{page.processors} << 32 | page.throttled);
       digest.add(std::uint64_t{page.events} << 32 | std::uint64_t{page.throttles} << 24 |
-                 std::uint64_t{page.winner.index} << 16 | std::uint64_t{page.revocations});
+                 std::uint64_t{page.winner.index} << 16);
     }
   }
 }

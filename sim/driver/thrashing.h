@@ -35,8 +35,6 @@ class Thrashing {
   // `pages` moved to `destination` by a fault, prefetch or access-counter migration (not eviction, not user calls, not
   // first touch, not read duplication). Pinned pages among them are ignored.
   void on_migration(BlockIndex block, const PageMask& pages, ProcessorId destination, Nanoseconds now);
-  // `processor` lost permissions on `pages` that it has mapped (system-wide atomics of another processor).
-  void on_revocation(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now);
   // User migrations, read duplication and hints on `pages`: those that thrash start anew. Returns the ones that were
   // pinned; their remote mappings are the caller's to remove.
   PageMask reset(BlockIndex block, const PageMask& pages);
@@ -99,7 +97,6 @@ class Thrashing {
 
   Tracked* find(BlockIndex block) const;
   Tracked& create(Stamp& stamp);
-  void on_event(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now, bool revocation);
   bool over(const Tracked& tracked, Nanoseconds now) const;
   Hint hint(BlockIndex block, unsigned index, Page& page, ProcessorId requester, Nanoseconds now);
   Hint migration_hint(BlockIndex block, unsigned index, const Page& page, ProcessorId requester) const;

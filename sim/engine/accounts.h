@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/events/event_sink.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/address_space.h"
-#include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::engine {
@@ -66,7 +66,7 @@ class Accounts {
                   Nanoseconds start);
   void add_touch(trace::ObjectId id, std::uint64_t first_quantum, std::uint64_t quanta, trace::AccessMode mode);
 
-  EventSink* sink_;  // null: nobody listens
+  EventSink* sink_;  // null: no listener
   std::uint32_t quantum_bytes_;
   const layout::Layout& layout_;
   const AddressSpace& space_;

@@ -9,7 +9,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Always on: whoever calls an audit wants it.
+// Always on: an audit that is called is wanted.
 #define UVMSIM_AUDIT(condition, ...)                                                                        \
   do {                                                                                                      \
     if (!(condition)) throw ModelError(fmt::format("audit: {}: {}", #condition, fmt::format(__VA_ARGS__))); \

@@ -20,7 +20,7 @@ struct Ledger {
 // Residency against backing, mappings, duplicates and the sums over all blocks:
 //   - a dead block holds, maps and owns nothing; pages lie inside their allocation
 //   - a page on a GPU has memory behind it, and every chunk in use belongs to the blocks that name it
-//   - a page has more than one copy if and only if it is read-duplicated, and then nobody maps it for writing
+//   - a page has more than one copy if and only if it is read-duplicated, and then it is mapped for writing nowhere
 //   - what a processor maps is resident there or elsewhere; the host maps only its own memory
 //   - pages resident, per processor, sum up to what the driver believes
 // Throws ModelError that names the block. Time: proportional to the blocks of the address space.

@@ -108,8 +108,14 @@ void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
       program->share(processes, contended);
       sharers_.push_back(program);
     }
+    machine_.gpus[gpu].process_pages.resize(programs_.size());
     if (sharing == GpuSharing::kTimeSlices) {
-      slices_[gpu] = std::make_unique<TimeSlices>(gpu, std::move(users), machine_.system.runtime, machine_.events);
+      const RunOptions& options = programs[machine_.users[gpu].front()].options;
+      naming(users.front()->name(), [&] {
+        slices_[gpu] =
+            std::make_unique<TimeSlices>(gpu, users, options.schedule, options.seed + gpu, machine_.system.runtime,
+                                         machine_.gpus[gpu], machine_.topology, machine_.events);
+      });
     }
   }
 }
@@ -146,7 +152,7 @@ Program& Engine::program_of(const Event& event) const {
 
 std::vector<RunResult> Engine::run() {
   const bool endless = std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->repeats(); });
-  auto left = std::count_if(programs_.begin(), programs_.end(), [](const auto& p) { return !p->repeats(); });
+  const auto has_ended = [](const auto& program) { return program->repeats() || program->idle(); };
   const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch;
   for (const auto& program : programs_) program->start();
   constexpr std::uint64_t kEventsPerPoll = 256;
@@ -168,7 +174,7 @@ std::vector<RunResult> Engine::run() {
     if constexpr (kModelChecks) {
       if (event.kind == EventKind::kOperationEnd) audit_sometimes();
     }
-    if (endless && !program.repeats() && program.idle() && --left == 0) break;
+    if (endless && std::all_of(programs_.begin(), programs_.end(), has_ended)) break;
   }
   if constexpr (kModelChecks) audit();
   std::vector<RunResult> results;

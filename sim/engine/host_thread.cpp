@@ -88,7 +88,7 @@ bool Program::wait_for(HostWait wait) {
   return false;
 }
 
-// The recording of the event that the host issued last. Before there is one, nobody waits (CUDA driver API,
+// The recording of the event that the host issued last. Before there is one, nothing waits (CUDA driver API,
 // cuStreamWaitEvent and cuEventSynchronize).
 std::optional<std::size_t> Program::recording_of(std::uint64_t event) const {
   const auto last = events_recorded_.find(event);

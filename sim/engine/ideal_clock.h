@@ -61,7 +61,7 @@ class IdealClock {
     for (const Nanoseconds end : streams_)
       digest.add(static_cast<std::uint64_t>(std::max(end - host_, Nanoseconds{}).value));
     for (const auto& [event, time] : recorded_) {
-      if (time <= host_) continue;  // nobody would wait
+      if (time <= host_) continue;  // there is no wait
       StateDigest part = digest.part();
       part.add(event);
       part.add(static_cast<std::uint64_t>((time - host_).value));

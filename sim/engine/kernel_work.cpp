@@ -47,7 +47,7 @@ struct Places {
 };
 
 // Pages [first, end) of an object that a kernel reads and writes, as `add(first, end)` for those that it reads first:
-// the ones that hold anything. Nobody reads what nobody has written, so the others are written first, as by a matrix
+// the ones that hold anything. What was never written is not read, so the others are written first, as by a matrix
 // product that sums up in its output. (Measured: without oversubscription all faults are writes.)
 template <class F>
 void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,

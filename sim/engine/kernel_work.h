@@ -3,9 +3,9 @@
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces
-//   tiles    matrix products and convolutions: a panel of one input at once, the other inputs marched through in step
-//   by
-//            the blocks that share them, a tile of the output at the end, row by row (tile_shape.h)
+//   tiles    matrix products and convolutions (tile_shape.h): a panel of one input at once; the other inputs, through
+//            which the blocks that share them march in step; a tile of the output at the end, row by row.
+//            Operands that are no matrix go as slices.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
 // A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
@@ -217,7 +217,7 @@ struct KernelWork {
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
 // `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. `images`:
-// how many an NCHW tensor of the program holds, 0 if nobody knows. Throws InputError for accesses outside their object
+// how many an NCHW tensor of the program holds, 0 if unknown. Throws InputError for accesses outside their object
 // or to objects that are not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
                        const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,

@@ -17,6 +17,8 @@ PolicyChoice PolicyChoices::*choice_of(policy::Slot slot) {
       return &PolicyChoices::plan;
     case policy::Slot::kMigrate:
       return &PolicyChoices::migrate;
+    case policy::Slot::kSchedule:
+      return &PolicyChoices::schedule;
     case policy::Slot::kRoute:
       return &PolicyChoices::route;
     case policy::Slot::kBatch:

@@ -19,6 +19,9 @@ inline constexpr const char* kFirstTouch = "first_touch";
 // The route policy that is none: memory takes the link that joins its ends.
 inline constexpr const char* kDirectRoute = "direct";
 
+// The schedule policy that is the GPU's own: processes that share it take turns of the system's time slice.
+inline constexpr const char* kRoundRobin = "round_robin";
+
 // The batch policy that is none: the driver takes what is there.
 inline constexpr const char* kDriverBatches = "driver";
 
@@ -28,17 +31,18 @@ struct PolicyChoice {
   bool operator==(const PolicyChoice&) const = default;
 };
 
-// The driver's own where nobody chooses.
+// The driver's own by default.
 struct PolicyChoices {
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
   PolicyChoice plan{kNoPlan, {}};
   PolicyChoice migrate{kFirstTouch, {}};
   PolicyChoice route{kDirectRoute, {}};
+  PolicyChoice schedule{kRoundRobin, {}};  // of scenarios whose programs share GPUs
   PolicyChoice batch{kDriverBatches, {}};
 };
 
-// All slots, in the order of every list of them.
+// All slots of a run of one program, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
                                                 policy::Slot::kMigrate, policy::Slot::kRoute, policy::Slot::kBatch};
 // The member for a slot; the driver's own policy there.
@@ -52,7 +56,7 @@ constexpr bool is_always_named(policy::Slot slot) {
 const char* slot_option_help(policy::Slot slot);
 const char* slot_axis_help(policy::Slot slot);
 
-// Throws InputError for a policy that nobody knows, and for one that fills several slots (registry.h) but is not chosen
+// Throws InputError for an unknown policy, and for one that fills several slots (registry.h) but is not chosen
 // in all of them with the same parameters.
 void check_choices(const PolicyChoices& choices);
 

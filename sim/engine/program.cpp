@@ -46,7 +46,6 @@ Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
       options_(hosted.options),
       observer_(hosted.observer),
       start_(hosted.start),
-      priority_(hosted.priority),
       repeats_(hosted.repeats),
       images_(trace::images_named(hosted.header)),
       devices_(hosted.gpus.empty() ? all_gpus(machine) : hosted.gpus),
@@ -332,7 +331,7 @@ bool Program::idle() const {
   return !host_scheduled_ && std::none_of(streams_.begin(), streams_.end(), works);
 }
 
-// After an event: the migration threads act, then the kernels compute up to what comes next. Nobody plans for a program
+// After an event: the migration threads act, then the kernels compute up to what comes next. No plans for a program
 // that does nothing any more.
 void Program::plan() {
   if (!idle()) plans_->look();

@@ -40,10 +40,9 @@ struct Hosted {
   const RunObserver& observer;
   std::vector<unsigned> gpus = {};  // of the machine, by device of the trace; empty: all of them
   Nanoseconds start{};
-  bool repeats = false;        // without end: it is cut off when all others have ended
-  std::string name = {};       // for messages; empty: there is only one
-  std::uint64_t blocks = 0;    // of addresses: the region of one of several programs
-  std::uint32_t priority = 0;  // of its turns on a GPU that programs share
+  bool repeats = false;      // without end: it is cut off when all others have ended
+  std::string name = {};     // for messages; empty: there is only one
+  std::uint64_t blocks = 0;  // of addresses: the region of one of several programs
 };
 
 class Program {
@@ -54,7 +53,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const std::string& name() const { return name_; }
-  std::uint32_t priority() const { return priority_; }
+  std::uint32_t number() const { return number_; }
   const std::vector<unsigned>& gpus() const { return devices_; }
   // Building the machine: first the state of every GPU of the program, in the machine's order; then, when all GPUs are
   // there, what serves them. Throw InputError for policies and limits.
@@ -224,7 +223,6 @@ class Program {
   const RunOptions& options_;
   const RunObserver& observer_;
   const Nanoseconds start_;
-  const std::uint32_t priority_;
   const bool repeats_;
   std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
   std::vector<unsigned> devices_;  // GPU of the machine, by device of the trace
@@ -253,7 +251,7 @@ class Program {
   std::unique_ptr<driver::UserCalls> user_calls_;
   layout::Layout layout_;
   std::unique_ptr<policy::KernelFuture> kernel_future_;  // for a planner that knows it
-  std::unique_ptr<Plans> plans_;                         // null: nobody plans ahead
+  std::unique_ptr<Plans> plans_;                         // null: no planner
   Accounts accounts_;
   std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
   IdealClock ideal_;                                                       // from the program's start

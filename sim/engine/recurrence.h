@@ -13,7 +13,7 @@
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/engine/audit.h"
-#include "sim/report/counters.h"
+#include "sim/events/counters.h"
 
 namespace uvmsim::engine {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/engine/count_limit.h"
 #include "sim/engine/program.h"
 #include "sim/engine/settled.h"
 
@@ -87,7 +88,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   if (events_.size() != scheduled) return std::nullopt;
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, last] : events_recorded_) {  // nobody waits, so that all are done
+  for (const auto& [event, last] : events_recorded_) {  // nothing waits, so all are done
     StateDigest part = digest.part();
     part.add(event);
     digest.add_unordered(part);
@@ -148,6 +149,7 @@ void Program::leave_out(const Recurrence::Earlier& found, std::uint64_t times) {
     results.push_back(std::move(iteration));
   }
   const Counters counted = difference(result_.counters, earlier.counters);
+  check_counts(result_.counters, counted, times);
   add(result_.counters, counted, times);
   add(iteration_start_, counted, times);
   machine_.ledger.released_pages += (machine_.ledger.released_pages - earlier.released_pages) * times;

@@ -59,6 +59,7 @@ void check_sharing(const ServerProgram& first, const ServerProgram& second, unsi
   same("evict policies", one.evict, other.evict);
   same("migrate policies", one.migrate, other.migrate);
   same("route policies", one.route, other.route);
+  same("schedule policies", one.schedule, other.schedule);
   same("batch policies", one.batch, other.batch);
   for (const ServerProgram* program : {&first, &second}) {
     if (program->options.harvest.any()) {
@@ -149,7 +150,7 @@ std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs, 
     feeds.push_back(
         std::make_unique<engine::RecordFeed>(program.header, program.source, options.back(), program.gpus.front()));
     hosted.push_back({program.header, *feeds.back(), options.back(), program.observer, program.gpus, program.start,
-                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program), program.priority});
+                      program.repeat, program.name, programs.size() == 1 ? 0 : blocks_of(program)});
   }
   return engine::Engine(system, hosted, sharing).run();
 }

@@ -13,9 +13,9 @@
 #include "sim/driver/harvest_choice.h"
 #include "sim/engine/policy_choices.h"
 #include "sim/engine/time_scale.h"
+#include "sim/events/counters.h"
+#include "sim/events/event_sink.h"
 #include "sim/layout/layout_choice.h"
-#include "sim/report/counters.h"
-#include "sim/report/event_sink.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim {
@@ -108,7 +108,7 @@ RunResult simulate(const trace::Header& header, const RecordSource& source, cons
 
 // How kernels of several processes come to run on one GPU.
 enum class GpuSharing : std::uint8_t {
-  kTimeSlices,  // in turns: engine/time_slices.h
+  kTimeSlices,  // in turns, which the schedule policy chooses: engine/time_slices.h
   kConcurrent,  // side by side, as those of several streams of one process (MPS); they do not slow each other down
 };
 
@@ -121,9 +121,7 @@ struct ServerProgram {
   RunObserver observer;        // with `reopen`, addresses are as if the program were alone
   std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};         // its host begins; times of its result count from here
-  // Of time slices: while a kernel of a program with a larger number wants the GPU, it gets it.
-  std::uint32_t priority = 0;
-  bool repeat = false;  // its last iteration is repeated until every program without it has ended
+  bool repeat = false;         // its last iteration is repeated until every program without it has ended
 };
 
 // Several programs at once. They share the host's memory bandwidth and links; programs that name the same GPU are
@@ -131,8 +129,8 @@ struct ServerProgram {
 // with others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is
 // cut off: its result ends then, and counts what it had done. One result per program, in their order. Throws as
 // simulate(), naming the program, and for programs that name no GPU or one that does not exist, when all of them are
-// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate, route or batch policy.
-// Policies that know the future, planners and harvesting work for GPUs that nobody shares.
+// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate, route, schedule or batch
+// policy. Policies that know the future, planners and harvesting work for GPUs that nobody shares.
 std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs,
                                        GpuSharing sharing = GpuSharing::kTimeSlices);
 

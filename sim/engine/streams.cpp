@@ -161,7 +161,7 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
   for (const driver::KnownFuture& known : known_futures_) known.future->enter(stream.queue.front().record);
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
-  if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel();
+  if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel(number_);
   tell_routers(gpu, gpus_[gpu].running_kernels + 1);
   if (!kernel_listeners_.empty()) tell_listeners(operation.kernel, now);
   note_access_bits(run.work(), gpu);

@@ -1,27 +1,35 @@
 // Whose turn it is on a GPU that several processes share.
 //
-// The GPU computes for one process at a time. While others wait it goes round them: each computes for a slice, then for
-// context_switch_ns the GPU computes for nobody. A process that had the GPU for a slice or longer gives it up as soon
-// as another one comes; one that has nothing to compute gives it up at once. A process whose kernels wait for faults
-// has something to compute and keeps the GPU. While a process of a higher priority has something to compute, the GPU is
-// its. Measured, but for priorities: tracer/ground_truth/two_processes.cu.
+// The GPU computes for one process at a time; the schedule policy says for which, and for how long while others wait.
+// Between two processes it computes for nobody for context_switch_ns. A process whose turn is over gives the GPU up as
+// soon as another one comes; one that has nothing to compute gives it up at once. A process whose kernels wait for
+// faults has something to compute and keeps the GPU. Measured under the GPU's own round robin:
+// tracer/ground_truth/two_processes.cu.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/config/system.h"
+#include "sim/driver/context.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/policy_choices.h"
+#include "sim/policy/scheduler.h"
 
 namespace uvmsim::engine {
 
 class Program;
 
-class TimeSlices {
+class TimeSlices final : private policy::ScheduleQueries {
  public:
-  // The programs, in order of their turns, must outlive it; all of them wait until look().
-  TimeSlices(unsigned gpu, std::vector<Program*> programs, const config::RuntimeCosts& costs, EventQueue& events);
+  // The programs, in order of their turns, and the rest must outlive it; all of them wait until look(). Throws
+  // InputError for the policy.
+  TimeSlices(unsigned gpu, std::vector<Program*> programs, const PolicyChoice& schedule, std::uint64_t seed,
+             const config::RuntimeCosts& costs, driver::GpuState& state, const link::Topology& topology,
+             EventQueue& events);
 
   // After every event of the machine: programs may have something to compute, or nothing any more.
   void look();
@@ -29,20 +37,39 @@ class TimeSlices {
   void on_event();
 
  private:
+  Nanoseconds now() const override { return events_.now(); }
+  Nanoseconds time_slice() const override { return slice_; }
+  std::span<const policy::ProcessView> processes() const override { return views_; }
+  std::uint64_t memory_pages() const override { return std::uint64_t{state_.memory.chunk_count()} * kPagesPerBlock; }
+  Nanoseconds time_to_bring(std::uint64_t pages) const override;
+
   bool wants(std::size_t program) const;
-  std::uint32_t priority(std::size_t program) const;
-  std::optional<std::size_t> next_in_turn() const;
-  void wake_at(Nanoseconds time);
+  bool others_want() const;
+  bool interrupted();
+  void see_processes();
+  void choose_next();
+  void tell_evictor(std::uint32_t process);
   void turn_to(std::size_t program);
+  void wake_at(Nanoseconds time);
 
   const unsigned gpu_;
   const std::vector<Program*> programs_;
-  const Nanoseconds slice_, switch_;
+  const Nanoseconds slice_;
+  Nanoseconds switch_;
+  driver::GpuState& state_;
+  const link::Topology& topology_;
   EventQueue& events_;
-  std::optional<std::size_t> current_;  // whose context is on the GPU, or comes to it
-  bool same_priority_ = true;
+  std::shared_ptr<policy::Scheduler> scheduler_;
+  std::string label_;                       // of the policy, for messages
+  std::vector<policy::ProcessView> views_;  // what the policy sees
+  std::vector<std::uint32_t> turns_;        // what evictors are told
+  std::vector<Nanoseconds> computed_;       // by program, without the present turn
+  std::vector<char> asked_;                 // by program: it waits, and the policy knows since this turn
+  std::optional<std::size_t> current_;      // whose context is on the GPU, or comes to it
   bool switching_ = false;
+  Nanoseconds resumed_{};           // when the current one began to compute
   Nanoseconds begin_{};             // of the present turn
+  Nanoseconds length_{};            // of the present turn
   std::optional<Nanoseconds> due_;  // the event that counts; others are of turns that ended early
 };
 

@@ -11,12 +11,12 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/events/counters.h"
 #include "sim/gmmu/entry_size.h"
 #include "sim/gmmu/small_entry_count.h"
 #include "sim/gmmu/tlb.h"
 #include "sim/gmmu/walk_cache.h"
 #include "sim/memory/page_mask.h"
-#include "sim/report/counters.h"
 
 namespace uvmsim::gmmu {
 

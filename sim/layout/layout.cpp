@@ -198,7 +198,7 @@ void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
 void Layout::touch(trace::ObjectId id) {
   taken_ = {};
   const auto it = placements_.find(id);
-  if (it == placements_.end()) return;  // whoever uses it next will say so
+  if (it == placements_.end()) return;  // its next use will say so
   Placement& placement = it->second;
   if (!placement.managed || !placement.blocks.empty()) return;
   placement = place_none(placement.bytes);

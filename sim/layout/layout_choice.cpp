@@ -7,7 +7,7 @@
 
 #include "sim/common/error.h"
 #include "sim/config/quantity.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::layout {
 
@@ -136,8 +136,7 @@ const LayoutInfo& find_layout(const std::string& name) {
   for (const LayoutInfo& info : layouts()) {
     if (info.name == name) return info;
   }
-  throw_input_error("unknown layout '{}'{}; allowed: {}", name, policy::suggestion(name, layout_names()),
-                    allowed_names());
+  throw_input_error("unknown layout '{}'{}; allowed: {}", name, did_you_mean(name, layout_names()), allowed_names());
 }
 
 LayoutChoice parse_layout(const std::string& text) {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/formats/csv_field.h"
 #include "sim/league/league_words.h"
-#include "sim/report/csv_field.h"
 
 namespace uvmsim::league {
 namespace {
@@ -118,7 +118,7 @@ std::string league_csv(const League& league) {
     std::vector<std::string> cells;
     for (const std::string_view column : columns) {
       const auto field = fields.find(column);
-      cells.push_back(field == fields.end() ? "" : report::csv_field(field->second));
+      cells.push_back(field == fields.end() ? "" : csv_field(field->second));
     }
     text += fmt::format("{}\n", fmt::join(cells, ","));
   };

@@ -10,7 +10,7 @@
 
 namespace uvmsim::link {
 
-// A piecewise constant function of time, in bytes per microsecond. Promises are never taken back: whoever comes later
+// A piecewise constant function of time, in bytes per microsecond. Promises are never taken back: a later request
 // gets what is left. The memory for it is reserved at construction; when that is used up, the oldest promises are
 // forgotten and count as free.
 class BandwidthProfile {

@@ -2,7 +2,7 @@
 // below, and in which order they were used.
 //
 // A page that the host holds (AddressSpace: resident there) lies in memory, on the SSD, or on both; it is on the SSD
-// alone after it was pushed out. An SSD copy is valid until somebody may write the page, wherever it lies then. Units
+// alone after it was pushed out. An SSD copy is valid until one may write the page, wherever it lies then. Units
 // of 4 KB, 64 KB or 2 MB of addresses are kept in order of use; the one used longest ago leaves first, whole. Without a
 // limit nothing is kept: every page of the host lies in memory.
 #pragma once

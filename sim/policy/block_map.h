@@ -22,7 +22,7 @@ class BlockMap {
   void forget(BlockIndex block) {
     if (block.value < values_.size()) values_[static_cast<std::size_t>(block.value)] = Value{};
   }
-  // Ascending, also blocks that nobody ever asked for.
+  // Ascending, also blocks that were never asked for.
   template <class F>
   void for_each(F&& f) {
     for (std::size_t i = 0; i < values_.size(); ++i) f(BlockIndex(i), values_[i]);

@@ -61,6 +61,9 @@ class GuardedEvictor final : public Calls<Evictor> {
   void on_process(ChunkId chunk, std::uint32_t process) override {
     of_chunk("on_process", chunk, [&] { policy_->on_process(chunk, process); });
   }
+  void on_turn(std::span<const std::uint32_t> processes) override {
+    call("on_turn", "process", processes.front(), [&] { policy_->on_turn(processes); });
+  }
   void on_migrated(ChunkId chunk) override {
     of_chunk("on_migrated", chunk, [&] { policy_->on_migrated(chunk); });
   }
@@ -144,8 +147,8 @@ class GuardedMigrator final : public Calls<Migrator> {
   void on_migrated(BlockIndex block, const PageMask& pages) override {
     call("on_migrated", block, [&] { policy_->on_migrated(block, pages); });
   }
-  void on_kernel() override {
-    call("on_kernel", [&] { policy_->on_kernel(); });
+  void on_kernel(std::uint32_t process) override {
+    call("on_kernel", "process", process, [&] { policy_->on_kernel(process); });
   }
   void on_freed(BlockIndex block) override {
     call("on_freed", block, [&] { policy_->on_freed(block); });
@@ -166,6 +169,20 @@ class GuardedRouter final : public Calls<Router> {
   }
   void add_state(StateDigest& digest) const override {
     call("add_state", [&] { policy_->add_state(digest); });
+  }
+};
+
+class GuardedScheduler final : public Calls<Scheduler> {
+ public:
+  using Calls::Calls;
+  Turn next(const ScheduleQueries& queries) override {
+    return call("next", [&] { return policy_->next(queries); });
+  }
+  bool interrupts(std::uint32_t waiting, std::uint32_t computing, const ScheduleQueries& queries) override {
+    return call("interrupts", "process", waiting, [&] { return policy_->interrupts(waiting, computing, queries); });
+  }
+  void forecast(const ScheduleQueries& queries, std::vector<std::uint32_t>& processes) override {
+    call("forecast", [&] { policy_->forecast(queries, processes); });
   }
 };
 
@@ -219,6 +236,9 @@ std::shared_ptr<Migrator> guarded(std::shared_ptr<Migrator> policy, const std::s
 }
 std::shared_ptr<Router> guarded(std::shared_ptr<Router> policy, const std::string& label) {
   return std::make_shared<GuardedRouter>(std::move(policy), label);
+}
+std::shared_ptr<Scheduler> guarded(std::shared_ptr<Scheduler> policy, const std::string& label) {
+  return std::make_shared<GuardedScheduler>(std::move(policy), label);
 }
 std::shared_ptr<Batcher> guarded(std::shared_ptr<Batcher> policy, const std::string& label) {
   return std::make_shared<GuardedBatcher>(std::move(policy), label);

@@ -11,6 +11,7 @@
 #include "sim/policy/planner.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
+#include "sim/policy/scheduler.h"
 
 namespace uvmsim::policy {
 
@@ -20,6 +21,7 @@ std::shared_ptr<Evictor> guarded(std::shared_ptr<Evictor> policy, const std::str
 std::shared_ptr<Planner> guarded(std::shared_ptr<Planner> policy, const std::string& label);
 std::shared_ptr<Migrator> guarded(std::shared_ptr<Migrator> policy, const std::string& label);
 std::shared_ptr<Router> guarded(std::shared_ptr<Router> policy, const std::string& label);
+std::shared_ptr<Scheduler> guarded(std::shared_ptr<Scheduler> policy, const std::string& label);
 std::shared_ptr<Batcher> guarded(std::shared_ptr<Batcher> policy, const std::string& label);
 std::shared_ptr<FeatureListener> guarded(std::shared_ptr<FeatureListener> policy, const std::string& label);
 

@@ -29,6 +29,7 @@ struct FaultedPages {
   const PageMask& on_host;  // of the whole block: resident there (other faulted pages hold nothing yet)
   GpuMemoryUse memory;
   Nanoseconds now{};
+  std::uint32_t process = 0;  // whose pages they are: its place among the programs of a server
 };
 
 // Pages of one VA block that rest on the host and that a kernel which just ended touched there.
@@ -38,6 +39,7 @@ struct RemoteAccesses {
   const PageMask& pages;
   std::uint64_t accesses = 0;  // of 128 bytes, evenly over the pages
   GpuMemoryUse memory;
+  std::uint32_t process = 0;  // as above
 };
 
 struct RestingPages {
@@ -70,8 +72,8 @@ class Migrator {
     static_cast<void>(block);
     static_cast<void>(pages);
   }
-  // A kernel begins on the GPU. Class D3 and up.
-  virtual void on_kernel() {}
+  // A kernel of the process begins on the GPU. Class D3 and up.
+  virtual void on_kernel(std::uint32_t process) { static_cast<void>(process); }
   // The block's allocation was freed: what the policy remembers of it is void.
   virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
 

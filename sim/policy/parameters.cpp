@@ -13,7 +13,7 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -218,7 +218,7 @@ Parameters::Parameters(std::string policy, const ParameterTable& table, const Gi
                                     [&name = key](const Parameter& parameter) { return parameter.name == name; });
     if (found == table.end()) {
       const std::vector<std::string> names = names_of(table);
-      throw_input_error("{}: unknown parameter '{}'{}; {}", policy_, key, suggestion(key, names),
+      throw_input_error("{}: unknown parameter '{}'{}; {}", policy_, key, did_you_mean(key, names),
                         names.empty() ? "it has no parameters" : fmt::format("allowed: {}", fmt::join(names, ", ")));
     }
     if (!seen.insert(key).second) {

@@ -40,7 +40,7 @@ struct PlanCommand {
     kNone,      // nothing to do until something happens
     kPrefetch,  // bring `pages` of the block to the GPU
     kEvict,     // push the block's root chunk out
-    kDrop,      // the same without a copy: nobody needs its contents
+    kDrop,      // the same without a copy: its contents are not needed
     kWait,      // a timer: the planner is asked again after `latency`, at the latest
   };
   Kind kind = Kind::kNone;
@@ -104,7 +104,7 @@ class Planner {
   // again when something happens. One that comes late (PlanCommand::latency) may have become such.
   virtual PlanCommand next(const PlanQueries& queries) = 0;
 
-  // A fault or a call needs a chunk and none is free: which block gives way, with kEvict or kDrop. Any other answer,
+  // A fault or a call needs a chunk and none is free: which block to evict, with kEvict or kDrop. Any other answer,
   // and one that cannot be carried out, leaves the choice to the eviction policy.
   virtual PlanCommand victim(const PlanQueries& queries) {
     static_cast<void>(queries);

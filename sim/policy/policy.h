@@ -1,13 +1,14 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
-// (migrator.h), Router (router.h) or Batcher (batcher.h), declares itself with UVMSIM_POLICY (registry.h) and lives in one file. Calls are
-// synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core owns safety: it clips
-// prefetches to the block and to pages that are not resident, checks every victim, and reports nonsense as an error
-// that names the policy.
+// (migrator.h), Router (router.h), Scheduler (scheduler.h) or Batcher (batcher.h), declares itself with UVMSIM_POLICY
+// (registry.h) and lives in one file. Calls are synchronous; they take no simulated time unless
+// PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that are not
+// resident, checks every victim, and reports nonsense as an error that names the policy.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,10 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kBatch };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kSchedule, kBatch };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
-// What is to come is no call: a Future (future.h) that only constructors of class D4 get.
+// The future is not queried: constructors of class D4 receive a `Future` (future.h).
 enum class InformationClass : std::uint8_t {
   kD0,  // faults and migrations: what today's driver sees
   kD1,  // + access-counter notifications
@@ -104,7 +105,7 @@ class Prefetcher {
   // Pages resident nowhere are populated (zero-filled) instead of copied.
   virtual PageMask prefetch(const FaultedBlock& block) = 0;
 
-  // Called after prefetch() where a GPU faulted: which pages of other blocks are to come as well. Appends them to
+  // Called after prefetch() where a GPU faulted: which pages of other blocks to fetch as well. Appends them to
   // `spans`, the most urgent first. The core brings them when all faulted blocks of the batch are served, block by
   // block in this order, as far as they are of live allocations and on no GPU. It evicts for them as for faults,
   // but nothing of a block that the batch brought; without room a block stays where it is. Blocks with hints, copies on
@@ -139,7 +140,7 @@ using ContentIndex = Quantity<struct ContentIndexTag, std::uint64_t>;
 struct ChunkView {
   ContentIndex content;              // of several (short blocks in one root chunk) the first
   std::uint32_t resident_pages = 0;  // 4 KB pages resident in it
-  std::uint32_t unsaved_pages = 0;  // those of which nobody else holds a valid copy: an eviction has to write them back
+  std::uint32_t unsaved_pages = 0;   // those without a valid copy elsewhere: an eviction has to write them back
 };
 
 // What an evictor may ask while it selects a victim.
@@ -159,7 +160,7 @@ class EvictionQueries {
   ~EvictionQueries() = default;
 };
 
-// Slot `evict`: which chunk of GPU memory gives way when an allocation on a full GPU fails. A chunk is a root chunk of
+// Slot `evict`: which chunk of GPU memory to evict when an allocation on a full GPU fails. A chunk is a root chunk of
 // 2 MB, as in the driver, or 64 KB where the user asks for it and the policy offers it (PolicyInfo::granularity).
 //
 // Events come in driver order. A chunk is on exactly one of: free, used, unused (allocated, nothing resident),
@@ -181,6 +182,9 @@ class Evictor {
     static_cast<void>(chunk);
     static_cast<void>(process);
   }
+  // Where several processes share the GPU in turns: it computes for the first of these from now on, for the others as
+  // the scheduler foresees their turns (scheduler.h).
+  virtual void on_turn(std::span<const std::uint32_t> processes) { static_cast<void>(processes); }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration
   // that ends in the chunk, also when every page was resident already. (Driver: moved to the tail of USED.)
@@ -202,7 +206,7 @@ class Evictor {
   // clock hand, learn from queries.incoming() or remember the victim here, once per call.
   virtual ChunkId select_victim(const EvictionQueries& queries) = 0;
   // Called after an operation that brought pages to this GPU, until it returns ChunkId{}: a chunk to evict although
-  // nobody waits for memory. The same rules hold; the memory stays free. Nothing is evicted early by default.
+  // nothing waits for memory. The same rules hold; the memory stays free. Nothing is evicted early by default.
   virtual ChunkId select_early_victim(const EvictionQueries& queries) {
     static_cast<void>(queries);
     return {};

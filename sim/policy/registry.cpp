@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "sim/common/error.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/policy/guarded.h"
 #include "sim/policy/guarded_call.h"
-#include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -46,7 +46,7 @@ auto made(const PolicyEntry& entry, const Make& make, const PolicyContext& conte
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "batch"};
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "schedule", "batch"};
   return kNames[static_cast<unsigned>(slot)];
 }
 
@@ -118,6 +118,13 @@ std::shared_ptr<Router> PolicyEntry::create_router(const GivenParameters& given,
   return made(*this, make_router, {values, random_for(*this, seed), chunk_count}, future);
 }
 
+std::shared_ptr<Scheduler> PolicyEntry::create_scheduler(const GivenParameters& given, std::uint64_t seed,
+                                                         std::uint32_t chunk_count) const {
+  const Parameters values = resolve(given);
+  return made(*this, make_scheduler, {values, random_for(*this, seed), chunk_count},
+              static_cast<const Future*>(nullptr));
+}
+
 std::shared_ptr<Batcher> PolicyEntry::create_batcher(const GivenParameters& given, std::uint64_t seed,
                                                      std::uint32_t chunk_count, const Future* future) const {
   const Parameters values = resolve(given);
@@ -177,8 +184,7 @@ const PolicyEntry& Registry::find(Slot slot, std::string_view name) const {
       names.push_back(key.second);
     }
   }
-  throw_input_error("unknown {} policy '{}'{}; allowed: {}", slot_name(slot), name, suggestion(name, names),
-                    fmt::join(names, ", "));
+  throw_input_error("unknown {} policy '{}'{}", slot_name(slot), name, allowed_hint(name, names));
 }
 
 void Registry::add_or_replace(PolicyEntry entry) {

@@ -37,10 +37,11 @@
 #include "sim/policy/plugin_abi.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/router.h"
+#include "sim/policy/scheduler.h"
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", "plan", "migrate", "route" or "batch".
+// "prefetch", "evict", "plan", "migrate", "route", "schedule" or "batch".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -67,6 +68,7 @@ struct PolicyEntry {
   std::function<std::shared_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
   std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
+  std::function<std::shared_ptr<Scheduler>(const PolicyContext&, const Future*)> make_scheduler;
   std::function<std::shared_ptr<Batcher>(const PolicyContext&, const Future*)> make_batcher;
   bool wants_future = false;
   std::vector<ClassedHook> classed_hooks = {};
@@ -99,6 +101,8 @@ struct PolicyEntry {
                                             const Future* future = nullptr) const;
   std::shared_ptr<Router> create_router(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                         const Future* future = nullptr) const;
+  std::shared_ptr<Scheduler> create_scheduler(const GivenParameters& given, std::uint64_t seed,
+                                              std::uint32_t chunk_count) const;
   std::shared_ptr<Batcher> create_batcher(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
                                           const Future* future = nullptr) const;
 };
@@ -202,14 +206,19 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
   constexpr bool is_router = std::is_base_of_v<Router, Policy>;
+  constexpr bool is_scheduler = std::is_base_of_v<Scheduler, Policy>;
   constexpr bool is_batcher = std::is_base_of_v<Batcher, Policy>;
-  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_batcher,
-                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router or Batcher");
+  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_scheduler || is_batcher,
+                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router, Scheduler or Batcher");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
   static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router + is_batcher == 0,
                 "a planner of class D4 fills no other slot: it is told another future");
+  static_assert(
+      !is_scheduler ||
+          !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_batcher),
+      "a scheduler fills no other slot and knows no future: it serves several programs");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
@@ -240,6 +249,10 @@ void add_policy(Registry& registry, const char* name) {
   if constexpr (is_router) {
     entry.slots.push_back(Slot::kRoute);
     entry.make_router = make_policy<Policy, Future>;
+  }
+  if constexpr (is_scheduler) {
+    entry.slots.push_back(Slot::kSchedule);
+    entry.make_scheduler = make_policy<Policy, Future>;
   }
   if constexpr (is_batcher) {
     entry.slots.push_back(Slot::kBatch);

@@ -17,7 +17,7 @@
 namespace uvmsim::policy {
 
 enum class MoveCause : std::uint8_t {
-  kFault,          // somebody waits for it: a fault of a GPU or of the CPU
+  kFault,          // an access waits for it: a fault of a GPU or of the CPU
   kPrefetch,       // of a prefetcher or a planner
   kAccessCounter,  // of an access counter or a migrate policy
   kUser,           // a call of the program
@@ -35,7 +35,7 @@ struct Move {
   // block of the fault batch that a helper may bring nearer ahead of the fault service (kFault); a block ahead of need
   // (kPrefetch). Of a block that stays, the next fault asks again.
   bool may_stay = false;
-  // Nobody waits for them: Route::Way::kLater is allowed.
+  // Nothing waits for them: Route::Way::kLater is allowed.
   bool may_wait = false;
   Nanoseconds now{};
 };
@@ -69,7 +69,7 @@ class RouteQueries {
   virtual bool joined(ProcessorId from, ProcessorId to) const = 0;
   // When the copies are done that were submitted to the link so far, in this direction.
   virtual Nanoseconds busy_until(ProcessorId from, ProcessorId to) const = 0;
-  // How long a copy of contiguous bytes takes while nobody else uses the link or what it shares with others.
+  // How long a copy of contiguous bytes takes while the link, and what it shares, is otherwise idle.
   virtual Nanoseconds unloaded_time(ProcessorId from, ProcessorId to, std::uint64_t bytes) const = 0;
   // Free memory of a GPU, in chunks of 2 MB.
   virtual std::uint32_t free_chunks(unsigned gpu) const = 0;
@@ -81,7 +81,7 @@ class RouteQueries {
   virtual bool path_full(unsigned gpu) const = 0;
   // Blocks in its spare memory that the host has no copy of yet.
   virtual std::uint32_t pending_chunks(unsigned gpu) const = 0;
-  // It evicted something since anybody last took spare memory of it.
+  // It evicted something since a peer last took spare memory of it.
   virtual bool harvests(unsigned gpu) const = 0;
 
  protected:

@@ -34,7 +34,7 @@ class UnitPrefetcher : public Prefetcher {
   }
 
  protected:
-  // A unit faulted: call want() for what is to come with it.
+  // A unit faulted: call want() for each unit to fetch with it.
   virtual void on_fault(Unit unit) = 0;
 
   // Brings the unit, if it is of the allocation that the faulted unit is in, or wherever it is.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::recommend {
 
@@ -23,7 +23,7 @@ const Named& find_named(std::span<const Named> list, std::string_view what, std:
     if (entry.name == name) return entry;
     names.emplace_back(entry.name);
   }
-  const std::string suggestion = policy::suggestion(std::string(name), names);
+  const std::string suggestion = did_you_mean(std::string(name), names);
   if (!also.empty()) names.emplace(names.begin(), also);
   throw_input_error("unknown {} '{}'{}; allowed: {}", what, name, suggestion, fmt::join(names, ", "));
 }

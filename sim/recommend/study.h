@@ -8,8 +8,8 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/events/counters.h"
 #include "sim/recommend/program.h"
-#include "sim/report/counters.h"
 
 namespace uvmsim::recommend {
 

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/formats/csv_field.h"
 #include "sim/recommend/study.h"
-#include "sim/report/csv_field.h"
 
 namespace uvmsim::recommend {
 
@@ -64,8 +64,8 @@ std::string study_csv(const Study& study) {
   for (const auto& [name, value] : empty.numbers()) out += "," + name;
   out += "\n";
   for (const PlacementResult& result : study.results) {
-    out += fmt::format("{},{},{},{}", report::csv_field(study.workload.name), report::csv_field(study.system.name),
-                       result.placement->name, report::csv_field(result.refused));
+    out += fmt::format("{},{},{},{}", csv_field(study.workload.name), csv_field(study.system.name),
+                       result.placement->name, csv_field(result.refused));
     for (const auto& [name, value] : result.numbers()) {
       out += result.refused.empty() ? fmt::format(",{}", value) : ",";
     }

@@ -9,9 +9,8 @@
 #include <numeric>
 
 #include "sim/common/error.h"
-#include "sim/config/json_file.h"
 #include "sim/config/load_system.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/json_value.h"
 
 namespace uvmsim::recommend {
 namespace {
@@ -24,81 +23,24 @@ constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40;  // of a table
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostLayers = 64;
 
-// A value of the file and its JSON pointer, for messages.
-struct Value {
-  const Json& json;
-  const std::string& file;
-  std::string pointer;
+template <class Integer>
+std::vector<Integer> integers(const JsonValue& list, std::size_t most, std::uint64_t least, std::uint64_t greatest) {
+  std::vector<Integer> out;
+  for (const JsonValue& item : list.items(fmt::format("a list of 1 to {} integers", most), 1, most)) {
+    out.push_back(static_cast<Integer>(item.integer(least, greatest)));
+  }
+  return out;
+}
 
-  [[noreturn]] void refuse(std::string_view allowed) const {
-    throw_input_error("{}: {}: {} is not allowed; allowed: {}", file, pointer.empty() ? "/" : pointer,
-                      config::json_excerpt(json), allowed);
-  }
-  // An object with no keys but these.
-  void needs_keys(const std::vector<std::string>& keys) const {
-    if (!json.is_object()) refuse("an object");
-    for (const auto& [key, unused] : json.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      throw_input_error("{}: {}: unknown key '{}'{}; allowed: {}", file, pointer.empty() ? "/" : pointer, key,
-                        policy::suggestion(key, keys), fmt::join(keys, ", "));
-    }
-  }
-  Value at(const std::string& key) const {
-    const auto found = json.find(key);
-    if (found == json.end()) throw_input_error("{}: {}/{}: missing", file, pointer, key);
-    return {*found, file, pointer + "/" + key};
-  }
-  bool has(const std::string& key) const { return json.contains(key); }
-  std::uint64_t integer(std::uint64_t minimum, std::uint64_t maximum) const {
-    const auto in_range = [&](std::uint64_t value) { return value >= minimum && value <= maximum; };
-    if (!json.is_number_unsigned() || !in_range(json.get<std::uint64_t>())) {
-      refuse(fmt::format("{} to {}", minimum, maximum));
-    }
-    return json.get<std::uint64_t>();
-  }
-  // A number with up to three decimals, in thousandths.
-  std::uint32_t thousandths(std::uint32_t maximum) const {
-    if (json.is_number() && json.get<double>() >= 0 && json.get<double>() * 1000 <= maximum) {
-      const double scaled = json.get<double>() * 1000;
-      const auto whole = static_cast<std::uint32_t>(scaled + 0.5);
-      if (scaled - whole < 1e-6 && whole - scaled < 1e-6) return whole;
-    }
-    refuse(fmt::format("0 to {}, with up to three decimals", maximum / 1000));
-  }
-  std::size_t word(const std::vector<std::string>& words) const {
-    const auto found = json.is_string() ? std::find(words.begin(), words.end(), json.get<std::string>()) : words.end();
-    if (found == words.end()) refuse(fmt::format("one of {}", fmt::join(words, ", ")));
-    return static_cast<std::size_t>(found - words.begin());
-  }
-  template <class Integer>
-  std::vector<Integer> integers(std::size_t most, std::uint64_t minimum, std::uint64_t maximum) const {
-    if (!json.is_array() || json.empty() || json.size() > most) refuse(fmt::format("a list of 1 to {} integers", most));
-    std::vector<Integer> out;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-      out.push_back(
-          static_cast<Integer>(Value{json[i], file, fmt::format("{}/{}", pointer, i)}.integer(minimum, maximum)));
-    }
-    return out;
-  }
-  bool boolean() const {
-    if (!json.is_boolean()) refuse("true or false");
-    return json.get<bool>();
-  }
-  std::string text() const {
-    if (!json.is_string()) refuse("a text");
-    return json.get<std::string>();
-  }
-};
-
-void read_tables(const Value& tables, Workload& out) {
-  tables.needs_keys({"rows", "lookups", "dimension", "element_bytes"});
-  out.rows = tables.at("rows").integers<std::uint64_t>(kMostTables, 1, kMostRows);
-  const Value lookups = tables.at("lookups");
-  if (lookups.json.is_array()) {
-    out.lookups = lookups.integers<std::uint32_t>(kMostTables, 1, 65536);
+void read_tables(const JsonValue& tables, Workload& out) {
+  tables.check_keys({"rows", "lookups", "dimension", "element_bytes"});
+  out.rows = integers<std::uint64_t>(tables.at("rows"), kMostTables, 1, kMostRows);
+  const JsonValue lookups = tables.at("lookups");
+  if (lookups.json().is_array()) {
+    out.lookups = integers<std::uint32_t>(lookups, kMostTables, 1, 65536);
     if (out.lookups.size() != out.rows.size()) {
-      throw_input_error("{}: {}: {} numbers for {} tables; allowed: one number, or one per table", lookups.file,
-                        lookups.pointer, out.lookups.size(), out.rows.size());
+      lookups.fail("{} numbers for {} tables; allowed: one number, or one per table", out.lookups.size(),
+                   out.rows.size());
     }
   } else {
     out.lookups.assign(out.rows.size(), static_cast<std::uint32_t>(lookups.integer(1, 65536)));
@@ -108,31 +50,31 @@ void read_tables(const Value& tables, Workload& out) {
     out.element_bytes = static_cast<std::uint32_t>(tables.at("element_bytes").integer(1, 8));
   }
   if (!std::has_single_bit(out.row_bytes()) || out.row_bytes() < 16 || out.row_bytes() > 4096) {
-    throw_input_error("{}: {}: rows of {} bytes (dimension * element_bytes); allowed: a power of two from 16 to 4096",
-                      tables.file, tables.pointer, out.row_bytes());
+    tables.fail("rows of {} bytes (dimension * element_bytes); allowed: a power of two from 16 to 4096",
+                out.row_bytes());
   }
   if (out.total_rows() > kMostBytes / out.row_bytes()) {
-    throw_input_error("{}: {}: more than {} bytes of tables", tables.file, tables.pointer, kMostBytes);
+    tables.fail("more than {} bytes of tables", kMostBytes);
   }
 }
 
-void read_ids(const Value& ids, Workload& out) {
-  ids.needs_keys({"zipf_training", "zipf_inference", "range", "repeats_in_bag"});
+void read_ids(const JsonValue& ids, Workload& out) {
+  ids.check_keys({"zipf_training", "zipf_inference", "range", "repeats_in_bag"});
   out.training_zipf_thousandths = ids.at("zipf_training").thousandths(4000);
   out.inference_zipf_thousandths = ids.at("zipf_inference").thousandths(4000);
   out.bounded = ids.has("range") && ids.at("range").word({"wrapped", "bounded"}) == 1;
   out.repeats_in_bag = ids.has("repeats_in_bag") && ids.at("repeats_in_bag").boolean();
 }
 
-void read_dense(const Value& dense, Workload& out) {
-  dense.needs_keys({"bottom_mlp", "cross_layers", "cross_rank", "top_mlp", "precision"});
+void read_dense(const JsonValue& dense, Workload& out) {
+  dense.check_keys({"bottom_mlp", "cross_layers", "cross_rank", "top_mlp", "precision"});
   constexpr std::uint64_t kWidest = 1u << 20;
-  out.dense.bottom_mlp = dense.at("bottom_mlp").integers<std::uint32_t>(kMostLayers, 1, kWidest);
+  out.dense.bottom_mlp = integers<std::uint32_t>(dense.at("bottom_mlp"), kMostLayers, 1, kWidest);
   if (out.dense.bottom_mlp.back() != out.dimension) {
-    throw_input_error("{}: {}/bottom_mlp: ends with {}; allowed: the tables' dimension, {}", dense.file, dense.pointer,
-                      out.dense.bottom_mlp.back(), out.dimension);
+    dense.at("bottom_mlp")
+        .fail("ends with {}; allowed: the tables' dimension, {}", out.dense.bottom_mlp.back(), out.dimension);
   }
-  out.dense.top_mlp = dense.at("top_mlp").integers<std::uint32_t>(kMostLayers, 1, kWidest);
+  out.dense.top_mlp = integers<std::uint32_t>(dense.at("top_mlp"), kMostLayers, 1, kWidest);
   if (dense.has("cross_layers")) {
     out.dense.cross_layers = static_cast<std::uint32_t>(dense.at("cross_layers").integer(0, 64));
     if (out.dense.cross_layers != 0) {
@@ -143,9 +85,9 @@ void read_dense(const Value& dense, Workload& out) {
 }
 
 Workload read_file(const std::string& file) {
-  const Json json = config::read_json_file(file);
-  const Value top{json, file, ""};
-  top.needs_keys({"$schema", "description", "tables", "batch", "ids", "dense", "sources"});
+  const Json json = read_json_file(file);
+  const JsonValue top(json, file);
+  top.check_keys({"$schema", "description", "tables", "batch", "ids", "dense", "sources"});
   Workload out;
   out.name = fs::path(file).stem().string();
   out.description = top.at("description").text();
@@ -157,17 +99,15 @@ Workload read_file(const std::string& file) {
   }
   read_ids(top.at("ids"), out);
   read_dense(top.at("dense"), out);
-  if (top.has("sources")) {
-    const Value sources = top.at("sources");
-    if (!sources.json.is_object()) sources.refuse("an object of texts by JSON pointer");
-    for (const auto& [pointer, text] : sources.json.items()) {
-      if (!text.is_string()) Value{text, file, "/sources/" + pointer}.refuse("a text");
+  if (const auto sources = top.find("sources")) {
+    for (const auto& [pointer, text] : sources->members()) {
+      text.text();
       bool found = false;
       try {
         found = json.contains(Json::json_pointer(pointer));
       } catch (const Json::exception&) {  // no pointer at all
       }
-      if (!found) throw_input_error("{}: /sources: '{}' names nothing in this file", file, pointer);
+      if (!found) sources->fail("'{}' names nothing in this file", pointer);
     }
   }
   return out;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
 
 namespace uvmsim::report {
 

@@ -1,21 +1,25 @@
 // What every column and counter of a result means, once, for people: `uvmsim run --explain-columns`.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace uvmsim::report {
+
+enum class TermKind { kCounter, kColumn, kTable };
 
 struct Term {
   std::string_view name;     // as tables, JSON and CSV have it
   std::string_view meaning;  // with the unit, where the name does not end in it
+  TermKind kind = TermKind::kCounter;
 };
 
-// Columns of tables first, then every counter in output order.
-std::span<const Term> glossary();
+// Columns of tables first, then those of CSV files, then every counter in output order.
+const std::vector<Term>& glossary();
 
 // Lines of at most 120 columns.
 std::string glossary_text();
+std::string glossary_json();
 
 }  // namespace uvmsim::report

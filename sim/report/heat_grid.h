@@ -1,4 +1,4 @@
-// Time against addresses in a fixed number of cells, for a run whose length and footprint nobody knows beforehand.
+// Time against addresses in a fixed number of cells, for a run whose length and footprint are not known beforehand.
 //
 // Both axes begin fine (1 us, one VA block of 2 MB) and double the width of their buckets whenever the run outgrows
 // them, so at the end more than half of the buckets are in use, and memory stays constant.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
 #include "sim/report/profile_account.h"
 
 namespace uvmsim::report {

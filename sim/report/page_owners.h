@@ -1,4 +1,4 @@
-// Which allocation every page of the simulated address space belongs to: an integer per page, 0 for nobody.
+// Which allocation every page of the simulated address space belongs to: an integer per page, 0 for none.
 #pragma once
 
 #include <algorithm>

@@ -280,7 +280,7 @@ void Profile::on(const FaultBatchEvent& event) {
   ++operation.fault_batches;
   operation.raw_faults += event.raw_faults;
   operation.traffic.fault_service_ns += static_cast<std::uint64_t>(service_ns);
-  // A batch that found nothing to do is nobody's.
+  // A batch that found nothing to do has no kernel.
   if (batch.pages.empty()) batch.pages[0] = 1;
   share_out(service_ns, batch.pages, [&](std::uint32_t owner, std::int64_t share) {
     Allocation::Use& use = allocations_[owner].use_in(iteration_);

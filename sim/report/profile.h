@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
+#include "sim/formats/sqlite_file.h"
 #include "sim/report/heat_grid.h"
 #include "sim/report/layer_tree.h"
 #include "sim/report/page_owners.h"
 #include "sim/report/profile_account.h"
 #include "sim/report/run_record.h"
-#include "sim/report/sqlite_file.h"
 
 namespace uvmsim::report {
 
@@ -83,7 +83,7 @@ class Profile final : public EventSink {
   SqliteFile file_;
   ProfileGrid grid_;
   std::vector<Operation> operations_;
-  std::vector<Allocation> allocations_;  // the first: nobody's
+  std::vector<Allocation> allocations_;  // the first: of pages without owner
   std::unordered_map<std::uint64_t, std::uint32_t> allocation_of_;
   PageOwners owners_;
   LayerTree layers_;

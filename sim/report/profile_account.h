@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/common/units.h"
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
 
 namespace uvmsim::report {
 

@@ -6,8 +6,8 @@
 
 #include "sim/common/commit.h"
 #include "sim/common/version.h"
+#include "sim/formats/csv_field.h"
 #include "sim/policy/registry.h"
-#include "sim/report/csv_field.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::report {

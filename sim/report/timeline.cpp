@@ -6,9 +6,10 @@
 
 #include "sim/common/commit.h"
 #include "sim/common/version.h"
-#include "sim/report/json_text.h"
+#include "sim/formats/json.h"
 #include "sim/report/kernel_label.h"
 #include "sim/report/numbers.h"
+#include "sim/trace/limits.h"
 
 namespace uvmsim::report {
 namespace {
@@ -63,7 +64,11 @@ class Timeline::OfProgram final : public EventSink {
  public:
   OfProgram(Timeline& timeline, std::uint64_t process) : timeline_(timeline), process_(process) {}
 
-  void on(const KernelEvent& event) override { timeline_.on(event); }
+  void on(const KernelEvent& event) override {
+    const std::uint64_t program = process_ - kFirstProgramProcess;
+    timeline_.draw(event, kFirstStream + program * (std::uint64_t{trace::kMaxStream} + 1) + event.stream,
+                   fmt::format("{}: stream {}", timeline_.program_names_[program], event.stream));
+  }
   void on(const FaultBatchEvent& event) override { timeline_.on(event); }
   void on(const TransferEvent& event) override { timeline_.on(event); }
   void on(const EvictionEvent& event) override { timeline_.on(event); }
@@ -111,9 +116,12 @@ Timeline::Sums Timeline::between(const OfGpu& gpu, Nanoseconds start, Nanosecond
 }
 
 void Timeline::on(const KernelEvent& event) {
+  draw(event, kFirstStream + event.stream, fmt::format("stream {}", event.stream));
+}
+
+void Timeline::draw(const KernelEvent& event, std::uint64_t thread, const std::string& name) {
   if (!filter_.shows(event.start, event.end)) return;
-  const Track track =
-      named_track(process_of(event.device), kFirstStream + event.stream, fmt::format("stream {}", event.stream));
+  const Track track = named_track(process_of(event.device), thread, name);
   const Sums meanwhile = between(gpus_[event.device], event.start, event.end);
   const Nanoseconds stall = std::max(event.end - event.start - event.compute, Nanoseconds{});
   slice(track, kernel_label(event.name), "kernel", event.start, event.end,
@@ -283,8 +291,8 @@ Timeline::Track Timeline::named_track(std::uint64_t process, std::uint64_t threa
   const Track track{process, thread};
   if (!named_threads_.insert({process, thread}).second) return track;
   name_process(process);
-  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})", process,
-                          thread, name));
+  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}})", process,
+                          thread, json_text(name)));
   write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
                           process, thread, thread));
   return track;

@@ -14,7 +14,8 @@
 //   host    ranges               iterations and named ranges
 //           CPU faults, thrashing
 //           SSD reads, SSD writes      one slice per request, from the end of the one before
-// Of several programs at once each has a host process of its own.
+// Of several programs at once each has a host process of its own, and its kernels have tracks of their own on every
+// GPU, "program: stream s".
 // Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
 #pragma once
 
@@ -28,8 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/events/event_sink.h"
 #include "sim/report/compressed_file.h"
-#include "sim/report/event_sink.h"
 #include "sim/report/run_record.h"
 #include "sim/report/timeline_window.h"
 
@@ -84,6 +85,7 @@ class Timeline final : public EventSink {
     std::map<std::int64_t, Bucket> buckets;  // by millisecond
   };
 
+  void draw(const KernelEvent& event, std::uint64_t thread, const std::string& name);
   void draw(const CpuFaultEvent& event, std::uint64_t host_process);
   void draw(const ThrashingEvent& event, std::uint64_t host_process);
   void draw(const RangeEvent& event, std::uint64_t host_process);

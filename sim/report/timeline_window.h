@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
 
 namespace uvmsim::report {
 

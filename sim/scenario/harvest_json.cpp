@@ -1,24 +1,11 @@
 #include "sim/scenario/harvest_json.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <array>
-
-#include "sim/common/error.h"
-#include "sim/config/json_file.h"
-#include "sim/policy/name_suggestion.h"
 
 namespace uvmsim::scenario {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using sweep::Place;
-
-[[noreturn]] void refuse_value(const Place& place, const Json& value, std::string_view allowed) {
-  throw_input_error("{}: {} is not allowed; allowed: {}", place.text(), config::json_excerpt(value), allowed);
-}
 
 struct HarvestSwitch {
   const char* name;
@@ -51,30 +38,20 @@ constexpr std::array kHarvestNumbers = {
 
 }  // namespace
 
-HarvestChoice read_harvest(const Json& object, const Place& place) {
-  if (!object.is_object()) refuse_value(place, object, "an object");
+HarvestChoice read_harvest(const JsonValue& object) {
   HarvestChoice choice;
   std::vector<std::string> names;
-  for (const HarvestSwitch& known : kHarvestSwitches) names.emplace_back(known.name);
-  for (const HarvestNumber& known : kHarvestNumbers) names.emplace_back(known.name);
-  for (const auto& [key, value] : object.items()) {
-    const auto named = [&key = key](const auto& known) { return key == known.name; };
-    const auto flag = std::find_if(kHarvestSwitches.begin(), kHarvestSwitches.end(), named);
-    const auto number = std::find_if(kHarvestNumbers.begin(), kHarvestNumbers.end(), named);
-    if (flag != kHarvestSwitches.end()) {
-      if (!value.is_boolean()) refuse_value(place / key, value, "true or false");
-      choice.*(flag->member) = value.get<bool>();
-    } else if (number != kHarvestNumbers.end()) {
-      if (!value.is_number_unsigned() || value.get<std::uint64_t>() < number->least ||
-          value.get<std::uint64_t>() > number->most) {
-        refuse_value(place / key, value, fmt::format("a whole number from {} to {}", number->least, number->most));
-      }
-      choice.*(number->member) = value.get<std::uint32_t>();
-    } else {
-      throw_input_error("{}: unknown key '{}'{}; allowed: {}", place.text(), key, policy::suggestion(key, names),
-                        fmt::join(names, ", "));
+  for (const HarvestSwitch& known : kHarvestSwitches) {
+    names.emplace_back(known.name);
+    if (const auto value = object.find(known.name)) choice.*(known.member) = value->boolean();
+  }
+  for (const HarvestNumber& known : kHarvestNumbers) {
+    names.emplace_back(known.name);
+    if (const auto value = object.find(known.name)) {
+      choice.*(known.member) = static_cast<std::uint32_t>(value->integer(known.least, known.most));
     }
   }
+  object.check_keys(names);
   return choice;
 }
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/driver/harvest_choice.h"
-#include "sim/sweep/axes.h"
+#include "sim/formats/json_value.h"
 
 namespace uvmsim::scenario {
 
 // Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
-HarvestChoice read_harvest(const nlohmann::ordered_json& object, const sweep::Place& place);
+HarvestChoice read_harvest(const JsonValue& object);
 nlohmann::ordered_json harvest_json(const HarvestChoice& choice);
 nlohmann::ordered_json harvest_schema();
 

@@ -1,9 +1,12 @@
 #include "sim/scenario/run_scenario.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/engine/capacity.h"
+#include "sim/engine/record_feed.h"
 #include "sim/memory/processor.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/run_point.h"
@@ -74,6 +77,9 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared
         "all",
         scenario.file, scenario.programs[i].name);
   }
+  if (scenario.schedules && footprint == 0) {
+    throw_input_error("{}: a schedule policy is there, and no two programs name the same GPU", scenario.file);
+  }
   if (limit.osf_thousandths == 0 && limit.capacity_bytes == 0) return;
   if (footprint == 0) {
     throw_input_error("{}: shared_osf or shared_capacity_bytes is there, and no two programs name the same GPU",
@@ -92,6 +98,26 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<Prepared>& prepared
     prepared[i].record.options.limited = true;
     prepared[i].record.options.capacity_bytes = capacity;
   }
+}
+
+// Of one program: the recorded kernel time of its busiest stream, by device of its trace. The GPU computes for it so
+// long at least.
+std::vector<Nanoseconds> busiest_streams(const trace::Header& header, const RecordSource& source,
+                                         const RunOptions& options, const std::vector<unsigned>& gpus) {
+  engine::RecordFeed feed(header, source, options, gpus.front());
+  std::map<std::pair<std::int32_t, std::uint32_t>, Nanoseconds> streams;
+  trace::Record record;
+  while (feed.next(record)) {
+    const auto* kernel = std::get_if<trace::Kernel>(&record);
+    if (kernel == nullptr || kernel->duration_ns <= 0) continue;
+    streams[{kernel->device, kernel->stream}] += Nanoseconds(kernel->duration_ns);
+  }
+  std::vector<Nanoseconds> busiest(gpus.size());
+  for (const auto& [stream, time] : streams) {
+    Nanoseconds& most = busiest.at(static_cast<std::size_t>(stream.first));
+    most = std::max(most, time);
+  }
+  return busiest;
 }
 
 // A repeated program is cut off within an iteration. So is the one it is compared with: an iteration that ends its
@@ -128,6 +154,31 @@ std::optional<Fairness> fairness(const std::vector<ProgramOutcome>& outcomes) {
   return result;
 }
 
+Ends ends_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
+  Ends ends;
+  struct OnGpu {
+    Nanoseconds first{INT64_MAX}, computing{};
+  };
+  std::vector<OnGpu> gpus(kMaxGpus);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const ScenarioProgram& program = scenario.programs[i];
+    if (program.repeat) continue;
+    const RunResult& result = outcomes[i].together.result;
+    ends.last = std::max(ends.last, program.start + result.total);
+    ends.bound = std::max(ends.bound, program.start + result.ideal);
+    if (scenario.sharing == GpuSharing::kConcurrent) continue;
+    for (std::size_t device = 0; device < program.gpus.size(); ++device) {
+      OnGpu& gpu = gpus[program.gpus[device]];
+      gpu.first = std::min(gpu.first, program.start);
+      gpu.computing += outcomes[i].busiest_streams[device];
+    }
+  }
+  for (const OnGpu& gpu : gpus) {
+    if (gpu.computing > Nanoseconds{}) ends.bound = std::max(ends.bound, gpu.first + gpu.computing);
+  }
+  return ends;
+}
+
 std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolver& resolver,
                                          const ScenarioChoices& choices) {
   std::vector<Prepared> prepared;
@@ -143,7 +194,6 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
     program.source = resolver.trace(described.point).play(choices.progress);
     program.start = described.start;
     program.repeat = described.repeat;
-    program.priority = described.priority;
     if (choices.events) program.observer.events = choices.events(i);
     programs.push_back(std::move(program));
   }
@@ -151,9 +201,14 @@ std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolv
 
   std::vector<ProgramOutcome> outcomes;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
-    outcomes.push_back({with_result(prepared[i], std::move(results[i])), std::nullopt});
+    outcomes.push_back({with_result(prepared[i], std::move(results[i])), std::nullopt, {}});
     const std::uint64_t done = outcomes.back().together.result.iterations.size();
     const bool repeat = scenario.programs[i].repeat;
+    if (!repeat) {
+      const ServerProgram& program = prepared[i].program;
+      outcomes.back().busiest_streams = busiest_streams(
+          program.header, resolver.trace(scenario.programs[i].point).play({}), program.options, program.gpus);
+    }
     if (!choices.alone || (repeat && done == 0)) continue;
     ServerProgram program = prepared[i].program;
     program.source = resolver.trace(scenario.programs[i].point).play(choices.progress);

@@ -1,27 +1,20 @@
 #include "sim/scenario/scenario.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
 
-#include "sim/common/error.h"
-#include "sim/config/json_file.h"
 #include "sim/memory/processor.h"
-#include "sim/policy/name_suggestion.h"
 #include "sim/scenario/harvest_json.h"
 #include "sim/sweep/axes.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::scenario {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using sweep::Axes;
-using sweep::Place;
 
 // Values are those of sweep files, one instead of several.
 struct Key {
@@ -80,117 +73,88 @@ constexpr const char* kGpusDoc =
     "the GPUs of the server that the devices 0, 1, ... of its trace stand for; programs that name the same GPU share "
     "it";
 constexpr const char* kStartDoc = "when it begins, in nanoseconds; default 0";
-constexpr std::uint64_t kHighestPriority = 1000;
-constexpr const char* kPriorityDoc =
-    "of its time slices on a GPU that programs share: larger numbers go first; default 0";
+constexpr const char* kScheduleDoc =
+    "schedule policy of GPUs that several programs use in time slices, default round_robin (the GPU's own): "
+    "\"priority:0=1\"";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
-[[noreturn]] void refuse(const Place& place, const Json& value, std::string_view allowed) {
-  throw_input_error("{}: {} is not allowed; allowed: {}", place.text(), config::json_excerpt(value), allowed);
-}
-
 template <std::size_t kCount>
-void check_keys(const Json& object, const Place& place, const std::array<Key, kCount>& table,
-                std::vector<std::string> names) {
+void check_keys(const JsonValue& object, const std::array<Key, kCount>& table, std::vector<std::string> names) {
   for (const Key& key : table) names.emplace_back(key.name);
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    throw_input_error("{}: unknown key '{}'{}; allowed: {}", place.text(), key, policy::suggestion(key, names),
-                      fmt::join(names, ", "));
-  }
+  object.check_keys(names);
 }
 
 template <std::size_t kCount>
-void read_values(const Json& object, const Place& place, const std::array<Key, kCount>& table, Axes& axes) {
+void read_values(const JsonValue& object, const std::array<Key, kCount>& table, Axes& axes) {
   for (const Key& key : table) {
     const auto value = object.find(key.name);
-    if (value == object.end()) continue;
-    const Place where = place / std::string(key.name);
-    if (value->is_array() && key.name != "plugins") refuse(where, *value, "one value; a scenario has no alternatives");
+    if (!value) continue;
+    if (value->json().is_array() && key.name != "plugins") value->refuse("one value; a scenario has no alternatives");
     for (const sweep::AxisKey& axis : sweep::axis_keys()) {
-      if (axis.name == key.axis) axis.read(*value, where, axes);
+      if (axis.name == key.axis) axis.read(*value, axes);
     }
   }
 }
 
-std::string read_text(const Json& object, const Place& place, const char* key) {
+std::string read_text(const JsonValue& object, const char* key) {
   const auto value = object.find(key);
-  if (value == object.end()) return {};
-  if (!value->is_string()) refuse(place / key, *value, "a text");
-  return value->get<std::string>();
+  return value ? value->text() : std::string();
 }
 
-std::vector<unsigned> read_gpus(const Json& value, const Place& place) {
-  const std::string allowed = fmt::format("a list of GPUs such as [0], each from 0 to {}", kMaxGpus - 1);
-  if (!value.is_array() || value.empty()) refuse(place, value, allowed);
+std::uint64_t read_integer(const JsonValue& object, const char* key, std::uint64_t most) {
+  const auto value = object.find(key);
+  return value ? value->integer(0, most) : 0;
+}
+
+std::vector<unsigned> read_gpus(const JsonValue& value) {
   std::vector<unsigned> gpus;
-  for (const Json& gpu : value) {
-    if (!gpu.is_number_unsigned() || gpu.get<std::uint64_t>() >= kMaxGpus) refuse(place, value, allowed);
-    gpus.push_back(gpu.get<unsigned>());
+  for (const JsonValue& gpu : value.items(fmt::format("a list of GPUs such as [0], each from 0 to {}", kMaxGpus - 1))) {
+    gpus.push_back(static_cast<unsigned>(gpu.integer(0, kMaxGpus - 1)));
   }
   return gpus;
 }
 
-ScenarioProgram read_program(const Json& object, const Place& place, Axes axes) {
-  if (!object.is_object()) refuse(place, object, "an object");
-  check_keys(object, place, kProgramKeys, {"name", "gpus", "start_ns", "priority", "repeat"});
-  for (const char* key : {"name", "trace", "gpus"}) {
-    if (!object.contains(key)) throw_input_error("{}: the key '{}' is missing", place.text(), key);
-  }
+ScenarioProgram read_program(const JsonValue& object, Axes axes) {
+  check_keys(object, kProgramKeys, {"name", "gpus", "start_ns", "repeat"});
   ScenarioProgram program;
-  program.name = read_text(object, place, "name");
-  if (program.name.empty() || program.name.size() > 64) {
-    refuse(place / "name", object["name"], "a text of 1 to 64 bytes");
+  const JsonValue name = object.at("name");
+  program.name = name.text();
+  if (program.name.empty() || program.name.size() > 64) name.refuse("a text of 1 to 64 bytes");
+  object.at("trace");
+  program.gpus = read_gpus(object.at("gpus"));
+  program.start = Nanoseconds(static_cast<std::int64_t>(read_integer(object, "start_ns", kLatestStartNs)));
+  if (const auto repeat = object.find("repeat")) program.repeat = repeat->boolean();
+  if (object.has("osf") && object.has("capacity_bytes")) {
+    object.fail("osf and capacity_bytes are both there; allowed: one of them, or none");
   }
-  program.gpus = read_gpus(object["gpus"], place / "gpus");
-  if (const auto start = object.find("start_ns"); start != object.end()) {
-    if (!start->is_number_unsigned() || start->get<std::uint64_t>() > kLatestStartNs) {
-      refuse(place / "start_ns", *start, fmt::format("a whole number from 0 to {}", kLatestStartNs));
-    }
-    program.start = Nanoseconds(start->get<std::int64_t>());
+  if (program.repeat && object.has("iterations")) {
+    object.fail("iterations have no effect on a program that is repeated");
   }
-  if (const auto priority = object.find("priority"); priority != object.end()) {
-    if (!priority->is_number_unsigned() || priority->get<std::uint64_t>() > kHighestPriority) {
-      refuse(place / "priority", *priority, fmt::format("a whole number from 0 to {}", kHighestPriority));
-    }
-    program.priority = priority->get<std::uint32_t>();
-  }
-  if (const auto repeat = object.find("repeat"); repeat != object.end()) {
-    if (!repeat->is_boolean()) refuse(place / "repeat", *repeat, "true or false");
-    program.repeat = repeat->get<bool>();
-  }
-  if (object.contains("osf") && object.contains("capacity_bytes")) {
-    throw_input_error("{}: osf and capacity_bytes are both there; allowed: one of them, or none", place.text());
-  }
-  if (program.repeat && object.contains("iterations")) {
-    throw_input_error("{}: iterations have no effect on a program that is repeated", place.text());
-  }
-  read_values(object, place, kProgramKeys, axes);
+  read_values(object, kProgramKeys, axes);
   std::vector<sweep::Point> points;
-  sweep::append_points(axes, place, points);
+  sweep::append_points(axes, object, points);
   if (points.size() != 1) {
-    throw_input_error("{}: describes {} runs of the program; allowed: one, without patterns and lists", place.text(),
-                      points.size());
+    object.fail("describes {} runs of the program; allowed: one, without patterns and lists", points.size());
   }
   program.point = std::move(points.front());
   return program;
 }
 
-void read_sharing(const Json& json, const Place& top, Scenario& scenario) {
-  if (const auto value = json.find("sharing"); value != json.end()) {
-    const std::string name = read_text(json, top, "sharing");
-    const auto known =
-        std::find_if(kSharings.begin(), kSharings.end(), [&](const auto& it) { return it.name == name; });
-    if (known == kSharings.end()) refuse(top / "sharing", *value, "time_slices, concurrent");
-    scenario.sharing = known->sharing;
+void read_sharing(const JsonValue& top, Scenario& scenario) {
+  if (const auto value = top.find("sharing")) {
+    scenario.sharing = kSharings[value->word({std::string(kSharings[0].name), std::string(kSharings[1].name)})].sharing;
   }
-  if (json.contains("shared_osf") && json.contains("shared_capacity_bytes")) {
-    throw_input_error("{}: shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none",
-                      top.text());
+  if (top.has("shared_osf") && top.has("shared_capacity_bytes")) {
+    top.fail("shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none");
+  }
+  const auto schedule = top.find("schedule");
+  scenario.schedules = schedule.has_value();
+  if (schedule && scenario.sharing == GpuSharing::kConcurrent) {
+    schedule->fail("a schedule has no effect on concurrent kernels; allowed with \"sharing\": \"time_slices\"");
   }
   Axes axes;
-  read_values(json, top, kSharedKeys, axes);
+  read_values(top, kSharedKeys, axes);
   if (!axes.osf.empty()) scenario.shared_limit = axes.osf.front();
   if (!axes.capacities.empty()) scenario.shared_limit = axes.capacities.front();
 }
@@ -202,37 +166,32 @@ const char* sharing_name(GpuSharing sharing) {
 }
 
 Scenario read_scenario(const std::string& path) {
-  const Json json = config::read_json_file(path);
-  const Place top{path, "", fs::path(path).parent_path()};
-  if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
-  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "programs"};
+  const Json json = read_json_file(path);
+  const JsonValue top(json, path);
+  std::vector<std::string> others{"$schema", "description", "harvest", "sharing", "schedule", "programs"};
   for (const Key& key : kSharedKeys) others.emplace_back(key.name);
-  check_keys(json, top, kServerKeys, others);
-  read_text(json, top, "$schema");
+  check_keys(top, kServerKeys, others);
+  read_text(top, "$schema");
   Scenario scenario;
   scenario.file = path;
-  scenario.description = read_text(json, top, "description");
-  for (const char* key : {"system", "programs"}) {
-    if (!json.contains(key)) throw_input_error("{}: the key '{}' is missing", top.text(), key);
-  }
-  if (const auto harvest = json.find("harvest"); harvest != json.end()) {
-    scenario.harvest = read_harvest(*harvest, top / "harvest");
-  }
-  read_sharing(json, top, scenario);
+  scenario.description = read_text(top, "description");
+  top.at("system");
+  const JsonValue programs = top.at("programs");
+  if (const auto harvest = top.find("harvest")) scenario.harvest = read_harvest(*harvest);
+  read_sharing(top, scenario);
   Axes shared;
-  read_values(json, top, kServerKeys, shared);
-  // Who harvests wants somebody to say whose memory.
-  if (!json.contains("route") && (scenario.harvest.victims || scenario.harvest.parallel_fetch)) {
+  read_values(top, kServerKeys, shared);
+  // Harvesting needs a route policy that says whose memory and link to take.
+  if (!top.has("route") && (scenario.harvest.victims || scenario.harvest.parallel_fetch)) {
     shared.policies[policy::Slot::kRoute] = {{"min_pending", {}}};
   }
-  const Place place = top / "programs";
-  const Json& programs = json["programs"];
-  if (!programs.is_array() || programs.empty()) refuse(place, programs, "a list of objects");
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    const Place here = place / std::to_string(i);
-    ScenarioProgram program = read_program(programs[i], here, shared);
+  for (const JsonValue& object : programs.items("a list of objects")) {
+    ScenarioProgram program = read_program(object, shared);
+    if (const auto schedule = top.find("schedule")) {
+      program.point.schedule = sweep::parse_policy(schedule->where(), schedule->text());
+    }
     for (const ScenarioProgram& other : scenario.programs) {
-      if (other.name == program.name) throw_input_error("{}: '{}' is there twice", (here / "name").text(), other.name);
+      if (other.name == program.name) object.at("name").fail("'{}' is there twice", other.name);
     }
     scenario.programs.push_back(std::move(program));
   }
@@ -272,13 +231,12 @@ std::string scenario_schema() {
                     {"description", kGpusDoc}}}};
   program.update(schema_of(kProgramKeys));
   program["start_ns"] = {{"type", "integer"}, {"minimum", 0}, {"description", kStartDoc}};
-  program["priority"] = {
-      {"type", "integer"}, {"minimum", 0}, {"maximum", kHighestPriority}, {"description", kPriorityDoc}};
   program["repeat"] = {{"type", "boolean"}, {"description", kRepeatDoc}};
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));
   top.update(schema_of(kSharedKeys));
   top["sharing"] = {{"enum", {"time_slices", "concurrent"}}, {"description", kSharingDoc}};
+  top["schedule"] = {{"type", "string"}, {"description", kScheduleDoc}};
   top["harvest"] = harvest_schema();
   top["programs"] = {{"type", "array"},
                      {"minItems", 1},

@@ -18,7 +18,6 @@ struct ScenarioProgram {
   sweep::Point point;          // its trace, its limit and its layout, and what all programs share
   std::vector<unsigned> gpus;  // of the server, by device of the trace
   Nanoseconds start{};
-  std::uint32_t priority = 0;
   bool repeat = false;  // its settled iteration, until every program without this has ended
 };
 
@@ -29,6 +28,7 @@ struct Scenario {
   GpuSharing sharing = GpuSharing::kTimeSlices;
   // Of GPUs that several programs use: by the sum of their footprints or in bytes; neither: the GPU's own memory.
   sweep::Limit shared_limit;
+  bool schedules = false;  // the file names a schedule policy
   std::vector<ScenarioProgram> programs;
 };
 

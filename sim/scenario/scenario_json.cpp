@@ -41,7 +41,6 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
         {"name", program.name},
         {"gpus", program.gpus},
         {"start_ns", program.start.value},
-        {"priority", program.priority},
         {"repeat", program.repeat},
         {"compared", report::settled_iterations(outcome.together.result) ? "settled iterations" : "whole run"},
         {"together_ns", compared_time(outcome.together).value},
@@ -52,6 +51,9 @@ std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOut
         {"alone", outcome.alone ? result_of(*outcome.alone) : Json(nullptr)}};
     out["programs"].push_back(std::move(entry));
   }
+  const Ends ends = ends_of(scenario, outcomes);
+  out["last_end_ns"] = ends.last.value;
+  out["last_end_bound_ns"] = ends.bound.value;
   const std::optional<Fairness> fair = fairness(outcomes);
   out["unfairness_thousandths"] = fair ? Json(fair->unfairness_thousandths) : Json(nullptr);
   out["weighted_speedup_thousandths"] = fair ? Json(fair->weighted_speedup_thousandths) : Json(nullptr);

@@ -11,7 +11,6 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
-#include "sim/config/json_file.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/spec.h"
@@ -23,52 +22,50 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(const Place& place, const Json& value, std::string_view allowed) {
-  throw_input_error("{}: {} is not allowed; allowed: {}", place.text(), config::json_excerpt(value), allowed);
-}
-
-std::string text_of(const Json& value, const Place& place, std::string_view allowed) {
-  if (!value.is_string() || value.get_ref<const std::string&>().empty()) refuse(place, value, allowed);
-  return value.get<std::string>();
-}
-
-// One value or a list of them; no value twice, as that is a slip of the pen.
+// No value twice, as that is a slip of the pen.
 template <class Read>
-void for_each_value(const Json& value, const Place& place, Read&& read) {
-  if (!value.is_array()) {
-    read(value, place);
-    return;
-  }
-  if (value.empty()) throw_input_error("{}: is an empty list; allowed: at least one value", place.text());
+void for_each_value(const JsonValue& value, Read&& read) {
   std::set<std::reference_wrapper<const Json>, std::less<Json>> known;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const Place item = place / std::to_string(i);
-    if (!known.insert(value[i]).second) {
-      throw_input_error("{}: {} is there twice", item.text(), config::json_excerpt(value[i]));
-    }
-    read(value[i], item);
+  for (const JsonValue& item : value.one_or_items()) {
+    if (!known.insert(item.json()).second) item.fail("{} is there twice", json_excerpt(item.json()));
+    read(item);
   }
 }
 
 template <class Value, class Read>
-void read_list(const Json& value, const Place& place, std::vector<Value>& out, Read&& read) {
+void read_list(const JsonValue& value, std::vector<Value>& out, Read&& read) {
   out.clear();
-  for_each_value(value, place, [&](const Json& item, const Place& where) { out.push_back(read(item, where)); });
+  for_each_value(value, [&](const JsonValue& item) { out.push_back(read(item)); });
 }
 
-// The digits as the file has them, for the readers of option values.
-std::string number_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+// The digits as the file has them, for the readers of option values; a text as it is.
+std::string number_text(const JsonValue& value, std::string_view allowed) {
+  if (value.json().is_string()) return value.text();
+  if (!value.json().is_number()) value.refuse(allowed);
+  return value.json().dump();
+}
 
 // Before they are made.
-void check_combinations(std::uint64_t count, const Place& place) {
+void check_combinations(std::uint64_t count, const JsonValue& value) {
   constexpr std::uint64_t kMost = 100'000;
-  if (count > kMost) throw_input_error("{}: {} combinations; allowed: at most {}", place.text(), count, kMost);
+  if (count > kMost) value.fail("{} combinations; allowed: at most {}", count, kMost);
+}
+
+// Every choice made so far, with every value that `key` may have; `add(choice, value)` changes one.
+template <class Choice, class Add>
+void cross(std::vector<Choice>& choices, const std::vector<std::string>& values, const JsonValue& place, Add&& add) {
+  check_combinations(choices.size() * values.size(), place);
+  std::vector<Choice> longer;
+  for (const Choice& choice : choices) {
+    for (const std::string& value : values) add(longer.emplace_back(choice), value);
+  }
+  choices = std::move(longer);
 }
 
 // --- paths -----------------------------------------------------------------------------------------------------------
 
-std::string absolute(const std::string& path, const Place& place) {
-  return fs::absolute(place.folder / path).lexically_normal().string();
+std::string absolute(const std::string& path, const JsonValue& place) {
+  return fs::absolute(place.folder() / path).lexically_normal().string();
 }
 
 bool is_pattern(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
@@ -82,191 +79,152 @@ std::vector<std::string> matches(const std::string& pattern) {
   return paths;
 }
 
-void read_traces(const Json& value, const Place& place, Axes& axes) {
+void read_traces(const JsonValue& value, Axes& axes) {
   axes.traces.clear();
-  for_each_value(value, place, [&](const Json& item, const Place& where) {
-    const std::string text = text_of(item, where, "the path of a trace, or a pattern");
-    const std::string path = absolute(text, where);
+  for_each_value(value, [&](const JsonValue& item) {
+    const std::string text = item.filled_text("the path of a trace, or a pattern");
+    const std::string path = absolute(text, item);
     std::vector<std::string> paths{path};
     std::error_code ignored;
     if (is_pattern(text) && !fs::exists(path, ignored)) paths = matches(path);
-    if (paths.empty()) throw_input_error("{}: '{}' matches no file", where.text(), text);
+    if (paths.empty()) item.fail("'{}' matches no file", text);
     for (const std::string& one : paths) {
       if (std::find(axes.traces.begin(), axes.traces.end(), one) == axes.traces.end()) axes.traces.push_back(one);
     }
   });
 }
 
-std::string read_system(const Json& value, const Place& place) {
-  const std::string text = text_of(value, place, "the name of a system, or its file");
+std::string read_system(const JsonValue& value) {
+  const std::string text = value.filled_text("the name of a system, or its file");
   const bool is_path = text.find('/') != std::string::npos || text.ends_with(".json");
-  return is_path ? absolute(text, place) : text;
+  return is_path ? absolute(text, value) : text;
 }
 
 // --- settings --------------------------------------------------------------------------------------------------------
 
-std::string setting_text(const Json& value, const Place& place) {
-  if (value.is_boolean() || value.is_number_integer()) return value.dump();
-  return text_of(value, place, R"(a whole number, a text with a unit such as "6 us", or true or false)");
+std::string setting_text(const JsonValue& value) {
+  if (value.json().is_boolean() || value.json().is_number_integer()) return value.json().dump();
+  return value.filled_text(R"(a whole number, a text with a unit such as "6 us", or true or false)");
 }
 
 // {"key": value or list, ...}: every combination.
-void read_settings_of(const Json& object, const Place& place, std::vector<std::vector<std::string>>& out) {
-  if (!object.is_object()) refuse(place, object, R"(an object such as {"costs.batch_ns": [6000, 7000]})");
+void read_settings_of(const JsonValue& object, std::vector<std::vector<std::string>>& out) {
+  if (!object.json().is_object()) object.refuse(R"(an object such as {"costs.batch_ns": [6000, 7000]})");
   std::vector<std::vector<std::string>> combinations{{}};
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : object.members()) {
     std::vector<std::string> values;
-    read_list(value, place / key, values, setting_text);
-    check_combinations(combinations.size() * values.size(), place);
-    std::vector<std::vector<std::string>> longer;
-    for (const auto& combination : combinations) {
-      for (const std::string& text : values) {
-        longer.push_back(combination);
-        longer.back().push_back(key + "=" + text);
-      }
-    }
-    combinations = std::move(longer);
+    read_list(value, values, setting_text);
+    cross(combinations, values, object,
+          [&key = key](auto& combination, const std::string& text) { combination.push_back(key + "=" + text); });
   }
   out.insert(out.end(), combinations.begin(), combinations.end());
 }
 
-void read_settings(const Json& value, const Place& place, Axes& axes) {
+void read_settings(const JsonValue& value, Axes& axes) {
   axes.settings.clear();
-  for_each_value(value, place,
-                 [&](const Json& item, const Place& where) { read_settings_of(item, where, axes.settings); });
+  for_each_value(value, [&](const JsonValue& item) { read_settings_of(item, axes.settings); });
 }
 
 // --- limits ----------------------------------------------------------------------------------------------------------
 
-std::uint64_t read_size(const Json& value, const Place& place, std::uint64_t minimum) {
+std::uint64_t read_size(const JsonValue& value, std::uint64_t minimum) {
   constexpr const char* kAllowed = R"(a number of bytes, or a text with a unit such as "12GiB")";
-  if (!value.is_number_unsigned() && !value.is_string()) refuse(place, value, kAllowed);
-  const std::uint64_t bytes = parse_size(place.text(), number_text(value));
-  if (bytes < minimum) {
-    throw_input_error("{}: {} is too small; allowed: at least {} bytes", place.text(), config::json_excerpt(value),
-                      minimum);
-  }
+  if (!value.json().is_number_unsigned() && !value.json().is_string()) value.refuse(kAllowed);
+  const std::uint64_t bytes = parse_size(value.where(), number_text(value, kAllowed));
+  if (bytes < minimum) value.fail("{} is too small; allowed: at least {} bytes", json_excerpt(value.json()), minimum);
   return bytes;
 }
 
-void read_osf(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.osf, [](const Json& item, const Place& where) {
-    if (item == "none") return Limit{};
-    if (!item.is_number() && !item.is_string()) refuse(where, item, R"("none", or a factor such as 1.25)");
-    return Limit{parse_osf(where.text(), number_text(item)), 0};
+void read_osf(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.osf, [](const JsonValue& item) {
+    if (item.json() == "none") return Limit{};
+    return Limit{parse_osf(item.where(), number_text(item, R"("none", or a factor such as 1.25)")), 0};
   });
 }
 
-void read_capacities(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.capacities, [](const Json& item, const Place& where) {
-    return Limit{0, read_size(item, where, kBlockBytes)};
-  });
+void read_capacities(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.capacities, [](const JsonValue& item) { return Limit{0, read_size(item, kBlockBytes)}; });
 }
 
-void read_footprints(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.footprints,
-            [](const Json& item, const Place& where) { return item == "measured" ? 0 : read_size(item, where, 1); });
+void read_footprints(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.footprints,
+            [](const JsonValue& item) { return item.json() == "measured" ? 0 : read_size(item, 1); });
 }
 
 // --- policies --------------------------------------------------------------------------------------------------------
 
-std::string parameter_text(const Json& value, const Place& place) {
-  if (value.is_boolean() || value.is_number()) return value.dump();
-  return text_of(value, place, "a number, a text, or true or false");
+std::string parameter_text(const JsonValue& value) {
+  if (value.json().is_boolean() || value.json().is_number()) return value.json().dump();
+  return value.filled_text("a number, a text, or true or false");
 }
 
 // "tree:threshold=51", or {"name": "tree", "parameters": {"threshold": [51, 75]}}: every combination.
-void read_policy(const Json& value, const Place& place, std::vector<PolicyChoice>& out) {
-  if (value.is_string()) {
-    out.push_back(parse_policy(place.text(), value.get<std::string>()));
+void read_policy(const JsonValue& value, std::vector<PolicyChoice>& out) {
+  if (value.json().is_string()) {
+    out.push_back(parse_policy(value.where(), value.text()));
     return;
   }
-  constexpr const char* kAllowed = R"(a text such as "tree:threshold=51", or {"name": ..., "parameters": {...}})";
-  if (!value.is_object() || !value.contains("name")) refuse(place, value, kAllowed);
-  std::vector<PolicyChoice> choices{{text_of(value["name"], place / "name", "the name of a policy"), {}}};
-  for (const auto& [key, member] : value.items()) {
-    if (key == "name") continue;
-    if (key != "parameters") {
-      throw_input_error("{}: unknown key '{}'; allowed: name, parameters", place.text(), key);
-    }
-    const Place where = place / key;
-    if (!member.is_object()) refuse(where, member, R"(an object such as {"threshold": [51, 75]})");
-    for (const auto& [name, values] : member.items()) {
+  if (!value.has("name")) value.refuse(R"(a text such as "tree:threshold=51", or {"name": ..., "parameters": {...}})");
+  value.check_keys({"name", "parameters"});
+  std::vector<PolicyChoice> choices{{value.at("name").filled_text("the name of a policy"), {}}};
+  if (const auto parameters = value.find("parameters")) {
+    if (!parameters->json().is_object()) parameters->refuse(R"(an object such as {"threshold": [51, 75]})");
+    for (const auto& [name, values] : parameters->members()) {
       std::vector<std::string> texts;
-      read_list(values, where / name, texts, parameter_text);
-      check_combinations(choices.size() * texts.size(), where);
-      std::vector<PolicyChoice> longer;
-      for (const PolicyChoice& choice : choices) {
-        for (const std::string& text : texts) {
-          longer.push_back(choice);
-          longer.back().parameters.emplace_back(name, text);
-        }
-      }
-      choices = std::move(longer);
+      read_list(values, texts, parameter_text);
+      cross(choices, texts, *parameters, [&name = name](PolicyChoice& choice, const std::string& text) {
+        choice.parameters.emplace_back(name, text);
+      });
     }
   }
   out.insert(out.end(), choices.begin(), choices.end());
 }
 
-void read_policies(const Json& value, const Place& place, std::vector<PolicyChoice>& out) {
+void read_policies(const JsonValue& value, std::vector<PolicyChoice>& out) {
   out.clear();
-  for_each_value(value, place, [&](const Json& item, const Place& where) { read_policy(item, where, out); });
+  for_each_value(value, [&](const JsonValue& item) { read_policy(item, out); });
 }
 
 // --- the rest --------------------------------------------------------------------------------------------------------
 
-void read_layouts(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.layouts,
-            [](const Json& item, const Place& where) { return text_of(item, where, "the name of a layout"); });
+void read_layouts(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.layouts, [](const JsonValue& item) { return item.filled_text("the name of a layout"); });
 }
 
-void read_systems(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.systems, read_system);
+void read_systems(const JsonValue& value, Axes& axes) { read_list(value, axes.systems, read_system); }
+
+void read_plugins(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.plugins,
+            [](const JsonValue& item) { return absolute(item.filled_text("the path of a shared library"), item); });
 }
 
-void read_plugins(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.plugins, [](const Json& item, const Place& where) {
-    return absolute(text_of(item, where, "the path of a shared library"), where);
+void read_seeds(const JsonValue& value, Axes& axes) {
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // what a database column holds
+  read_list(value, axes.seeds, [](const JsonValue& item) { return item.integer(0, kLargest); });
+}
+
+void read_iterations(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.iterations, [](const JsonValue& item) -> std::uint64_t {
+    if (item.json() == "recorded") return 0;
+    if (!item.json().is_number_unsigned()) item.refuse(R"("recorded", or a number of iterations such as 10)");
+    return parse_iterations(item.where(), item.json().dump());
   });
 }
 
-void read_seeds(const Json& value, const Place& place, Axes& axes) {
-  static constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // what a database column holds
-  read_list(value, place, axes.seeds, [](const Json& item, const Place& where) {
-    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > kLargest) {
-      refuse(where, item, fmt::format("a whole number from 0 to {}", kLargest));
-    }
-    return item.get<std::uint64_t>();
+void read_time_scales(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.time_scales, [](const JsonValue& item) {
+    return parse_time_scale(item.where(), number_text(item, R"("auto", or a factor such as 1.25)"));
   });
 }
 
-void read_iterations(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.iterations, [](const Json& item, const Place& where) -> std::uint64_t {
-    if (item == "recorded") return 0;
-    if (!item.is_number_unsigned()) refuse(where, item, R"("recorded", or a number of iterations such as 10)");
-    return parse_iterations(where.text(), item.dump());
-  });
+void read_host_gaps(const JsonValue& value, Axes& axes) {
+  read_list(value, axes.host_gaps, [](const JsonValue& item) { return item.boolean(); });
 }
 
-void read_time_scales(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.time_scales, [](const Json& item, const Place& where) {
-    if (!item.is_number() && !item.is_string()) refuse(where, item, R"("auto", or a factor such as 1.25)");
-    return parse_time_scale(where.text(), number_text(item));
-  });
-}
-
-bool read_boolean(const Json& value, const Place& place) {
-  if (!value.is_boolean()) refuse(place, value, "true or false");
-  return value.get<bool>();
-}
-
-bool read_footprint(const Json& value, const Place& place) {
-  if (value != "allocated" && value != "touched") refuse(place, value, R"("allocated" or "touched")");
-  return value == "touched";
-}
-
-void read_host_gaps(const Json& value, const Place& place, Axes& axes) {
-  read_list(value, place, axes.host_gaps, read_boolean);
+// A key that is true or false for all points.
+template <bool Axes::*kMember>
+void read_switch(const JsonValue& value, Axes& axes) {
+  axes.*kMember = value.boolean();
 }
 
 // --- schemas ---------------------------------------------------------------------------------------------------------
@@ -299,7 +257,8 @@ Json iterations_schema() { return one_or_list(any_of({constant("recorded"), whol
 Json time_scales_schema() {
   return one_or_list(any_of({constant("auto"), {{"type", "number"}, {"exclusiveMinimum", 0}}, typed("string")}));
 }
-Json booleans_schema() { return one_or_list(typed("boolean")); }
+Json boolean_schema() { return typed("boolean"); }
+Json booleans_schema() { return one_or_list(boolean_schema()); }
 
 }  // namespace
 
@@ -319,10 +278,7 @@ const std::vector<AxisKey>& axis_keys() {
     };
     for (const policy::Slot slot : kPolicySlots) {
       all.push_back({policy::slot_name(slot), slot_axis_help(slot),
-                     [slot](const Json& value, const Place& place, Axes& axes) {
-                       axes.policies[slot].clear();
-                       read_policies(value, place, axes.policies[slot]);
-                     },
+                     [slot](const JsonValue& value, Axes& axes) { read_policies(value, axes.policies[slot]); },
                      policies_schema});
     }
     const std::vector<AxisKey> rest = {
@@ -333,32 +289,26 @@ const std::vector<AxisKey>& axis_keys() {
         {"seeds", "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
         {"iterations", "how many marked iterations to run; default \"recorded\"", read_iterations, iterations_schema},
         {"until_settled", "end a run when it has settled: iterations are the most that run; default false",
-         [](const Json& value, const Place& place, Axes& axes) { axes.until_settled = read_boolean(value, place); },
-         [] { return typed("boolean"); }},
+         read_switch<&Axes::until_settled>, boolean_schema},
         {"time_scale", "factors of kernel durations; default \"auto\"", read_time_scales, time_scales_schema},
         {"recorded_on", "system whose GPU made the recordings, if their headers do not tell",
-         [](const Json& value, const Place& place, Axes& axes) { axes.recorded_on = read_system(value, place); },
+         [](const JsonValue& value, Axes& axes) { axes.recorded_on = read_system(value); },
          [] { return typed("string"); }},
         {"host_gaps", "whether to replay the recorded host time between calls; default true", read_host_gaps,
          booleans_schema},
-        {"partial", "of traces that are cut off, use what is whole; default false",
-         [](const Json& value, const Place& place, Axes& axes) { axes.partial = read_boolean(value, place); },
-         [] { return typed("boolean"); }},
+        {"partial", "of traces that are cut off, use what is whole; default false", read_switch<&Axes::partial>,
+         boolean_schema},
         {"footprint", "what the factors divide: memory that is \"allocated\" (default) or \"touched\"",
-         [](const Json& value, const Place& place, Axes& axes) {
-           axes.touched_footprint = read_footprint(value, place);
+         [](const JsonValue& value, Axes& axes) {
+           axes.touched_footprint = value.word({"allocated", "touched"}) == 1;
          },
          [] {
            return any_of({constant("allocated"), constant("touched")});
          }},
         {"hypothetical_capacity", "allow a limit of more memory than the GPU has; default false",
-         [](const Json& value, const Place& place, Axes& axes) {
-           axes.hypothetical_capacity = read_boolean(value, place);
-         },
-         [] { return typed("boolean"); }},
+         read_switch<&Axes::hypothetical_capacity>, boolean_schema},
         {"bounds", "also the lower bounds, and how far every run is from the best one; default false",
-         [](const Json& value, const Place& place, Axes& axes) { axes.bounds = read_boolean(value, place); },
-         [] { return typed("boolean"); }},
+         read_switch<&Axes::bounds>, boolean_schema},
     };
     all.insert(all.end(), rest.begin(), rest.end());
     return all;
@@ -396,7 +346,7 @@ std::vector<PolicyChoices> policy_combinations(const Axes& axes) {
 
 }  // namespace
 
-void append_points(const Axes& axes, const Place& place, std::vector<Point>& points) {
+void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>& points) {
   std::vector<Limit> limits = axes.osf;
   limits.insert(limits.end(), axes.capacities.begin(), axes.capacities.end());
   if (limits.empty()) limits.push_back({});
@@ -410,7 +360,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
   for (const std::size_t size : sizes) {
     product *= size;
     if (count + product > kLargestSweep) {
-      throw_input_error("{}: more than {} points", place.text(), kLargestSweep);
+      object.fail("more than {} points", kLargestSweep);
     }
   }
   points.reserve(count + product);
@@ -439,7 +389,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
         point.footprint_bytes = limit.osf_thousandths != 0 ? footprint : 0;
         // Without a limit it divides nothing either.
         point.touched_footprint = axes.touched_footprint && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);
-        check_footprint(point, (place / "footprint").text());
+        check_footprint(point, object.where("footprint"));
         points.push_back(point);
       }
     }
@@ -449,7 +399,7 @@ void append_points(const Axes& axes, const Place& place, std::vector<Point>& poi
       over(axes.settings, point.settings, [&] {
         over(axes.layouts, point.layout, [&] {
           over(axes.iterations, point.iterations, [&] {
-            check_until_settled(point, (place / "until_settled").text());
+            check_until_settled(point, object.where("until_settled"));
             over(axes.time_scales, point.time_scale_millionths, [&] {
               over(axes.host_gaps, point.include_host_gaps, [&] {
                 over(policies, static_cast<PolicyChoices&>(point), [&] { over(axes.seeds, point.seed, add_limits); });

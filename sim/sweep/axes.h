@@ -2,15 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/formats/json_value.h"
 #include "sim/sweep/point.h"
 
 namespace uvmsim::sweep {
@@ -35,27 +34,18 @@ struct Axes {
   bool partial = false, bounds = false, until_settled = false, touched_footprint = false, hypothetical_capacity = false;
 };
 
-// Where a value stands, for messages, and what its paths are relative to.
-struct Place {
-  std::string file;     // as the user named it
-  std::string pointer;  // "/grids/0/osf/1"
-  std::filesystem::path folder;
-
-  Place operator/(const std::string& key) const { return {file, pointer + "/" + key, folder}; }
-  std::string text() const { return file + ": " + (pointer.empty() ? "/" : pointer); }
-};
-
 struct AxisKey {
   std::string_view name;
   std::string_view doc;
-  std::function<void(const nlohmann::ordered_json& value, const Place& place, Axes& axes)> read;
+  std::function<void(const JsonValue& value, Axes& axes)> read;
   nlohmann::ordered_json (*schema)();
 };
 
 // In the order in which they are documented.
 const std::vector<AxisKey>& axis_keys();
 
-// Every combination, in order; the limit varies fastest. Throws InputError when there are more than kLargestSweep.
-void append_points(const Axes& axes, const Place& place, std::vector<Point>& points);
+// Every combination, in order; the limit varies fastest. `object` is what the axes were read from, for messages. Throws
+// InputError when there are more than kLargestSweep.
+void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>& points);
 
 }  // namespace uvmsim::sweep

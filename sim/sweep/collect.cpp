@@ -14,7 +14,8 @@
 #include "sim/common/commit.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
-#include "sim/report/sqlite_file.h"
+#include "sim/formats/csv_field.h"
+#include "sim/formats/sqlite_file.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/result_table.h"
@@ -33,23 +34,15 @@ const std::vector<Column> kSweepColumns = {
 const std::vector<Column> kSystemColumns = {{"sha256", true}, {"name", true}, {"json", true}};
 const std::vector<Column> kFailureColumns = {{"position", false}, {"id", true}, {"label", true}, {"error", true}};
 
-// RFC 4180.
-std::string csv_field(const Cell& cell) {
+std::string cell_text(const Cell& cell) {
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *number);
   const auto* text = std::get_if<std::string>(&cell);
-  if (text == nullptr) return "";
-  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
-  std::string quoted = "\"";
-  for (const char c : *text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return text == nullptr ? "" : csv_field(*text);
 }
 
 std::string csv_line(const Row& row) {
   std::vector<std::string> fields;
-  for (const Cell& cell : row) fields.push_back(csv_field(cell));
+  for (const Cell& cell : row) fields.push_back(cell_text(cell));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -57,7 +50,7 @@ std::string csv_line(const Row& row) {
 class Table {
  public:
   // `key` stands after the columns, as "PRIMARY KEY (id)"; may be empty.
-  Table(report::SqliteFile& file, const std::string& name, const std::vector<Column>& columns, const std::string& key)
+  Table(SqliteFile& file, const std::string& name, const std::vector<Column>& columns, const std::string& key)
       : rows_(create(file, name, columns, key), name, static_cast<int>(columns.size())) {}
 
   void insert(const Row& row) {
@@ -74,8 +67,8 @@ class Table {
   }
 
  private:
-  static report::SqliteFile& create(report::SqliteFile& file, const std::string& name,
-                                    const std::vector<Column>& columns, const std::string& key) {
+  static SqliteFile& create(SqliteFile& file, const std::string& name, const std::vector<Column>& columns,
+                            const std::string& key) {
     std::vector<std::string> lines;
     for (const Column& column : columns) {
       lines.push_back(fmt::format("{} {}", column.name, column.is_text ? "TEXT" : "INTEGER"));
@@ -85,11 +78,11 @@ class Table {
     return file;
   }
 
-  report::SqliteFile::Rows rows_;
+  SqliteFile::Rows rows_;
 };
 
 struct Tables {
-  explicit Tables(report::SqliteFile& file)
+  explicit Tables(SqliteFile& file)
       : sweep(file, "sweep", kSweepColumns, ""),
         points(file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)"),
         iterations(file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)"),
@@ -108,7 +101,7 @@ class Collector {
   }
 
   void write(const std::string& database_path, const std::string& csv_path) {
-    report::SqliteFile database(database_path, kInFolder);
+    SqliteFile database(database_path, kInFolder);
     AtomicFile csv(csv_path, kInFolder);
     {
       database.execute("BEGIN");
@@ -147,10 +140,11 @@ class Collector {
 
   void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Tables& tables, AtomicFile& csv) {
     const auto unlimited = unlimited_of(planned);
-    tables.points.insert(point_row(planned, position, result, unlimited));
-    for (const Row& row : iteration_rows(planned, result)) tables.iterations.insert(row);
-    if (const auto row = settled_row(planned, result)) tables.settled.insert(*row);
-    for (Row row : csv_rows(planned, position, result, unlimited)) {
+    ResultRows rows = result_rows(planned, position, result, unlimited);
+    tables.points.insert(rows.point);
+    for (const Row& row : rows.iterations) tables.iterations.insert(row);
+    if (rows.settled) tables.settled.insert(*rows.settled);
+    for (Row& row : rows.csv) {
       if (!status_.complete()) row.emplace_back(std::int64_t{1});
       csv.write(csv_line(row));
     }

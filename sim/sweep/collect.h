@@ -15,7 +15,7 @@ struct Collected {
 };
 
 // Writes DIR/results.sqlite and DIR/results.csv from the finished points, in plan order: the same points give the same
-// bytes, whoever computed them and when. A sweep that is not complete is refused, or with `allow_partial` written to
+// bytes, whoever computed them. A sweep that is not complete is refused, or with `allow_partial` written to
 // DIR/results.partial.sqlite and DIR/results.partial.csv, which are removed when it is. Throws
 // InputError when a file cannot be written or a result is none.
 Collected collect(const Plan& plan, const std::string& folder, bool allow_partial);

@@ -13,7 +13,7 @@
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
-#include "sim/config/json_text.h"
+#include "sim/formats/json.h"
 #include "sim/sweep/model_version.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/spec.h"
@@ -39,7 +39,7 @@ std::string read_text(const std::string& path) {
 
 template <class Json>
 Json parsed(const std::string& text, const std::string& where) {
-  Json value = config::parse_or_discard<Json>(text);
+  Json value = parse_or_discard<Json>(text);
   if (!value.is_object()) throw_input_error("{}: is no JSON object; plan the sweep again", where);
   return value;
 }
@@ -54,7 +54,7 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
 }
 
 PlannedPoint read_point(const std::string& line, const std::string& where) {
-  const json object = parsed<json>(line, where);
+  const auto object = parsed<nlohmann::ordered_json>(line, where);
   PlannedPoint planned;
   planned.id = text_at(object, "id", where);
   if (!object.contains("determinants") || !object.contains("point")) {
@@ -68,7 +68,7 @@ PlannedPoint read_point(const std::string& line, const std::string& where) {
   if (sha256(planned.determinants) != planned.id) {
     throw_input_error("{}: the id is not that of the determinants; plan the sweep again", where);
   }
-  planned.point = point_from_json(object["point"], where + ": /point");
+  planned.point = point_from_json(JsonValue(object, where).at("point"));
   return planned;
 }
 
@@ -132,7 +132,7 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
     for (const char* name : kWholeResults) fs::remove(path_of(folder, name), ignored);
     for (const char* name : kPartialResults) fs::remove(path_of(folder, name), ignored);
   }
-  // The header last: until it is there, the two files do not fit and nobody takes half a plan for one.
+  // The header last: until it is there, the two files do not fit, and half a plan is not taken for one.
   points_file.write(lines);
   points_file.commit();
   header_file.write(header.dump() + "\n");

@@ -44,7 +44,7 @@ inline constexpr const char* kWholeResults[] = {"results.sqlite", "results.csv"}
 inline constexpr const char* kPartialResults[] = {"results.partial.sqlite", "results.partial.csv"};
 
 // Makes the folder; replaces the plan that is there, and touches no finished point. What was collected for another plan
-// is removed, so that nobody takes it for this one's. What it returns keeps others from replacing it. Throws
+// is removed, so that it is not taken for this one's. What it returns keeps others from replacing it. Throws
 // InputError, also when another plan is being run or collected there.
 PlanLock write_plan(const Plan& plan, const std::string& folder);
 

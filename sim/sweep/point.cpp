@@ -4,11 +4,9 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 
 #include "sim/common/error.h"
-#include "sim/policy/name_suggestion.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
@@ -24,79 +22,47 @@ json policy_json(const PolicyChoice& policy) {
   return {{"name", policy.name}, {"parameters", std::move(parameters)}};
 }
 
-json null_if_zero(std::uint64_t value) { return value == 0 ? json() : json(value); }
+// How a member looks in JSON that has its default.
+enum class Default { kWritten, kNull, kLeftOut };
 
-// Reads members of one object and finds those that nobody asked for.
-class Members {
- public:
-  Members(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) throw_input_error("{}: is not allowed; allowed: an object", where_);
-  }
+// Every member but the policies: its name, its value, and how the default is written.
+template <class PointT, class Visitor>
+void for_each_member(PointT& point, Visitor&& visit) {
+  visit("trace", point.trace, Default::kWritten);
+  visit("partial", point.partial, Default::kWritten);
+  visit("layout", point.layout, Default::kWritten);
+  visit("system", point.system, Default::kWritten);
+  visit("settings", point.settings, Default::kWritten);
+  visit("osf_thousandths", point.osf_thousandths, Default::kNull);
+  visit("capacity_bytes", point.capacity_bytes, Default::kNull);
+  visit("footprint_bytes", point.footprint_bytes, Default::kNull);
+  visit("plugins", point.plugins, Default::kWritten);
+  visit("seed", point.seed, Default::kWritten);
+  visit("include_host_gaps", point.include_host_gaps, Default::kWritten);
+  visit("iterations", point.iterations, Default::kNull);
+  visit("time_scale_millionths", point.time_scale_millionths, Default::kNull);
+  visit("recorded_on", point.recorded_on, Default::kWritten);
+  visit("touched_footprint", point.touched_footprint, Default::kLeftOut);
+  visit("hypothetical_capacity", point.hypothetical_capacity, Default::kLeftOut);
+  visit("until_settled", point.until_settled, Default::kLeftOut);
+  visit("replay_all", point.replay_all, Default::kLeftOut);
+  visit("bounds", point.bounds, Default::kLeftOut);
+}
 
-  const json* find(const std::string& key) {
-    known_.insert(key);
-    const auto found = object_.find(key);
-    return found == object_.end() ? nullptr : &*found;
+void read(const JsonValue& value, std::string& out) { out = value.text(); }
+void read(const JsonValue& value, bool& out) { out = value.boolean(); }
+void read(const JsonValue& value, std::uint64_t& out) { out = value.json().is_null() ? 0 : value.integer(); }
+void read(const JsonValue& value, std::vector<std::string>& out) {
+  out.clear();
+  for (const JsonValue& item : value.items("a list of texts", 0)) out.push_back(item.text());
+}
+void read(const JsonValue& value, PolicyChoice& out) {
+  value.check_keys({"name", "parameters"});
+  out = {value.at("name").filled_text("the name of a policy"), {}};
+  if (const auto parameters = value.find("parameters")) {
+    for (const auto& [name, text] : parameters->members()) out.parameters.emplace_back(name, text.text());
   }
-  void text(const std::string& key, std::string& out) {
-    if (const json* value = find(key)) out = text_of(*value, key);
-  }
-  void texts(const std::string& key, std::vector<std::string>& out) {
-    const json* value = find(key);
-    if (value == nullptr) return;
-    if (!value->is_array()) refuse(key, "a list of strings");
-    out.clear();
-    for (const json& item : *value) out.push_back(text_of(item, key));
-  }
-  void boolean(const std::string& key, bool& out) {
-    const json* value = find(key);
-    if (value == nullptr) return;
-    if (!value->is_boolean()) refuse(key, "true or false");
-    out = value->get<bool>();
-  }
-  // null is 0.
-  void number(const std::string& key, std::uint64_t& out) {
-    const json* value = find(key);
-    if (value == nullptr) return;
-    if (!value->is_null() && !value->is_number_unsigned()) refuse(key, "a whole number of at least 0, or null");
-    out = value->is_null() ? 0 : value->get<std::uint64_t>();
-  }
-  void policy(const std::string& key, PolicyChoice& out) {
-    const json* value = find(key);
-    if (value == nullptr) return;
-    Members members(*value, where_ + ": /" + key);
-    out = {};
-    members.text("name", out.name);
-    if (out.name.empty()) refuse(key, R"({"name": ..., "parameters": {...}})");
-    if (const json* parameters = members.find("parameters")) {
-      if (!parameters->is_object()) refuse(key + "/parameters", "an object of strings");
-      for (const auto& [name, text] : parameters->items()) {
-        out.parameters.emplace_back(name, members.text_of(text, "parameters/" + name));
-      }
-    }
-    members.check_all_known();
-  }
-  void check_all_known() const {
-    for (const auto& [key, value] : object_.items()) {
-      if (known_.count(key) != 0) continue;
-      throw_input_error("{}: unknown key '{}'{}; allowed: {}", where_, key,
-                        policy::suggestion(key, {known_.begin(), known_.end()}), fmt::join(known_, ", "));
-    }
-  }
-  [[noreturn]] void refuse(const std::string& key, std::string_view allowed) const {
-    throw_input_error("{}: /{}: is not allowed; allowed: {}", where_, key, allowed);
-  }
-
- private:
-  std::string text_of(const json& value, const std::string& key) const {
-    if (!value.is_string()) refuse(key, "a string");
-    return value.get<std::string>();
-  }
-
-  const json& object_;
-  std::string where_;
-  std::set<std::string> known_;
-};
+}
 
 }  // namespace
 
@@ -221,67 +187,38 @@ json to_json(const Point& point) {
   check_utf8(point.trace);
   check_utf8(point.system);
   for (const std::string& plugin : point.plugins) check_utf8(plugin);
-  json object = {
-      {"trace", point.trace},
-      {"partial", point.partial},
-      {"layout", point.layout},
-      {"system", point.system},
-      {"settings", point.settings},
-      {"osf_thousandths", null_if_zero(point.osf_thousandths)},
-      {"capacity_bytes", null_if_zero(point.capacity_bytes)},
-      {"footprint_bytes", null_if_zero(point.footprint_bytes)},
-      {"plugins", point.plugins},
-      {"seed", point.seed},
-      {"include_host_gaps", point.include_host_gaps},
-      {"iterations", null_if_zero(point.iterations)},
-      {"time_scale_millionths", null_if_zero(point.time_scale_millionths)},
-      {"recorded_on", point.recorded_on},
-  };
+  json object;
+  for_each_member(point, [&](const char* name, const auto& value, Default form) {
+    const bool is_default = value == std::decay_t<decltype(value)>{};
+    if (is_default && form == Default::kLeftOut) return;
+    object[name] = is_default && form == Default::kNull ? json() : json(value);
+  });
   for (const policy::Slot slot : kPolicySlots) {
     const PolicyChoice& choice = point.*choice_of(slot);
     if (!is_always_named(slot) && choice.name == driver_choice(slot).name) continue;
     object[std::string(policy::slot_name(slot))] = policy_json(choice);
   }
-  if (point.touched_footprint) object["touched_footprint"] = true;
-  if (point.hypothetical_capacity) object["hypothetical_capacity"] = true;
-  if (point.until_settled) object["until_settled"] = true;
-  if (point.replay_all) object["replay_all"] = true;
-  if (point.bounds) object["bounds"] = true;
   return object;
 }
 
-Point point_from_json(const json& object, const std::string& where) {
+Point point_from_json(const JsonValue& object) {
   Point point;
-  Members members(object, where);
-  members.text("trace", point.trace);
-  members.boolean("partial", point.partial);
-  members.text("layout", point.layout);
-  members.text("system", point.system);
-  members.texts("settings", point.settings);
-  members.number("osf_thousandths", point.osf_thousandths);
-  members.number("capacity_bytes", point.capacity_bytes);
-  members.number("footprint_bytes", point.footprint_bytes);
-  for (const policy::Slot slot : kPolicySlots) {
-    members.policy(std::string(policy::slot_name(slot)), point.*choice_of(slot));
+  std::vector<std::string> names;
+  const auto read_member = [&](std::string_view name, auto& member) {
+    names.emplace_back(name);
+    if (const auto value = object.find(name)) read(*value, member);
+  };
+  for_each_member(point, [&](const char* name, auto& member, Default) { read_member(name, member); });
+  for (const policy::Slot slot : kPolicySlots) read_member(policy::slot_name(slot), point.*choice_of(slot));
+  object.check_keys(names);
+  if (point.trace.empty()) throw_input_error("{}: is missing; allowed: the path of a trace", object.where("trace"));
+  if (point.system.empty()) {
+    throw_input_error("{}: is missing; allowed: the name or the file of a system", object.where("system"));
   }
-  members.texts("plugins", point.plugins);
-  members.number("seed", point.seed);
-  members.boolean("include_host_gaps", point.include_host_gaps);
-  members.number("iterations", point.iterations);
-  members.number("time_scale_millionths", point.time_scale_millionths);
-  members.text("recorded_on", point.recorded_on);
-  members.boolean("touched_footprint", point.touched_footprint);
-  members.boolean("hypothetical_capacity", point.hypothetical_capacity);
-  members.boolean("until_settled", point.until_settled);
-  members.boolean("replay_all", point.replay_all);
-  members.boolean("bounds", point.bounds);
-  members.check_all_known();
-  if (point.trace.empty()) members.refuse("trace", "the path of a trace");
-  if (point.system.empty()) members.refuse("system", "the name or the file of a system");
-  check_until_settled(point, where);
-  check_footprint(point, where);
+  check_until_settled(point, object.where());
+  check_footprint(point, object.where());
   if (point.osf_thousandths != 0 && point.capacity_bytes != 0) {
-    throw_input_error("{}: /osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them", where);
+    object.fail("/osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them");
   }
   return point;
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "sim/engine/simulation.h"
+#include "sim/formats/json_value.h"
 
 namespace uvmsim::sweep {
 
@@ -60,8 +60,8 @@ std::string command_text(const Point& point);
 // that are not always named are left out. Dumped, its keys are in alphabetical order: equal points give equal bytes.
 nlohmann::json to_json(const Point& point);
 
-// The reverse. Members that are missing keep their default, but `trace` and `system` must be there. `where` (a file and
-// line) starts the messages. Throws InputError for an unknown key, a wrong type or a value out of range.
-Point point_from_json(const nlohmann::json& json, const std::string& where);
+// The reverse. Members that are missing keep their default, but `trace` and `system` must be there. Throws InputError
+// for an unknown key, a wrong type or a value out of range.
+Point point_from_json(const JsonValue& object);
 
 }  // namespace uvmsim::sweep

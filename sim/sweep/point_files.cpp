@@ -10,7 +10,7 @@
 
 #include "sim/common/atomic_file.h"
 #include "sim/common/sha256.h"
-#include "sim/config/json_text.h"
+#include "sim/formats/json.h"
 
 namespace uvmsim::sweep {
 namespace {
@@ -59,7 +59,7 @@ std::optional<std::string> PointFiles::result(const std::string& id) const {
 std::optional<std::string> PointFiles::error(const std::string& id) const {
   const auto text = read_if_there(error_path(id));
   if (!text) return std::nullopt;
-  const json object = config::parse_or_discard<json>(*text);
+  const json object = parse_or_discard<json>(*text);
   if (!object.is_object() || object.value("id", json()) != id || !object.value("error", json()).is_string()) {
     return "unknown: its error file is damaged";
   }

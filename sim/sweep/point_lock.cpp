@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kPlanByte = std::int64_t{1} << 60;  // behind those of the points
 
-// A link of that name, in a folder of somebody else's, leads nowhere. Below 0 where there is no such folder.
+// A link of that name, in a folder of another user, leads nowhere. Below 0 where there is no such folder.
 int open_lock_file(const std::string& folder) {
   const std::filesystem::path file = std::filesystem::path(folder) / "points" / ".lock";
   return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -28,7 +28,7 @@ class PointLocks {
 
 class PlanLock {
  public:
-  // Shares the plan of `folder`. Throws InputError while somebody replaces it.
+  // Shares the plan of `folder`. Throws InputError while a process replaces it.
   explicit PlanLock(const std::string& folder);
   ~PlanLock();
   PlanLock(PlanLock&& other) noexcept;

@@ -34,6 +34,7 @@ std::vector<report::PolicyUsed> policies_used(const PolicyChoices& choices) {
     report::PolicyUsed used = describe_policy(slot, choices.*choice_of(slot));
     if (is_always_named(slot) || used.name != driver_choice(slot).name) all.push_back(std::move(used));
   }
+  if (choices.schedule.name != kRoundRobin) all.push_back(describe_policy(policy::Slot::kSchedule, choices.schedule));
   return all;
 }
 

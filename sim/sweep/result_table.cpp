@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "sim/events/counters.h"
 #include "sim/policy/registry.h"
-#include "sim/report/counters.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::sweep {
@@ -16,12 +17,42 @@ using nlohmann::ordered_json;
 
 constexpr Counters kNames;  // only its names matter
 
-Column number(std::string name) { return {std::move(name), false}; }
-Column text(std::string name) { return {std::move(name), true}; }
+// What a row is about: a point, and of tables with several rows per point an iteration.
+struct Source {
+  const PlannedPoint& planned;
+  std::uint64_t position;
+  const ordered_json& result;
+  const std::optional<Unlimited>& unlimited;
+  const ordered_json* iteration = nullptr;  // null: the whole run
+};
 
-std::vector<Column> with_counters(std::vector<Column> columns) {
-  for_each_counter(kNames, [&](const char* name, std::uint64_t) { columns.push_back(number(name)); });
-  return columns;
+using Getter = std::function<Cell(const Source&)>;
+
+struct NamedGetter {
+  Column column;
+  Getter get;
+};
+using Columns = std::vector<NamedGetter>;
+
+template <class Get>
+NamedGetter number(std::string name, Get get) {
+  return {{std::move(name), false}, std::move(get)};
+}
+template <class Get>
+NamedGetter text(std::string name, Get get) {
+  return {{std::move(name), true}, std::move(get)};
+}
+
+std::vector<Column> names_of(const Columns& columns) {
+  std::vector<Column> names;
+  for (const NamedGetter& column : columns) names.push_back(column.column);
+  return names;
+}
+
+Row row_of(const Columns& columns, const Source& source) {
+  Row row;
+  for (const NamedGetter& column : columns) row.push_back(column.get(source));
+  return row;
 }
 
 // Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
@@ -34,18 +65,52 @@ Cell cell(const ordered_json& value) {
   return value.dump();
 }
 Cell cell(std::uint64_t value) { return cell(ordered_json(value)); }
-Cell cell_or_null(std::uint64_t value) { return value == 0 ? Cell{} : cell(value); }
 
-void append_counters(const ordered_json& counters, Row& row) {
-  for_each_counter(kNames, [&](const char* name, std::uint64_t) { row.push_back(cell(counters.at(name))); });
+// Getters. A member of the result, by its path; of the point; one that is null where the point has its default.
+Getter member(const char* pointer) {
+  return [path = ordered_json::json_pointer(pointer)](const Source& s) { return cell(s.result.at(path)); };
+}
+template <class Member>
+Getter of_point(Member Point::*chosen) {
+  return [chosen](const Source& s) { return cell(std::uint64_t{s.planned.point.*chosen}); };
+}
+Getter unless_zero(std::uint64_t Point::*chosen) {
+  return [chosen](const Source& s) {
+    const std::uint64_t value = s.planned.point.*chosen;
+    return value == 0 ? Cell{} : cell(value);
+  };
+}
+// Of the iteration; of the settled ones, absent where no iterations are marked.
+Getter of_iteration(const char* key) {
+  return [key](const Source& s) { return cell(s.iteration->at(key)); };
+}
+Getter of_settled(const char* key) {
+  return [key](const Source& s) {
+    const ordered_json& settled = s.result.at("settled");
+    return settled.is_null() ? Cell{} : cell(settled.at(key));
+  };
 }
 
-// What a result leaves out is the driver's.
-ordered_json policy(const ordered_json& result, policy::Slot slot) {
-  const ordered_json& policies = result.at("policies");
-  const auto found = policies.find(policy::slot_name(slot));
-  if (found != policies.end()) return *found;
-  return {{"name", driver_choice(slot).name}, {"parameters", ordered_json::object()}};
+Cell id(const Source& s) { return s.planned.id; }
+Cell position(const Source& s) { return cell(s.position); }
+Cell settings(const Source& s) { return ordered_json(s.planned.point.settings).dump(); }
+Cell settled_time(const Source& s) { return cell(settled_ns(s.result)); }
+
+Cell limit_by(const Source& s) {
+  return s.planned.point.capacity_bytes != 0 ? "capacity" : s.planned.point.osf_thousandths != 0 ? "osf" : "none";
+}
+
+Cell slowdown(const Source& s) {
+  if (!s.unlimited || s.unlimited->settled_ns == 0) return {};
+  return cell(report::ratio_thousandths(settled_ns(s.result), s.unlimited->settled_ns));
+}
+
+// "none", "1.25" or "roofline", as `uvmsim run --csv`.
+Cell time_scale(const Source& s) {
+  const ordered_json& scale = s.result.at("time_scale");
+  const ordered_json& factor = scale.at("factor_millionths");
+  return factor.is_null() ? scale.at("rule").get<std::string>()
+                          : report::format_millionths(factor.get<std::uint64_t>());
 }
 
 // "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
@@ -57,51 +122,51 @@ std::string parameters_text(const ordered_json& parameters) {
   return out;
 }
 
-std::string policy_with_parameters(const ordered_json& result, policy::Slot slot) {
-  const ordered_json used = policy(result, slot);
-  const std::string parameters = parameters_text(used.at("parameters"));
-  return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
+// What a result leaves out is the driver's.
+ordered_json policy(const Source& s, policy::Slot slot) {
+  const ordered_json& policies = s.result.at("policies");
+  const auto found = policies.find(policy::slot_name(slot));
+  if (found != policies.end()) return *found;
+  return {{"name", driver_choice(slot).name}, {"parameters", ordered_json::object()}};
 }
 
-template <class Item>
-std::vector<Item> joined(std::vector<Item> first, const std::vector<Item>& policies, const std::vector<Item>& rest) {
-  first.insert(first.end(), policies.begin(), policies.end());
-  first.insert(first.end(), rest.begin(), rest.end());
-  return first;
+// A value of its own, or, absent, none.
+Cell touched_footprint(const Source& s) {
+  const auto found = s.result.find("touched_footprint_bytes");
+  return found == s.result.end() ? Cell{} : cell(*found);
 }
 
-// "none", "1.25" or "roofline", as `uvmsim run --csv`.
-std::string time_scale_text(const ordered_json& result) {
-  const ordered_json& scale = result.at("time_scale");
-  const ordered_json& factor = scale.at("factor_millionths");
-  return factor.is_null() ? scale.at("rule").get<std::string>()
-                          : report::format_millionths(factor.get<std::uint64_t>());
+Cell plugins(const Source& s) {
+  ordered_json files = ordered_json::array();
+  for (const ordered_json& plugin : s.result.at("plugins")) files.push_back(plugin.at("file"));
+  return files.dump();
 }
 
-std::string limit_by(const Point& point) {
-  return point.capacity_bytes != 0 ? "capacity" : point.osf_thousandths != 0 ? "osf" : "none";
+// The result as `uvmsim run --json` has it, less what other tables hold: `system` and `iterations`.
+Cell result_json(const Source& s) {
+  ordered_json result = s.result;
+  result.erase("system");
+  result.erase("iterations");
+  return result.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// Each of the lower bounds, then the parts of the run's distance from the best one; absent without bounds.
-constexpr const char* kBounds[] = {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"};
-constexpr const char* kDistance[] = {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"};
-
-void append_bounds(const ordered_json& result, Row& row) {
-  const auto bounds = result.find("bounds");
-  const bool known = bounds != result.end();
-  for (const char* name : kBounds) row.push_back(known ? cell(bounds->at(name)) : Cell{});
-  for (const char* name : kDistance) row.push_back(known ? cell(bounds->at("distance").at(name)) : Cell{});
+// The bounds, and parts of the distance from the best one; absent without bounds.
+Getter bound(const std::string& pointer) {
+  return [path = ordered_json::json_pointer("/bounds" + pointer)](const Source& s) {
+    return s.result.contains("bounds") ? cell(s.result.at(path)) : Cell{};
+  };
 }
 
-Cell slowdown(const ordered_json& result, const std::optional<Unlimited>& unlimited) {
-  if (!unlimited || unlimited->settled_ns == 0) return {};
-  return cell(report::ratio_thousandths(settled_ns(result), unlimited->settled_ns));
+// Counters of the object that `scope` finds in a source.
+template <class Scope>
+void add_counters(Columns& columns, const Scope& scope) {
+  for_each_counter(kNames, [&](const char* name, std::uint64_t) {
+    columns.push_back(number(name, [scope, name](const Source& s) { return cell(scope(s).at("counters").at(name)); }));
+  });
 }
 
-// Nothing where no iterations are marked.
-Cell of_settled(const ordered_json& result, const char* key) {
-  const ordered_json& settled = result.at("settled");
-  return settled.is_null() ? Cell{} : cell(settled.at(key));
+void append(Columns& columns, Columns more) {
+  for (NamedGetter& column : more) columns.push_back(std::move(column));
 }
 
 }  // namespace
@@ -112,273 +177,200 @@ std::uint64_t settled_ns(const ordered_json& result) {
                            : settled.at("duration_ns").get<std::uint64_t>();
 }
 
-const std::vector<Column>& point_columns() {
-  static const std::vector<Column> columns = [] {
-    std::vector<Column> first = {
-        number("position"),
-        text("id"),
-        number("asked"),
-        text("command"),
-        text("trace"),
-        text("trace_sha256"),
-        number("trace_partial"),
-        text("program"),
-        text("recorded_gpu"),
-        text("system"),
-        text("system_sha256"),
-        text("settings"),
-        text("layout"),
-        text("layout_parameters"),
-        text("limit_by"),
-        number("osf_thousandths"),
-        number("limit_capacity_bytes"),
-        number("limit_footprint_bytes"),
+namespace {
+
+const Columns& points() {
+  static const Columns columns = [] {
+    Columns all = {
+        number("position", position),
+        text("id", id),
+        number("asked", [](const Source& s) { return cell(std::uint64_t{s.planned.asked}); }),
+        text("command", member("/command")),
+        text("trace", member("/trace/file")),
+        text("trace_sha256", member("/trace/sha256")),
+        number("trace_partial", member("/trace/partial")),
+        text("program", member("/trace/program")),
+        text("recorded_gpu", member("/trace/gpu")),
+        text("system", member("/system/name")),
+        text("system_sha256",
+             [](const Source& s) {
+               return cell(ordered_json::parse(s.planned.determinants).at("system").at("sha256"));
+             }),
+        text("settings", settings),
+        text("layout", member("/layout")),
+        text("layout_parameters", [](const Source& s) { return s.result.at("layout_parameters").dump(); }),
+        text("limit_by", limit_by),
+        number("osf_thousandths", unless_zero(&Point::osf_thousandths)),
+        number("limit_capacity_bytes", unless_zero(&Point::capacity_bytes)),
+        number("limit_footprint_bytes", unless_zero(&Point::footprint_bytes)),
     };
-    std::vector<Column> policies;
     for (const policy::Slot slot : kPolicySlots) {
-      policies.push_back(text(std::string(policy::slot_name(slot))));
-      policies.push_back(text(std::string(policy::slot_name(slot)) + "_parameters"));
+      const std::string name(policy::slot_name(slot));
+      all.push_back(text(name, [slot](const Source& s) { return cell(policy(s, slot).at("name")); }));
+      all.push_back(
+          text(name + "_parameters", [slot](const Source& s) { return policy(s, slot).at("parameters").dump(); }));
     }
-    const std::vector<Column> rest = {
-        text("plugins"),
-        number("seed"),
-        number("include_host_gaps"),
-        number("iterations_asked"),
-        number("until_settled"),
-        number("time_scale_millionths"),
-        text("time_scale"),
-        number("footprint_bytes"),
-        number("touched_footprint_bytes"),
-        number("capacity_bytes"),
-        number("effective_osf_thousandths"),
-        number("records"),
-        number("iterations"),
-        number("total_ns"),
-        number("ideal_ns"),
-        number("slowdown_ideal_thousandths"),
-        number("settled_ns"),
-        number("is_settled"),
-        number("learning_iterations"),
-        text("unlimited_id"),
-        number("slowdown_thousandths"),
-    };
-    first = joined(std::move(first), policies, rest);
-    for (const char* name : kBounds) first.push_back(number(fmt::format("bound_{}", name)));
-    for (const char* name : kDistance) first.push_back(number(name));
-    return with_counters(std::move(first));
+    append(all, {
+                    text("plugins", plugins),
+                    number("seed", of_point(&Point::seed)),
+                    number("include_host_gaps", member("/include_host_gaps")),
+                    number("iterations_asked", unless_zero(&Point::iterations)),
+                    number("until_settled", of_point(&Point::until_settled)),
+                    number("time_scale_millionths", unless_zero(&Point::time_scale_millionths)),
+                    text("time_scale", time_scale),
+                    number("footprint_bytes", member("/footprint_bytes")),
+                    number("touched_footprint_bytes", touched_footprint),
+                    number("capacity_bytes", member("/capacity_bytes")),
+                    number("effective_osf_thousandths", member("/osf_thousandths")),
+                    number("records", member("/trace/records")),
+                    number("iterations",
+                           [](const Source& s) { return cell(std::uint64_t{s.result.at("iterations").size()}); }),
+                    number("total_ns", member("/total_ns")),
+                    number("ideal_ns", member("/ideal_ns")),
+                    number("slowdown_ideal_thousandths", member("/slowdown_thousandths")),
+                    number("settled_ns", settled_time),
+                    number("is_settled", of_settled("is_settled")),
+                    number("learning_iterations", of_settled("learning_iterations")),
+                    text("unlimited_id", [](const Source& s) { return s.unlimited ? Cell{s.unlimited->id} : Cell{}; }),
+                    number("slowdown_thousandths", slowdown),
+                });
+    for (const char* name : {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"}) {
+      all.push_back(number(fmt::format("bound_{}", name), bound(fmt::format("/{}", name))));
+    }
+    for (const char* name : {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"}) {
+      all.push_back(number(name, bound(fmt::format("/distance/{}", name))));
+    }
+    add_counters(all, [](const Source& s) -> const ordered_json& { return s.result; });
+    all.push_back(text("result", result_json));
+    return all;
   }();
   return columns;
 }
 
-Row point_row(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
-              const std::optional<Unlimited>& unlimited) {
-  const Point& point = planned.point;
-  const ordered_json determinants = ordered_json::parse(planned.determinants);
-  const ordered_json& trace = result.at("trace");
-  ordered_json plugins = ordered_json::array();
-  for (const ordered_json& plugin : result.at("plugins")) plugins.push_back(plugin.at("file"));
-  Row row = {
-      cell(position),
-      planned.id,
-      cell(std::uint64_t{planned.asked}),
-      cell(result.at("command")),
-      cell(trace.at("file")),
-      cell(trace.at("sha256")),
-      cell(trace.at("partial")),
-      cell(trace.at("program")),
-      cell(trace.at("gpu")),
-      cell(result.at("system").at("name")),
-      cell(determinants.at("system").at("sha256")),
-      ordered_json(point.settings).dump(),
-      cell(result.at("layout")),
-      result.at("layout_parameters").dump(),
-      limit_by(point),
-      cell_or_null(point.osf_thousandths),
-      cell_or_null(point.capacity_bytes),
-      cell_or_null(point.footprint_bytes),
-  };
-  Row policies;
-  for (const policy::Slot slot : kPolicySlots) {
-    const ordered_json used = policy(result, slot);
-    policies.push_back(cell(used.at("name")));
-    policies.emplace_back(used.at("parameters").dump());
-  }
-  const Row rest = {
-      plugins.dump(),
-      cell(point.seed),
-      cell(result.at("include_host_gaps")),
-      cell_or_null(point.iterations),
-      cell(std::uint64_t{point.until_settled}),
-      cell_or_null(point.time_scale_millionths),
-      time_scale_text(result),
-      cell(result.at("footprint_bytes")),
-      result.contains("touched_footprint_bytes") ? cell(result.at("touched_footprint_bytes")) : Cell{},
-      cell(result.at("capacity_bytes")),
-      cell(result.at("osf_thousandths")),
-      cell(trace.at("records")),
-      cell(std::uint64_t{result.at("iterations").size()}),
-      cell(result.at("total_ns")),
-      cell(result.at("ideal_ns")),
-      cell(result.at("slowdown_thousandths")),
-      cell(settled_ns(result)),
-      of_settled(result, "is_settled"),
-      of_settled(result, "learning_iterations"),
-      unlimited ? Cell{unlimited->id} : Cell{},
-      slowdown(result, unlimited),
-  };
-  row = joined(std::move(row), policies, rest);
-  append_bounds(result, row);
-  append_counters(result.at("counters"), row);
-  return row;
-}
-
-const std::vector<Column>& iteration_columns() {
-  static const std::vector<Column> columns =
-      with_counters({text("id"), number("iteration"), number("begin_ns"), number("end_ns"), number("duration_ns"),
-                     number("ideal_ns")});
-  return columns;
-}
-
-std::vector<Row> iteration_rows(const PlannedPoint& planned, const ordered_json& result) {
-  std::vector<Row> rows;
-  for (const ordered_json& iteration : result.at("iterations")) {
-    Row row = {planned.id,
-               cell(iteration.at("index")),
-               cell(iteration.at("begin_ns")),
-               cell(iteration.at("end_ns")),
-               cell(iteration.at("duration_ns")),
-               cell(iteration.at("ideal_ns"))};
-    append_counters(iteration.at("counters"), row);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-const std::vector<Column>& settled_columns() {
-  static const std::vector<Column> columns =
-      with_counters({text("id"), number("first_iteration"), number("last_iteration"), number("iterations"),
-                     number("is_settled"), number("learning_iterations"), number("period"), number("exact"),
-                     number("duration_ns"), number("shortest_ns"), number("longest_ns"), number("ideal_ns")});
-  return columns;
-}
-
-std::optional<Row> settled_row(const PlannedPoint& planned, const ordered_json& result) {
-  const ordered_json& settled = result.at("settled");
-  if (settled.is_null()) return std::nullopt;
-  Row row = {planned.id,
-             cell(settled.at("first_index")),
-             cell(settled.at("index")),
-             cell(settled.at("count")),
-             cell(settled.at("is_settled")),
-             cell(settled.at("learning_iterations")),
-             cell(settled.at("period")),
-             cell(settled.at("exact")),
-             cell(settled.at("duration_ns")),
-             cell(settled.at("shortest_ns")),
-             cell(settled.at("longest_ns")),
-             cell(settled.at("ideal_ns"))};
-  append_counters(settled.at("counters"), row);
-  return row;
-}
-
-const std::vector<Column>& csv_columns() {
-  static const std::vector<Column> columns = [] {
-    const std::vector<Column> first = {
-        number("position"), text("id"),     text("uvmsim_version"),    text("uvmsim_commit"), text("model_version"),
-        text("command"),    text("trace"),  text("trace_sha256"),      text("system"),        text("system_sha256"),
-        text("settings"),   text("layout"), text("layout_parameters"), text("limit_by"),      number("osf_thousandths"),
+const Columns& iterations() {
+  static const Columns columns = [] {
+    Columns all = {
+        text("id", id),
+        number("iteration", of_iteration("index")),
+        number("begin_ns", of_iteration("begin_ns")),
+        number("end_ns", of_iteration("end_ns")),
+        number("duration_ns", of_iteration("duration_ns")),
+        number("ideal_ns", of_iteration("ideal_ns")),
     };
-    std::vector<Column> policies;
-    for (const policy::Slot slot : kPolicySlots) policies.push_back(text(std::string(policy::slot_name(slot))));
-    const std::vector<Column> rest = {
-        number("seed"),
-        number("include_host_gaps"),
-        number("iterations_asked"),
-        text("time_scale"),
-        text("osf"),
-        number("footprint_bytes"),
-        number("capacity_bytes"),
-        text("scope"),
-        number("iteration"),
-        number("settled"),
-        number("begin_ns"),
-        number("end_ns"),
-        number("duration_ns"),
-        number("ideal_ns"),
-        number("settled_ns"),
-        number("slowdown_thousandths"),
-        number("is_settled"),
-        number("learning_iterations"),
-        number("settled_period"),
-    };
-    return with_counters(joined(first, policies, rest));
+    add_counters(all, [](const Source& s) -> const ordered_json& { return *s.iteration; });
+    return all;
   }();
   return columns;
 }
 
-std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
-                          const std::optional<Unlimited>& unlimited) {
-  const Point& point = planned.point;
-  const Row first = {
-      cell(position),
-      planned.id,
-      cell(result.at("uvmsim_version")),
-      cell(result.at("uvmsim_commit")),
-      cell(result.at("model_version")),
-      cell(result.at("command")),
-      cell(result.at("trace").at("file")),
-      cell(result.at("trace").at("sha256")),
-      cell(result.at("system").at("name")),
-      cell(result.at("system_sha256")),
-      ordered_json(point.settings).dump(),
-      cell(result.at("layout")),
-      parameters_text(result.at("layout_parameters")),
-      limit_by(point),
-      cell_or_null(point.osf_thousandths),
+const Columns& settled() {
+  static const Columns columns = [] {
+    Columns all = {
+        text("id", id),
+        number("first_iteration", of_settled("first_index")),
+        number("last_iteration", of_settled("index")),
+        number("iterations", of_settled("count")),
+        number("is_settled", of_settled("is_settled")),
+        number("learning_iterations", of_settled("learning_iterations")),
+        number("period", of_settled("period")),
+        number("exact", of_settled("exact")),
+        number("duration_ns", of_settled("duration_ns")),
+        number("shortest_ns", of_settled("shortest_ns")),
+        number("longest_ns", of_settled("longest_ns")),
+        number("ideal_ns", of_settled("ideal_ns")),
+    };
+    add_counters(all, [](const Source& s) -> const ordered_json& { return s.result.at("settled"); });
+    return all;
+  }();
+  return columns;
+}
+
+// Of the CSV file: what a row of an iteration has, and what one of the whole run.
+Getter either(Getter iteration, Getter whole) {
+  return [iteration = std::move(iteration), whole = std::move(whole)](const Source& s) {
+    return s.iteration != nullptr ? iteration(s) : whole(s);
   };
-  Row policies;
-  for (const policy::Slot slot : kPolicySlots) policies.emplace_back(policy_with_parameters(result, slot));
-  const Row rest = {
-      cell(point.seed),
-      cell(result.at("include_host_gaps")),
-      cell_or_null(point.iterations),
-      time_scale_text(result),
-      report::format_thousandths(result.at("osf_thousandths").get<std::uint64_t>()),
-      cell(result.at("footprint_bytes")),
-      cell(result.at("capacity_bytes")),
-  };
-  const Row parameters = joined(first, policies, rest);
-  std::vector<Row> rows;
-  const auto add = [&](Row rest, const ordered_json& counters) {
-    Row row = parameters;
-    row.insert(row.end(), rest.begin(), rest.end());
-    for (const char* key : {"is_settled", "learning_iterations", "period"}) row.push_back(of_settled(result, key));
-    append_counters(counters, row);
-    rows.push_back(std::move(row));
-  };
+}
+Cell absent(const Source&) { return {}; }
+
+const Columns& csv() {
+  static const Columns columns = [] {
+    Columns all = {
+        number("position", position),
+        text("id", id),
+        text("uvmsim_version", member("/uvmsim_version")),
+        text("uvmsim_commit", member("/uvmsim_commit")),
+        text("model_version", member("/model_version")),
+        text("command", member("/command")),
+        text("trace", member("/trace/file")),
+        text("trace_sha256", member("/trace/sha256")),
+        text("system", member("/system/name")),
+        text("system_sha256", member("/system_sha256")),
+        text("settings", settings),
+        text("layout", member("/layout")),
+        text("layout_parameters", [](const Source& s) { return parameters_text(s.result.at("layout_parameters")); }),
+        text("limit_by", limit_by),
+        number("osf_thousandths", unless_zero(&Point::osf_thousandths)),
+    };
+    for (const policy::Slot slot : kPolicySlots) {
+      all.push_back(text(std::string(policy::slot_name(slot)), [slot](const Source& s) {
+        const ordered_json used = policy(s, slot);
+        const std::string parameters = parameters_text(used.at("parameters"));
+        return used.at("name").get<std::string>() + (parameters.empty() ? "" : ":") + parameters;
+      }));
+    }
+    append(all, {
+                    number("seed", of_point(&Point::seed)),
+                    number("include_host_gaps", member("/include_host_gaps")),
+                    number("iterations_asked", unless_zero(&Point::iterations)),
+                    text("time_scale", time_scale),
+                    text("osf",
+                         [](const Source& s) {
+                           return report::format_thousandths(s.result.at("osf_thousandths").get<std::uint64_t>());
+                         }),
+                    number("footprint_bytes", member("/footprint_bytes")),
+                    number("capacity_bytes", member("/capacity_bytes")),
+                    text("scope", [](const Source& s) { return s.iteration != nullptr ? "iteration" : "total"; }),
+                    number("iteration", either(of_iteration("index"), absent)),
+                    number("settled", either(of_iteration("settled"), absent)),
+                    number("begin_ns",
+                           either(of_iteration("begin_ns"), [](const Source&) { return cell(std::uint64_t{0}); })),
+                    number("end_ns", either(of_iteration("end_ns"), member("/total_ns"))),
+                    number("duration_ns", either(of_iteration("duration_ns"), member("/total_ns"))),
+                    number("ideal_ns", either(of_iteration("ideal_ns"), member("/ideal_ns"))),
+                    number("settled_ns", either(absent, settled_time)),
+                    number("slowdown_thousandths", either(absent, slowdown)),
+                    number("is_settled", of_settled("is_settled")),
+                    number("learning_iterations", of_settled("learning_iterations")),
+                    number("settled_period", of_settled("period")),
+                });
+    add_counters(
+        all, [](const Source& s) -> const ordered_json& { return s.iteration != nullptr ? *s.iteration : s.result; });
+    return all;
+  }();
+  return columns;
+}
+
+}  // namespace
+
+std::vector<Column> point_columns() { return names_of(points()); }
+std::vector<Column> iteration_columns() { return names_of(iterations()); }
+std::vector<Column> settled_columns() { return names_of(settled()); }
+std::vector<Column> csv_columns() { return names_of(csv()); }
+
+ResultRows result_rows(const PlannedPoint& planned, std::uint64_t position, const ordered_json& result,
+                       const std::optional<Unlimited>& unlimited) {
+  Source source{planned, position, result, unlimited, nullptr};
+  ResultRows rows;
+  rows.point = row_of(points(), source);
+  if (!result.at("settled").is_null()) rows.settled = row_of(settled(), source);
   for (const ordered_json& iteration : result.at("iterations")) {
-    add({"iteration",
-         cell(iteration.at("index")),
-         cell(iteration.at("settled")),
-         cell(iteration.at("begin_ns")),
-         cell(iteration.at("end_ns")),
-         cell(iteration.at("duration_ns")),
-         cell(iteration.at("ideal_ns")),
-         {},
-         {}},
-        iteration.at("counters"));
+    source.iteration = &iteration;
+    rows.iterations.push_back(row_of(iterations(), source));
+    rows.csv.push_back(row_of(csv(), source));
   }
-  const Cell total = cell(result.at("total_ns"));
-  add({"total",
-       {},
-       {},
-       cell(std::uint64_t{0}),
-       total,
-       total,
-       cell(result.at("ideal_ns")),
-       cell(settled_ns(result)),
-       slowdown(result, unlimited)},
-      result.at("counters"));
+  source.iteration = nullptr;
+  rows.csv.push_back(row_of(csv(), source));
   return rows;
 }
 

@@ -31,22 +31,20 @@ struct Unlimited {
 // Duration of the settled iteration; of the whole run when no iterations are marked.
 std::uint64_t settled_ns(const nlohmann::ordered_json& result);
 
-// Throughout, `result` is a parsed result (schema uvmsim.result/2); json::exception when it is none.
+std::vector<Column> point_columns();
+std::vector<Column> iteration_columns();
+std::vector<Column> settled_columns();
+// The columns that `uvmsim run --csv` has, too, mean the same here.
+std::vector<Column> csv_columns();
 
-const std::vector<Column>& point_columns();
-Row point_row(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,
-              const std::optional<Unlimited>& unlimited);
-
-const std::vector<Column>& iteration_columns();
-std::vector<Row> iteration_rows(const PlannedPoint& planned, const nlohmann::ordered_json& result);
-
-const std::vector<Column>& settled_columns();
-std::optional<Row> settled_row(const PlannedPoint& planned,
-                               const nlohmann::ordered_json& result);  // nothing without iterations
-
-// One row per iteration, then one for the whole run; the columns that `uvmsim run --csv` has, too, mean the same here.
-const std::vector<Column>& csv_columns();
-std::vector<Row> csv_rows(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,
-                          const std::optional<Unlimited>& unlimited);
+struct ResultRows {
+  Row point;
+  std::vector<Row> iterations;
+  std::optional<Row> settled;  // nothing without iterations
+  std::vector<Row> csv;        // one per iteration, then one for the whole run
+};
+// `result` is a parsed result (schema uvmsim.result/2); json::exception when it is none.
+ResultRows result_rows(const PlannedPoint& planned, std::uint64_t position, const nlohmann::ordered_json& result,
+                       const std::optional<Unlimited>& unlimited);
 
 }  // namespace uvmsim::sweep

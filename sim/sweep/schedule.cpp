@@ -45,7 +45,7 @@ std::optional<std::size_t> Schedule::take(std::optional<std::size_t> last) {
     if (!own.positions.empty()) chosen = &own;
   }
   if (chosen == nullptr) {
-    // Groups that nobody works on before those that somebody does.
+    // Groups without a worker before those that have one.
     for (Group& group : groups_) {
       if (group.positions.empty()) continue;
       const auto better = [](const Group& a, const Group& b) {

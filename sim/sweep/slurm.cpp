@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/common/error.h"
-#include "sim/config/printable.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::sweep {
 namespace {

@@ -1,52 +1,33 @@
 #include "sim/sweep/spec.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sim/common/error.h"
-#include "sim/config/json_file.h"
-#include "sim/policy/name_suggestion.h"
 #include "sim/sweep/axes.h"
 
 namespace uvmsim::sweep {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-const AxisKey* find_key(const std::string& name) {
-  for (const AxisKey& key : axis_keys()) {
-    if (key.name == name) return &key;
+// The axes that `object` names, over what `axes` holds already; `others` are keys that are none.
+void read_axes(const JsonValue& object, std::vector<std::string> others, Axes& axes) {
+  for (const AxisKey& known : axis_keys()) others.emplace_back(known.name);
+  object.check_keys(others);
+  for (const auto& [key, value] : object.members()) {
+    for (const AxisKey& known : axis_keys()) {
+      if (known.name == key) known.read(value, axes);
+    }
   }
-  return nullptr;
-}
-
-[[noreturn]] void refuse_key(const std::string& key, const Place& place, std::initializer_list<const char*> others) {
-  std::vector<std::string> names(others.begin(), others.end());
-  for (const AxisKey& known : axis_keys()) names.emplace_back(known.name);
-  throw_input_error("{}: unknown key '{}'{}; allowed: {}", place.text(), key, policy::suggestion(key, names),
-                    fmt::join(names, ", "));
-}
-
-// The axes that `object` names, over what `axes` holds already.
-void read_axes(const Json& object, const Place& place, std::initializer_list<const char*> others, Axes& axes) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
-    const AxisKey* known = find_key(key);
-    if (known == nullptr) refuse_key(key, place, others);
-    known->read(value, place / key, axes);
+  for (const char* key : {"$schema", "description"}) {
+    if (const auto value = object.find(key)) value->text();
   }
 }
 
-void add_grid(const Axes& axes, const Place& place, std::vector<Point>& points) {
-  if (axes.traces.empty()) throw_input_error("{}: the key 'traces' is missing", place.text());
-  if (axes.systems.empty()) throw_input_error("{}: the key 'systems' is missing", place.text());
-  append_points(axes, place, points);
+void add_grid(const Axes& axes, const JsonValue& object, std::vector<Point>& points) {
+  if (axes.traces.empty()) object.fail("the key 'traces' is missing");
+  if (axes.systems.empty()) object.fail("the key 'systems' is missing");
+  append_points(axes, object, points);
 }
 
 // One for each program and system: points that differ in limit and policies share it.
@@ -63,40 +44,21 @@ std::vector<Point> baselines_of(const std::vector<Point>& points) {
 }  // namespace
 
 Spec read_spec(const std::string& path) {
-  const Json json = config::read_json_file(path);
-  const Place top{path, "", fs::path(path).parent_path()};
-  if (!json.is_object()) throw_input_error("{}: is {}; allowed: an object", path, config::json_kind(json));
+  const Json json = read_json_file(path);
+  const JsonValue top(json, path);
   Spec spec;
   spec.json = json.dump();
   Axes defaults;
-  read_axes(json, top, {"$schema", "description", "grids"}, defaults);
-  for (const char* key : {"$schema", "description"}) {
-    if (json.contains(key) && !json[key].is_string()) {
-      throw_input_error("{}: {} is not allowed; allowed: a text", (top / key).text(), config::json_excerpt(json[key]));
-    }
-  }
+  read_axes(top, {"$schema", "description", "grids"}, defaults);
   spec.description = json.value("description", "");
-  if (!json.contains("grids")) {
+  if (const auto grids = top.find("grids")) {
+    for (const JsonValue& grid : grids->items("a list of objects")) {
+      Axes axes = defaults;
+      read_axes(grid, {"description"}, axes);
+      add_grid(axes, grid, spec.points);
+    }
+  } else {
     add_grid(defaults, top, spec.points);
-    spec.baselines = baselines_of(spec.points);
-    return spec;
-  }
-  const Place grids = top / "grids";
-  const Json& list = json["grids"];
-  if (!list.is_array() || list.empty()) {
-    throw_input_error("{}: {} is not allowed; allowed: a list of objects", grids.text(), config::json_excerpt(list));
-  }
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const Place place = grids / std::to_string(i);
-    if (!list[i].is_object()) {
-      throw_input_error("{}: {} is not allowed; allowed: an object", place.text(), config::json_excerpt(list[i]));
-    }
-    Axes axes = defaults;
-    read_axes(list[i], place, {"description"}, axes);
-    if (list[i].contains("description") && !list[i]["description"].is_string()) {
-      throw_input_error("{}: is not allowed; allowed: a text", (place / "description").text());
-    }
-    add_grid(axes, place, spec.points);
   }
   spec.baselines = baselines_of(spec.points);
   return spec;

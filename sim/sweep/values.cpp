@@ -9,7 +9,7 @@
 
 #include "sim/common/error.h"
 #include "sim/config/quantity.h"
-#include "sim/policy/name_suggestion.h"
+#include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::sweep {
 namespace {
@@ -145,7 +145,7 @@ layout::LayoutChoice parse_layout(const std::string& option, const std::string& 
 
 std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-    throw_input_error("{}: '{}' is unknown{}; allowed: {}", option, text, policy::suggestion(text, allowed),
+    throw_input_error("{}: '{}' is unknown{}; allowed: {}", option, text, did_you_mean(text, allowed),
                       fmt::join(allowed, ", "));
   }
   return text;

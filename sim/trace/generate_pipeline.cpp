@@ -38,7 +38,7 @@ class Pipeline final : public SyntheticProgram {
     std::uint64_t stage, batch;
   };
 
-  // In the order in which one host thread gives everything away: nobody waits for what comes later.
+  // In the order in which one host thread issues everything: no call waits for a later one.
   void schedule() {
     struct Progress {
       std::uint64_t forward = 0, backward = 0;

@@ -38,7 +38,7 @@ template <class Enum, std::size_t N>
 Enum named(std::string_view word, const std::array<std::string_view, N>& names, const std::string& where) {
   const auto found = std::find(names.begin(), names.end(), word);
   if (found == names.end()) {
-    throw_input_error("{}: unknown word '{}'; allowed: {}", where, printable(word), join_names(names));
+    throw_input_error("{}: unknown word '{}'{}", where, printable(word), allowed_hint(word, names));
   }
   return static_cast<Enum>(found - names.begin());
 }

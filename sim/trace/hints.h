@@ -5,7 +5,7 @@
 //   WHEN          NAME      DO
 //   tensor_alloc  *weight*  pin               set_pinned: while it lies on the GPU it is not evicted
 //   tensor_alloc  *         read_mostly       set_read_mostly
-//   tensor_free   *         dont_need         discard, in the tensor's stream: nobody needs the contents any more
+//   tensor_free   *         dont_need         discard, in the tensor's stream: the contents are not needed any more
 //   kernel        *gemm*    prefetch 8        what the 8th kernel after this one touches, to the GPU, in stream 31
 //   object_alloc  3         prefetch          an allocation by its number in the trace
 // NAME is a pattern as in a shell, of the tensor's or kernel's name. `pin`, `unpin`, `read_mostly`, `prefetch` and

@@ -187,13 +187,13 @@ const JsonValue* JsonFields::find(std::string_view key) {
   return nullptr;
 }
 
-// A key that looks like the missing one and that nobody has asked for.
+// A key that looks like the missing one and was not asked for.
 std::string JsonFields::misspelt_hint(std::string_view key) const {
   std::vector<std::string_view> others;
   for (const auto& [name, value] : object_.members()) {
     if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) others.emplace_back(name);
   }
-  const std::string_view nearest = nearest_name(key, others);
+  const std::string_view nearest = uvmsim::nearest_name(key, others);
   return nearest.empty() ? "" : fmt::format("; is '{}' meant to be it?", printable(nearest));
 }
 

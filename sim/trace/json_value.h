@@ -71,7 +71,7 @@ class JsonFields {
   bool boolean(std::string_view key, bool otherwise);
   std::string text(std::string_view key);  // empty when absent
 
-  // Throws InputError naming the first key that nobody asked for, and the allowed ones.
+  // Throws InputError naming the first key that was not asked for, and the allowed ones.
   void finish() const;
 
   const std::string& context() const { return context_; }

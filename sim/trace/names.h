@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
-#include <string>
 #include <string_view>
 
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/printable.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {
@@ -32,21 +32,11 @@ inline constexpr std::array<std::string_view, 4> kRangeKindNames = {"push", "pop
 // Indexed by AccessMode; entry 0 is no mode.
 inline constexpr std::array<std::string_view, 4> kAccessModeNames = {"", "r", "w", "rw"};
 
+// For readers of traces elsewhere.
+using uvmsim::allowed_hint;
+using uvmsim::is_utf8;
+using uvmsim::printable;
+
 inline std::string_view record_type_name(const Record& record) { return kRecordTypeNames[record.index()]; }
-
-// "a, b, c"
-std::string join_names(std::span<const std::string_view> names);
-
-// The allowed name most like `word` (smallest edit distance), or empty when none is near enough to be meant.
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> allowed);
-
-// "; did you mean 'x'? allowed: a, b, c" for messages about a word that is none of the allowed ones.
-std::string allowed_hint(std::string_view word, std::span<const std::string_view> allowed);
-
-// A word of a file as it may stand in a one-line message: control characters replaced, long text cut.
-std::string printable(std::string_view text);
-
-// True for well-formed UTF-8 (no overlong forms, no surrogates).
-bool is_utf8(std::string_view text);
 
 }  // namespace uvmsim::trace

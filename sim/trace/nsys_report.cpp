@@ -5,9 +5,9 @@
 #include <set>
 
 #include "sim/common/error.h"
+#include "sim/formats/sqlite_reader.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
-#include "sim/trace/nsys_database.h"
 
 namespace uvmsim::trace {
 
@@ -18,7 +18,7 @@ constexpr auto kHighestAddress = static_cast<std::int64_t>(kMaxAddress - 1);
 constexpr auto kMostBytes = static_cast<std::int64_t>(kMaxObjectBytes);
 constexpr std::int64_t kAny = INT64_MAX;
 
-using Row = Database::Row;
+using Row = SqliteReader::Row;
 
 class ReportReader {
  public:
@@ -203,7 +203,7 @@ class ReportReader {
   }
 
   std::string path_;
-  Database database_;
+  SqliteReader database_;
   std::optional<std::uint32_t> process_;
   NsysReport report_;
 };

@@ -106,7 +106,7 @@ enum class Coverage : std::uint8_t {
   kInstrumented,    // every load and store was seen
   kOperatorSchema,  // the framework's operator around the launch says what it takes and makes
   kParameters,      // all memory that the launch's parameters point to
-  kDeclared,        // whoever made the trace says so: synthetic programs, imports
+  kDeclared,        // the trace's maker says so: synthetic programs, imports
   kNone,            // nothing is known
   kTensorMaps,      // the tensor maps among the launch's parameters; next best to kInstrumented. Since minor version 2
 };

@@ -30,7 +30,7 @@ class IterationRepeater {
  public:
   using Source = std::function<bool(Record&)>;  // false at the end of the trace
 
-  // As many iterations as times and ids allow: for a program that whoever replays it cuts off.
+  // As many iterations as times and ids allow: for a program that the replay cuts off.
   static constexpr std::uint64_t kEndless = ~std::uint64_t{0};
 
   // 0 iterations: the records of the source as they are. The source must outlive it.

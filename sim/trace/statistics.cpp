@@ -13,7 +13,9 @@ namespace {
 // The sum of two times, stopping at the largest: an unchecked trace may hold any.
 std::int64_t add_times(std::int64_t a, std::int64_t b) { return b > INT64_MAX - a ? INT64_MAX : a + b; }
 
+// The same of counts and bytes.
 std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+void count(std::uint64_t& sum, std::uint64_t more) { sum = add_counts(sum, more); }
 
 class Summary {
  public:
@@ -29,10 +31,10 @@ class Summary {
     ++out_.objects;
     const bool managed = object.kind == ObjectKind::kManaged;
     live_[object.id] = {object.bytes, managed, false};
-    live_bytes_ += object.bytes;
+    count(live_bytes_, object.bytes);
     out_.peak_live_bytes = std::max(out_.peak_live_bytes, live_bytes_);
     if (managed) {
-      managed_bytes_ += object.bytes;
+      count(managed_bytes_, object.bytes);
       out_.peak_managed_bytes = std::max(out_.peak_managed_bytes, managed_bytes_);
     }
   }
@@ -47,7 +49,7 @@ class Summary {
   void operator()(const TensorAlloc& tensor) {
     ++out_.tensors;
     live_[tensor.id] = {tensor.bytes, false, false};
-    tensor_bytes_ += tensor.bytes;
+    count(tensor_bytes_, tensor.bytes);
     out_.peak_tensor_bytes = std::max(out_.peak_tensor_bytes, tensor_bytes_);
   }
   void operator()(const TensorFree& tensor) {
@@ -65,14 +67,14 @@ class Summary {
       add_touched(access.object);
       for (const Extent& extent : access.extents) {
         const std::uint64_t bytes = bytes_of(access.object, extent);
-        one.touched_bytes += bytes;
-        one.written_bytes += extent.mode == AccessMode::kRead ? 0 : bytes;
+        count(one.touched_bytes, bytes);
+        count(one.written_bytes, extent.mode == AccessMode::kRead ? 0 : bytes);
       }
     }
     for (const Phase& phase : kernel.phases) {
       for (const PhaseAccess& access : phase.accesses) {
         for (const Extent& extent : access.extents) {
-          one.phase_touched_bytes += bytes_of(kernel.accesses[access.slot].object, extent);
+          count(one.phase_touched_bytes, bytes_of(kernel.accesses[access.slot].object, extent));
         }
       }
     }
@@ -87,19 +89,19 @@ class Summary {
     out_.kernels_with_phases += kernel.phases.empty() ? 0 : 1;
     out_.kernels_with_order += kernel.touches.empty() && kernel.order.empty() ? 0 : 1;
     ++out_.kernels_by_coverage.at(static_cast<std::size_t>(kernel.coverage));
-    out_.bytes_by_coverage.at(static_cast<std::size_t>(kernel.coverage)) += one.touched_bytes;
-    out_.unknown_accesses = add_counts(out_.unknown_accesses, kernel.unknown_accesses);
+    count(out_.bytes_by_coverage.at(static_cast<std::size_t>(kernel.coverage)), one.touched_bytes);
+    count(out_.unknown_accesses, kernel.unknown_accesses);
     out_.kernels_with_unknown += kernel.unknown_accesses == 0 ? 0 : 1;
     add_gap(kernel.host_gap_ns);
     names_.insert(kernel.name);
     streams_.insert(kernel.stream);
   }
   void operator()(const Memcpy& copy) {
-    out_.copied_bytes.at(static_cast<std::size_t>(copy.kind)) += copy.bytes;
+    count(out_.copied_bytes.at(static_cast<std::size_t>(copy.kind)), copy.bytes);
     add_gap(copy.host_gap_ns);
   }
   void operator()(const Memset& set) {
-    out_.set_bytes += set.bytes;
+    count(out_.set_bytes, set.bytes);
     add_gap(set.host_gap_ns);
   }
   void operator()(const Prefetch& prefetch) { add_gap(prefetch.host_gap_ns); }
@@ -133,9 +135,9 @@ class Summary {
   static void add(const KernelTotals& one, KernelTotals& sum) {
     sum.kernels += one.kernels;
     sum.duration_ns = add_times(sum.duration_ns, one.duration_ns);
-    sum.touched_bytes += one.touched_bytes;
-    sum.written_bytes += one.written_bytes;
-    sum.phase_touched_bytes += one.phase_touched_bytes;
+    count(sum.touched_bytes, one.touched_bytes);
+    count(sum.written_bytes, one.written_bytes);
+    count(sum.phase_touched_bytes, one.phase_touched_bytes);
   }
   std::uint64_t bytes_of(ObjectId id, const Extent& extent) const {
     const auto found = live_.find(id);

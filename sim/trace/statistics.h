@@ -27,7 +27,7 @@ struct IterationStatistics {
   KernelTotals totals;
 };
 
-// Peak of live managed bytes under a layout of sim/layout; filled in by whoever knows the layouts.
+// Peak of live managed bytes under a layout of sim/layout; filled in where layouts are known.
 struct LayoutFootprint {
   std::string layout;
   std::uint64_t bytes = 0;

@@ -13,8 +13,8 @@
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/config/load_system.h"
-#include "sim/config/nearest_name.h"
 #include "sim/config/schema.h"
+#include "sim/formats/did_you_mean.h"
 #include "sim/trace/names.h"
 #include "sim/validate/calibration_loss.h"
 
@@ -58,7 +58,7 @@ config::Parameter parameter_of(config::SystemConfig& system, std::string_view ke
   for (config::Parameter& parameter : config::parameters(system)) {
     if (parameter.key == key) return parameter;
   }
-  throw_input_error("unknown parameter '{}'", trace::printable(key));
+  throw_input_error("unknown parameter '{}'", printable(key));
 }
 
 std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
@@ -89,9 +89,8 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
   std::set<std::string> seen;
   for (const std::string& key : wanted.empty() ? by_default(keys) : wanted) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      throw_input_error(
-          "'{}' cannot be fitted; allowed: integers of costs, runtime, gmmu, host and host_links, the nearest is '{}'",
-          trace::printable(key), config::nearest_name(key, keys));
+      throw_input_error("'{}' cannot be fitted{}; allowed: integers of costs, runtime, gmmu, host and host_links",
+                        printable(key), did_you_mean(key, keys));
     }
     if (!seen.insert(key).second) throw_input_error("parameter '{}' is named twice", key);
     const config::Parameter parameter = parameter_of(base, key);
@@ -313,7 +312,7 @@ Calibration calibrate(const std::vector<ExperimentFile>& files, const config::Sy
     throw_input_error("a holdout of every experiment leaves none to fit; allowed: 0, 2 and more");
   std::vector<ExperimentFile> fitted, kept;
   split(files, options, fitted, kept);
-  if (fitted.empty()) throw_input_error("no experiment matches '{}'", trace::printable(options.only));
+  if (fitted.empty()) throw_input_error("no experiment matches '{}'", printable(options.only));
 
   const CalibrationLoss loss(fitted, base);
   Descent descent(loss, base, searches_of(base, options.parameters), options);

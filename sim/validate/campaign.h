@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/counters.h"
+#include "sim/events/counters.h"
 
 namespace uvmsim::validate {
 

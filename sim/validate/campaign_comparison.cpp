@@ -70,7 +70,7 @@ class Verdict {
   std::vector<Failure> failures_;
 };
 
-// Of less than a block nobody cares how it was cut.
+// How less than a block was cut does not matter.
 bool moves_blocks(const CampaignStep& step) {
   for (const auto bytes : {figure::kBytesIn, figure::kBytesOut, figure::kBytesMoved}) {
     if (std::max(step.measured[bytes].value_or(0), *step.simulated[bytes]) >= kBlockBytes) return true;

@@ -111,8 +111,7 @@ PublishedStep parse_figures(const JsonValue& object, std::string_view context, s
   for (const auto& [key, value] : object.members()) {
     bool known = key == "lost_records";
     for (const FigureInfo& figure : kFigureTable) known = known || key == figure.key;
-    if (!known)
-      unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", trace::printable(key)));
+    if (!known) unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", printable(key)));
   }
   return step;
 }

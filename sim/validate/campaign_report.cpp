@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
-#include "sim/report/wrapped.h"
 
 namespace uvmsim::validate {
 
@@ -139,7 +139,7 @@ std::string campaign_text(const Comparison& comparison) {
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  std::string text = report::wrapped_line(title_of(comparison), 2) + "\n";
+  std::string text = wrapped_line(title_of(comparison), 2) + "\n";
   for (const Cells& row : rows) {
     std::string line = " ";
     for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format(" {:<{}}", row[i], widths[i] + 1);
@@ -147,7 +147,7 @@ std::string campaign_text(const Comparison& comparison) {
     text += line + "\n";
   }
   for (const std::string& total : totals_of(*comparison.campaign)) text += "  " + total + "\n";
-  return text + report::wrapped_line("  " + verdict_of(comparison), 4) + "\n";
+  return text + wrapped_line("  " + verdict_of(comparison), 4) + "\n";
 }
 
 std::string campaigns_markdown(const std::vector<Comparison>& comparisons) {

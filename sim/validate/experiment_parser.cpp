@@ -67,8 +67,7 @@ std::vector<PageTouch> parse_touches(const JsonValue& list, std::uint64_t bytes)
   for (const JsonValue& item : trace::json_array(list, "touches")) {
     const auto& pair = trace::json_array(item, "touches", 2);
     const std::string& mode = trace::json_text(pair[1], "the mode of a touch");
-    if (mode != "r" && mode != "w")
-      throw_input_error("the mode of a touch is '{}'; allowed: r, w", trace::printable(mode));
+    if (mode != "r" && mode != "w") throw_input_error("the mode of a touch is '{}'; allowed: r, w", printable(mode));
     touches.push_back({trace::json_integer(pair[0], "the page of a touch", last_page),
                        mode == "r" ? trace::AccessMode::kRead : trace::AccessMode::kWrite});
   }
@@ -85,7 +84,7 @@ std::vector<std::string> parse_advice(const std::string& text) {
     const std::size_t end = std::min(text.find('+', begin), text.size());
     advice.push_back(text.substr(begin, end - begin));
     if (std::find(allowed.begin(), allowed.end(), advice.back()) == allowed.end()) {
-      throw_input_error("'advise' names '{}'; allowed: none, or {} joined by +", trace::printable(advice.back()),
+      throw_input_error("'advise' names '{}'; allowed: none, or {} joined by +", printable(advice.back()),
                         fmt::join(allowed, ", "));
     }
     begin = end + 1;
@@ -147,8 +146,7 @@ void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment
   }
   const std::optional<EventKind> known = event_kind(kind);
   if (!known) {
-    unknown.insert(
-        fmt::format("events of kind '{}' are not part of the format and were ignored", trace::printable(kind)));
+    unknown.insert(fmt::format("events of kind '{}' are not part of the format and were ignored", printable(kind)));
     return;
   }
   MeasuredEvent event;
@@ -329,7 +327,7 @@ void note_unknown_keys(const JsonValue& object, std::initializer_list<std::strin
                        std::set<std::string>& unknown) {
   for (const auto& [key, value] : object.members()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", trace::printable(key)));
+      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", printable(key)));
     }
   }
 }
@@ -339,7 +337,7 @@ std::string name_of(JsonFields& fields, std::string_view key) {
   if (name.empty() || name.size() > kMaxName) {
     throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
   }
-  return trace::printable(name);
+  return printable(name);
 }
 
 std::uint32_t grid_in_name(std::string_view name) {

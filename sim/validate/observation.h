@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/report/event_sink.h"
+#include "sim/events/event_sink.h"
 #include "sim/validate/experiment.h"
 #include "sim/validate/experiment_program.h"
 

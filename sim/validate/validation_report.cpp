@@ -7,9 +7,9 @@
 #include <array>
 
 #include "sim/common/error.h"
+#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
-#include "sim/report/text_table.h"
-#include "sim/report/wrapped.h"
 #include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
@@ -73,7 +73,7 @@ std::vector<Row> rows_of(const Validation& validation) {
 
 // What fits on a terminal. Empty when there are only campaigns.
 std::string experiments_text(const Validation& validation) {
-  report::TextTable table({"experiment", "batches", "KiB in", "KiB out", "ms", "verdict"});
+  TextTable table({"experiment", "batches", "KiB in", "KiB out", "ms", "verdict"});
   std::size_t count = 0;
   for (const Comparison& c : validation.comparisons) {
     if (c.campaign) continue;
@@ -84,7 +84,7 @@ std::string experiments_text(const Validation& validation) {
   return count == 0 ? "" : table.text(true);
 }
 
-std::string line_of(const std::string& text, std::size_t hang) { return report::wrapped_line(text, hang) + "\n"; }
+std::string line_of(const std::string& text, std::size_t hang) { return wrapped_line(text, hang) + "\n"; }
 
 Row class_row(const ClassSummary& s) {
   const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };

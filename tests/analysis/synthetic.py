@@ -19,12 +19,14 @@ BATCHES = (16, 32, 48, 64, 72, 80, 88, 96)
 def counter_names():
     """The names of all counters, from the one table that defines them."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    with open(os.path.join(root, "sim", "report", "counters.h"), encoding="utf-8") as file:
+    with open(os.path.join(root, "sim", "events", "counters.h"), encoding="utf-8") as file:
         text = file.read()
-    table = text[text.index("void for_each_counter") :]
-    plain, gmmu = table[: table.index('"gmmu_"')], table[table.index('"gmmu_"') :]
-    find = re.compile(r"UVMSIM_COUNTER\((\w+)\);").findall
-    return find(plain) + ["gmmu_" + name for name in find(gmmu)]
+    names, prefix = [], ""
+    for moved, plain in re.findall(r"^  (?:UVMSIM_TRANSFER_COUNTERS\(X, (\w+)|X\((\w+)), \"", text, re.MULTILINE):
+        if plain == "lookups":
+            prefix = "gmmu_"
+        names += [f"{moved}_bytes", f"{moved}_transactions"] if moved else [prefix + plain]
+    return names
 
 
 COUNTERS = counter_names()

@@ -1,5 +1,6 @@
 """What figures show, read back from the objects that are saved: data, labels, the baseline they divide by."""
 
+import glob
 import os
 import re
 import unittest
@@ -188,6 +189,10 @@ class PicturesTest(unittest.TestCase):
     def test_one_script_makes_every_picture_of_the_readmes(self):
         with open(os.path.join(ROOT, "analysis", "figures", "make.sh"), encoding="utf-8") as file:
             script = file.read().replace("fig$number.png", " ".join(f"fig{number}.png" for number in range(1, 10)))
+        # Those of the tutorials are made by their pages' blocks, from there too.
+        for more in [os.path.join(ROOT, "docs", "make_figures.sh"), *glob.glob(os.path.join(ROOT, "docs", "*.md"))]:
+            with open(more, encoding="utf-8") as file:
+                script += file.read() if more.endswith(".sh") else " ".join(re.findall(r"<!-- picture: .* -->\n.*", file.read()))
         shown = set()
         for folder, folders, names in os.walk(ROOT):
             folders[:] = [name for name in folders if name not in ("build", "results", ".git")]

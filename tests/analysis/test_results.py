@@ -1,6 +1,7 @@
 """Reading results and sweeps, and what the general commands make of them."""
 
 import os
+import pathlib
 import sqlite3
 import subprocess
 import sys
@@ -10,11 +11,12 @@ from commands import ROOT, FolderTest, call
 from synthetic import GB, Point, write_database, write_lines
 
 from analysis import __main__ as everything
-from analysis import plot_bounds, plot_osf, plot_policies
+from analysis import huvm, plot_bounds, plot_osf, plot_policies, sharing
 from analysis.errors import ResultError
 from analysis.frame import iterations, settled, whole_runs
 from analysis.plot_bounds import gaps_of
 from analysis.plot_policies import compare
+from analysis.result_file import read_result
 from analysis.results import load
 from analysis.series import labels, points_of, series_of
 
@@ -49,6 +51,19 @@ class LoadTest(FolderTest):
         ][0].split()
         self.assertEqual(from_lines[names].to_csv(), from_database[names].to_csv())
         self.assertEqual(points_of(from_lines)["slowdown"].tolist(), points_of(from_database)["slowdown"].tolist())
+
+    def test_json_that_is_nested_too_deep_is_one_line(self):
+        deep = "[" * 100_000
+        pathlib.Path(self.path("deep.json")).write_text(deep, encoding="utf-8")
+        readers = {
+            "results": lambda path: load([path]),
+            "files of other commands": lambda path: read_result(path, "any", "any"),
+            "scenarios of HUVM": huvm.Scenario,
+            "scenarios of shared GPUs": lambda path: sharing.study(path, "uvmsim", 1),
+        }
+        for name, reader in readers.items():
+            with self.subTest(name), self.assertRaisesRegex(ResultError, r"deep\.json.*nested too deep"):
+                reader(self.path("deep.json"))
 
     def test_every_point_has_its_run_its_iterations_and_one_row_to_quote(self):
         frame = load([write_lines([Point("a", iterations=10, duration_ns=5)], self.path("a.jsonl"))])

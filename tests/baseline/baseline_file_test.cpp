@@ -131,37 +131,44 @@ TEST_F(BaselineFile, EveryMistakeNamesFileKeyAndWhatIsAllowed) {
     (parent.empty() ? json : json[Json::json_pointer(parent)]).erase(key);
     return json;
   };
-  EXPECT_THAT(message_of(Json::array()), says("/: is an array; allowed: an object"));
-  EXPECT_THAT(message_of(changed("/schema", "uvmsim.baseline/9")), says("/schema: 'uvmsim.baseline/9' cannot be read"));
-  EXPECT_THAT(message_of(changed("/shema", 1)), says("/shema: is unknown (did you mean 'schema'?)"));
-  EXPECT_THAT(message_of(changed("/description", "a\nb")), says("/description: is not one line of text"));
-  EXPECT_THAT(message_of(without("", "points")), says("/points: is missing"));
-  EXPECT_THAT(message_of(changed("/points", Json::array())), says("/points: is not a list of at least one point"));
+  EXPECT_THAT(message_of(Json::array()), says("/: [] is not allowed; allowed: an object"));
+  EXPECT_THAT(message_of(changed("/schema", "uvmsim.baseline/9")),
+              says("/schema: \"uvmsim.baseline/9\" is not allowed; allowed: one of uvmsim.baseline/"));
+  EXPECT_THAT(message_of(changed("/shema", 1)), says("/: unknown key 'shema' (did you mean 'schema'?)"));
+  EXPECT_THAT(message_of(changed("/description", "a\nb")),
+              says("/description: \"a\\nb\" is not allowed; allowed: one line of text"));
+  EXPECT_THAT(message_of(without("", "points")), says("/: the key 'points' is missing"));
+  EXPECT_THAT(message_of(changed("/points", Json::array())),
+              says("/points: [] is not allowed; allowed: a list of at least one point"));
   for (const char* key : {"name", "trace_sha256", "inputs", "expected"}) {
-    EXPECT_THAT(message_of(without("/points/1", key)), says(std::string("/points/1/") + key + ": is missing"));
+    EXPECT_THAT(message_of(without("/points/1", key)),
+                says(std::string("/points/1: the key '") + key + "' is missing"));
   }
-  EXPECT_THAT(message_of(changed("/points/1/expect", 1)), says("/points/1/expect: is unknown"));
+  EXPECT_THAT(message_of(changed("/points/1/expect", 1)), says("/points/1: unknown key 'expect'"));
   EXPECT_THAT(message_of(changed("/points/1/name", "gpt2 at 1.5")), says("/points/1/name: 'gpt2 at 1.5' is the name"));
   EXPECT_THAT(message_of(changed("/points/1/name", "")), says("/points/1/name: has 0 characters"));
   EXPECT_THAT(message_of(changed("/points/1/name", std::string(201, 'x'))), says("has 201 characters"));
   EXPECT_THAT(message_of(changed("/points/0/trace_sha256", "abc")), says("/points/0/trace_sha256: is no SHA-256"));
-  EXPECT_THAT(message_of(changed("/points/0/trace_sha256", 5)), says("is an integer; allowed: a string"));
+  EXPECT_THAT(message_of(changed("/points/0/trace_sha256", 5)),
+              says("/points/0/trace_sha256: 5 is not allowed; allowed: a text"));
   EXPECT_THAT(message_of(changed("/points/0/inputs/osff", 1)), says("/points/0/inputs: unknown key 'osff'"));
-  EXPECT_THAT(message_of(changed("/points/0/inputs/seed", "one")), says("/points/0/inputs: /seed: is not allowed"));
+  EXPECT_THAT(message_of(changed("/points/0/inputs/seed", "one")),
+              says("/points/0/inputs/seed: \"one\" is not allowed"));
   EXPECT_THAT(message_of(changed("/points/0/inputs/capacity_bytes", 4096)), says("both set the capacity"));
   EXPECT_THAT(message_of(changed("/points/0/inputs/trace", "-")), says("/inputs/trace: is standard input"));
-  EXPECT_THAT(message_of(without("/points/0/inputs", "system")), says("/points/0/inputs: /system"));
+  EXPECT_THAT(message_of(without("/points/0/inputs", "system")), says("/points/0/inputs/system: is missing"));
   EXPECT_THAT(message_of(changed("/points/0/expected", Json::object())),
-              says("is not an object of at least one metric"));
-  EXPECT_THAT(message_of(changed("/points/0/expected/evictions", -1)), says("/points/0/expected/evictions: is -1"));
+              says("/points/0/expected: {} is not allowed; allowed: an object of at least one metric"));
+  EXPECT_THAT(message_of(changed("/points/0/expected/evictions", -1)),
+              says("/points/0/expected/evictions: -1 is not allowed"));
   EXPECT_THAT(message_of(changed("/points/0/expected/evictions", 1.5)), says("allowed: a whole number of at least 0"));
   EXPECT_THAT(message_of(changed("/tolerances/evictions", "lots")),
               says("/tolerances/evictions: 'lots' is no tolerance"));
-  EXPECT_THAT(message_of(changed("/tolerances/evictions", true)), says("/tolerances/evictions: is true or false"));
+  EXPECT_THAT(message_of(changed("/tolerances/evictions", true)), says("/tolerances/evictions: true is not allowed"));
   EXPECT_THAT(message_of(changed("/tolerances/evictons", 1)), says("/tolerances: 'evictons' matches no metric"));
   EXPECT_THAT(message_of(changed("/points/1/tolerances/total", 1)),
               says("/points/1/tolerances: 'total' matches no metric"));
-  EXPECT_THAT(message_of(changed("/tolerances", 5)), says("/tolerances: is an integer; allowed: an object"));
+  EXPECT_THAT(message_of(changed("/tolerances", 5)), says("/tolerances: 5 is not allowed; allowed: an object"));
   EXPECT_THAT(message_of(changed("/points/0/inputs", 5)), says("/points/0/inputs"));
 }
 

@@ -1,4 +1,4 @@
-// Frames against the published counts of MIN and MIN with bypass (reference section 9.1) and against search through all
+// Frames against the published counts of MIN and MIN with bypass (docs/policies.md) and against search through all
 // contents of a cache.
 #include "sim/bounds/frames.h"
 

@@ -1,4 +1,4 @@
-// The chain of bounds against the fastest schedule that search finds (reference V6), and against closed forms.
+// The chain of bounds against the fastest schedule that search finds (property V6), and against closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What must cross the links, against search through every content of GPU memory (reference section 7.2, properties V3,
+// What must cross the links, against search through every content of GPU memory (docs/policies.md: properties V3,
 // V5; kernels as unordered sets of pages).
 #include "sim/bounds/windows.h"
 

@@ -79,6 +79,19 @@ TEST_F(BadFiles, NorOneOfAnotherName) {
   EXPECT_EQ(folder.read("trace.jsonl"), kTrace);
 }
 
+TEST_F(BadFiles, NoOutputReplacesAnotherOne) {
+  std::filesystem::create_directory_symlink(".", folder.path("here"));
+  folder.write("old.json", "old");
+  std::filesystem::create_symlink("old.json", folder.path("soft.json"));
+  for (const auto& [json, csv] : std::vector<std::pair<std::string, std::string>>{
+           {"x", "here/x"}, {"here/x", "./x"}, {"old.json", "soft.json"}, {"soft.json", "here/old.json"}}) {
+    expect_one_line_error(run({"run", "trace.jsonl", "--system", "h200-sxm-pcie5", "--json", json, "--csv", csv}),
+                          {"cannot write " + csv, "another output of this command is the same file"});
+    EXPECT_EQ(folder.read("old.json"), "old");
+    EXPECT_FALSE(std::filesystem::exists(folder.path("x")));
+  }
+}
+
 TEST_F(BadFiles, ASweepDoesNotReplaceItsSpecification) {
   const std::string spec = R"({"traces": "trace.jsonl", "systems": "h200-sxm-pcie5"})";
   folder.write("sweep.json", spec);

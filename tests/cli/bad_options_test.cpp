@@ -59,7 +59,7 @@ TEST_F(BadOptions, IterationsAndTimeScales) {
   for (const char* x : {"0", "-2", "fast", "1e3", "1001", "1.1234567"}) {
     expect_error({"--time-scale", x}, {"--time-scale", "'" + std::string(x) + "'", "allowed: auto"});
   }
-  expect_error({"--recorded-on", "h200-sxm-pcie6"}, {"h200-sxm-pcie6", "the nearest is 'h200-sxm-pcie5'"});
+  expect_error({"--recorded-on", "h200-sxm-pcie6"}, {"h200-sxm-pcie6", "did you mean 'h200-sxm-pcie5'?"});
   expect_error({"--recorded-on", "h200-sxm-pcie5", "--time-scale", "2"}, {"--recorded-on", "--time-scale"});
 }
 

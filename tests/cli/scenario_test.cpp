@@ -75,6 +75,23 @@ TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
       footprint += program["together"]["limit"]["footprint_bytes"].get<std::uint64_t>();
     }
     EXPECT_EQ(out["weighted_speedup_thousandths"], speedup);
+    // In turns both have to compute one after the other, side by side one may hide behind the other.
+    const std::int64_t big_ideal = out["programs"][0]["together"]["ideal_ns"];
+    const std::int64_t last = out["last_end_ns"], bound = out["last_end_bound_ns"];
+    EXPECT_EQ(last, std::max(out["programs"][0]["together"]["total_ns"].get<std::int64_t>(),
+                             out["programs"][1]["together"]["total_ns"].get<std::int64_t>()));
+    EXPECT_LE(bound, last);
+    EXPECT_GE(bound, big_ideal);
+    std::int64_t computing = 0;
+    for (const json& program : out["programs"]) {
+      computing += program["together"]["counters"]["kernel_compute_ns"].get<std::int64_t>();
+    }
+    if (std::string(sharing) == "time_slices") {
+      EXPECT_EQ(bound, std::max(computing, big_ideal));
+    } else {
+      EXPECT_LT(bound, std::max(computing, big_ideal) + 1);
+    }
+    EXPECT_THAT(result.out, HasSubstr("the last program ends after"));
     const auto [least, most] = std::minmax_element(slowdowns.begin(), slowdowns.end());
     EXPECT_EQ(out["unfairness_thousandths"], report::ratio_thousandths(*most, *least));
     const std::uint64_t capacity = out["programs"][0]["together"]["capacity_bytes"];
@@ -253,6 +270,26 @@ TEST_F(ScenarioTest, TheTimelineHasAProcessPerGpuAndPerProgram) {
   EXPECT_EQ(kernels, (std::map<std::string, int>{{"GPU 0", 2}, {"GPU 1", 2}}));
   EXPECT_TRUE(tracks["GPU 0"].contains("fault batches"));
   EXPECT_TRUE(tracks["GPU 1"].contains("fault batches"));
+  EXPECT_TRUE(tracks["GPU 0"].contains("big: stream 0"));
+  EXPECT_TRUE(tracks["GPU 1"].contains("small: stream 0"));
+}
+
+// Kernels of programs on one GPU overlap in time: one track for each program.
+TEST_F(ScenarioTest, TheTimelineOfASharedGpuHasATrackPerProgram) {
+  const CommandResult result = run_scenario(with_programs(R"({"name": "big", "trace": "big.jsonl", "gpus": [0]},
+                                    {"name": "a \"b\\", "trace": "small.jsonl", "gpus": [0]})"),
+                                            {"--no-alone", "--timeline", "out.trace"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json events = json::parse(folder.read("out.trace"))["traceEvents"];
+  std::map<json, std::string> tracks;
+  std::map<std::string, int> kernels;
+  for (const json& event : events) {
+    if (event["name"] == "thread_name") tracks[json{event["pid"], event["tid"]}] = event["args"]["name"];
+  }
+  for (const json& event : events) {
+    if (event.value("cat", "") == "kernel") ++kernels[tracks.at(json{event["pid"], event["tid"]})];
+  }
+  EXPECT_EQ(kernels, (std::map<std::string, int>{{"big: stream 0", 2}, {"a \"b\\: stream 0", 2}}));
 }
 
 TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
@@ -268,7 +305,7 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(R"({"name": 7, "trace": "big.jsonl", "gpus": [0]})"), {"/programs/0/name", "a text"});
   for (const char* gpus : {"0", "[]", "[-1]", "[16]", "[0.5]", R"(["0"])", "null", "[18446744073709551616]"}) {
     expect_refused(with_programs(fmt::format(R"({{"name": "a", "trace": "big.jsonl", "gpus": {}}})", gpus)),
-                   {"/programs/0/gpus", "a list of GPUs such as [0], each from 0 to 15"});
+                   {"/programs/0/gpus", "from 0 to 15"});
   }
   const auto program = [&](const std::string& more) {
     return with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], )" + more + "}");
@@ -301,9 +338,15 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(both, R"("shared_osf": [2])"), {"/shared_osf", "one value"});
   expect_refused(with_programs(both, R"("shared_capacity_bytes": 1)"), {"/shared_capacity_bytes", "too small"});
   expect_refused(with_programs(both, R"("sharing": "turns")"), {"/sharing", "time_slices, concurrent"});
-  expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "a text"});
-  expect_refused(with_programs(R"({"name": "a", "trace": "big.jsonl", "gpus": [0], "priority": -1})"),
-                 {"/programs/0/priority", "a whole number from 0 to 1000"});
+  expect_refused(with_programs(both, R"("sharing": 3)"), {"/sharing", "one of time_slices, concurrent"});
+  expect_refused(
+      with_programs(both, R"("schedule": "prioritty")"),
+      {"unknown schedule policy 'prioritty' (did you mean 'priority'?)", "memory_aware, priority, round_robin"});
+  expect_refused(with_programs(both, R"("schedule": "priority:0=-1")"), {"schedule policy 'priority'", "'0'", "1000"});
+  expect_refused(with_programs(both, R"("schedule": {"name": "priority"})"), {"/schedule", "a text"});
+  expect_refused(with_programs(both, R"("schedule": "priority", "sharing": "concurrent")"),
+                 {"/schedule", "no effect on concurrent kernels", "time_slices"});
+  expect_refused(with_programs(kBig, R"("schedule": "priority")"), {"no two programs name the same GPU"});
   expect_refused(with_programs(both, R"("evict": "min")"), {"program 'a'", "knows the future"});
   expect_refused(with_programs(kBig, R"("shared_osf": 2)"), {"no two programs name the same GPU"});
   expect_refused(with_programs(R"({"name": "b", "trace": "small.jsonl", "gpus": [0, 0]})"), {"names GPU 0 twice"});

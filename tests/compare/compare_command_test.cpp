@@ -80,7 +80,8 @@ TEST_F(Compare, WrongCommandLines) {
   expect_one_line_error(run({"compare", "a.json", "a.json", "a.json"}), {"unexpected argument 'a.json'"});
   expect_one_line_error(run({"compare", "-", "-"}), {"only one of the two can be standard input"});
   expect_one_line_error(run({"compare", "a.json", "missing.json"}), {"missing.json", "No such file"});
-  expect_one_line_error(run({"compare", "a.json", "trace.jsonl"}), {"trace.jsonl: line 1: /schema: is missing"});
+  expect_one_line_error(run({"compare", "a.json", "trace.jsonl"}),
+                        {"trace.jsonl: line 1: /: the key 'schema' is missing"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--tolerance", "lots"}), {"--tolerance: 'lots'"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--metric", "evictons"}), {"did you mean 'evictions'?"});
   expect_one_line_error(run({"compare", "a.json", "a.json", "--metric", "a,,b"}), {"names nothing between its commas"});
@@ -128,19 +129,28 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
   EXPECT_THAT(result.out, HasSubstr(": not run\n"));
 }
 
-TEST_F(Compare, ADatabaseOfAnOlderVersionLacksIdealTimesOfIterations) {
+TEST_F(Compare, ADatabaseOfAnOlderVersionLacksIdealTimesOfIterationsOrIsRefused) {
   run_into("a.json");
   folder.write("spec.json", R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2]})");
   ASSERT_EQ(run({"sweep", "spec.json", "-o", "sweep.dir"}).exit_code, 0);
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(folder.path("sweep.dir/results.sqlite").c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "ALTER TABLE settled DROP COLUMN ideal_ns", nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(database);
+  const auto change = [&](const char* sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(folder.path("sweep.dir/results.sqlite").c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  };
+  change("UPDATE points SET result = json_remove(result, '$.settled.ideal_ns')");
   auto result = run({"compare", "sweep.dir/results.sqlite", "a.json", "--metric", "settled_ns,ideal_ns", "--fail"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("no difference in 2 runs\n"));
   result = run({"compare", "sweep.dir/results.sqlite", "a.json"});
   EXPECT_THAT(result.out, ::testing::ContainsRegex("settled_ideal_ns +- +[0-9,]+"));
+  for (const char* damaged : {"'{'", "'[]'", "'{}'", "NULL", "7"}) {
+    change((std::string("UPDATE points SET result = ") + damaged).c_str());
+    expect_one_line_error(run({"compare", "sweep.dir/results.sqlite", "a.json"}), {"sweep.dir/results.sqlite"});
+  }
+  change("ALTER TABLE points DROP COLUMN result");
+  expect_one_line_error(run({"compare", "sweep.dir/results.sqlite", "a.json"}), {"no column result", "collect"});
 }
 
 TEST_F(Compare, RefusesOtherDatabases) {

@@ -126,26 +126,27 @@ TEST(RunView, RefusesWhatIsNoResult) {
     return AllOf(StartsWith("file.jsonl: line 3: "), HasSubstr(words));
   };
   EXPECT_THAT(message_of(Json::array()), says("not an object"));
-  EXPECT_THAT(message_of(Json::object()), says("/schema: is missing"));
+  EXPECT_THAT(message_of(Json::object()), says("/: the key 'schema' is missing"));
   Json other = example_result();
   other["schema"] = "uvmsim.result/9";
-  EXPECT_THAT(message_of(other), says("'uvmsim.result/9' cannot be read; allowed: uvmsim.result/2"));
+  EXPECT_THAT(message_of(other), says("/schema: \"uvmsim.result/9\" is not allowed; allowed: one of uvmsim.result/2"));
   for (const char* key : {"uvmsim_version", "trace", "system", "limit", "policies", "plugins", "counters", "settled"}) {
     Json result = example_result();
     result.erase(key);
-    EXPECT_THAT(message_of(result), says(std::string("/") + key + ": is missing"));
+    EXPECT_THAT(message_of(result), says(std::string("the key '") + key + "' is missing"));
   }
   Json result = example_result();
   result["counters"]["evictions"] = -1;
-  EXPECT_THAT(message_of(result), says("/counters/evictions: is not a whole number"));
+  EXPECT_THAT(message_of(result),
+              says("/counters/evictions: -1 is not allowed; allowed: a whole number of at least 0"));
   result["counters"]["evictions"] = 1.5;
-  EXPECT_THAT(message_of(result), says("/counters/evictions: is not a whole number"));
+  EXPECT_THAT(message_of(result), says("is not allowed; allowed: a whole number of at least 0"));
   result = example_result();
   result["total_ns"] = -5;
-  EXPECT_THAT(message_of(result), says("/total_ns: is not a whole number"));
+  EXPECT_THAT(message_of(result), says("/total_ns: -5 is not allowed; allowed: a whole number of at least 0"));
   result = example_result();
   result["limit"]["by"] = "mood";
-  EXPECT_THAT(message_of(result), says("'mood' is unknown; allowed: osf, capacity, none"));
+  EXPECT_THAT(message_of(result), says("/limit/by: \"mood\" is not allowed; allowed: one of osf, capacity, none"));
   EXPECT_THROW(view_of_result_text("{\"schema\":", "here"), InputError);
 }
 

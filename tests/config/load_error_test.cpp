@@ -47,7 +47,7 @@ TEST(LoadError, File) {
 TEST(LoadError, Name) {
   EXPECT_THAT(
       input_error_of([] { load_system("h200-sxm-pci5", {UVMSIM_SOURCE_DIR "/configs/systems"}); }),
-      AllOf(StartsWith("unknown system 'h200-sxm-pci5'; the nearest is 'h200-sxm-pcie5'; allowed: a file or one "
+      AllOf(StartsWith("unknown system 'h200-sxm-pci5' (did you mean 'h200-sxm-pcie5'?); allowed: a file or one "
                        "of a100-pcie-80g, "),
             EndsWith("v100-pcie-32g")));
   EXPECT_EQ(input_error_of([] { load_system("any", {"/nowhere"}); }),
@@ -71,21 +71,22 @@ TEST(LoadError, KeyTwice) {
 }
 
 TEST(LoadError, UnknownKey) {
-  EXPECT_EQ(error_of("/cost", "{}"), "/cost: unknown key; the nearest known key is 'costs'");
-  EXPECT_EQ(error_of("/costs", R"({"source": "x", "bacth_ns": 1})"),
-            "/costs/bacth_ns: unknown key; the nearest known key is 'batch_ns'");
+  EXPECT_THAT(error_of("/cost", "{}"), StartsWith("/cost: unknown key (did you mean 'costs'?); allowed: name, "));
+  EXPECT_THAT(error_of("/costs", R"({"source": "x", "bacth_ns": 1})"),
+              StartsWith("/costs/bacth_ns: unknown key (did you mean 'batch_ns'?); allowed: source, "));
   EXPECT_THAT(error_of("/gpus/0/sms", "1"),
               StartsWith("/gpus/0/sms: unknown key; allowed: source, count, fp32_flops_per_us,"));
-  EXPECT_EQ(error_of("/host_links/0/host_to_devise", "{}"),
-            "/host_links/0/host_to_devise: unknown key; the nearest known key is 'host_to_device'");
-  EXPECT_EQ(error_of("/costs.batch_ns", "1"), "/costs.batch_ns: unknown key; the nearest known key is 'costs'");
+  EXPECT_THAT(error_of("/host_links/0/host_to_devise", "{}"),
+              StartsWith("/host_links/0/host_to_devise: unknown key (did you mean 'host_to_device'?); allowed: "));
+  EXPECT_THAT(error_of("/costs.batch_ns", "1"),
+              StartsWith("/costs.batch_ns: unknown key (did you mean 'costs'?); allowed: "));
 }
 
 TEST(LoadError, StaysOneLine) {
   EXPECT_THAT(error_of("/a\nb", "1"), StartsWith("/a?b: unknown key; allowed: name, description,"));
   EXPECT_THAT(error_of("/gpus/0/sm_clock_khz", R"("6\n us")"),
               StartsWith("/gpus/0/sm_clock_khz: '6? us' has the unit"));
-  EXPECT_THAT(error_of("/" + std::string(1000, 'k'), "1"), StartsWith("/" + std::string(60, 'k') + "...: unknown key"));
+  EXPECT_THAT(error_of("/" + std::string(1000, 'k'), "1"), StartsWith("/" + std::string(80, 'k') + "...: unknown key"));
   EXPECT_THAT(error_of_text(R"({"extends": "a\nb"})"), StartsWith("/extends: unknown system 'a?b'"));
   EXPECT_THAT(error_of_text(R"({"a\nb": 1, "a\nb": 2})"), "/a?b: the key is there twice");
   EXPECT_EQ(error_of("/description", R"("a\nb")"), R"(/description: "a\nb" is not allowed; allowed: one line of text)");
@@ -203,8 +204,7 @@ TEST(LoadError, Extends) {
             "/extends: 7 is not allowed; allowed: the name or file of another system");
   EXPECT_EQ(error_of_text(R"({"extends": "bad"})"),
             "/extends: 'bad' extends itself, directly or through others; allowed: a system that does not");
-  EXPECT_THAT(error_of_text(R"({"extends": "nothing"})"),
-              StartsWith("/extends: unknown system 'nothing'; the nearest is 'bad'"));
+  EXPECT_THAT(error_of_text(R"({"extends": "nothing"})"), StartsWith("/extends: unknown system 'nothing'"));
   EXPECT_THAT(error_of_text(R"({"extends": "./no.json"})"), StartsWith("/extends: there is no file "));
 }
 

@@ -47,11 +47,13 @@ TEST(Override, HasTheChecksOfTheLoader) {
     return input_error_of([&] { apply_override(config, assignment); });
   };
   EXPECT_EQ(error("costs.bacth_ns=1"),
-            "--set costs.bacth_ns=1: unknown key 'costs.bacth_ns'; the nearest known key is 'costs.batch_ns'");
+            "--set costs.bacth_ns=1: unknown key 'costs.bacth_ns' (did you mean 'costs.batch_ns'?); `uvmsim systems "
+            "h200-sxm-pcie5` lists them");
   EXPECT_EQ(error("zzzz=3"), "--set zzzz=3: unknown key 'zzzz'; `uvmsim systems h200-sxm-pcie5` lists them")
       << "nothing unrelated";
   EXPECT_EQ(error("gpus.1.sm_count=1"),
-            "--set gpus.1.sm_count=1: unknown key 'gpus.1.sm_count'; the nearest known key is 'gpus.0.sm_count'");
+            "--set gpus.1.sm_count=1: unknown key 'gpus.1.sm_count' (did you mean 'gpus.0.sm_count'?); `uvmsim "
+            "systems h200-sxm-pcie5` lists them");
   EXPECT_EQ(
       error("costs.batch_ns=-1"),
       "--set costs.batch_ns=-1: -1 is negative; allowed: 0 to 10000000000 ns, as an integer or as text in ns, us, "

@@ -6,8 +6,9 @@
 #include <set>
 
 #include "sim/config/member_count.h"
-#include "sim/config/nearest_name.h"
 #include "sim/config/parameter_tables.h"
+#include "sim/formats/did_you_mean.h"
+#include "sim/formats/printable.h"
 
 namespace uvmsim::config {
 namespace {
@@ -88,15 +89,33 @@ TEST(Schema, Keys) {
   EXPECT_EQ(without_indices("gmmu"), "gmmu");
 }
 
-TEST(NearestName, FindsTheSmallestEdit) {
+TEST(DidYouMean, FindsTheSmallestEdit) {
   const std::vector<std::string> names{"batch_ns", "block_ns", "replay_ns"};
-  EXPECT_EQ(nearest_name("bacth_ns", names), "batch_ns");
-  EXPECT_EQ(nearest_name("blok_ns", names), "block_ns");
-  EXPECT_EQ(nearest_name("replay", names), "replay_ns");
+  EXPECT_EQ(did_you_mean("bacth_ns", names), " (did you mean 'batch_ns'?)");
+  EXPECT_EQ(did_you_mean("blok_ns", names), " (did you mean 'block_ns'?)");
+  EXPECT_EQ(did_you_mean("replay", names), " (did you mean 'replay_ns'?)");
   EXPECT_EQ(nearest_name("h200", {"h100-sxm", "h200-sxm-pcie5"}), "h200-sxm-pcie5");
-  EXPECT_EQ(nearest_name("", names), "batch_ns");
-  EXPECT_EQ(nearest_name(std::string(100000, 'x'), names), "batch_ns");
+  EXPECT_EQ(nearest_name("abd", {"abc1", "abcd"}), "abcd") << "the first of equals, unless another begins as it does";
+  EXPECT_EQ(did_you_mean("", names), "");
+  EXPECT_EQ(did_you_mean("mood", names), "");
+  EXPECT_EQ(did_you_mean(std::string(100000, 'x'), names), "") << "not in quadratic time";
   EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(allowed_hint("blok_ns", names), " (did you mean 'block_ns'?); allowed: batch_ns, block_ns, replay_ns");
+}
+
+TEST(Printable, KeepsWholeCharacters) {
+  EXPECT_EQ(printable("a\nb\x7f"), "a?b?");
+  EXPECT_EQ(printable("Größe"), "Größe");
+  EXPECT_EQ(printable("Gr\xf6\xdf"
+                      "e"),
+            "Gr??e")
+      << "not UTF-8";
+  const std::string umlauts = [] {
+    std::string text = "x";
+    for (int i = 0; i < 100; ++i) text += "ö";
+    return text;
+  }();
+  EXPECT_EQ(printable(umlauts), umlauts.substr(0, 79) + "...");
 }
 
 }  // namespace

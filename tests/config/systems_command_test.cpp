@@ -1,4 +1,4 @@
-#include "sim/cli/systems_command.h"
+#include "sim/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(SystemsCommand, Set) {
   EXPECT_THAT(input_error_of([] {
                 run({"h200-sxm-pcie5", "--set", "costs.bacth_ns=1"});
               }),
-              HasSubstr("nearest known key"));
+              HasSubstr("did you mean 'costs.batch_ns'?"));
   EXPECT_THAT(input_error_of([] { run({"--set", "costs.batch_ns=1"}); }), StartsWith("--set needs a system"));
 }
 

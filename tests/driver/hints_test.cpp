@@ -53,7 +53,7 @@ TEST(PreferredLocation, ABlockWithDataFollowsTheTree) {
   EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 16));
 }
 
-// Vector 9: pages that the CPU maps are mapped remotely one fault at a time; nothing moves.
+// Example 9 of docs/driver.md: pages that the CPU maps are mapped remotely one fault at a time; nothing moves.
 TEST(PreferredLocation, Vector9HostPagesAreMappedRemotelyPageByPage) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();

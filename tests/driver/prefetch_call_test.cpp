@@ -32,7 +32,7 @@ TEST(PrefetchCall, PopulatesWhatNobodyTouched) {
   EXPECT_EQ(machine.on_gpu(a).resident, PageMask::all());
 }
 
-// Vector 12: the blocks of the range become the youngest, in ascending order.
+// Example 12 of docs/driver.md: the blocks of the range become the youngest, in ascending order.
 TEST(PrefetchCall, Vector12RefreshesEveryBlockOfTheRange) {
   Machine machine(4);
   std::vector<BlockIndex> block;

@@ -348,20 +348,6 @@ TEST(Thrashing, AFreedBlockIsForgotten) {
   EXPECT_TRUE(one.thrashing.tracks(one.block));
 }
 
-TEST(Thrashing, RevocationsOfAPinnedPageThrottleAllButTheWinner) {
-  OneBlock one;
-  one.thrash(kGpu0);
-  one.machine.space.block(one.block).hints.preferred = kHost;
-  one.ask(kGpu0);
-  for (int i = 0; i < 2; ++i) {
-    one.now += microseconds(20);
-    one.thrashing.on_revocation(one.block, pages({0}), kHost, one.now);
-  }
-  EXPECT_TRUE(one.ask(kGpu0).throttled.empty());
-  EXPECT_EQ(one.ask(kHost).throttled, pages({0}));
-  EXPECT_EQ(one.thrashing.pinned(one.block), pages({0}));
-}
-
 TEST(Thrashing, DisabledItSaysNothing) {
   config::SystemConfig system = tiny_system();
   system.driver.thrashing_enable = false;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
+#include "sim/engine/count_limit.h"
 #include "sim/engine/engine.h"
 #include "tests/engine/random_training.h"
 
@@ -174,6 +175,22 @@ TEST(Recurrence, WithoutFaults) {
   add_iterations(before, [&] { before.kernel("k", 100'000'000, {data}); });
   before.kernel("later", 1000, {}, {before.alloc(4 * kMiB)});
   expect_recurs(before, options_with(0), 6);
+}
+
+TEST(Recurrence, CountersDoNotWrap) {
+  Counters sum, part;
+  sum.remote_access_bytes = 1000;
+  part.remote_access_bytes = std::uint64_t{1} << 43;
+  part.kernels = 3;
+  EXPECT_NO_THROW(engine::check_counts(sum, part, (std::uint64_t{1} << 20) - 1));
+  try {
+    engine::check_counts(sum, part, std::uint64_t{1} << 20);
+    FAIL() << "2^63 + 1000 bytes";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the counter remote_access_bytes goes beyond 2^63 in 1048576 more repetitions of 8796093022208 each; "
+                 "allowed: fewer iterations");
+  }
 }
 
 }  // namespace

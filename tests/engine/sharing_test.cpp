@@ -188,7 +188,7 @@ TEST(Sharing, TheImportantProcessLosesNothingWhileOthersHaveMemory) {
   EXPECT_EQ(results[1].evicted_from[1], 0u);
   EXPECT_GT(results[1].evicted_from[0], 0u);
   // Alone they are the driver's own policy.
-  for (const char* policy : {"quota", "priority"}) {
+  for (const char* policy : {"quota", "priority", "working_set"}) {
     RunOptions one = pair.options;
     one.capacity_bytes = 6 * kBlockBytes;
     one.evict = {policy, {}};
@@ -199,13 +199,55 @@ TEST(Sharing, TheImportantProcessLosesNothingWhileOthersHaveMemory) {
 }
 
 TEST(Sharing, AProgramOfHigherPriorityTakesItsTurnWheneverItWantsTo) {
-  const Pair pair{computing({50000000}), computing({9000000}), sharing_options(8)};
-  std::vector programs{hosted("a", pair.a, pair.options, {0}), hosted("b", pair.b, pair.options, {0})};
-  programs[1].start = Nanoseconds(1000000);  // within the first slice of the other
-  programs[1].priority = 1;
-  const auto results = run_together(programs);
+  Pair pair{computing({50000000}), computing({9000000}), sharing_options(8)};
+  pair.options.schedule = {"priority", {{"1", "1"}}};
+  const auto results = pair.run(GpuSharing::kTimeSlices, 1000000);  // within the first slice of the other
   EXPECT_EQ(results[1].total.value, pair.b.run(pair.options).total.value + kSwitch);
   EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + 9000000 + 2 * kSwitch);
+  // Equal numbers are the GPU's own order.
+  pair.options.schedule = {"priority", {{"0", "7"}, {"1", "7"}}};
+  const auto equal = pair.run();
+  pair.options.schedule = {"round_robin", {}};
+  const auto in_turn = pair.run();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(text_of(equal[i]), text_of(in_turn[i]));
+}
+
+// Three programs of eight chunks on nineteen: two fit together, three do not.
+TEST(Sharing, GroupsThatFitComputeTogetherAndKeepTheirMemory) {
+  const auto options = sharing_options(19);
+  std::vector<Program> programs;
+  for (int i = 0; i < 3; ++i) programs.push_back(reading(8, 60, 1000000));
+  const auto evictions_under = [&](const PolicyChoice& evict, const PolicyChoice& schedule) {
+    std::vector<ServerProgram> together;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      together.push_back(hosted(std::string(1, static_cast<char>('a' + i)), programs[i], options, {0}));
+      together.back().options.evict = evict;
+      together.back().options.schedule = schedule;
+    }
+    std::uint64_t evictions = 0;
+    for (const RunResult& result : run_together(together)) {
+      evictions += result.counters.evictions;
+      EXPECT_EQ(result.counters.kernels, 60u);
+    }
+    return evictions;
+  };
+  const std::uint64_t stock = evictions_under({"lrm", {}}, {"round_robin", {}});
+  const std::uint64_t kept = evictions_under({"working_set", {}}, {"round_robin", {}});
+  const std::uint64_t grouped = evictions_under({"working_set", {}}, {"memory_aware", {{"factor", "20"}}});
+  EXPECT_LT(kept, stock);
+  EXPECT_LT(2 * grouped, kept);
+  EXPECT_GT(grouped, 0u);
+}
+
+// What evictors hear of turns: whose it is, then everybody else, each once.
+TEST(Sharing, WithoutTurnsWorkingSetsAreTheDriversOrder) {
+  Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(10)};
+  const auto stock = pair.run(GpuSharing::kConcurrent);
+  pair.options.evict = {"working_set", {}};
+  const auto sets = pair.run(GpuSharing::kConcurrent);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(text_of(stock[i]), text_of(sets[i]));
+  const auto in_turns = pair.run();
+  EXPECT_NE(text_of(stock[0]), text_of(in_turns[0]));
 }
 
 TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
@@ -227,6 +269,30 @@ TEST(Sharing, AloneOnTheGpuIsTheSingleProgramAndTheSameAgain) {
   EXPECT_GT(evictions, 100u);
 }
 
+TEST(Sharing, ARepeatedProgramIsCutOffWhenAllOthersHaveEnded) {
+  const RunOptions options = sharing_options(10);
+  const Program brief = reading(8, 1, 300000), lasting = reading(7, 12, 300000);
+  Program endless;
+  const auto data = endless.alloc(6 * kBlockBytes);
+  endless.host(data);
+  for (int i = 0; i < 2; ++i) {
+    endless.add(trace::Range{trace::RangeKind::kIterationBegin, "", static_cast<std::uint64_t>(i)});
+    endless.kernel("k", 300000, {data});
+    endless.sync();
+    endless.add(trace::Range{trace::RangeKind::kIterationEnd, "", static_cast<std::uint64_t>(i)});
+  }
+  for (const GpuSharing sharing : {GpuSharing::kTimeSlices, GpuSharing::kConcurrent}) {
+    std::vector programs{hosted("brief", brief, options, {0}), hosted("lasting", lasting, options, {0}),
+                         hosted("endless", endless, options, {0})};
+    programs[2].repeat = true;
+    const auto results = run_together(programs, sharing);
+    EXPECT_EQ(results[0].counters.kernels, 1u);
+    EXPECT_EQ(results[1].counters.kernels, 12u);
+    EXPECT_EQ(results[2].total, std::max(results[0].total, results[1].total));
+    EXPECT_GT(results[2].iterations.size(), 2u);
+  }
+}
+
 TEST(Sharing, AContextOfEachFurtherProcessTakesMemory) {
   RunOptions options = sharing_options(0);
   options.system.runtime.context_bytes = 3 * kBlockBytes + 1;
@@ -245,6 +311,10 @@ TEST(Sharing, SaysWhatCannotBe) {
   };
   EXPECT_EQ(on_one([](RunOptions& o) { o.evict.name = "lru"; }),
             "programs 'a' and 'b' share GPU 0 and have evict policies 'lrm' and 'lru'; allowed: one for both");
+  EXPECT_EQ(
+      on_one([](RunOptions& o) { o.schedule.name = "priority"; }),
+      "programs 'a' and 'b' share GPU 0 and have schedule policies 'round_robin' and 'priority'; allowed: one for "
+      "both");
   EXPECT_THAT(on_one([](RunOptions& o) { o.capacity_bytes = 16 * kBlockBytes; }),
               HasSubstr("have capacities '16777216 bytes' and '33554432 bytes'; allowed: one for both"));
   EXPECT_THAT(on_one([](RunOptions& o) { o.harvest.victims = true; }),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a built uvmsim into a temporary folder and builds against it, as a stranger would: the program in this folder,
-# the plug-in in policies/examples, all built-ins, and what policies/README.md says for a first policy.
+# the plug-in in policies/examples, all built-ins, and what docs/first_policy.md says for a first policy.
 # usage: run.sh BUILD_DIR [CMAKE_ARGUMENT...]
 set -euo pipefail
 build="$1"
@@ -32,10 +32,10 @@ echo "the built-ins, against installed headers"
 cmake -S "$source_dir/built_ins" -B "$scratch/built_ins" -DUVMSIM_POLICIES="$source_dir/../../policies" -G Ninja "$@" >/dev/null
 cmake --build "$scratch/built_ins"
 
-echo "the lines of policies/README.md for a first policy"
+echo "the lines of docs/first_policy.md for a first policy"
 cd "$source_dir/../.."
-sed -n '/^## Your first policy/,/^## What a policy is/{/^    /s///p}' policies/README.md | sed "s#build/release#$build#" >"$scratch/lines.sh"
-[[ "$(wc -l <"$scratch/lines.sh")" -ge 6 ]] || { echo "policies/README.md: its first policy has no lines" >&2; exit 1; }
+awk '/^## In C\+\+/ { here = 1 } /^```/ { if (lines) exit; if (here) { lines = 1; next } } lines' docs/first_policy.md | sed "s#build/release#$build#" >"$scratch/lines.sh"
+[[ "$(wc -l <"$scratch/lines.sh")" -ge 6 ]] || { echo "docs/first_policy.md: its first policy has no lines" >&2; exit 1; }
 unset CMAKE_PREFIX_PATH
 mkdir -p "$scratch/home"
 HOME="$scratch/home" PATH="$scratch/home/.local/bin:$PATH" bash -euo pipefail "$scratch/lines.sh" >"$scratch/lines.txt"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "sim/cli/check_policy_command.h"
+#include "sim/cli/commands.h"
 #include "sim/conformance/isolated.h"
 #include "sim/policy/plugin.h"
 #include "tests/policy/message_of.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/policy/page_cache.h"
+#include "tests/policy/page_cache.h"
 
 namespace uvmsim::policy {
 

@@ -196,7 +196,7 @@ TEST_F(UvmSmartRuntime, EvictsBlocksByLruUntilUnitsComeAgainAndThenByTheTree) {
   for (std::uint32_t unit = 0; unit < kUnits; ++unit) come(unit);
   EXPECT_EQ(evict(), std::pair(0u, 31));
   EXPECT_FALSE(rests());
-  migrator_->on_kernel();
+  migrator_->on_kernel(0);
   for (std::uint32_t unit = 0; unit < kBigPagesPerBlock; ++unit) come(unit);
   EXPECT_EQ(evict(), std::pair(32u, 0));  // more than half of every node is left
   EXPECT_FALSE(rests()) << "in order, kernel by kernel";
@@ -214,7 +214,7 @@ TEST_F(UvmSmartRuntime, WaitsForAccessesOnceUnitsCameInNoOrder) {
 // Another kernel begins anew: what it brings need not follow what the one before brought.
 TEST_F(UvmSmartRuntime, LooksAtTheOrderWithinAKernel) {
   for (std::uint32_t unit = kBigPagesPerBlock; unit < kUnits; ++unit) come(unit);
-  migrator_->on_kernel();
+  migrator_->on_kernel(0);
   for (std::uint32_t unit = 0; unit < kBigPagesPerBlock; ++unit) come(unit);
   EXPECT_EQ(evict(), std::pair(32u, 31));
   EXPECT_FALSE(rests());

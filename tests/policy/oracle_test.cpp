@@ -53,7 +53,7 @@ Pages random_pages(Random& random, std::uint64_t universe, int length) {
   return pages;
 }
 
-// V5 of the reference.
+// Property V5 (docs/policies.md).
 TEST(Min, LoadsTheLeastPossible) {
   Random random(11);
   for (int round = 0; round < 3000; ++round) {

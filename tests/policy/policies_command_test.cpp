@@ -1,5 +1,5 @@
 // The command `uvmsim policies`.
-#include "sim/cli/policies_command.h"
+#include "sim/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "sim/common/random.h"
-#include "sim/policy/page_cache.h"
 #include "tests/policy/chunks.h"
 #include "tests/policy/faults.h"
+#include "tests/policy/page_cache.h"
 
 namespace uvmsim::policy {
 namespace {

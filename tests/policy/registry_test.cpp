@@ -51,10 +51,10 @@ TEST(Registry, HasTheBuiltInsBySlotAndName) {
       labels.push_back(entry->label());
     }
   }
-  for (const char* expected :
-       {"evict policy 'lrm'", "evict policy 'lru'", "migrate policy 'first_touch'", "plan policy 'deepum'",
-        "plan policy 'deepum_ideal'", "plan policy 'none'", "prefetch policy 'none'", "prefetch policy 'sequential'",
-        "prefetch policy 'tree'", "route policy 'direct'", "route policy 'multipath'"}) {
+  for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "migrate policy 'first_touch'",
+                               "plan policy 'deepum'", "plan policy 'deepum_ideal'", "plan policy 'none'",
+                               "prefetch policy 'none'", "prefetch policy 'sequential'", "prefetch policy 'tree'",
+                               "route policy 'direct'", "route policy 'multipath'", "schedule policy 'round_robin'"}) {
     EXPECT_EQ(std::count(labels.begin(), labels.end(), expected), 1) << expected;
   }
   EXPECT_EQ(default_registry().find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
@@ -73,6 +73,8 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
       EXPECT_NE(entry->create_migrator({}, 1, 4, &nothing), nullptr);
     } else if (entry->slot == Slot::kRoute) {
       EXPECT_NE(entry->create_router({}, 1, 4, &nothing), nullptr);
+    } else if (entry->slot == Slot::kSchedule) {
+      EXPECT_NE(entry->create_scheduler({}, 1, 4), nullptr);
     } else if (entry->slot == Slot::kBatch) {
       EXPECT_NE(entry->create_batcher({}, 1, 4, &nothing), nullptr);
     } else {

@@ -1,4 +1,4 @@
-// The tree prefetcher with and without cascade: the worked examples of the reference, in 64 KB units, and a second
+// The tree prefetcher with and without cascade: the published worked examples, in 64 KB units, and a second
 // implementation of the cascade on random blocks.
 #include <gtest/gtest.h>
 

@@ -73,7 +73,7 @@ TEST(UvmSmart, HotspotFaultGroups) {
   EXPECT_NEAR(static_cast<double>(run(program, {"random", {}}).fault_batches), 2137, 40) << "Rp";
 }
 
-// The tree that must be full grows units and no more (reference, V8).
+// The tree that must be full grows units and no more (property V8, docs/policies.md).
 TEST(UvmSmart, ATreeThatMustBeFullIsSequential) {
   const Program program = hotspot();
   EXPECT_EQ(run(program, {"tree", {{"threshold", "99"}}}).fault_batches, 192u);

@@ -54,11 +54,12 @@ TEST_F(WorkloadFile, IsRead) {
 }
 
 TEST_F(WorkloadFile, MistakesAreNamed) {
-  EXPECT_THAT(problem("\"batch\": 8", "\"batch\": 0"), HasSubstr("/batch: 0 is not allowed; allowed: 1 to"));
+  EXPECT_THAT(problem("\"batch\": 8", "\"batch\": 0"),
+              HasSubstr("/batch: 0 is not allowed; allowed: a whole number from 1 to"));
   EXPECT_THAT(problem("\"batch\": 8", "\"batch\": 16777216"), HasSubstr("lookups in a step"));
   EXPECT_THAT(problem("\"batch\": 8", "\"batch\": -1"), HasSubstr("/batch"));
   EXPECT_THAT(problem("\"batch\": 8", "\"batch\": 8.5"), HasSubstr("/batch"));
-  EXPECT_THAT(problem("\"batch\": 8,", ""), HasSubstr("/batch: missing"));
+  EXPECT_THAT(problem("\"batch\": 8,", ""), HasSubstr("the key 'batch' is missing"));
   EXPECT_THAT(problem("\"batch\"", "\"bacth\""), HasSubstr("unknown key 'bacth'"));
   EXPECT_THAT(problem("\"lookups\": [3, 1]", "\"lookups\": [3]"), HasSubstr("1 numbers for 2 tables"));
   EXPECT_THAT(problem("[100, 7]", "[]"), HasSubstr("/tables/rows"));

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "sim/report/counters.h"
+#include "sim/events/counters.h"
 
 namespace uvmsim::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/report/wrapped.h"
+#include "sim/formats/wrapped.h"
 
 #include <gtest/gtest.h>
 

@@ -49,18 +49,23 @@ Point every_member_set() {
   return point;
 }
 
+Point read(const std::string& text, const std::string& origin) {
+  const auto object = nlohmann::ordered_json::parse(text);
+  return point_from_json(JsonValue(object, origin));
+}
+
 TEST(PointJson, ComesBackWhole) {
   Point touched = smallest();
   touched.osf_thousandths = 2000;
   touched.touched_footprint = true;
   for (const Point& point : {smallest(), every_member_set(), touched}) {
     const std::string text = to_json(point).dump();
-    EXPECT_EQ(to_json(point_from_json(json::parse(text), "here")).dump(), text);
+    EXPECT_EQ(to_json(read(text, "here")).dump(), text);
   }
 }
 
 TEST(PointJson, WhatIsMissingHasItsDefault) {
-  const Point point = point_from_json(json::parse(R"({"trace":"t","system":"s"})"), "here");
+  const Point point = read(R"({"trace":"t","system":"s"})", "here");
   EXPECT_EQ(to_json(point).dump(), to_json(smallest()).dump());
 }
 
@@ -69,13 +74,13 @@ TEST(PointJson, RefusesWhatIsNoPoint) {
       {R"([])", {"an object"}},
       {R"({"system":"s"})", {"/trace", "path of a trace"}},
       {R"({"trace":"t"})", {"/system"}},
-      {R"({"trace":1,"system":"s"})", {"/trace", "a string"}},
+      {R"({"trace":1,"system":"s"})", {"/trace", "a text"}},
       {R"({"trace":"t","system":"s","sed":1})", {"'sed'", "seed"}},
       {R"({"trace":"t","system":"s","seed":-1})", {"/seed", "at least 0"}},
       {R"({"trace":"t","system":"s","seed":1.5})", {"/seed"}},
       {R"({"trace":"t","system":"s","partial":1})", {"/partial", "true or false"}},
       {R"({"trace":"t","system":"s","settings":"a=1"})", {"/settings", "list"}},
-      {R"({"trace":"t","system":"s","settings":[1]})", {"/settings", "string"}},
+      {R"({"trace":"t","system":"s","settings":[1]})", {"/settings/0", "text"}},
       {R"({"trace":"t","system":"s","prefetch":"tree"})", {"/prefetch", "an object"}},
       {R"({"trace":"t","system":"s","prefetch":{}})", {"/prefetch", "name"}},
       {R"({"trace":"t","system":"s","prefetch":{"name":"tree","parameters":[]}})", {"/prefetch/parameters"}},
@@ -84,7 +89,7 @@ TEST(PointJson, RefusesWhatIsNoPoint) {
       {R"({"trace":"t","system":"s","touched_footprint":true,"footprint_bytes":1})", {"one of them"}},
   };
   for (const auto& [text, words] : cases) {
-    const std::string message = message_of([&, &text = text] { point_from_json(json::parse(text), "file: line 3"); });
+    const std::string message = message_of([&, &text = text] { read(text, "file: line 3"); });
     EXPECT_THAT(message, HasSubstr("file: line 3")) << text;
     for (const std::string& word : words) EXPECT_THAT(message, HasSubstr(word)) << text;
   }

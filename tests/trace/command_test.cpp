@@ -76,7 +76,7 @@ TEST_F(TraceCommand, Mistakes) {
     EXPECT_THAT(files(), ElementsAre("bad.jsonl"));
   };
   expect("", "no verb given");
-  expect("inof x", "unknown verb 'inof'; did you mean 'info'?");
+  expect("inof x", "unknown verb 'inof' (did you mean 'info'?)");
   expect("info", "no trace given");
   expect("info none.uvmt", "none.uvmt: cannot be opened: No such file or directory");
   expect("info bad.jsonl --jsn", "--json");

@@ -421,7 +421,7 @@ TEST(Generate, Errors) {
     return message_of([&] { make_program(options); });
   };
   EXPECT_THAT(about([](auto& o) { o.pattern = "zigzack"; }),
-              HasSubstr("unknown pattern 'zigzack'; did you mean 'zigzag'"));
+              HasSubstr("unknown pattern 'zigzack' (did you mean 'zigzag'?)"));
   EXPECT_THAT(about([](auto& o) { o.bytes = 100; }), HasSubstr("bytes is 100; allowed: 4096 to"));
   EXPECT_THAT(about([](auto& o) { o.repeats = 0; }), HasSubstr("repeats is 0"));
   EXPECT_THAT(about([](auto& o) { o.kernels = 16385; }), HasSubstr("kernels is 16385; allowed: up to the 16384 pages"));

@@ -160,7 +160,7 @@ TEST(ImportRaw, Errors) {
               HasSubstr("r: line 1: not a raw recording: the first line must be a header with "
                         "\"format\":\"uvm-raw-recording-1\""));
   EXPECT_THAT(message_of([] { RawImporter("", "r"); }), HasSubstr("the file is empty"));
-  EXPECT_THAT(about("{\"t\":\"allocate\"}\n"), HasSubstr("r: line 2: unknown record type 'allocate'; did you mean"));
+  EXPECT_THAT(about("{\"t\":\"allocate\"}\n"), HasSubstr("r: line 2: unknown record type 'allocate' (did you mean"));
   EXPECT_THAT(about("{\"t\":\"free\",\"address\":1}\n"), HasSubstr("key 'addr' is missing"));
   EXPECT_THAT(about("{\"t\":\"iteration\",\"index\":0,\"x\":1}\n"), HasSubstr("unknown key 'x'"));
   EXPECT_THAT(about("{\"t\":\"free\",\"addr\":5}\n"), HasSubstr("free of address 5, where nothing is allocated"));

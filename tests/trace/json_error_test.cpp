@@ -29,8 +29,8 @@ TEST(JsonErrors, AMisspeltKeyIsNotOnlyAMissingOne) {
 
 TEST(JsonErrors, UnknownType) {
   EXPECT_THAT(about("{\"t\":\"kernal\"}"),
-              HasSubstr("unknown record type 'kernal'; did you mean 'kernel'? allowed: object_alloc, object_free, "));
-  EXPECT_THAT(about("{\"t\":\"alloc\"}"), HasSubstr("unknown record type 'alloc'; did you mean"));
+              HasSubstr("unknown record type 'kernal' (did you mean 'kernel'?); allowed: object_alloc, object_free, "));
+  EXPECT_THAT(about("{\"t\":\"alloc\"}"), HasSubstr("unknown record type 'alloc' (did you mean"));
   EXPECT_THAT(about("{\"t\":7}"), HasSubstr("'t' must be text, not an integer"));
   EXPECT_THAT(about(kHeader.substr(0, kHeader.size() - 1)), HasSubstr("a second header"));
 }
@@ -38,12 +38,12 @@ TEST(JsonErrors, UnknownType) {
 TEST(JsonErrors, UnknownKey) {
   EXPECT_THAT(about("{\"t\":\"object_alloc\",\"id\":1,\"byte\":2}"), HasSubstr("object_alloc: key 'bytes' is missing"));
   EXPECT_EQ(about("{\"t\":\"object_alloc\",\"id\":1,\"bytes\":2,\"devise\":0}"),
-            "t: record 1 (line 2): object_alloc: unknown key 'devise'; did you mean 'device'? allowed: t, id, kind, "
+            "t: record 1 (line 2): object_alloc: unknown key 'devise' (did you mean 'device'?); allowed: t, id, kind, "
             "bytes, va, device");
   EXPECT_THAT(about("{\"t\":\"kernel\",\"name\":\"k\",\"duration\":5,\"accesses\":[]}"),
               HasSubstr("kernel: key 'duration_ns' is missing"));
   EXPECT_THAT(message_of([] { decode("{\"t\":\"header\",\"major\":1,\"quantum\":512}\n"); }),
-              HasSubstr("t: line 1: header: unknown key 'quantum'; did you mean 'quantum_bytes'?"));
+              HasSubstr("t: line 1: header: unknown key 'quantum' (did you mean 'quantum_bytes'?)"));
   EXPECT_THAT(about("{\"t\":\"object_free\",\"id\":1,\"id\":2}"), HasSubstr("key 'id' is given twice"));
 }
 
@@ -56,8 +56,9 @@ TEST(JsonErrors, WrongTypeOrRange) {
   EXPECT_THAT(alloc("\"bytes\":18446744073709551616"), HasSubstr("not a number that is no integer"));
   EXPECT_THAT(alloc("\"bytes\":1,\"device\":-2"), HasSubstr("'device' is -2; allowed: -1 to 1023"));
   EXPECT_THAT(alloc("\"bytes\":1,\"device\":null"), HasSubstr("must be an integer from -1 to 1023, not null"));
-  EXPECT_THAT(alloc("\"bytes\":1,\"kind\":\"unmanaged\""),
-              HasSubstr("object_alloc: 'kind': unknown 'unmanaged'; did you mean 'managed'? allowed: managed, device"));
+  EXPECT_THAT(
+      alloc("\"bytes\":1,\"kind\":\"unmanaged\""),
+      HasSubstr("object_alloc: 'kind': unknown 'unmanaged' (did you mean 'managed'?); allowed: managed, device"));
   EXPECT_THAT(about("{\"t\":\"memcpy\",\"bytes\":1,\"blocking\":1}"),
               HasSubstr("memcpy: 'blocking' must be true or false, not an integer"));
   EXPECT_THAT(about("{\"t\":\"memcpy\",\"bytes\":1,\"dst\":[1]}"), HasSubstr("must be a list of 2 items, not of 1"));

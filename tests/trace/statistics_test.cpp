@@ -49,6 +49,32 @@ std::vector<Record> program() {
           Memset{4, 0, 10, 0, 0}};
 }
 
+// 2^18 kernels of 2^46 bytes each: sums stop at the largest number, they do not begin again at 0.
+TEST(Statistics, SumsOfBytesStopAtTheEnd) {
+  constexpr std::uint64_t kBytes = std::uint64_t{1} << 46;
+  Header header;
+  header.quantum_bytes = 4096;
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.accesses = {{1, {{0, kBytes / 4096, AccessMode::kReadWrite}}}};
+  std::uint64_t given = 0;
+  const TraceStatistics s = summarize(header, [&](Record& record) {
+    if (given == 0) {
+      record = ObjectAlloc{1, ObjectKind::kManaged, kBytes, 0, 0};
+    } else if (given % 2 == 0) {
+      record = kernel;
+    } else {
+      record = Memcpy{{1, 0}, {}, kBytes, CopyKind::kHostToDevice, 0, true, 0};
+    }
+    return given++ <= std::uint64_t{1} << 19;
+  });
+  EXPECT_EQ(s.totals.touched_bytes, UINT64_MAX);
+  EXPECT_EQ(s.totals.written_bytes, UINT64_MAX);
+  EXPECT_EQ(s.totals.phase_touched_bytes, UINT64_MAX);
+  EXPECT_EQ(s.copied_bytes.at(static_cast<std::size_t>(CopyKind::kHostToDevice)), UINT64_MAX);
+  EXPECT_EQ(s.largest_kernel_bytes, kBytes);
+}
+
 TEST(Statistics, CountsAndBytes) {
   const TraceStatistics s = summarize_records(program());
   EXPECT_EQ(s.records, 12u);

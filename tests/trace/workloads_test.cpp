@@ -84,12 +84,14 @@ TEST_P(Recordings, ValidAndCovered) {
 INSTANTIATE_TEST_SUITE_P(Shipped, Recordings,
                          ::testing::Values("alexnet", "alexnet_tf32", "bert", "bfs", "dlrm", "gpt2", "gpt2_b96",
                                            "h100/convnext_tiny", "h100/densenet121", "h100/efficientnet_b3",
-                                           "h100/gpt2", "h100/resnet50", "h100/swin_t", "inception_v3", "llm_train",
-                                           "pagerank", "paper/alexnet", "paper/bert", "paper/gpt2", "paper/gpt2_b64",
-                                           "paper/gpt2_b72", "paper/gpt2_b76", "paper/gpt2_b80", "paper/gpt2_b88",
-                                           "paper/gpt2_b96", "paper/resnet101", "paper/resnet50", "paper/whisper",
-                                           "resnet101", "resnet101_tf32", "resnet152", "resnet50", "resnet50_tf32",
-                                           "senet154", "stencil3d", "tiled_matmul", "vit", "whisper", "whisper_tf32"),
+                                           "h100/gpt2", "h100/gpt_compiled", "h100/graph_network", "h100/ivf_search",
+                                           "h100/moe_generate", "h100/resnet50", "h100/swin_t", "h100/unet",
+                                           "inception_v3", "llm_train", "pagerank", "paper/alexnet", "paper/bert",
+                                           "paper/gpt2", "paper/gpt2_b64", "paper/gpt2_b72", "paper/gpt2_b76",
+                                           "paper/gpt2_b80", "paper/gpt2_b88", "paper/gpt2_b96", "paper/resnet101",
+                                           "paper/resnet50", "paper/whisper", "resnet101", "resnet101_tf32",
+                                           "resnet152", "resnet50", "resnet50_tf32", "senet154", "stencil3d",
+                                           "tiled_matmul", "vit", "whisper", "whisper_tf32"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');

@@ -163,7 +163,7 @@ TEST(Calibrate, RefusesWhatCannotBeFitted) {
     options.parameters = {key};
     return options;
   };
-  EXPECT_THAT(about(with_parameter("costs.batch")), HasSubstr("the nearest is 'costs.batch_ns'"));
+  EXPECT_THAT(about(with_parameter("costs.batch")), HasSubstr("did you mean 'costs.batch_ns'?"));
   EXPECT_THAT(about(with_parameter("gpus.0.sm_count")), HasSubstr("cannot be fitted"));
   EXPECT_THAT(about(with_parameter("driver.fault_batch_count")), HasSubstr("cannot be fitted"));
   EXPECT_THAT(about(with_parameter("host.large_pages")), HasSubstr("cannot be fitted"));

@@ -89,4 +89,14 @@ LogFolder::Choice LogFolder::choose(const std::string& pass) const {
   return choice;
 }
 
+std::vector<std::string> LogFolder::processes(const std::string& pass) const {
+  std::vector<std::string> out;
+  for (const fs::path& log : logs_in(path_, pass)) {
+    if (count_launches(log) != 0) {
+      out.push_back(log.string());
+    }
+  }
+  return out;
+}
+
 }  // namespace uvmtrace

@@ -24,6 +24,8 @@ class LogFolder {
   };
   // `pass` is "timing" or "access".
   Choice choose(const std::string& pass) const;
+  // All that have launches.
+  std::vector<std::string> processes(const std::string& pass) const;
 
  private:
   std::string path_;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "sim/cli/command_line.h"
+#include "sim/cli/manual_command.h"
 #include "tracer/cli/commands.h"
 
 namespace uvmtrace {
@@ -17,6 +18,9 @@ constexpr std::array kCommands = {
     Command{"info", "what a trace holds, and how well its kernels are covered", info_command},
     Command{"check-layout", "does the model of PyTorch's allocator place tensors as recorded", check_layout_command},
     Command{"log", "what a log of one pass holds", log_command},
+    Command{"completion", "a script that completes the command line in bash, zsh or fish",
+            uvmsim::cli::completion_command},
+    Command{"manual", "manual pages, or every command and option as JSON", uvmsim::cli::manual_command},
 };
 
 constexpr const char* kExamples = R"(  uvmtrace record -o gpt2.uvmt --torch -- python train.py

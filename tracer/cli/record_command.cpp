@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -10,7 +13,10 @@
 #include "sim/common/error.h"
 #include "tracer/cli/commands.h"
 #include "tracer/cli/find_parts.h"
+#include "tracer/cli/frameworks.h"
 #include "tracer/cli/log_folder.h"
+#include "tracer/cli/processes.h"
+#include "tracer/cli/progress.h"
 #include "tracer/cli/record_options.h"
 #include "tracer/cli/run_pass.h"
 #include "tracer/cli/write_trace.h"
@@ -64,9 +70,15 @@ class Recording {
       throw_input_error(
           "the PyTorch helper (torch/site) is not there; set UVMTRACE_LIBRARY_DIR to the folder of torch/");
     }
+    frameworks_ = options_.warm_up == RecordOptions::WarmUp::kYes ? Frameworks::all() : frameworks_of(options_.program);
+    warm_up_ = options_.warm_up != RecordOptions::WarmUp::kNo && frameworks_.any();
     common_ = {{"UVMTRACE_LOG_DIR", logs_.path()}};
-    if (options_.torch) {
+    take_settings();
+    if (options_.torch || (frameworks_.jax && !parts_.torch_site.empty())) {
       common_.emplace_back("PYTHONPATH", with_folder_first(parts_.torch_site, "PYTHONPATH"));
+    }
+    if (!options_.torch) {
+      common_.emplace_back("UVMTRACE_TORCH", "0");  // programs may import uvmtrace all the same
     }
     two_passes_ = !options_.timing_only && !parts_.access.empty();
     if (!options_.timing_only && parts_.access.empty()) {
@@ -78,12 +90,24 @@ class Recording {
 
   int run() {
     PassRunner runner;
+    if (warm_up_) {
+      const RunResult warm = run_warm_up(runner);
+      if (stopped(warm) || runner.pending_signal() != 0) {
+        say("the program was stopped before it was recorded; no trace is written");
+        return warm.exit_code != 0 ? warm.exit_code : 2;
+      }
+    }
+    const auto begin = std::chrono::steady_clock::now();
     const RunResult timed = runner.run(timing_pass());
+    expected_.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const LogFolder::Choice timing = logs_.choose("timing");
     if (timing.log.empty()) {
       say("the timing pass left no log: the program did not use the GPU, or the lines above say why; no trace is "
           "written");
       return timed.exit_code != 0 ? timed.exit_code : 2;
+    }
+    for (const std::string& log : logs_.processes("timing")) {
+      add_log(log, expected_);
     }
     std::string access;
     if (two_passes_ && (stopped(timed) || runner.pending_signal() != 0)) {
@@ -92,7 +116,7 @@ class Recording {
       access = run_access_pass(runner, timed);
     }
     try {
-      write(timing, access);
+      options_.all_processes&& expected_.launches != 0 ? write_all() : write(timing, access);
     } catch (const InputError& error) {
       say(fmt::format("error: {}", error.what()));
       logs_.keep();
@@ -118,6 +142,43 @@ class Recording {
     return {{"UVMTRACE_TORCH_OPERATORS", wanted && options_.torch_operators ? "1" : "0"}};
   }
 
+  // What compilers choose must be the same in all runs.
+  void take_settings() {
+    if (options_.own_settings || !frameworks_.any()) {
+      return;
+    }
+    std::string shown;
+    const std::string cache = warm_up_ ? logs_.path() + "/jax_cache" : "";
+    for (const Setting& setting : repeatable_settings(frameworks_, cache)) {
+      common_.emplace_back(setting.name, setting.value);
+      settings_.emplace_back(setting.name, setting.value);
+      shown += fmt::format("{}{}={}", shown.empty() ? "" : " ", setting.name, setting.shown);
+    }
+    common_.emplace_back("UVMTRACE_SETTINGS", shown);
+  }
+
+  // Nothing is recorded in it: it leaves compiled kernels and choices by timing in the caches.
+  RunResult run_warm_up(PassRunner& runner) {
+    say(fmt::format("warm-up: a run that is not recorded, for the caches of {} (--warm-up no leaves it out)",
+                    frameworks_.names()));
+    ProgramRun pass;
+    pass.program = options_.program;
+    pass.environment = settings_;
+    pass.spare_input = true;
+    if (!options_.both_outputs) {
+      pass.output = logs_.path() + "/warm_up.txt";
+    }
+    const RunResult result = runner.run(pass);
+    if (result.exit_code != 0) {
+      say(fmt::format("the warm-up ended with exit code {}{}", result.exit_code,
+                      pass.output.empty() ? "" : "; it printed at last:"));
+      if (!pass.output.empty()) {
+        say(tail_of(pass.output));
+      }
+    }
+    return result;
+  }
+
   ProgramRun timing_pass() const {
     ProgramRun pass;
     pass.program = options_.program;
@@ -141,7 +202,12 @@ class Recording {
 
   // The log of the pass, or empty.
   std::string run_access_pass(PassRunner& runner, const RunResult& timed) {
-    say(fmt::format("timing pass done (exit code {}); access pass starts", timed.exit_code));
+    say(
+        fmt::format("timing pass done (exit code {}, {} launches, {:.1f} s on the GPU, {}); access pass starts, it may "
+                    "take {}",
+                    timed.exit_code, expected_.launches, expected_.gpu_seconds, duration_text(expected_.wall_seconds),
+                    duration_text(expected_.seconds())));
+    Progress progress(logs_.path(), expected_, [](const std::string& text) { say(text); });
     ProgramRun pass;
     pass.program = options_.program;
     pass.environment = common_;
@@ -152,7 +218,8 @@ class Recording {
     for (auto& item : operators(true)) {
       pass.environment.push_back(std::move(item));
     }
-    pass.rewind_input = true;
+    pass.spare_input = true;
+    pass.tick = [&progress] { progress.tick(); };
     if (!options_.both_outputs) {
       pass.output = logs_.path() + "/access_pass.txt";
     }
@@ -179,7 +246,9 @@ class Recording {
       access = read_log(access_log, Pass::kAccess);
     }
     if (!timing_choice.others.empty()) {
-      say(fmt::format("{} other processes used the GPU too; the trace is of process {}, which launched most kernels",
+      say(
+          fmt::format("{} other processes used the GPU too; the trace is of process {}, which launched most kernels "
+                      "(--processes all: a trace of each)",
                       timing_choice.others.size(), timing.header.pid));
     }
     const PassLog* second = access ? &*access : nullptr;
@@ -188,10 +257,46 @@ class Recording {
     say(describe(written, timing, second, options_.output));
   }
 
+  // A trace for each process that launched anything: out.0.uvmt, out.1.uvmt, ... by rank.
+  void write_all() {
+    const std::vector<ProcessLogs> processes = pair_processes(logs_.processes("timing"), logs_.processes("access"));
+    const std::filesystem::path output = options_.output;
+    std::vector<std::int64_t> begins;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      const PassLog timing = read_log(processes[i].timing, Pass::kTiming);
+      std::optional<PassLog> access;
+      if (!processes[i].access.empty()) {
+        access = read_log(processes[i].access, Pass::kAccess);
+      } else if (two_passes_) {
+        say(fmt::format(
+            "process {} has no partner in the access pass: accesses come from operators and launch parameters",
+            timing.header.pid));
+      }
+      const PassLog* second = access ? &*access : nullptr;
+      MergeOptions merge = options_.merge;
+      merge.attributes.emplace_back("process", fmt::format("{} of {}", i, processes.size()));
+      merge.attributes.emplace_back("rank", processes[i].rank);
+      std::filesystem::path path = output;
+      path.replace_extension(fmt::format(".{}{}", i, output.extension().string()));
+      const WrittenTrace written = write_trace(timing, second, merge, path.string(), options_.compression_level);
+      say(describe(written, timing, second, path.string()));
+      begins.push_back(written.merge.begin_ns);
+    }
+    const std::int64_t first = *std::min_element(begins.begin(), begins.end());
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      say(fmt::format("process {}{}: \"start_ns\": {} in a scenario", i,
+                      processes[i].rank.empty() ? "" : " (rank " + processes[i].rank + ")", begins[i] - first));
+    }
+  }
+
   RecordOptions options_;
   Parts parts_;
   LogFolder logs_;
   Environment common_;
+  Environment settings_;  // part of it, for the warm-up
+  Frameworks frameworks_;
+  Expected expected_;
+  bool warm_up_ = false;
   bool two_passes_ = false;
 };
 

@@ -20,7 +20,8 @@ constexpr const char* kRecordUsage =
   uvmtrace record -o gpt2.uvmt --torch -- python train.py --steps 3
 
 The program runs twice: once for times, at nearly its own speed, once for accesses, tens of times slower. Both runs must
-do the same (fix its seeds). What the second one prints is not shown. The exit code is that of the first run.
+do the same (fix its seeds); a beginning in which they differ is left out. Scripts that compile (torch.compile, Triton,
+JAX) run once before, to fill the compilers' caches. Shown is what the run for times prints; its exit code is returned.
 )";
 
 }  // namespace
@@ -37,7 +38,13 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   add_flag(list, "counts", "record how often 64 KB pages are accessed");
   add_text(list, "window", "WHEN", "all (default), or profiler: accesses only between cudaProfilerStart and Stop");
   add_flag(list, "timing-only", "one run: accesses from operators and launch parameters only");
-  add_flag(list, "both-outputs", "show what the second run prints, too");
+  add_text(list, "warm-up", "WHEN",
+           "a run before that is not recorded and fills compilers' caches: auto (default, where the script uses "
+           "torch.compile, Triton or JAX), yes, no");
+  add_flag(list, "own-settings", "leave the environment alone; else compilers are set to choose the same in every run");
+  add_text(list, "processes", "WHICH",
+           "main (default, the one with most launches), or all: a trace of each, out.0.uvmt, out.1.uvmt, ...");
+  add_flag(list, "both-outputs", "show what the runs print whose output is hidden, too");
   add_text(list, "keep-logs", "FOLDER",
            "keep the logs of both passes there, in a new or empty folder, and what the second run printed");
   add_merge_options(list);
@@ -73,6 +80,17 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   if (window != "all" && window != "profiler") {
     throw_input_error("--window: '{}' will not do; allowed: all, profiler", window);
   }
+  const std::string warm_up = options.given("warm-up") ? options.text("warm-up") : "auto";
+  if (warm_up != "auto" && warm_up != "yes" && warm_up != "no") {
+    throw_input_error("--warm-up: '{}' will not do; allowed: auto, yes, no", warm_up);
+  }
+  out.warm_up = warm_up == "auto" ? WarmUp::kAuto : warm_up == "yes" ? WarmUp::kYes : WarmUp::kNo;
+  out.own_settings = options.flag("own-settings");
+  const std::string processes = options.given("processes") ? options.text("processes") : "main";
+  if (processes != "main" && processes != "all") {
+    throw_input_error("--processes: '{}' will not do; allowed: main, all", processes);
+  }
+  out.all_processes = processes == "all";
   out.environment = {
       {"UVMTRACE_PHASES", std::to_string(options.number("phases", 16, 0, 64))},
       {"UVMTRACE_PHASE_BYTES", std::to_string(options.number("phase-bytes", 33554432, 0, UINT64_MAX / 2))},

@@ -1,6 +1,7 @@
 // The command line of `uvmtrace record`, checked.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,10 @@ struct RecordOptions {
   bool torch = false, torch_operators = false;
   bool timing_only = false;
   bool both_outputs = false;
-  std::string keep_logs;  // folder
+  enum class WarmUp : std::uint8_t { kAuto, kYes, kNo } warm_up = WarmUp::kAuto;
+  bool own_settings = false;   // the program's environment stays as it is
+  bool all_processes = false;  // a trace of each, not only of the one with most launches
+  std::string keep_logs;       // folder
   // For the access pass, as ../log/README.md has them.
   std::vector<std::pair<std::string, std::string>> environment;
   MergeOptions merge;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "sim/common/error.h"
 
@@ -58,7 +59,8 @@ void on_signal(int number, siginfo_t* info, void*) {
       ::close(file);
     }
   }
-  if (pass.rewind_input && (input_start < 0 || ::lseek(STDIN_FILENO, input_start, SEEK_SET) < 0)) {
+  const bool wound_back = input_start >= 0 && ::lseek(STDIN_FILENO, input_start, SEEK_SET) >= 0;
+  if (pass.spare_input && !wound_back) {
     const int nothing = ::open("/dev/null", O_RDONLY);
     if (nothing >= 0) {
       ::dup2(nothing, STDIN_FILENO);
@@ -74,6 +76,21 @@ void on_signal(int number, siginfo_t* info, void*) {
   const int error = errno;
   const auto written = ::write(report, &error, sizeof error);
   ::_exit(written == sizeof error ? 127 : 126);
+}
+
+// Between two looks at the program, which costs it nothing, the caller may do something.
+void wait_for(pid_t child, const std::function<void()>& tick, int& status) {
+  while (child > 0) {
+    const pid_t ended = ::waitpid(child, &status, tick ? WNOHANG : 0);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) {
+      return;
+    }
+    if (tick && ended == 0) {
+      tick();
+      const timespec pause{0, 20'000'000};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
 }
 
 }  // namespace
@@ -133,8 +150,7 @@ RunResult PassRunner::run(const ProgramRun& pass) {
   }
   ::close(report[0]);
   int status = 0;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  wait_for(child, pass.tick, status);
   running_child = 0;
   if (child < 0 || error != 0) {
     throw_input_error("cannot start '{}': {}", pass.program.front(), std::strerror(child < 0 ? fork_error : error));

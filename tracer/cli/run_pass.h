@@ -1,6 +1,7 @@
 // Runs the program once, as if it had been started without us: same terminal, same signals, own exit status.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,10 @@ struct ProgramRun {
   std::vector<std::string> program;
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   std::string output;                                            // file for both outputs of the program; empty: ours
-  bool rewind_input = false;  // of the second pass: standard input from where the first one began, or nothing
+  // Standard input is wound back to where the first run began. What cannot be wound back goes to one run alone: the
+  // others, which set this, get nothing.
+  bool spare_input = false;
+  std::function<void()> tick;  // called all the time while the program runs; may be empty
 };
 
 struct RunResult {

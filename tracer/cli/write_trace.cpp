@@ -66,11 +66,18 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
       out += fmt::format("{} {}\n", count, text);
     }
   };
+  if (!merge.dropped.empty()) {
+    out += fmt::format("left out: {}\n", merge.dropped);
+  }
   if (access != nullptr && merge.matched != merge.launches) {
     line(merge.launches - merge.matched, "launches were not found in the access pass: " + merge.divergence);
   }
   line(merge.tensor_copies,
        "launches load operands in a way that cannot be instrumented; they take them from elsewhere");
+  line(merge.undirected_maps,
+       "launches have tensor maps of which nothing says whether they are read or written: they count as all that they "
+       "may "
+       "be");
   line(written.workspaces.kernels,
        fmt::format("of the kernels whose accesses are not instrumented hand data on in workspaces: {} MiB added, {} MiB"
                    " of operands left out",

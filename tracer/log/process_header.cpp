@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+
+#include "tracer/log/host_clock.h"
 
 namespace uvmtrace {
 
@@ -25,12 +28,23 @@ void put_program(JsonLine& line) {
   }
   line.end_list();
 }
+// Number of the process among those that were started together, by the launchers that say it.
+const char* rank() {
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return nullptr;
+}
 }  // namespace
 
 JsonLine header_line(std::string_view pass, const GpuDescription& gpu) {
   JsonLine line("header");
   line.number("version", 1).text("pass", pass).text("tool", "uvmtrace 0.1.0").number("pid", ::getpid());
+  line.number("started_ns", host_now_ns());
   put_program(line);
+  if (const char* const number = rank()) line.text("rank", number);
+  if (const char* const settings = std::getenv("UVMTRACE_SETTINGS")) line.text("settings", settings);
   if (!gpu.name.empty()) line.text("gpu", gpu.name);
   if (gpu.sm_count > 0) line.number("sm_count", gpu.sm_count);
   if (gpu.compute_capability_major > 0) {

@@ -1,7 +1,5 @@
 #include "tracer/merge/access_pass.h"
 
-#include "tracer/merge/coverage.h"
-
 namespace uvmtrace {
 
 namespace {
@@ -55,7 +53,8 @@ std::vector<Slot> OpenOperators::operands(std::uint32_t tid, const World& world)
   return {};
 }
 
-AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
+AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match,
+                       const std::function<bool(const std::string&)>& blind)
     : world(log), made(log.events.size(), kNothing), launches(log.launches.size()) {
   std::vector<bool> wanted(log.launches.size(), false);
   for (const std::size_t launch : match.access_of) {
@@ -66,16 +65,20 @@ AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match)
   OpenOperators operators(log);
   for (std::size_t i = 0; i < log.events.size(); ++i) {
     const Event& event = log.events[i];
+    if (i == match.cut.access) {
+      kept = world.live_things();
+    }
     made[i] = world.apply(i).made;
     operators.apply(i);
     if (const auto* at = std::get_if<LaunchEvent>(&event.what); at != nullptr && wanted[at->launch]) {
       const Launch& launch = log.launches[at->launch];
       launches[at->launch] = resolve(launch, world);
-      if (!launch.patched || may_use_tensor_copies(log.names[launch.name])) {
+      if (!launch.patched || blind(log.names[launch.name])) {
         launches[at->launch].operands = operators.operands(event.tid, world);
       }
     }
   }
+  kept.resize(world.things().size(), true);
 }
 
 }  // namespace uvmtrace

@@ -1,7 +1,9 @@
 // The access pass, replayed against its own memory: what each launch touched, by thing.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tracer/merge/match.h"
@@ -28,11 +30,13 @@ class OpenOperators {
 };
 
 struct AccessPass {
-  // Resolves the launches that `match` names.
-  AccessPass(const PassLog& log, const LaunchMatch& match);
+  // Resolves the launches that `match` names. Of those that ran without instrumentation, and of kernels to which it may
+  // be blind, the operands are kept too.
+  AccessPass(const PassLog& log, const LaunchMatch& match, const std::function<bool(const std::string&)>& blind);
 
   World world;                           // after the last event
   std::vector<ThingIndex> made;          // by event
+  std::vector<bool> kept;                // by thing: not gone before the cut
   std::vector<ResolvedLaunch> launches;  // by launch; empty ones where nothing was matched
 };
 

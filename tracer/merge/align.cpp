@@ -136,7 +136,57 @@ Alignment align_ends(const std::vector<std::uint64_t>& a, const std::vector<std:
   return out;
 }
 
+// How many elements of the ends of a and b, if any; the search is Myers' from behind, without the paths.
+std::pair<std::size_t, std::size_t> similar_ends(const std::vector<std::uint64_t>& a,
+                                                 const std::vector<std::uint64_t>& b, std::uint32_t thousandths) {
+  const auto n = static_cast<Position>(a.size()), m = static_cast<Position>(b.size());
+  // Ends with more differences than this have less in common than wanted.
+  const Position most = 2 * std::max(n, m) * (1000 - static_cast<Position>(thousandths)) / 1000 + 1;
+  const Position origin = most + 1;  // of the diagonals, in the array
+  std::vector<Position> furthest(static_cast<std::size_t>(2 * most + 3));
+  const auto at = [&](Position k) -> Position& { return furthest[static_cast<std::size_t>(origin + k)]; };
+  std::pair<std::size_t, std::size_t> best{0, 0};
+  Position best_common = 0;
+  std::uint64_t steps = 0;
+  for (Position d = 0; d <= most; ++d) {
+    steps += static_cast<std::uint64_t>(d) + 1;
+    for (Position k = -d; k <= d; k += 2) {
+      Position x = d == 0 ? 0 : k == -d || (k != d && at(k - 1) < at(k + 1)) ? at(k + 1) : at(k - 1) + 1;
+      const Position start = x;
+      while (x < n && x - k < m &&
+             a[static_cast<std::size_t>(n - 1 - x)] == b[static_cast<std::size_t>(m - 1 - x + k)]) {
+        ++x;
+      }
+      steps += static_cast<std::uint64_t>(x - start);
+      at(k) = x;
+      const Position y = x - k, common = (x + y - d) / 2;
+      if (x <= n && y >= 0 && y <= m && common > best_common &&
+          common * 1000 >= std::max(x, y) * static_cast<Position>(thousandths)) {
+        best_common = common;
+        best = {static_cast<std::size_t>(x), static_cast<std::size_t>(y)};
+      }
+    }
+    if (steps > kMaxSteps) {
+      break;
+    }
+  }
+  return best;
+}
+
 }  // namespace
+
+Alignment align_ends_of(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
+                        std::uint32_t thousandths) {
+  const auto [x, y] = similar_ends(a, b, thousandths);
+  const std::size_t a_begin = a.size() - x, b_begin = b.size() - y;
+  Alignment out = align({a.begin() + static_cast<std::ptrdiff_t>(a_begin), a.end()},
+                        {b.begin() + static_cast<std::ptrdiff_t>(b_begin), b.end()});
+  for (auto& [i, j] : out.pairs) {
+    i += a_begin;
+    j += b_begin;
+  }
+  return out;
+}
 
 Alignment align(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
   Alignment out;

@@ -17,4 +17,9 @@ struct Alignment {
 
 Alignment align(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b);
 
+// The same of the longest ends of a and b of which at least `thousandths` (of the longer one) are common. What lies
+// before them is left alone, however much it differs. No pairs when there are no such ends.
+Alignment align_ends_of(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
+                        std::uint32_t thousandths);
+
 }  // namespace uvmtrace

@@ -57,6 +57,44 @@ std::vector<Slot> with_missing(std::vector<Slot> touched, const std::vector<Slot
   return touched;
 }
 
+std::vector<Slot> with_extents(const std::vector<Slot>& a, const std::vector<Slot>& b) {
+  std::map<ThingIndex, std::vector<trace::Extent>> things;
+  for (const std::vector<Slot>* list : {&a, &b}) {
+    for (const Slot& slot : *list) {
+      std::vector<trace::Extent>& extents = things[slot.thing];
+      extents = unite(extents, slot.extents);
+    }
+  }
+  std::vector<Slot> out;
+  for (auto& [thing, extents] : things) {
+    out.push_back({thing, std::move(extents)});
+  }
+  return out;
+}
+
+bool names_others(const std::vector<Slot>& known, const std::vector<Slot>& given) {
+  return std::any_of(given.begin(), given.end(), [&](const Slot& slot) { return find(known, slot.thing) == nullptr; });
+}
+
+bool take_modes(std::vector<Slot>& slots, const std::vector<Slot>& given) {
+  bool all = true;
+  for (Slot& slot : slots) {
+    const Slot* const source = find(given, slot.thing);
+    all = all && source != nullptr;
+    if (source == nullptr) {
+      continue;
+    }
+    unsigned mode = 0;
+    for (const trace::Extent& extent : source->extents) {
+      mode |= static_cast<unsigned>(extent.mode);
+    }
+    for (trace::Extent& extent : slot.extents) {
+      extent.mode = static_cast<trace::AccessMode>(mode);
+    }
+  }
+  return all;
+}
+
 std::vector<Slot> of_parameters(const std::vector<std::uint64_t>& addresses, const World& world) {
   std::map<ThingIndex, bool> things;
   for (const std::uint64_t address : addresses) {

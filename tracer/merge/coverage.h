@@ -20,6 +20,15 @@ bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& 
 // `touched` and of the things in `given` those that are not in it. By thing, ascending.
 std::vector<Slot> with_missing(std::vector<Slot> touched, const std::vector<Slot>& given);
 
+// What either touches; of things in both the extents of both. By thing, ascending.
+std::vector<Slot> with_extents(const std::vector<Slot>& a, const std::vector<Slot>& b);
+
+// Whether `given` has a thing that `known` has not.
+bool names_others(const std::vector<Slot>& known, const std::vector<Slot>& given);
+
+// Gives `slots` the modes that `given` has of the same things; true when it has all of them.
+bool take_modes(std::vector<Slot>& slots, const std::vector<Slot>& given);
+
 // The whole of every thing that a parameter points into, read and written. Memory that a framework cuts into tensors
 // counts only where a tensor is. By thing, ascending.
 std::vector<Slot> of_parameters(const std::vector<std::uint64_t>& addresses, const World& world);

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "sim/trace/record.h"
+#include "tracer/maps/copy_code.h"
+#include "tracer/maps/tensor_map.h"
 
 namespace uvmtrace {
 
@@ -35,6 +37,18 @@ struct PhaseRuns {
   std::vector<trace::Extent> pages;  // absolute, ascending
 };
 
+// A tensor map among the parameters of a launch.
+struct MapParameter {
+  std::uint32_t offset = 0;
+  TensorMap map;
+};
+
+// Tensor copies of a kernel's code that are alike.
+struct CopyCode {
+  TensorCopy copy;
+  std::uint64_t count = 1;
+};
+
 struct Launch {
   std::uint64_t corr = 0, node = 0;
   std::uint32_t name = 0;  // index into PassLog::names
@@ -42,6 +56,7 @@ struct Launch {
   std::uint32_t stream = 0;
   std::int32_t device = 0;
   std::vector<std::uint64_t> params;  // addresses; timing pass
+  std::vector<MapParameter> maps;     // timing pass
   // Access pass.
   bool patched = false;                 // whether it ran instrumented
   std::vector<trace::Extent> accesses;  // absolute quanta, ascending
@@ -145,6 +160,9 @@ struct UvmEvent {
 struct LogHeader {
   Pass pass = Pass::kTiming;
   std::string tool, gpu, driver, cuda;
+  std::string rank;      // of the process among its fellows
+  std::string settings;  // environment that the recording set
+  std::uint64_t started_ns = 0;
   std::vector<std::string> program;
   std::uint64_t pid = 0;
   std::uint32_t sm_count = 0;
@@ -160,6 +178,10 @@ struct PassLog {
   std::vector<Event> events;                                                   // ascending by seq
   std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
   std::vector<UvmEvent> uvm;                                                   // ascending by start
+  std::map<std::uint32_t, std::vector<CopyCode>> copies;  // by name: of kernels whose code was read
+  bool maps_decoded = false;                              // the driver's tensor maps were understood
+  std::string maps_refused;                               // why not
+  std::uint64_t maps_verified = 0;
   std::vector<std::string> notes;
   std::map<std::string, std::uint64_t> lines_by_type;
   std::map<std::string, std::uint64_t> unknown_types;  // skipped

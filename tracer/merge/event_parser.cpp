@@ -21,6 +21,7 @@ using uvmsim::throw_input_error;
 constexpr std::uint64_t kMaxTime = static_cast<std::uint64_t>(trace::kMaxTimeNs);
 constexpr std::uint64_t kLastQuantum = trace::kMaxAddress / kQuantumBytes;
 constexpr std::uint64_t kLastPage = trace::kMaxAddress / kPageBytes;
+constexpr std::uint64_t kMaxParameterBytes = 65536;
 constexpr std::uint64_t kMaxStream = 4096;  // what the simulator takes
 
 std::uint32_t u32(JsonFields& fields, std::string_view key, std::uint64_t max = UINT32_MAX) {
@@ -127,6 +128,9 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
   out.gpu = fields.text("gpu");
   out.driver = fields.text("driver");
   out.cuda = fields.text("cuda");
+  out.rank = fields.text("rank");
+  out.settings = fields.text("settings");
+  out.started_ns = fields.integer("started_ns", 0, kMaxTime);
   out.pid = fields.integer("pid", 0);
   out.sm_count = u32(fields, "sm_count");
   out.phases = fields.integer("phases", 0);
@@ -204,6 +208,16 @@ bool EventParser::gpu_event(const std::string& type, Fields& fields) {
     out.end_ns = time(fields, "end_ns");
     out.flags = u32(fields, "flags");
     log_.uvm.push_back(std::move(out));
+    return true;
+  }
+  if (type == "tensor_copies") {
+    tensor_copies(fields);
+    return true;
+  }
+  if (type == "tensor_maps") {
+    log_.maps_verified = fields.integer("verified", 0);
+    log_.maps_decoded = log_.maps_verified != 0;
+    log_.maps_refused = fields.text("why");
     return true;
   }
   return false;
@@ -285,9 +299,68 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
       launch.params.push_back(json_integer(item, "an address among the parameters"));
     }
   }
+  maps(fields, launch);
   instrumented(fields, launch);
   out.launch = log_.launches.size();
   log_.launches.push_back(std::move(launch));
+}
+
+void EventParser::maps(Fields& fields, Launch& out) {
+  const JsonValue* list = fields.find("maps");
+  if (list == nullptr) {
+    return;
+  }
+  for (const JsonValue& item : json_array(*list, "'maps'")) {
+    const auto& parts = json_array(item, "a map [offset, va, bits, im2col, dimensions, strides, box]", 7);
+    MapParameter& parameter = out.maps.emplace_back();
+    TensorMap& map = parameter.map;
+    parameter.offset = static_cast<std::uint32_t>(json_integer(parts[0], "offset of a map", kMaxParameterBytes));
+    map.va = json_integer(parts[1], "address of a map", trace::kMaxAddress);
+    map.element_bits = static_cast<std::uint32_t>(json_integer(parts[2], "bits of an element of a map", 64));
+    map.im2col = json_integer(parts[3], "'im2col' of a map", 1) == 1;
+    const auto& dims = json_array(parts[4], "dimensions of a map");
+    map.rank = static_cast<std::uint32_t>(std::min<std::size_t>(dims.size(), kMaxMapRank + 1));
+    const auto& strides = json_array(parts[5], "strides of a map");
+    const auto& box = json_array(parts[6], "box of a map");
+    if (map.rank < 1 || map.rank > kMaxMapRank || strides.size() != map.rank - 1 ||
+        box.size() != (map.im2col ? 1 : map.rank)) {
+      throw_input_error("a map of {} dimensions, {} strides and {} sides of a box", dims.size(), strides.size(),
+                        box.size());
+    }
+    for (std::uint32_t d = 0; d < map.rank; ++d) {
+      map.dims[d] = json_integer(dims[d], "a dimension of a map");
+      if (d != 0) {
+        map.strides[d - 1] = json_integer(strides[d - 1], "a stride of a map");
+      }
+      if (d < box.size()) {
+        map.box[d] = static_cast<std::uint32_t>(json_integer(box[d], "a side of a box", 256));
+      }
+    }
+    if (!is_possible(map) || span_bytes(map) > trace::kMaxObjectBytes) {
+      throw_input_error("a map at {} that CUDA does not allow", map.va);
+    }
+  }
+}
+
+void EventParser::tensor_copies(Fields& fields) {
+  auto& out = log_.copies[name_number(trace::json_text(fields.require("name"), "tensor_copies: 'name'"))];
+  out.clear();  // the later line knows more
+  for (const JsonValue& item : json_array(fields.require("copies"), "'copies'")) {
+    const auto& parts = json_array(item, "a copy [kind, sure, repeated, count, offsets]", 5);
+    CopyCode& code = out.emplace_back();
+    const std::uint64_t kind = json_integer(parts[0], "kind of a copy", 3);
+    if (kind == 0) {
+      throw_input_error("kind of a copy 0; allowed: 1 load, 2 store, 3 reduction");
+    }
+    code.copy.kind = static_cast<TensorCopy::Kind>(kind);
+    code.copy.sure = json_integer(parts[1], "'sure' of a copy", 1) == 1;
+    code.copy.repeated = json_integer(parts[2], "'repeated' of a copy", 1) == 1;
+    code.count = json_integer(parts[3], "count of a copy", UINT32_MAX);
+    for (const JsonValue& offset : json_array(parts[4], "offsets of a copy")) {
+      code.copy.offsets.push_back(
+          static_cast<std::uint32_t>(json_integer(offset, "offset of a copy's map", UINT32_MAX)));
+    }
+  }
 }
 
 void EventParser::instrumented(Fields& fields, Launch& out) {

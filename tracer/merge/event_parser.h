@@ -24,6 +24,8 @@ class EventParser {
   bool host_event(const std::string& type, Fields& fields, Event& event);
   bool gpu_event(const std::string& type, Fields& fields);
   void launch(Fields& fields, LaunchEvent& out);
+  void maps(Fields& fields, Launch& out);
+  void tensor_copies(Fields& fields);
   void instrumented(Fields& fields, Launch& out);
   void copy(Fields& fields, CopyEvent& out);
   void set(Fields& fields, SetEvent& out);

@@ -24,7 +24,8 @@ using Streams = std::map<std::uint32_t, Stream>;
 
 class LaunchKeys {
  public:
-  Streams streams(const PassLog& log) {
+  // `of_launch`: the keys by launch, if wanted.
+  Streams streams(const PassLog& log, std::vector<std::uint64_t>* of_launch) {
     Streams out;
     for (const Event& event : log.events) {
       if (const auto* at = std::get_if<LaunchEvent>(&event.what)) {
@@ -32,6 +33,9 @@ class LaunchKeys {
         Stream& stream = out[launch.stream];
         stream.launches.push_back(at->launch);
         stream.keys.push_back(key(log.names[launch.name], launch));
+        if (of_launch != nullptr) {
+          (*of_launch)[at->launch] = stream.keys.back();
+        }
       }
     }
     return out;
@@ -52,11 +56,11 @@ class LaunchKeys {
   std::map<Shape, std::uint64_t> shapes_;
 };
 
-std::string describe(const PassLog& log, const Stream& stream, std::size_t index) {
-  if (index >= stream.launches.size()) {
+std::string describe(const PassLog& log, const std::vector<std::size_t>& launches, std::size_t index) {
+  if (index >= launches.size()) {
     return "nothing";
   }
-  const Launch& launch = log.launches[stream.launches[index]];
+  const Launch& launch = log.launches[launches[index]];
   return fmt::format("launch {} is '{}' grid {}x{}x{} block {}x{}x{}", index, trace::printable(log.names[launch.name]),
                      launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z);
 }
@@ -70,15 +74,11 @@ const Stream& find(const Streams& streams, std::uint32_t number) {
 
 class Matcher {
  public:
-  Matcher(const PassLog& timing, const PassLog& access, LaunchMatch& out)
-      : timing_(timing), access_(access), out_(out) {
+  Matcher(const PassLog& timing, const PassLog& access) : timing_(timing), access_(access) {
     LaunchKeys keys;
-    timing_streams_ = keys.streams(timing);
-    access_streams_ = keys.streams(access);
-    out.access_of.assign(timing.launches.size(), kUnmatched);
-  }
-
-  void run() {
+    keys_.resize(timing.launches.size());
+    timing_streams_ = keys.streams(timing, &keys_);
+    access_streams_ = keys.streams(access, nullptr);
     const std::map<std::uint32_t, std::uint32_t> partner = pair_streams();
     for (const auto& [number, stream] : timing_streams_) {
       const auto found = partner.find(number);
@@ -93,76 +93,145 @@ class Matcher {
     }
   }
 
+  LaunchMatch run(std::uint32_t thousandths, bool drop_prologue) {
+    LaunchMatch whole = behind({});
+    if (whole.at_least(thousandths) || !drop_prologue) {
+      return whole;
+    }
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      if (!whole_[i]) {
+        set_pairs(i, align_ends_of(*timing_keys_[i], *access_keys_[i], thousandths));
+      }
+    }
+    const std::optional<Cut> cut = find_cut(timing_, access_, pairs_, keys_, thousandths);
+    if (!cut) {
+      return whole;
+    }
+    LaunchMatch rest = behind(*cut);
+    rest.prologue = Prologue{launches_before(timing_, cut->timing), launches_before(access_, cut->access),
+                             whole.matched, whole.compared, std::move(whole.divergence)};
+    return rest;
+  }
+
  private:
   // The passes number streams by first use, which may differ by a call that only one of them sees: of the streams whose
-  // launches differ, those that begin alike belong together.
+  // launches differ, those that begin alike belong together, else those that end alike.
   std::map<std::uint32_t, std::uint32_t> pair_streams() const {
     std::map<std::uint32_t, std::uint32_t> partner;
     std::map<std::uint32_t, bool> taken;
-    for (const auto& [number, stream] : timing_streams_) {
-      if (begin_alike(stream, find(access_streams_, number))) {
-        partner[number] = number;
-        taken[number] = true;
-      }
-    }
-    for (const auto& [number, stream] : timing_streams_) {
-      if (partner.contains(number)) {
-        continue;
-      }
-      for (const auto& [candidate, other] : access_streams_) {
-        if (!taken[candidate] && begin_alike(stream, other)) {
-          partner[number] = candidate;
-          taken[candidate] = true;
-          break;
+    const auto join = [&](std::uint32_t number, std::uint32_t other) {
+      partner[number] = other;
+      taken[other] = true;
+    };
+    const auto join_alike = [&](auto&& alike) {
+      for (const auto& [number, stream] : timing_streams_) {
+        if (!partner.contains(number) && !taken[number] && alike(stream, find(access_streams_, number))) {
+          join(number, number);
         }
       }
-    }
+      for (const auto& [number, stream] : timing_streams_) {
+        for (auto other = access_streams_.begin(); !partner.contains(number) && other != access_streams_.end();
+             ++other) {
+          if (!taken[other->first] && alike(stream, other->second)) {
+            join(number, other->first);
+          }
+        }
+      }
+    };
+    join_alike([](const Stream& a, const Stream& b) {
+      return alike(a.keys.begin(), a.keys.end(), b.keys.begin(), b.keys.end());
+    });
+    join_alike([](const Stream& a, const Stream& b) {
+      return alike(a.keys.rbegin(), a.keys.rend(), b.keys.rbegin(), b.keys.rend());
+    });
     for (const auto& [number, stream] : timing_streams_) {
       if (!partner.contains(number) && access_streams_.contains(number) && !taken[number]) {
-        partner[number] = number;
+        join(number, number);
       }
     }
     return partner;
   }
 
-  static bool begin_alike(const Stream& a, const Stream& b) {
-    constexpr std::size_t kLook = 8;
-    const std::size_t common = std::min({kLook, a.keys.size(), b.keys.size()});
-    return common > 0 &&
-           std::equal(a.keys.begin(), a.keys.begin() + static_cast<std::ptrdiff_t>(common), b.keys.begin());
+  template <class Iterator>
+  static bool alike(Iterator a, Iterator a_end, Iterator b, Iterator b_end) {
+    constexpr std::ptrdiff_t kLook = 8;
+    const std::ptrdiff_t common = std::min({kLook, a_end - a, b_end - b});
+    return common > 0 && std::equal(a, a + common, b);
   }
 
   void add(std::uint32_t number, const Stream& timing, const Stream& access) {
-    const Alignment aligned = align(timing.keys, access.keys);
-    for (const auto& [i, j] : aligned.pairs) {
-      out_.access_of[timing.launches[i]] = access.launches[j];
-    }
-    std::size_t timing_end = timing.keys.size(), access_end = access.keys.size();
+    StreamPair& pair = pairs_.emplace_back();
+    pair.number = number;
+    pair.timing = timing.launches;
+    pair.access = access.launches;
+    timing_keys_.push_back(&timing.keys);
+    access_keys_.push_back(&access.keys);
+    whole_.push_back(false);
+    set_pairs(pairs_.size() - 1, align(timing.keys, access.keys));
+  }
+
+  void set_pairs(std::size_t index, Alignment&& aligned) {
+    StreamPair& pair = pairs_[index];
+    whole_[index] = aligned.whole;
+    pair.pairs = std::move(aligned.pairs);
+    pair.timing_end = pair.timing.size();
+    pair.access_end = pair.access.size();
     if (!access_.complete) {
-      timing_end = aligned.pairs.empty() ? 0 : aligned.pairs.back().first + 1;
+      pair.timing_end = pair.pairs.empty() ? 0 : pair.pairs.back().first + 1;
     }
     if (!timing_.complete) {
-      access_end = aligned.pairs.empty() ? 0 : aligned.pairs.back().second + 1;
+      pair.access_end = pair.pairs.empty() ? 0 : pair.pairs.back().second + 1;
     }
-    out_.matched += aligned.pairs.size();
-    out_.compared += std::max(timing_end, access_end);
-    if (!out_.divergence.empty()) {
-      return;
+  }
+
+  LaunchMatch behind(const Cut& cut) const {
+    LaunchMatch out;
+    out.cut = cut;
+    out.access_of.assign(timing_.launches.size(), kUnmatched);
+    const std::vector<std::size_t> timing_event = event_of_launch(timing_), access_event = event_of_launch(access_);
+    const auto first = [](const std::vector<std::size_t>& launches, const std::vector<std::size_t>& event,
+                          std::size_t place) {
+      const auto found =
+          std::partition_point(launches.begin(), launches.end(), [&](std::size_t l) { return event[l] < place; });
+      return static_cast<std::size_t>(found - launches.begin());
+    };
+    for (const StreamPair& pair : pairs_) {
+      std::size_t i = first(pair.timing, timing_event, cut.timing);  // the first that has not matched yet
+      std::size_t j = first(pair.access, access_event, cut.access);
+      out.compared += std::max(std::max(pair.timing_end, i) - i, std::max(pair.access_end, j) - j);
+      const std::size_t i_begin = i, j_begin = j;
+      for (const auto& [a, b] : pair.pairs) {
+        if (a < i_begin || b < j_begin) {
+          continue;
+        }
+        out.access_of[pair.timing[a]] = pair.access[b];
+        ++out.matched;
+        if (a == i && b == j) {
+          ++i;
+          ++j;
+        }
+      }
+      if (out.divergence.empty() && (i < pair.timing_end || j < pair.access_end)) {
+        out.divergence = fmt::format("first difference on stream {}: in the timing pass {}, in the access pass {}",
+                                     pair.number, describe(timing_, pair.timing, i), describe(access_, pair.access, j));
+      }
     }
-    std::size_t front = 0;
-    while (front < aligned.pairs.size() && aligned.pairs[front] == std::pair(front, front)) {
-      ++front;
-    }
-    if (front < timing_end || front < access_end) {
-      out_.divergence = fmt::format("first difference on stream {}: in the timing pass {}, in the access pass {}",
-                                    number, describe(timing_, timing, front), describe(access_, access, front));
-    }
+    return out;
+  }
+
+  static std::uint64_t launches_before(const PassLog& log, std::size_t event) {
+    return static_cast<std::uint64_t>(
+        std::count_if(log.events.begin(), log.events.begin() + static_cast<std::ptrdiff_t>(event),
+                      [](const Event& e) { return std::holds_alternative<LaunchEvent>(e.what); }));
   }
 
   const PassLog& timing_;
   const PassLog& access_;
-  LaunchMatch& out_;
   Streams timing_streams_, access_streams_;
+  std::vector<std::uint64_t> keys_;  // by launch of the timing pass
+  std::vector<StreamPair> pairs_;
+  std::vector<const std::vector<std::uint64_t>*> timing_keys_, access_keys_;  // by pair of streams
+  std::vector<bool> whole_;                                                   // likewise: the search was not given up
 };
 
 // What tells memory apart besides its order: tensors, pinned memory, other memory, and the size. Sizes are compared as
@@ -181,7 +250,7 @@ struct Sequence {
 };
 
 Sequence sequence_of(const PassLog& log, const World& world, const std::vector<ThingIndex>& made,
-                     const std::vector<std::size_t>& anchor_of) {
+                     const std::vector<bool>& kept, const std::vector<std::size_t>& anchor_of) {
   Sequence out;
   for (std::size_t i = 0; i < log.events.size(); ++i) {
     if (const auto* at = std::get_if<LaunchEvent>(&log.events[i].what)) {
@@ -189,7 +258,7 @@ Sequence sequence_of(const PassLog& log, const World& world, const std::vector<T
         out.tokens.push_back(kAnchor | anchor_of[at->launch]);
         out.things.push_back(kNothing);
       }
-    } else if (made[i] != kNothing && world.things()[made[i]].kind != MemoryKind::kModule) {
+    } else if (made[i] != kNothing && kept[made[i]] && world.things()[made[i]].kind != MemoryKind::kModule) {
       out.tokens.push_back(token_of(world.things()[made[i]]));
       out.things.push_back(made[i]);
     }
@@ -203,15 +272,15 @@ bool LaunchMatch::at_least(std::uint32_t thousandths) const {
   return static_cast<uvmsim::WideUnsigned>(matched) * 1000 >= static_cast<uvmsim::WideUnsigned>(compared) * thousandths;
 }
 
-LaunchMatch match_launches(const PassLog& timing, const PassLog& access) {
-  LaunchMatch out;
-  Matcher(timing, access, out).run();
-  return out;
+LaunchMatch match_launches(const PassLog& timing, const PassLog& access, std::uint32_t thousandths,
+                           bool drop_prologue) {
+  return Matcher(timing, access).run(thousandths, drop_prologue);
 }
 
 std::vector<ThingIndex> match_things(const PassLog& timing, const World& timing_world,
-                                     const std::vector<ThingIndex>& timing_made, const PassLog& access,
-                                     const World& access_world, const std::vector<ThingIndex>& access_made,
+                                     const std::vector<ThingIndex>& timing_made, const std::vector<bool>& timing_kept,
+                                     const PassLog& access, const World& access_world,
+                                     const std::vector<ThingIndex>& access_made, const std::vector<bool>& access_kept,
                                      const LaunchMatch& launches) {
   std::vector<std::size_t> timing_anchors(timing.launches.size(), kUnmatched);
   std::vector<std::size_t> access_anchors(access.launches.size(), kUnmatched);
@@ -221,8 +290,8 @@ std::vector<ThingIndex> match_things(const PassLog& timing, const World& timing_
       access_anchors[launches.access_of[i]] = i;
     }
   }
-  const Sequence a = sequence_of(timing, timing_world, timing_made, timing_anchors);
-  const Sequence b = sequence_of(access, access_world, access_made, access_anchors);
+  const Sequence a = sequence_of(timing, timing_world, timing_made, timing_kept, timing_anchors);
+  const Sequence b = sequence_of(access, access_world, access_made, access_kept, access_anchors);
   std::vector<ThingIndex> out(access_world.things().size(), kNothing);
   for (const auto& [i, j] : align(a.tokens, b.tokens).pairs) {
     if (b.things[j] != kNothing) {

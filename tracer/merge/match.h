@@ -9,11 +9,19 @@
 #include <vector>
 
 #include "tracer/merge/event.h"
+#include "tracer/merge/prologue.h"
 #include "tracer/merge/world.h"
 
 namespace uvmtrace {
 
 inline constexpr std::size_t kUnmatched = std::numeric_limits<std::size_t>::max();
+
+// What was left out of the logs, so that the rest matches.
+struct Prologue {
+  std::uint64_t timing_launches = 0, access_launches = 0;
+  std::uint64_t matched = 0, compared = 0;  // with it
+  std::string divergence;                   // the first: one line with both sides
+};
 
 struct LaunchMatch {
   std::vector<std::size_t> access_of;  // by launch of the timing log: launch of the access log, or kUnmatched
@@ -21,19 +29,24 @@ struct LaunchMatch {
   // Launches that could have been matched: of the pass with more. What lies behind the last match on a stream does not
   // count when the other log was cut off.
   std::uint64_t compared = 0;
-  std::string divergence;  // the first: one line with both sides; empty when there is none
+  std::string divergence;  // the first behind the cut: one line with both sides; empty when there is none
+  Cut cut;                 // nothing before it counts in the above
+  std::optional<Prologue> prologue;
 
   bool at_least(std::uint32_t thousandths) const;
 };
 
-// Per stream, by name, grid and block.
-LaunchMatch match_launches(const PassLog& timing, const PassLog& access);
+// Per stream, by name, grid and block. When fewer than `thousandths` match, those of them do that follow the first
+// place from which on enough match (prologue.h), if there is one and `drop_prologue` allows it.
+LaunchMatch match_launches(const PassLog& timing, const PassLog& access, std::uint32_t thousandths, bool drop_prologue);
 
 // By order and size, separately for tensors, pinned and other memory, held in place by the matched launches. Returns by
-// thing of the access pass the thing of the timing pass, or kNothing. `made` holds by event which thing it made.
+// thing of the access pass the thing of the timing pass, or kNothing. `made` holds by event which thing it made, `kept`
+// by thing whether it takes part.
 std::vector<ThingIndex> match_things(const PassLog& timing, const World& timing_world,
-                                     const std::vector<ThingIndex>& timing_made, const PassLog& access,
-                                     const World& access_world, const std::vector<ThingIndex>& access_made,
+                                     const std::vector<ThingIndex>& timing_made, const std::vector<bool>& timing_kept,
+                                     const PassLog& access, const World& access_world,
+                                     const std::vector<ThingIndex>& access_made, const std::vector<bool>& access_kept,
                                      const LaunchMatch& launches);
 
 }  // namespace uvmtrace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -13,6 +14,7 @@
 #include "sim/trace/limits.h"
 #include "tracer/merge/coverage.h"
 #include "tracer/merge/limit_size.h"
+#include "tracer/merge/map_operands.h"
 #include "tracer/merge/match.h"
 #include "tracer/merge/timing_pass.h"
 
@@ -40,6 +42,10 @@ std::string recorded_kinds(const PassLog& log) {
   return out.empty() ? "none" : out;
 }
 
+constexpr std::string_view kWhatToTry =
+    "what may help: record --warm-up yes, settings that choose nothing by timing, iterations marked by the program "
+    "(tracer/README.md, 'When the passes differ')";
+
 }  // namespace
 
 class Merger::State {
@@ -54,7 +60,7 @@ class Merger::State {
 
   void run(const std::function<void(const trace::Record&)>& take) {
     const auto checked = [&](trace::Record&& record) { take(record); };
-    TimingPass pass(timing_, options_, summary);
+    TimingPass pass(timing_, options_, summary, match_.cut.timing, timing_kept_);
     pass.run([&](const Event& event, std::size_t launch,
                  trace::Kernel& kernel) { fill(pass, event, launch, kernel, checked); },
              [&](trace::Record&& record) {
@@ -68,27 +74,60 @@ class Merger::State {
 
  private:
   void match() {
-    match_ = match_launches(timing_, *access_);
+    match_ = match_launches(timing_, *access_, options_.match_thousandths, options_.drop_prologue);
     summary.matched = match_.matched;
     summary.divergence = match_.divergence;
     if (!match_.at_least(options_.match_thousandths)) {
-      throw_input_error("{} and {}: {} of {} launches match, fewer than {}.{} %; {}", timing_.path, access_->path,
+      throw_input_error("{} and {}: {} of {} launches match, fewer than {}.{} %; {}; {}", timing_.path, access_->path,
                         match_.matched, match_.compared, options_.match_thousandths / 10,
-                        options_.match_thousandths % 10, match_.divergence);
+                        options_.match_thousandths % 10, match_.divergence, kWhatToTry);
     }
-    pass_.emplace(*access_, match_);
+    std::set<std::string> with_copies;
+    for (const auto& [name, copies] : timing_.copies) {
+      with_copies.insert(timing_.names[name]);
+    }
+    for (const Launch& launch : timing_.launches) {
+      if (!launch.maps.empty()) {
+        with_copies.insert(timing_.names[launch.name]);
+      }
+    }
+    pass_.emplace(*access_, match_, [&](const std::string& kernel) {
+      return may_use_tensor_copies(kernel) || with_copies.contains(kernel);
+    });
     World timing_world(timing_);
     std::vector<ThingIndex> made(timing_.events.size(), kNothing);
     for (std::size_t i = 0; i < made.size(); ++i) {
+      if (i == match_.cut.timing) {
+        timing_kept_ = timing_world.live_things();
+      }
       made[i] = timing_world.apply(i).made;
     }
-    partner_ = match_things(timing_, timing_world, made, *access_, pass_->world, pass_->made, match_);
+    const std::size_t kept_from_prologue =
+        static_cast<std::size_t>(std::count(timing_kept_.begin(), timing_kept_.end(), true));
+    timing_kept_.resize(timing_world.things().size(), true);
+    partner_ = match_things(timing_, timing_world, made, timing_kept_, *access_, pass_->world, pass_->made, pass_->kept,
+                            match_);
+    describe_prologue(kept_from_prologue);
     extra_.assign(partner_.size(), trace::kNoObject);
     summary.repairs += pass_->world.repairs();
     for (std::size_t i = 0; i < partner_.size(); ++i) {
       const bool module = pass_->world.things()[i].kind == MemoryKind::kModule;
-      summary.unmatched_memory += partner_[i] == kNothing && !module ? 1 : 0;
+      summary.unmatched_memory += partner_[i] == kNothing && pass_->kept[i] && !module ? 1 : 0;
     }
+  }
+
+  void describe_prologue(std::size_t kept) {
+    if (!match_.prologue) {
+      return;
+    }
+    const Prologue& prologue = *match_.prologue;
+    const std::string before =
+        match_.cut.iteration ? fmt::format("before iteration {}", *match_.cut.iteration) : "before what repeats itself";
+    summary.dropped = fmt::format(
+        "{} launches of the timing pass and {} of the access pass {}: only {} of {} launches match with them, {}; {} "
+        "allocations of that time stay",
+        prologue.timing_launches, prologue.access_launches, before, prologue.matched, prologue.compared,
+        prologue.divergence, kept);
   }
 
   void make_header() {
@@ -110,9 +149,21 @@ class Merger::State {
                                   : fmt::format("{}.{}", log.compute_capability[0], log.compute_capability[1]));
     add("recorded_allocations", recorded_kinds(timing_));
     add("device_memory_as", options_.as_managed ? "managed" : "recorded");
+    add("settings", log.settings);
+    if (match_.cut.timing < timing_.events.size()) {
+      summary.begin_ns = timing_.events[match_.cut.timing].begin_ns;
+      add("begins_at_ns", std::to_string(summary.begin_ns));
+    }
+    for (const auto& [key, value] : options_.attributes) {
+      add(key, value);
+    }
     add("access_pass",
         access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
+    add("left_out", summary.dropped);
     const bool cut = !timing_.complete || (access_ != nullptr && !access_->complete);
+    add("tensor_maps", timing_.maps_decoded ? fmt::format("decoded, {} encodings verified", timing_.maps_verified)
+                       : timing_.maps_refused.empty() ? ""
+                                                      : "not decoded: " + timing_.maps_refused);
     add("incomplete", cut ? "the program ended before its log did" : "");
     const std::uint64_t dropped = timing_.dropped + (access_ != nullptr ? access_->dropped : 0);
     add("dropped_records", dropped == 0 ? "" : std::to_string(dropped));
@@ -162,19 +213,24 @@ class Merger::State {
             const TimingPass::Take& take) {
     const std::size_t partner = access_ == nullptr ? kUnmatched : match_.access_of[number];
     const ResolvedLaunch* seen = partner == kUnmatched ? nullptr : &pass_->launches[partner];
-    if (seen == nullptr || !seen->patched) {
-      kernel.distribution = trace::distribution_by_name(kernel.name);
-      kernel.coverage = trace::Coverage::kNone;
-      add_given(pass, event, number, seen, {}, kernel, take);
-      return;
+    const bool instrumented = seen != nullptr && seen->patched;
+    kernel.coverage = instrumented ? trace::Coverage::kInstrumented : trace::Coverage::kNone;
+    std::vector<Slot> touched;
+    if (instrumented) {
+      touched = add_seen(pass, *seen, kernel, take);
     }
-    kernel.coverage = trace::Coverage::kInstrumented;
-    std::vector<Slot> touched = add_seen(pass, *seen, kernel, take);
-    if (may_use_tensor_copies(kernel.name)) {
-      add_given(pass, event, number, seen, std::move(touched), kernel, take);
+    const Launch& launch = timing_.launches[number];
+    const auto copies = timing_.copies.find(launch.name);
+    const bool has_copies = copies != timing_.copies.end() || !launch.maps.empty();
+    if (!instrumented || has_copies || may_use_tensor_copies(kernel.name)) {
+      const MapOperands maps =
+          has_copies ? operands_of_maps(launch, copies == timing_.copies.end() ? nullptr : &copies->second)
+                     : MapOperands{};
+      add_given(pass, event, number, seen, maps, std::move(touched), kernel, take);
     }
     summary.coarsened += limit_size(kernel) ? 1 : 0;
-    const bool linear = kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
+    const bool linear =
+        instrumented && kernel.phases.empty() && seen->linear && kernel.coverage == trace::Coverage::kInstrumented;
     kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
@@ -237,11 +293,10 @@ class Merger::State {
     return touched;
   }
 
-  // What operator or parameters say, where the instrumentation saw nothing or missed operands.
-  void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
-                 std::vector<Slot>&& touched, trace::Kernel& kernel, const TimingPass::Take& take) {
-    const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
-    trace::Coverage coverage = trace::Coverage::kOperatorSchema;
+  // What the operator around the launch says, else its parameters.
+  std::vector<Slot> given_of(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
+                             const TimingPass::Take& take, trace::Coverage& source) {
+    source = trace::Coverage::kOperatorSchema;
     std::vector<Slot> given = pass.operators().operands(event.tid, pass.world());
     if (given.empty() && seen != nullptr) {
       for (const Slot& slot : seen->operands) {
@@ -251,30 +306,56 @@ class Merger::State {
       }
     }
     if (given.empty()) {
-      coverage = trace::Coverage::kParameters;
+      source = trace::Coverage::kParameters;
       given = of_parameters(timing_.launches[number].params, pass.world());
     }
-    if (instrumented) {
-      if (!misses_operands(touched, given, pass.world())) {
-        return;
-      }
-      ++summary.tensor_copies;
+    return given;
+  }
+
+  // What tensor maps, operator or parameters say, where the instrumentation saw nothing or missed operands.
+  void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
+                 const MapOperands& maps, std::vector<Slot>&& touched, trace::Kernel& kernel,
+                 const TimingPass::Take& take) {
+    const bool instrumented = kernel.coverage == trace::Coverage::kInstrumented;
+    trace::Coverage source = trace::Coverage::kNone;
+    std::vector<Slot> known = with_extents(touched, resolve_ranges(maps.ranges, pass.world()));
+    std::vector<Slot> given;
+    if (!instrumented || !maps.complete || !maps.undirected.empty()) {
+      given = given_of(pass, event, number, seen, take, source);
     }
-    kernel.coverage = given.empty() ? trace::Coverage::kNone : coverage;
+    if (!maps.undirected.empty()) {
+      std::vector<Slot> undirected = resolve_ranges(maps.undirected, pass.world());
+      const bool all = source == trace::Coverage::kOperatorSchema && take_modes(undirected, given);
+      summary.undirected_maps += all ? 0 : 1;
+      known = with_extents(known, undirected);
+    }
+    const bool missing =
+        instrumented ? !maps.complete && misses_operands(known, given, pass.world()) : names_others(known, given);
+    if (instrumented && !missing && maps.empty()) {
+      return;
+    }
+    if (missing) {
+      summary.tensor_copies += instrumented ? 1 : 0;
+      kernel.coverage = given.empty() ? trace::Coverage::kNone : source;
+      known = with_missing(std::move(known), given);
+    } else {
+      summary.by_tensor_maps += maps.empty() ? 0 : 1;
+      kernel.coverage = maps.empty() ? trace::Coverage::kNone : trace::Coverage::kTensorMaps;
+    }
     // Phases, order and counts are of the part that was seen.
     kernel.phases.clear();
     kernel.order.clear();
     kernel.counts.clear();
     std::vector<trace::ObjectAccess> others;  // of objects that only the access pass saw
     for (trace::ObjectAccess& access : kernel.accesses) {
-      const bool known = std::any_of(touched.begin(), touched.end(),
-                                     [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
-      if (!known) {
+      const bool is_thing = std::any_of(touched.begin(), touched.end(),
+                                        [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
+      if (!is_thing) {
         others.push_back(std::move(access));
       }
     }
     kernel.accesses = std::move(others);
-    for (Slot& slot : with_missing(std::move(touched), given)) {
+    for (Slot& slot : known) {
       kernel.accesses.push_back({pass.id_of(slot.thing), std::move(slot.extents)});
     }
     std::sort(kernel.accesses.begin(), kernel.accesses.end(),
@@ -286,7 +367,8 @@ class Merger::State {
   MergeOptions options_;
   LaunchMatch match_;
   std::optional<AccessPass> pass_;
-  std::vector<ThingIndex> partner_;     // by thing of the access pass: thing of the timing pass
+  std::vector<bool> timing_kept_;    // by thing of the timing pass: not gone before the cut; empty without access pass
+  std::vector<ThingIndex> partner_;  // by thing of the access pass: thing of the timing pass
   std::vector<trace::ObjectId> extra_;  // by thing of the access pass: object made for it
   std::int64_t total_ns_ = 0;
 };

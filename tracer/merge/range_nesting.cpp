@@ -84,10 +84,24 @@ void RangeNesting::apply(const RangeEvent& event, const std::string& name, std::
   }
 }
 
-void RangeNesting::finish(const Emit& emit) {
+void RangeNesting::begin_here(const Emit& emit) {
+  iteration_.reset();
+  before_iteration_ = 0;
+  std::erase_if(stack_, [](const Open& range) { return range.popped; });
+  for (Open& range : stack_) {
+    range.written = true;
+    emit({RangeKind::kPush, range.name, 0});
+  }
+}
+
+void RangeNesting::finish_iteration(const Emit& emit) {
   if (iteration_) {
     end_iteration(emit);
   }
+}
+
+void RangeNesting::finish(const Emit& emit) {
+  finish_iteration(emit);
   for (; !stack_.empty(); stack_.pop_back()) {
     if (stack_.back().written) {
       emit({RangeKind::kPop, "", 0});

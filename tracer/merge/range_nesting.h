@@ -20,7 +20,10 @@ class RangeNesting {
   using Emit = std::function<void(trace::Range)>;
 
   void apply(const RangeEvent& event, const std::string& name, std::uint32_t tid, const Emit& emit);
-  void finish(const Emit& emit);  // closes everything
+  // The trace begins here, with the ranges that are open. An iteration that is under way does not count.
+  void begin_here(const Emit& emit);
+  void finish_iteration(const Emit& emit);  // if one is open
+  void finish(const Emit& emit);            // closes everything
 
  private:
   struct Open {

@@ -24,8 +24,9 @@ void for_each_piece(std::uint64_t rows, std::uint64_t row_bytes, bool contiguous
 
 }  // namespace
 
-TimingPass::TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary)
-    : log_(log), options_(options), summary_(summary), world_(log), operators_(log) {}
+TimingPass::TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary, std::size_t begin,
+                       const std::vector<bool>& kept)
+    : log_(log), options_(options), summary_(summary), world_(log), operators_(log), begin_(begin), kept_(kept) {}
 
 trace::ObjectKind TimingPass::kind_of(const Thing& thing) const {
   switch (thing.kind) {
@@ -48,6 +49,9 @@ trace::ObjectId TimingPass::add_object(const Thing& thing, const Take& take) {
 void TimingPass::change_memory(std::size_t position, const Take& take) {
   const World::Change& change = world_.apply(position);
   for (const ThingIndex index : change.freed) {
+    if (ids_[index] == trace::kNoObject) {
+      continue;  // it was not kept
+    }
     if (world_.things()[index].tensor) {
       take(trace::TensorFree{ids_[index]});
     } else {
@@ -58,7 +62,10 @@ void TimingPass::change_memory(std::size_t position, const Take& take) {
     return;
   }
   const Thing& thing = world_.things()[change.made];
-  ids_.resize(change.made + 1);
+  ids_.resize(change.made + 1, trace::kNoObject);
+  if (!kept_.empty() && !kept_[change.made]) {
+    return;
+  }
   ids_[change.made] = ++last_id_;
   if (!thing.tensor) {
     take(trace::ObjectAlloc{last_id_, kind_of(thing), thing.bytes, thing.va, thing.device});
@@ -155,6 +162,9 @@ void TimingPass::set(const SetEvent& event, const Take& take) {
       summary_.unplaced_calls += row == 0 ? 1 : 0;
       return;
     }
+    if (target.id == trace::kNoObject) {
+      return;  // it was not kept
+    }
     take(trace::Memset{target.id, target.offset, bytes, event.stream, gaps_.take()});
   });
 }
@@ -184,7 +194,9 @@ void TimingPass::hint(const Hint& event, Fill&& fill) {
     ++summary_.unplaced_calls;
     return;
   }
-  fill(ids_[object], event.va - world_.things()[object].va);
+  if (ids_[object] != trace::kNoObject) {  // it was kept
+    fill(ids_[object], event.va - world_.things()[object].va);
+  }
 }
 
 void TimingPass::emit_uvm_until(std::int64_t time_ns, const Take& take) {
@@ -205,6 +217,49 @@ void TimingPass::emit_uvm_until(std::int64_t time_ns, const Take& take) {
   }
 }
 
+// What a copy before the beginning left in a thing that stays. What it read from may be gone: from the device it
+// becomes a set, from pinned memory a copy of pageable memory.
+void TimingPass::write_of_prologue(const CopyEvent& event, const Take& take) {
+  const bool contiguous = event.dst_pitch <= event.row_bytes && event.src_pitch <= event.row_bytes;
+  if (event.row_bytes == 0) {
+    return;
+  }
+  for_each_piece(event.rows, event.row_bytes, contiguous, [&](std::uint64_t row, std::uint64_t bytes) {
+    const Place dst = place(event.dst + row * event.dst_pitch, bytes);
+    const Place src = place(event.src + row * event.src_pitch, bytes);
+    if (dst.id == trace::kNoObject || world_.things()[dst.thing].kind == MemoryKind::kPinned) {
+      return;
+    }
+    const trace::CopyKind kind = copy_kind(event, dst, src);
+    if (kind == trace::CopyKind::kDeviceToDevice) {
+      take(trace::Memset{dst.id, dst.offset, bytes, event.stream, 0});
+    } else if (kind == trace::CopyKind::kHostToDevice) {
+      trace::Memcpy out;
+      out.kind = kind;
+      out.dst = {dst.id, dst.offset};
+      out.src = {src.id, src.offset};
+      out.bytes = bytes;
+      out.stream = event.stream;
+      out.blocking = true;
+      take(std::move(out));
+    }
+  });
+}
+
+void TimingPass::step_before_begin(std::size_t position, const Take& take) {
+  const Event& event = log_.events[position];
+  change_memory(position, take);
+  operators_.apply(position);
+  if (const auto* copied = std::get_if<CopyEvent>(&event.what)) {
+    write_of_prologue(*copied, take);
+  } else if (const auto* range = std::get_if<RangeEvent>(&event.what)) {
+    ranges_.apply(*range, log_.names[range->name], event.tid, [](trace::Range) {});
+  } else {
+    hints_and_sets(event, take);
+  }
+  gaps_.take();
+}
+
 void TimingPass::step(std::size_t position, const FillAccesses& fill, const Take& take) {
   const Event& event = log_.events[position];
   emit_uvm_until(event.begin_ns, take);
@@ -215,12 +270,18 @@ void TimingPass::step(std::size_t position, const FillAccesses& fill, const Take
     kernel(event, at->launch, fill, take);
   } else if (const auto* copied = std::get_if<CopyEvent>(&event.what)) {
     copy(*copied, take);
-  } else if (const auto* filled = std::get_if<SetEvent>(&event.what)) {
-    set(*filled, take);
   } else if (const auto* waited = std::get_if<SyncEvent>(&event.what)) {
     sync(*waited, take);
   } else if (const auto* range = std::get_if<RangeEvent>(&event.what)) {
     ranges_.apply(*range, log_.names[range->name], event.tid, [&](trace::Range out) { take(std::move(out)); });
+  } else {
+    hints_and_sets(event, take);
+  }
+}
+
+void TimingPass::hints_and_sets(const Event& event, const Take& take) {
+  if (const auto* filled = std::get_if<SetEvent>(&event.what)) {
+    set(*filled, take);
   } else if (const auto* prefetch = std::get_if<PrefetchEvent>(&event.what)) {
     hint(*prefetch, [&](trace::ObjectId id, std::uint64_t offset) {
       take(trace::Prefetch{id, offset, prefetch->bytes, prefetch->to, prefetch->stream, gaps_.take()});
@@ -239,9 +300,43 @@ void TimingPass::step(std::size_t position, const FillAccesses& fill, const Take
   }
 }
 
+// Of an iteration that the program does not end: the first synchronisation behind the last work for the GPU. What comes
+// later belongs to the program's end, which may take seconds. The number of events: nothing follows, or it is ended.
+std::size_t TimingPass::end_of_last_iteration() const {
+  const auto& events = log_.events;
+  std::size_t end = events.size();
+  for (std::size_t i = events.size(); i-- > begin_;) {
+    if (const auto* range = std::get_if<RangeEvent>(&events[i].what);
+        range != nullptr && (range->kind == RangeKind::kIterationBegin || range->kind == RangeKind::kIterationEnd)) {
+      return events.size();
+    }
+    if (std::holds_alternative<SyncEvent>(events[i].what)) {
+      end = i;
+    } else if (std::holds_alternative<LaunchEvent>(events[i].what) ||
+               std::holds_alternative<CopyEvent>(events[i].what) || std::holds_alternative<SetEvent>(events[i].what)) {
+      break;
+    }
+  }
+  return end;
+}
+
 void TimingPass::run(const FillAccesses& fill, const Take& take) {
-  for (std::size_t i = 0; i < log_.events.size(); ++i) {
+  for (std::size_t i = 0; i < begin_; ++i) {
+    step_before_begin(i, take);
+  }
+  if (begin_ != 0 && begin_ < log_.events.size()) {
+    const std::int64_t start_ns = log_.events[begin_].begin_ns;
+    while (next_uvm_ < log_.uvm.size() && log_.uvm[next_uvm_].start_ns < start_ns) {
+      ++next_uvm_;
+    }
+    ranges_.begin_here([&](trace::Range out) { take(std::move(out)); });
+  }
+  const std::size_t end_of_iteration = end_of_last_iteration();
+  for (std::size_t i = begin_; i < log_.events.size(); ++i) {
     step(i, fill, take);
+    if (i == end_of_iteration) {
+      ranges_.finish_iteration([&](trace::Range out) { take(std::move(out)); });
+    }
   }
   emit_uvm_until(INT64_MAX, take);
   ranges_.finish([&](trace::Range out) { take(std::move(out)); });

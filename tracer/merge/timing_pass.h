@@ -20,7 +20,10 @@ class TimingPass {
   // Fills in accesses and coverage of a kernel, which is complete otherwise.
   using FillAccesses = std::function<void(const Event& event, std::size_t launch, trace::Kernel& kernel)>;
 
-  TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary);
+  // Of the events before `begin` only that stays which the rest finds: things that are `kept` (by thing; empty: all)
+  // and what copies, sets and hints did to them, as records without a gap.
+  TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary, std::size_t begin,
+             const std::vector<bool>& kept);
 
   void run(const FillAccesses& fill, const Take& take);
 
@@ -38,12 +41,16 @@ class TimingPass {
     std::uint64_t offset = 0;
   };
 
+  std::size_t end_of_last_iteration() const;
   void step(std::size_t position, const FillAccesses& fill, const Take& take);
+  void step_before_begin(std::size_t position, const Take& take);
+  void write_of_prologue(const CopyEvent& event, const Take& take);
   void change_memory(std::size_t position, const Take& take);
   void emit_uvm_until(std::int64_t time_ns, const Take& take);
   void kernel(const Event& event, std::size_t launch, const FillAccesses& fill, const Take& take);
   void copy(const CopyEvent& event, const Take& take);
   void set(const SetEvent& event, const Take& take);
+  void hints_and_sets(const Event& event, const Take& take);
   void sync(const SyncEvent& event, const Take& take);
   template <class Hint, class Fill>
   void hint(const Hint& event, Fill&& fill);
@@ -63,6 +70,8 @@ class TimingPass {
   trace::ObjectId last_id_ = trace::kNoObject;
   std::map<std::uint64_t, std::uint64_t> events_;  // CUDA events that were recorded: number in the trace
   std::size_t next_uvm_ = 0;
+  std::size_t begin_;
+  const std::vector<bool>& kept_;
 };
 
 }  // namespace uvmtrace

@@ -31,6 +31,14 @@ std::vector<bool> last_words(const PassLog& log) {
 
 World::World(const PassLog& log) : log_(log), last_word_(last_words(log)) {}
 
+std::vector<bool> World::live_things() const {
+  std::vector<bool> live(things_.size());
+  for (std::size_t i = 0; i < things_.size(); ++i) {
+    live[i] = things_[i].live;
+  }
+  return live;
+}
+
 ThingIndex World::find(const Map& map, std::uint64_t address) const {
   const auto after = map.upper_bound(address);
   if (after == map.begin()) {

@@ -60,6 +60,9 @@ class World {
 
   std::uint64_t repairs() const { return repairs_; }
 
+  // By thing: alive now. What is made later must be added.
+  std::vector<bool> live_things() const;
+
  private:
   using Map = std::map<std::uint64_t, ThingIndex>;  // by address
 

@@ -69,6 +69,7 @@ void add_hint_calls(CallTable& table);
 void add_order_calls(CallTable& table);
 void add_launch_calls(CallTable& table);
 void add_graph_calls(CallTable& table);
+void add_map_calls(CallTable& table);
 
 // Starts the event of a call. The first event of a call takes the call's place; what follows in the same call (batches,
 // the nodes of a graph) takes the next places.

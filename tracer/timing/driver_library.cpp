@@ -17,6 +17,8 @@ DriverLibrary look_up() {
   UVMTRACE_LOOK_UP(cuKernelGetParamInfo)
   UVMTRACE_LOOK_UP(cuFuncGetName)
   UVMTRACE_LOOK_UP(cuKernelGetName)
+  UVMTRACE_LOOK_UP(cuTensorMapEncodeTiled)
+  UVMTRACE_LOOK_UP(cuTensorMapEncodeIm2col)
   UVMTRACE_LOOK_UP(cuStreamIsCapturing)
   UVMTRACE_LOOK_UP(cuGraphGetNodes)
   UVMTRACE_LOOK_UP(cuGraphNodeGetType)

@@ -18,6 +18,13 @@ struct DriverLibrary {
   CUresult (*cuKernelGetParamInfo)(CUkernel, std::size_t, std::size_t*, std::size_t*) = nullptr;
   CUresult (*cuFuncGetName)(const char**, CUfunction) = nullptr;
   CUresult (*cuKernelGetName)(const char**, CUkernel) = nullptr;
+  CUresult (*cuTensorMapEncodeTiled)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                     const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+                                     CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) = nullptr;
+  CUresult (*cuTensorMapEncodeIm2col)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                      const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                                      const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                      CUtensorMapL2promotion, CUtensorMapFloatOOBfill) = nullptr;
   CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*cuGraphGetNodes)(CUgraph, CUgraphNode*, std::size_t*) = nullptr;
   CUresult (*cuGraphNodeGetType)(CUgraphNode, CUgraphNodeType*) = nullptr;

@@ -18,7 +18,7 @@ struct WriteNode {
   bool take_first() const { return std::exchange(first, false); }
   void operator()(std::monostate) const {}
   void operator()(const KernelNode& node) const {
-    write_launch(call, node.name, node.shape, stream, node.pointers, take_first(), id);
+    write_launch(call, node.name, node.shape, stream, node.parameters, take_first(), id);
   }
   void operator()(const CopyNode& node) const {
     for (const CopyShape& shape : node.shapes) write_copy(call, shape, stream, true, take_first(), id);

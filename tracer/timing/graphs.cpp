@@ -102,9 +102,11 @@ std::uint64_t last_clone(std::uint64_t id) {
 
 KernelNode kernel_node(const CUDA_KERNEL_NODE_PARAMS_v2& p) {
   const CUfunction function = p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
-  return {kernel_name(p.func, p.kern),
+  std::string name = kernel_name(p.func, p.kern);
+  LaunchParameters parameters = read_parameters(name, function, p.kernelParams, p.extra);
+  return {std::move(name),
           {{p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes},
-          pointer_parameters(function, p.kernelParams, p.extra)};
+          std::move(parameters)};
 }
 
 SetNode set_node(const CUDA_MEMSET_NODE_PARAMS& p) {

@@ -25,7 +25,7 @@ namespace uvmtrace {
 struct KernelNode {
   std::string name;
   LaunchShape shape;
-  std::vector<std::uint64_t> pointers;
+  LaunchParameters parameters;
 };
 struct CopyNode {
   std::vector<CopyShape> shapes;

@@ -23,6 +23,7 @@
 #include "tracer/timing/driver_library.h"
 #include "tracer/timing/graphs.h"
 #include "tracer/timing/parameters.h"
+#include "tracer/timing/tensor_maps.h"
 
 namespace uvmtrace {
 
@@ -65,6 +66,11 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
       context_created(data);
       break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      if (data.resourceDescriptor != nullptr) {
+        TensorMaps::instance().note_module(*static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor));
+      }
+      break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       forget_parameter_layouts();
       break;
@@ -78,8 +84,9 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
       break;
   }
 }
-constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
-                                   CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_LOADED,
+                                   CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                   CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
 // CUPTI 12.3 and later say so before they stop.
 #if CUPTI_API_VERSION >= 21
@@ -149,6 +156,7 @@ void enable_callbacks() {
   add_order_calls(table);
   add_launch_calls(table);
   add_graph_calls(table);
+  add_map_calls(table);
   // A library that is older than these headers refuses calls that it does not know, and no program there makes them.
   table.for_each(
       [](CUpti_CallbackId id) { (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id); });

@@ -8,8 +8,30 @@
 
 namespace uvmtrace {
 
+namespace {
+
+// [[offset, va, bits of an element, im2col, [dimensions], [strides], [box]], ...]
+void put_maps(JsonLine& line, const std::vector<MapParameter>& maps) {
+  line.begin_list("maps");
+  for (const auto& [offset, map] : maps) {
+    line.begin_list().item(offset).item(map.va).item(map.element_bits).item(map.im2col ? 1 : 0);
+    const auto list = [&](const auto& values, std::uint32_t count) {
+      line.begin_list();
+      for (std::uint32_t i = 0; i < count; ++i) line.item(values[i]);
+      line.end_list();
+    };
+    list(map.dims, map.rank);
+    list(map.strides, map.rank - 1);
+    list(map.box, map.im2col ? 1 : map.rank);
+    line.end_list();
+  }
+  line.end_list();
+}
+
+}  // namespace
+
 void write_launch(const Call& call, std::string_view name, const LaunchShape& shape, CUstream stream,
-                  const std::vector<std::uint64_t>& pointers, bool first, std::uint64_t node) {
+                  const LaunchParameters& parameters, bool first, std::uint64_t node) {
   JsonLine line = call_event("launch", call, first);
   line.number("corr", call.correlation);
   if (node != 0) line.number("node", node);
@@ -19,8 +41,9 @@ void write_launch(const Call& call, std::string_view name, const LaunchShape& sh
   line.number("shared_bytes", shape.shared_bytes);
   line.number("stream", StreamNumbers::instance().number(reinterpret_cast<std::uint64_t>(stream)));
   line.begin_list("params");
-  for (const std::uint64_t pointer : pointers) line.item(pointer);
+  for (const std::uint64_t pointer : parameters.pointers) line.item(pointer);
   line.end_list();
+  if (!parameters.maps.empty()) put_maps(line, parameters.maps);
   finish_event(std::move(line), call);
 }
 
@@ -35,12 +58,8 @@ LaunchShape shape_of(const Parameters& p) {
 void launched(const Call& call, CUfunction function, const LaunchShape& shape, CUstream stream, void** parameters,
               void** extra, bool first = true) {
   if (was_captured(call, stream)) return;
-  const std::vector<std::uint64_t> pointers = pointer_parameters(function, parameters, extra);
-  if (call.symbol != nullptr) {
-    write_launch(call, call.symbol, shape, stream, pointers, first);
-  } else {
-    write_launch(call, kernel_name(function, nullptr), shape, stream, pointers, first);
-  }
+  const std::string name = call.symbol != nullptr ? call.symbol : kernel_name(function, nullptr);
+  write_launch(call, name, shape, stream, read_parameters(name, function, parameters, extra), first);
 }
 
 }  // namespace

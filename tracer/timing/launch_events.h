@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tracer/timing/calls.h"
+#include "tracer/timing/parameters.h"
 
 namespace uvmtrace {
 
@@ -20,6 +21,6 @@ struct LaunchShape {
 
 // `node` 0 means not from a graph; `first` as in call_event().
 void write_launch(const Call& call, std::string_view name, const LaunchShape& shape, CUstream stream,
-                  const std::vector<std::uint64_t>& pointers, bool first, std::uint64_t node = 0);
+                  const LaunchParameters& parameters, bool first, std::uint64_t node = 0);
 
 }  // namespace uvmtrace

@@ -82,36 +82,51 @@ void collect_words(const void* data, std::size_t offset, std::size_t bytes, std:
   }
 }
 
-void collect_extra(void** extra, std::vector<std::uint64_t>& words) {
-  const void* buffer = nullptr;
+struct Buffer {
+  const void* data = nullptr;
   std::size_t bytes = 0;
+};
+
+// All parameters in one buffer, as CU_LAUNCH_PARAM_BUFFER_POINTER gives them.
+Buffer extra_buffer(void** extra) {
+  Buffer out;
   for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
     if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-      buffer = extra[1];
+      out.data = extra[1];
     } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr) {
-      bytes = *static_cast<const std::size_t*>(extra[1]);
+      out.bytes = *static_cast<const std::size_t*>(extra[1]);
     } else {
-      return;
+      return {};
     }
   }
-  if (buffer != nullptr && bytes <= kMostParameterBytes) collect_words(buffer, 0, bytes, words);
+  return out.data != nullptr && out.bytes <= kMostParameterBytes ? out : Buffer{};
 }
 
 }  // namespace
 
-std::vector<std::uint64_t> pointer_parameters(CUfunction function, void** parameters, void** extra) {
+LaunchParameters read_parameters(std::string_view kernel, CUfunction function, void** parameters, void** extra) {
   std::vector<std::uint64_t> words;
+  std::vector<unsigned char> bytes;
+  const bool maps = TensorMaps::instance().wanted(kernel);
+  const auto collect = [&](const void* data, std::size_t offset, std::size_t size) {
+    collect_words(data, offset, size, words);
+    if (!maps || offset > kMostParameterBytes) return;
+    if (bytes.size() < offset + size) bytes.resize(offset + size);
+    std::memcpy(bytes.data() + offset, data, size);
+  };
   if (parameters != nullptr) {
     const std::shared_ptr<const Layout> layout = LayoutCache::instance().get(function);
     for (std::size_t i = 0; i < layout->size(); ++i) {
-      if (parameters[i] != nullptr) collect_words(parameters[i], (*layout)[i].offset, (*layout)[i].bytes, words);
+      if (parameters[i] != nullptr) collect(parameters[i], (*layout)[i].offset, (*layout)[i].bytes);
     }
   } else if (extra != nullptr) {
-    collect_extra(extra, words);
+    const Buffer buffer = extra_buffer(extra);
+    if (buffer.data != nullptr) collect(buffer.data, 0, buffer.bytes);
   }
-  std::vector<std::uint64_t> pointers;
-  if (!words.empty()) LiveAllocations::instance().keep_pointers(words, pointers);
-  return pointers;
+  LaunchParameters out;
+  if (!words.empty()) LiveAllocations::instance().keep_pointers(words, out.pointers);
+  if (!bytes.empty()) out.maps = TensorMaps::instance().find(bytes);
+  return out;
 }
 
 void forget_parameter_layouts() { LayoutCache::instance().clear(); }

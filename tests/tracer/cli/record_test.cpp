@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
 #include "tests/tracer/cli/command.h"
+#include "tracer/cli/progress.h"
 
 namespace uvmtrace {
 namespace {
@@ -35,7 +38,8 @@ TEST_F(RecordTest, RunsTwiceAndShowsOneRun) {
   const CommandResult result = record("", "'two words'");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "loss 0.5 two words\n");
-  EXPECT_THAT(result.err, StartsWith("oh\nuvmtrace: timing pass done (exit code 0); access pass starts\nuvmtrace: "));
+  EXPECT_THAT(result.err, StartsWith("oh\nuvmtrace: timing pass done (exit code 0, 1 launches, 0.0 s on the GPU, 0 s); "
+                                     "access pass starts, it may take 0 s\nuvmtrace: "));
   EXPECT_THAT(result.err, HasSubstr("out.uvmt: 1 kernels (100.0 % instrumented), 1 objects"));
   EXPECT_EQ(result.err.find("oh"), result.err.rfind("oh"));
   EXPECT_EQ(passes(), "timing\naccess\n");
@@ -154,6 +158,188 @@ TEST_F(RecordTest, KeepLogs) {
   EXPECT_EQ(logs, 2u);
 }
 
+// --- compilers
+
+constexpr const char* kShowSettings =
+    "env | grep -E '^(XLA|JAX|TORCHIND|TRITON|PYTHONHASH|UVMTRACE_SETTINGS)' | sort >set.$PASS\n";
+
+class RecordWarmUp : public RecordTest {
+ protected:
+  // Plays the warm-up, too, which has no injection library.
+  void program(const std::string& lines) {
+    const std::string known = "*) exit 99;; esac";
+    std::string text = prelude;
+    text.replace(text.find(known), known.size(), "*) PASS=warm;; esac");
+    folder.write("program.sh", text + kShowSettings + lines);
+  }
+  CommandResult record_script(const std::string& script, const std::string& options = "") {
+    folder.write("train.py", script);
+    return shell("uvmtrace record -o out.uvmt " + options + " -- bash program.sh train.py");
+  }
+  std::string attribute(const std::string& key) {
+    trace::TraceReader reader(folder.path("out.uvmt"));
+    for (const auto& [name, value] : reader.header().attributes) {
+      if (name == key) {
+        return value;
+      }
+    }
+    return "";
+  }
+};
+
+TEST_F(RecordWarmUp, RunsOnceMoreWhereTheScriptCompiles) {
+  program("echo \"out of $PASS\"; cat >in.$PASS");
+  for (LogBuilder* log : {&timing, &access}) {
+    const std::string name = log == &timing ? "timing.log" : "access.log";
+    std::string text = log->text();
+    text.insert(text.find("\"pid\""), R"("settings":"TRITON_CACHE_AUTOTUNING=1",)");
+    folder.write(name, text);
+  }
+  folder.write("train.py", "import torch\nmodel = torch.compile(model)\n");
+  folder.write("input.txt", "data");
+  const CommandResult result = shell("uvmtrace record -o out.uvmt -- bash program.sh train.py <input.txt");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "out of timing\n");
+  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_THAT(result.err, HasSubstr("warm-up: a run that is not recorded, for the caches of torch.compile"));
+  const std::string settings =
+      "PYTHONHASHSEED=0\nTORCHINDUCTOR_AUTOGRAD_CACHE=1\nTORCHINDUCTOR_FX_GRAPH_CACHE=1\n"
+      "TRITON_CACHE_AUTOTUNING=1\n";
+  EXPECT_EQ(folder.read("set.warm"), settings);
+  EXPECT_THAT(folder.read("set.timing"), StartsWith(settings + "UVMTRACE_SETTINGS=PYTHONHASHSEED=0 TORCHINDUCTOR_FX"));
+  EXPECT_EQ(folder.read("set.timing"), folder.read("set.access"));
+  EXPECT_EQ(attribute("settings"), "TRITON_CACHE_AUTOTUNING=1");
+  for (const char* pass : {"in.warm", "in.timing", "in.access"}) {
+    EXPECT_EQ(folder.read(pass), "data");
+  }
+  expect_clean();
+}
+
+// What cannot be read twice belongs to the run whose output is shown.
+TEST_F(RecordWarmUp, LeavesThePipeAlone) {
+  program("cat >in.$PASS");
+  folder.write("train.py", "import triton\n");
+  ASSERT_EQ(shell("printf piped | uvmtrace record -o out.uvmt -- bash program.sh train.py").exit_code, 0);
+  EXPECT_EQ(folder.read("in.warm"), "");
+  EXPECT_EQ(folder.read("in.timing"), "piped");
+}
+
+TEST_F(RecordWarmUp, OnlyWhereItIsOfUse) {
+  program("");
+  EXPECT_EQ(record_script("import torch  # torch.compile(x)\nimport jaxlike\n").exit_code, 0);
+  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(folder.read("set.timing"), "");
+  folder.write("passes.txt", "");
+  EXPECT_EQ(record_script("import torch\n", "--warm-up yes").exit_code, 0);
+  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_THAT(folder.read("set.timing"), HasSubstr("JAX_COMPILATION_CACHE_DIR=" + folder.path(".out.uvmt.logs-")));
+  EXPECT_THAT(folder.read("set.timing"), HasSubstr("JAX_COMPILATION_CACHE_DIR=(of the recording)"));
+}
+
+TEST_F(RecordWarmUp, ModulesOfTheProgramAreLookedInto) {
+  program("echo \"$PYTHONPATH $UVMTRACE_TORCH\" >path.$PASS\n");
+  std::filesystem::create_directories(folder.path("net"));
+  folder.write("net/__init__.py", "from net.layers import *\n");
+  folder.write("net/layers.py", "import net.train\nimport net\n");
+  folder.write("net/train.py", "  from jax import numpy\n");
+  EXPECT_EQ(record_script("import net\n").exit_code, 0);
+  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  // JAX programs mark iterations by the helper's module.
+  EXPECT_EQ(folder.read("path.access"), folder.path("torch/site") + " 0\n");
+}
+
+TEST_F(RecordWarmUp, TheUsersSettingsWin) {
+  program("");
+  folder.write("train.py", "import jax\n");
+  const std::string record = "uvmtrace record -o out.uvmt --warm-up no ";
+  const auto run = [&](const std::string& before, const std::string& options = "") {
+    const CommandResult result = shell(before + record + options + "-- bash program.sh train.py");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return folder.read("set.timing");
+  };
+  EXPECT_THAT(run(""), HasSubstr("\nXLA_FLAGS=--xla_gpu_autotune_level=0\n"));
+  EXPECT_THAT(run("export XLA_FLAGS=--xla_mine; "), HasSubstr("\nXLA_FLAGS=--xla_mine --xla_gpu_autotune_level=0\n"));
+  EXPECT_THAT(run("export XLA_FLAGS=--xla_gpu_autotune_level=4 PYTHONHASHSEED=7; "),
+              StartsWith("PYTHONHASHSEED=7\nUVMTRACE_SETTINGS=\nXLA_FLAGS=--xla_gpu_autotune_level=4\n"));
+  EXPECT_EQ(run("", "--own-settings "), "");
+}
+
+TEST_F(RecordWarmUp, ThatFailsIsSaid) {
+  program("[ $PASS != warm ] || { echo 'no such data'; exit 3; }");
+  const CommandResult result = record_script("import jax\n");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("the warm-up ended with exit code 3; it printed at last:\nuvmtrace: no such data"));
+  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+}
+
+TEST_F(RecordWarmUp, ASignalDuringItEndsTheRecording) {
+  program("trap 'exit 9' TERM; echo >ready; while :; do sleep 0.05; done");
+  folder.write("train.py", "import jax\n");
+  const CommandResult result = shell("\"" UVMTRACE_COMMAND
+                                     "\" record -o out.uvmt -- bash program.sh train.py & child=$!\n"
+                                     "while [ ! -f ready ]; do sleep 0.05; done; kill -TERM $child; wait $child");
+  EXPECT_EQ(result.exit_code, 9) << result.err;
+  EXPECT_EQ(passes(), "warm\n");
+  EXPECT_THAT(result.err, HasSubstr("stopped before it was recorded"));
+  EXPECT_FALSE(has("out.uvmt"));
+  expect_clean();
+}
+
+// --- several processes
+
+// Two ranks, which begin in another order in the access pass; a third process has no partner.
+TEST_F(RecordTest, ATraceOfEachProcess) {
+  const auto write = [&](const std::string& name, Pass pass, const std::string& rank, int launches, int started) {
+    LogBuilder log(pass);
+    const std::uint64_t base = 0x7f0000000000 + static_cast<std::uint64_t>(started) * (1 << 30);
+    log.at(1000 + started * 10, 1001 + started * 10);
+    log.alloc(base, 1 << 20);
+    for (int i = 0; i < launches; ++i) {
+      LogBuilder::LaunchSpec launch;
+      launch.accesses = {{base, static_cast<std::uint64_t>(launches) * 512, trace::AccessMode::kWrite}};
+      log.launch(launch);
+    }
+    std::string text = log.text();
+    text.insert(text.find("\"pid\""),
+                "\"started_ns\":" + std::to_string(started) + "," + (rank.empty() ? "" : "\"rank\":\"" + rank + "\","));
+    folder.write(name, text);
+  };
+  write("timing.a", Pass::kTiming, "1", 3, 20);
+  write("timing.b", Pass::kTiming, "0", 2, 30);
+  write("timing.c", Pass::kTiming, "2", 1, 50);
+  write("access.a", Pass::kAccess, "0", 2, 70);
+  write("access.b", Pass::kAccess, "1", 3, 80);
+  folder.write("program.sh",
+               "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *) PASS=access;; esac\n"
+               "for x in a b c; do [ -f $PASS.$x ] && cp $PASS.$x \"$UVMTRACE_LOG_DIR/$PASS.$x.jsonl\"; done; true\n");
+  const CommandResult result = record("--processes all");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_FALSE(has("out.uvmt"));
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    trace::TraceReader reader(folder.path("out." + std::to_string(rank) + ".uvmt"));
+    std::map<std::string, std::string> attributes(reader.header().attributes.begin(), reader.header().attributes.end());
+    EXPECT_EQ(attributes["rank"], std::to_string(rank));
+    EXPECT_EQ(attributes["process"], std::to_string(rank) + " of 3");
+    EXPECT_EQ(attributes["begins_at_ns"], std::to_string(rank == 0 ? 1300 : rank == 1 ? 1200 : 1500));
+    trace::Record record;
+    std::uint64_t kernels = 0;
+    while (reader.next(record)) {
+      if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
+        ++kernels;
+        if (rank < 2) {
+          ASSERT_EQ(kernel->accesses.size(), 1u);
+          EXPECT_EQ(kernel->accesses[0].extents[0].count, rank + 2);
+        }
+      }
+    }
+    EXPECT_EQ(kernels, rank == 0 ? 2u : rank == 1 ? 3u : 1u);
+  }
+  EXPECT_THAT(result.err, HasSubstr("process 0 (rank 0): \"start_ns\": 100 in a scenario"));
+  EXPECT_THAT(result.err, HasSubstr("process 1 (rank 1): \"start_ns\": 0 in a scenario"));
+  EXPECT_THAT(result.err, HasSubstr("has no partner in the access pass"));
+}
+
 TEST_F(RecordTest, SeveralProcesses) {
   LogBuilder small(Pass::kTiming);
   small.launch({});
@@ -167,6 +353,37 @@ TEST_F(RecordTest, SeveralProcesses) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(statistics().totals.kernels, 2u);
   EXPECT_THAT(result.err, HasSubstr("1 other processes used the GPU too"));
+}
+
+TEST_F(RecordTest, ProgressCountsWholeLaunchesOfAllProcesses) {
+  LogBuilder builder(Pass::kTiming);
+  for (int i = 0; i < 4; ++i) {
+    builder.launch({});
+  }
+  folder.write("timing.1.jsonl", builder.text());
+  Expected expected;
+  add_log(folder.path("timing.1.jsonl"), expected);
+  EXPECT_EQ(expected.launches, 4u);
+  EXPECT_NEAR(expected.gpu_seconds, 4 * 2000e-9, 1e-12);
+  std::vector<std::string> said;
+  Progress progress(
+      folder.path(), expected, [&](const std::string& text) { said.push_back(text); }, std::chrono::seconds(0));
+  // The next line comes when as much time has passed again.
+  const auto tick = [&] {
+    for (const std::size_t lines = said.size(); said.size() == lines;) progress.tick();
+  };
+  tick();
+  const std::string line = "{\"t\":\"launch\",\"seq\":1}\n";
+  folder.write("access.1.jsonl", line + line.substr(0, 10));
+  tick();
+  folder.write("access.1.jsonl", line + line + line);
+  folder.write("access.2.jsonl", line);
+  tick();
+  using ::testing::MatchesRegex;
+  EXPECT_THAT(said,
+              ::testing::ElementsAre(MatchesRegex("access pass: [0-9]+ s, no launch yet"),
+                                     MatchesRegex("access pass: 1 of 4 launches after [0-9]+ s, about [0-9]+ s left"),
+                                     MatchesRegex("access pass: 4 of 4 launches after [0-9]+ s, little left")));
 }
 
 TEST_F(RecordTest, PassesThatDiverge) {
@@ -257,6 +474,8 @@ TEST_F(RecordHostile, CommandLines) {
   expect_refused("uvmtrace record --phases 65 -- bash program.sh", {"0 to 64"});
   expect_refused("uvmtrace record --phases -- bash program.sh", {"option --phases needs a value"});
   expect_refused("uvmtrace record --window sometimes -- bash program.sh", {"allowed: all, profiler"});
+  expect_refused("uvmtrace record --warm-up maybe -- bash program.sh", {"--warm-up: 'maybe'", "auto, yes, no"});
+  expect_refused("uvmtrace record --processes 2 -- bash program.sh", {"--processes: '2'", "main, all"});
   expect_refused("uvmtrace record --as magic -- bash program.sh", {"allowed: managed, recorded"});
   expect_refused("uvmtrace record --level 20 -- bash program.sh", {"--level"});
   expect_refused("uvmtrace record --torch=1 -- bash program.sh", {"takes no value"});

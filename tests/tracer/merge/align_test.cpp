@@ -88,6 +88,54 @@ TEST(Align, LongSequencesWithFewDifferences) {
   EXPECT_GE(alignment.pairs.size(), a.size() - 100);
 }
 
+// The ends by the definition: the longest pair of which enough is common.
+TEST(AlignEnds, RandomSequencesAgainstAllEnds) {
+  uvmsim::Random random(8);
+  for (int round = 0; round < 300; ++round) {
+    Sequence a(random.below(25)), b(random.below(25));
+    for (Sequence* sequence : {&a, &b}) {
+      for (std::uint64_t& item : *sequence) {
+        item = random.below(3);
+      }
+    }
+    const Sequence tail = {7, 8, 9, 7, 8};
+    a.insert(a.end(), tail.begin(), tail.end());
+    b.insert(b.end(), tail.begin(), tail.end());
+    const std::uint32_t thousandths = 600 + static_cast<std::uint32_t>(random.below(400));
+    std::size_t most = 0;
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+      for (std::size_t j = 0; j <= b.size(); ++j) {
+        const std::size_t common = longest_common({a.begin() + static_cast<std::ptrdiff_t>(i), a.end()},
+                                                  {b.begin() + static_cast<std::ptrdiff_t>(j), b.end()});
+        const std::size_t longer = std::max(a.size() - i, b.size() - j);
+        most = common * 1000 >= longer * thousandths ? std::max(most, common) : most;
+      }
+    }
+    const Alignment alignment = align_ends_of(a, b, thousandths);
+    expect_valid(a, b, alignment);
+    ASSERT_EQ(alignment.pairs.size(), most) << "round " << round;
+  }
+}
+
+// Millions of launches: what differs before the ends costs next to nothing.
+TEST(AlignEnds, LongSequences) {
+  Sequence a(1000000), b(800000);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = 2 * i;
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = 2 * i + 1;
+  }
+  for (std::size_t i = 0; i < 500000; ++i) {
+    a.push_back(i % 997);
+    b.push_back(i % 997);
+  }
+  b.erase(b.end() - 300000);
+  const Alignment alignment = align_ends_of(a, b, 990);
+  expect_valid(a, b, alignment);
+  EXPECT_EQ(alignment.pairs.size(), 499999u);
+}
+
 // Hostile: nothing in common in a million launches must not take hours.
 TEST(Align, GivesUpOnSequencesThatDifferEverywhere) {
   Sequence a(400000), b(400000);

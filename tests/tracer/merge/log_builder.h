@@ -107,6 +107,7 @@ class LogBuilder {
     std::uint32_t blocks = 16;
     std::uint32_t stream = 0;
     std::vector<std::uint64_t> params;
+    std::vector<MapParameter> maps;
     bool patched = true;
     std::vector<trace::Extent> accesses;  // bytes and addresses, for reading: multiples of 512
     std::vector<PhaseRuns> phases;        // likewise, multiples of 65536
@@ -124,6 +125,7 @@ class LogBuilder {
     line.number("shared_bytes", 0).number("stream", spec.stream);
     if (pass_ == Pass::kTiming) {
       put_params(line, spec);
+      put_maps(line, spec);
       add(std::move(line));
       if (spec.timed) {
         JsonLine time("kernel");
@@ -149,6 +151,27 @@ class LogBuilder {
     line.begin_list("params");
     for (const std::uint64_t address : spec.params) {
       line.item(address);
+    }
+    line.end_list();
+  }
+  static void put_maps(JsonLine& line, const LaunchSpec& spec) {
+    if (spec.maps.empty()) {
+      return;
+    }
+    line.begin_list("maps");
+    for (const auto& [offset, map] : spec.maps) {
+      line.begin_list().item(offset).item(map.va).item(map.element_bits).item(map.im2col ? 1 : 0);
+      const auto list = [&line](const auto& values, std::uint32_t count) {
+        line.begin_list();
+        for (std::uint32_t i = 0; i < count; ++i) {
+          line.item(values[i]);
+        }
+        line.end_list();
+      };
+      list(map.dims, map.rank);
+      list(map.strides, map.rank - 1);
+      list(map.box, map.im2col ? 1 : map.rank);
+      line.end_list();
     }
     line.end_list();
   }

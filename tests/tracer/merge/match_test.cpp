@@ -66,12 +66,15 @@ TEST(Match, OneExtraLaunchInEitherPass) {
 }
 
 TEST(Match, TooManyDifferencesShowTheFirst) {
+  MergeOptions whole;
+  whole.drop_prologue = false;
   auto other = many(100);
   other[40] = other[60] = "different";
-  const std::string message = error_of(launches(Pass::kTiming, many(100)), launches(Pass::kAccess, other));
+  const std::string message = error_of(launches(Pass::kTiming, many(100)), launches(Pass::kAccess, other), whole);
   EXPECT_THAT(message, HasSubstr("98 of 100 launches match, fewer than 99.0 %"));
   EXPECT_THAT(message, HasSubstr("stream 0: in the timing pass launch 40 is 'kernel5' grid 16x1x1"));
   EXPECT_THAT(message, HasSubstr("in the access pass launch 40 is 'different' grid 16x1x1 block 128x1x1"));
+  EXPECT_THAT(message, HasSubstr("record --warm-up yes"));
   MergeOptions options;
   options.match_thousandths = 980;
   EXPECT_EQ(error_of(launches(Pass::kTiming, many(100)), launches(Pass::kAccess, other), options), "no error");
@@ -170,6 +173,197 @@ TEST(Match, MemoryBetweenLaunches) {
   const auto kernel = merge_logs(timing.text(), access.text()).all<trace::Kernel>()[1];
   ASSERT_EQ(kernel.accesses.size(), 1u);
   EXPECT_EQ(kernel.accesses[0].object, 2u);
+}
+
+// --- passes that differ at first
+
+std::vector<std::string> numbered(const std::string& name, int count) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    out.push_back(name + std::to_string(i));
+  }
+  return out;
+}
+
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::string attribute(const Merged& merged, const std::string& key) {
+  for (const auto& [name, value] : merged.header.attributes) {
+    if (name == key) {
+      return value;
+    }
+  }
+  return "";
+}
+
+TEST(MatchPrologue, IsLeftOutBeforeWhatRepeatsItself) {
+  const auto step = numbered("step", 20);
+  const Merged merged = merge_logs(launches(Pass::kTiming, numbered("tune", 30) + step + step + step),
+                                   launches(Pass::kAccess, numbered("other", 500) + step + step + step));
+  const auto kernels = merged.all<trace::Kernel>();
+  ASSERT_EQ(kernels.size(), 60u);
+  EXPECT_EQ(kernels[0].name, "step0");
+  EXPECT_EQ(kernels[0].coverage, trace::Coverage::kInstrumented);
+  EXPECT_EQ(merged.summary.matched, 60u);
+  EXPECT_EQ(merged.summary.divergence, "");
+  EXPECT_EQ(attribute(merged, "access_pass"), "60 of 60 launches matched");
+  EXPECT_THAT(attribute(merged, "left_out"),
+              HasSubstr("30 launches of the timing pass and 500 of the access pass before what repeats itself: only 60 "
+                        "of 560 launches match with them, first difference on stream 0: in the timing pass launch 0 is "
+                        "'tune0' grid 16x1x1 block 128x1x1, in the access pass launch 0 is 'other0'"));
+}
+
+TEST(MatchPrologue, MayBeLongerThanTheRestAndDifferEverywhere) {
+  const auto step = numbered("step", 50);
+  const Merged merged = merge_logs(launches(Pass::kTiming, numbered("tune", 20000) + step + step),
+                                   launches(Pass::kAccess, numbered("other", 30000) + step + step));
+  EXPECT_EQ(merged.all<trace::Kernel>().size(), 100u);
+}
+
+// A few differences behind it are those of any two runs.
+TEST(MatchPrologue, SomeLaunchesOfTheRestMayDiffer) {
+  std::vector<std::string> rest;
+  for (int i = 0; i < 10; ++i) {
+    rest = rest + numbered("step", 40);
+  }
+  auto other = rest;
+  other.erase(other.begin() + 200);
+  const Merged merged = merge_logs(launches(Pass::kTiming, numbered("tune", 100) + rest),
+                                   launches(Pass::kAccess, numbered("other", 90) + other));
+  EXPECT_EQ(merged.all<trace::Kernel>().size(), 400u);
+  EXPECT_EQ(merged.summary.matched, 399u);
+  EXPECT_THAT(merged.summary.divergence, HasSubstr("in the timing pass launch 300 is 'step0'"));
+}
+
+TEST(MatchPrologue, WhatDoesNotRepeatItselfIsRefused) {
+  const auto tail = numbered("tail", 60);
+  const std::string message = error_of(launches(Pass::kTiming, numbered("tune", 40) + tail),
+                                       launches(Pass::kAccess, numbered("other", 40) + tail));
+  EXPECT_THAT(message, HasSubstr("60 of 100 launches match, fewer than 99.0 %"));
+  EXPECT_THAT(message, HasSubstr("what may help: record --warm-up yes"));
+  EXPECT_THAT(message, HasSubstr("in the timing pass launch 0 is 'tune0'"));
+}
+
+TEST(MatchPrologue, IsRefusedOnDemand) {
+  const auto step = numbered("step", 20);
+  MergeOptions options;
+  options.drop_prologue = false;
+  EXPECT_THAT(error_of(launches(Pass::kTiming, numbered("tune", 30) + step + step),
+                       launches(Pass::kAccess, step + step), options),
+              HasSubstr("40 of 70 launches match"));
+}
+
+// Iterations of these lengths; the first of them launches kernels of this name.
+std::string iterations(Pass pass, const std::string& first, int count, const std::string& last = "step") {
+  LogBuilder log(pass);
+  log.launch(named("setup"));
+  for (int i = 0; i < count; ++i) {
+    log.range("push", "loop");
+    log.iteration(static_cast<std::uint64_t>(i), true);
+    log.range("push", "model");
+    const std::string name = i == 0 ? first : i + 1 == count ? last : "step";
+    for (int k = 0; k < 10; ++k) {
+      log.launch(named(name + std::to_string(k)));
+    }
+    log.range("pop");
+    log.iteration(static_cast<std::uint64_t>(i), false);
+  }
+  return log.text();
+}
+
+TEST(MatchPrologue, EndsWhereAMarkedIterationBegins) {
+  const Merged merged = merge_logs(iterations(Pass::kTiming, "tune", 3), iterations(Pass::kAccess, "other", 3));
+  EXPECT_EQ(merged.all<trace::Kernel>().size(), 20u);
+  EXPECT_THAT(merged.summary.dropped, HasSubstr("11 launches of the timing pass and 11 of the access pass before "
+                                                "iteration 1: only 21 of 31 launches match"));
+  // The ranges that were open then come first.
+  const auto ranges = merged.all<trace::Range>();
+  ASSERT_GE(ranges.size(), 5u);
+  EXPECT_EQ(ranges[0].kind, trace::RangeKind::kPush);
+  EXPECT_EQ(ranges[0].name, "loop");
+  EXPECT_EQ(ranges[1].name, "loop");
+  EXPECT_EQ(ranges[2].kind, trace::RangeKind::kIterationBegin);
+  EXPECT_EQ(ranges[2].index, 1u);
+  EXPECT_EQ(ranges[3].name, "model");
+}
+
+// With marks no other place will do: half an iteration is none.
+TEST(MatchPrologue, IterationsThatAllDifferAreRefused) {
+  EXPECT_THAT(error_of(iterations(Pass::kTiming, "step", 3, "a"), iterations(Pass::kAccess, "step", 3, "b")),
+              HasSubstr("21 of 31 launches match"));
+}
+
+// What is alive when the rest begins is what the access pass has alive then, whatever came and went before.
+TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
+  LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
+  const std::uint64_t gone = 32 << 20;
+  timing.alloc(kBase, 8 << 20);
+  access.alloc(kOther, 8 << 20);
+  timing.copy(kBase, 0x1000, 4096, "htod");
+  access.copy(kOther, 0x1000, 4096, "htod");
+  timing.launch(named("tune"));
+  timing.alloc(kBase + gone, 1 << 20);
+  timing.copy(kBase + gone, 0x1000, 4096, "htod");
+  timing.copy(kBase + 8192, kBase + gone, 4096, "dtod");
+  timing.copy(0x1000, kBase, 4096, "dtoh");
+  timing.add(std::move(timing.host("advise")
+                           .number("va", kBase)
+                           .number("bytes", 4096)
+                           .text("advice", "set_read_mostly")
+                           .number("to", 0)));
+  timing.add(std::move(
+      timing.host("prefetch").number("va", kBase + gone).number("bytes", 4096).number("to", 0).number("stream", 0)));
+  timing.sync("event_record", 9);
+  timing.free(kBase + gone);
+  // Of the same size as what stays, and only here.
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    access.alloc(kOther + gone + i * gone, 8 << 20);
+    access.launch(named("other" + std::to_string(i)));
+    access.free(kOther + gone + i * gone);
+  }
+  timing.alloc(kBase + gone, 8 << 20);
+  access.alloc(kOther + gone, 8 << 20);
+  timing.launch(named("tune again"));
+  access.launch(named("other again"));
+  for (int i = 0; i < 3; ++i) {
+    for (const char* name : {"a", "b", "c", "d"}) {
+      LogBuilder::LaunchSpec launch = named(name);
+      timing.launch(launch);
+      launch.accesses = {{kOther, 512, trace::AccessMode::kRead}, {kOther + gone, 1024, trace::AccessMode::kWrite}};
+      access.launch(launch);
+    }
+  }
+  timing.sync("event_wait", 9);
+  const Merged merged = merge_logs(timing.text(), access.text());
+  const auto objects = merged.all<trace::ObjectAlloc>();
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_EQ(objects[0].bytes, 8u << 20);
+  const auto kernels = merged.all<trace::Kernel>();
+  ASSERT_EQ(kernels.size(), 12u);
+  for (const trace::Kernel& kernel : kernels) {
+    ASSERT_EQ(kernel.accesses.size(), 2u);
+    EXPECT_EQ(kernel.accesses[0].object, objects[0].id);
+    EXPECT_EQ(kernel.accesses[0].extents[0].mode, trace::AccessMode::kRead);
+    EXPECT_EQ(kernel.accesses[1].object, objects[1].id);
+  }
+  EXPECT_EQ(merged.summary.lost_quanta, 0u);
+  EXPECT_EQ(merged.summary.unmatched_memory, 0u);
+  // What was written of what stays, and hints about it; nothing of what is gone, and no time.
+  const auto copies = merged.all<trace::Memcpy>();
+  ASSERT_EQ(copies.size(), 1u);
+  EXPECT_EQ(copies[0].dst.object, objects[0].id);
+  EXPECT_EQ(copies[0].host_gap_ns, 0);
+  const auto sets = merged.all<trace::Memset>();
+  ASSERT_EQ(sets.size(), 1u);
+  EXPECT_EQ(sets[0].offset, 8192u);
+  EXPECT_EQ(merged.all<trace::Advise>().size(), 1u);
+  EXPECT_EQ(merged.all<trace::Prefetch>().size(), 0u);
+  EXPECT_EQ(merged.all<trace::ObjectFree>().size(), 0u);
+  EXPECT_EQ(merged.all<trace::Sync>().size(), 0u);
+  EXPECT_EQ(kernels[0].host_gap_ns, 0);
 }
 
 }  // namespace

@@ -289,6 +289,31 @@ TEST_F(TimelineTest, UvmEventsComeWhereTheyHappened) {
   EXPECT_EQ(std::get<trace::UvmCounter>(merged.records[4]).object, trace::kNoObject);
 }
 
+// The program may synchronise again seconds later, on its way out.
+TEST_F(TimelineTest, LastIterationEndsWithTheSynchronisationBehindItsWork) {
+  log.alloc(kBase, kMiB);
+  log.iteration(0, true);
+  log.launch({});
+  log.sync();
+  log.launch({});
+  log.sync();
+  log.sync();
+  const Merged merged = merge();
+  ASSERT_EQ(merged.records.size(), 8u);
+  EXPECT_EQ(std::get<trace::Range>(merged.records[6]).kind, trace::RangeKind::kIterationEnd);
+  EXPECT_TRUE(std::holds_alternative<trace::Sync>(merged.records[5]));
+  EXPECT_TRUE(std::holds_alternative<trace::Sync>(merged.records[7]));
+}
+
+TEST_F(TimelineTest, AnIterationThatTheProgramEndsEndsThere) {
+  log.iteration(0, true);
+  log.launch({});
+  log.sync();
+  log.sync();
+  log.iteration(0, false);
+  EXPECT_EQ(std::get<trace::Range>(merge().records.back()).kind, trace::RangeKind::kIterationEnd);
+}
+
 TEST_F(TimelineTest, KilledProgram) {
   log.alloc(kBase, kMiB);
   log.iteration(0, true);

@@ -1,7 +1,10 @@
 #include "fake_cuda.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+
+#include "tests/tracer/maps/encoder.h"
 
 namespace fake {
 
@@ -20,6 +23,32 @@ CUresult parameter(const Function* function, std::size_t index, std::size_t* off
   if (index >= function->parameters.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = function->parameters[index].first;
   *bytes = function->parameters[index].second;
+  return CUDA_SUCCESS;
+}
+uvmtrace::MapArguments map_arguments(CUtensorMapDataType type, cuuint32_t rank, void* va, const cuuint64_t* dims,
+                                     const cuuint64_t* strides, const cuuint32_t* element_strides,
+                                     CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  uvmtrace::MapArguments out;
+  out.type = static_cast<std::uint32_t>(type);
+  out.rank = rank;
+  out.va = reinterpret_cast<std::uint64_t>(va);
+  std::copy_n(dims, rank, out.dims.begin());
+  std::copy_n(strides, rank - 1, out.strides.begin());
+  std::copy_n(element_strides, rank, out.element_strides.begin());
+  out.interleave = static_cast<std::uint32_t>(interleave);
+  out.swizzle = static_cast<std::uint32_t>(swizzle);
+  out.l2_promotion = static_cast<std::uint32_t>(promotion);
+  out.fill = static_cast<std::uint32_t>(fill);
+  return out;
+}
+CUresult encode(const uvmtrace::MapArguments& arguments, CUtensorMap* map) {
+  uvmtrace::MapBytes bytes{};
+  if (std::getenv("FAKE_CUDA_NO_MAPS") != nullptr || !uvmtrace::maps_test::Encoder{}(arguments, bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, bytes.data(), bytes.size());
   return CUDA_SUCCESS;
 }
 const Node& node(CUgraphNode handle) { return cuda().nodes.at(reinterpret_cast<std::uint64_t>(handle)); }
@@ -66,6 +95,36 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *name = found->name.c_str();
   return CUDA_SUCCESS;
+}
+
+// FAKE_CUDA_NO_MAPS: the driver refuses to encode tensor maps.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* va,
+                                const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill fill) {
+  if (rank < 1 || rank > uvmtrace::kMaxMapRank) return CUDA_ERROR_INVALID_VALUE;
+  uvmtrace::MapArguments a =
+      fake::map_arguments(type, rank, va, dims, strides, element_strides, interleave, swizzle, promotion, fill);
+  std::copy_n(box, rank, a.box.begin());
+  return fake::encode(a, map);
+}
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* va,
+                                 const cuuint64_t* dims, const cuuint64_t* strides, const int* lower, const int* upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* element_strides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  if (rank < 3 || rank > uvmtrace::kMaxMapRank) return CUDA_ERROR_INVALID_VALUE;
+  uvmtrace::MapArguments a =
+      fake::map_arguments(type, rank, va, dims, strides, element_strides, interleave, swizzle, promotion, fill);
+  a.im2col = true;
+  a.box[0] = channels;
+  a.pixels = pixels;
+  for (std::size_t d = 0; d < rank - 2 && d < a.lower.size(); ++d) {
+    a.lower[d] = lower[d];
+    a.upper[d] = upper[d];
+  }
+  return fake::encode(a, map);
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

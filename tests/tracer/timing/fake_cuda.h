@@ -1,4 +1,5 @@
-// A libcuda that answers only what the timing pass asks: layouts of kernel parameters, graphs, and the GPU's name.
+// A libcuda that answers only what the timing pass asks: layouts of kernel parameters, graphs,
+// tensor maps, and the GPU's name.
 #pragma once
 
 #include <cuda.h>

@@ -1,9 +1,9 @@
 // A program that uses CUDA, as the timing pass sees it: loads the injection library like the driver does and plays a
 // script of JSON lines into it through the fake CUPTI and driver that it is linked with.
 //
-// A line has "call" (player_calls.h) or "do": context, node (declares a graph's node), nodes_made (a capture made one),
-// record (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes), fork, threads, measure.
-// Usage: player LIBRARY SCRIPT
+// A line has "call" (player_calls.h) or "do": context, module (was loaded), node (declares a graph's node), nodes_made
+// (a capture made one), record (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes),
+// fork, threads, measure. Usage: player LIBRARY SCRIPT
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/resource.h>
@@ -23,6 +23,7 @@
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 #include "player_calls.h"
+#include "tests/tracer/maps/bytes.h"
 
 namespace {
 
@@ -131,6 +132,17 @@ void add_record(const json& line) {
   }
 }
 
+// "file": its bytes in hexadecimal.
+void load_module(const json& line) {
+  const std::vector<unsigned char> file = uvmtrace::maps_test::bytes_of(line.at("file").get<std::string>());
+  CUpti_ModuleResourceData module{};
+  module.cubinSize = file.size();
+  module.pCubin = reinterpret_cast<const char*>(file.data());
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &module;
+  fake::cupti().call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+}
+
 void made_nodes() {
   CUpti_GraphData graph{};
   CUpti_ResourceData data{};
@@ -175,6 +187,8 @@ void play(const json& line) {
   const std::string what = line.at("do");
   if (what == "context") {
     make_context(line);
+  } else if (what == "module") {
+    load_module(line);
   } else if (what == "node") {
     make_node(line);
   } else if (what == "nodes_made") {

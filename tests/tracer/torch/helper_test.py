@@ -98,6 +98,16 @@ class HelperTest(unittest.TestCase):
         events, errors = self.run_program(program, UVMTRACE_LOG_DIR=None)
         self.assertEqual((self.output, errors, events), ("False\n", "", []))
 
+    def test_a_program_may_mark_iterations_without_torch_being_observed(self):
+        program = """
+            import uvmtrace, torch
+            from torch.nn.modules.module import Module
+            uvmtrace.iteration()
+            Module()()
+        """
+        events, errors = self.run_program(program, UVMTRACE_TORCH="0")
+        self.assertEqual((errors, self.brief(events)), ("", [("iteration", 0)]))
+
     def test_runs_the_other_sitecustomize(self):
         with open(os.path.join(self.folder, "sitecustomize.py"), "w") as file:
             file.write("chained = True\n")
@@ -167,7 +177,7 @@ class HelperTest(unittest.TestCase):
         """
         events, _ = self.run_program(program)
         marks = [(e["index"], e["begin"]) for e in events if e["t"] == "iteration"]
-        self.assertEqual(marks, [(0, True), (0, False), (1, True), (1, False)])
+        self.assertEqual(marks, [(0, True), (0, False), (1, True)])
         self.assertIn(("push", "mine"), self.brief(events))
 
     def test_a_failing_forward_closes_its_range(self):
@@ -184,6 +194,59 @@ class HelperTest(unittest.TestCase):
         kinds = [e["t"] for e in events]
         self.assertEqual((kinds.count("push"), kinds.count("pop")), (4, 4))
         self.assertEqual(sum(e.get("name") == "Module" for e in events), 2)
+
+    def test_a_compiled_region_is_left_alone(self):
+        program = """
+            import sys, torch
+            from torch.nn.modules.module import Module
+            from torch.optim.optimizer import Sgd
+            frames = torch._C._dynamo.eval_frame
+            seen = []
+            class Compiled(Module):  # its forward is what the compiler takes over
+                def forward(self):
+                    seen.append(frames.callback)
+                    torch.compiler.tracing = True
+                    Module(inner=Module())()
+                    torch.autograd.backward([])
+                    Sgd().step()
+                    torch.compiler.tracing = False
+            model = Compiled()
+            frames.set_eval_frame("dynamo")
+            # Every frame of the helper that runs under the compiler must be one that it passes over.
+            def profile(frame, event, argument):
+                if event == "call" and "uvmtrace" in frame.f_code.co_filename and frames.callback is not None:
+                    if frame.f_code not in frames.skipped:
+                        seen.append(frame.f_code.co_name)
+            sys.setprofile(profile)
+            model()
+            Sgd().step()
+            sys.setprofile(None)
+            seen.append(frames.callback)
+            print(seen)
+        """
+        events, errors = self.run_program(program)
+        self.assertEqual(errors, "")
+        self.assertEqual(self.output, "['dynamo', 'dynamo']\n")
+        ranges = [("push", "Compiled"), "pop", ("push", "step:Sgd"), "pop"]
+        self.assertEqual(self.brief(events), [("iteration", 0), *ranges, ("iteration", 0), "flush"])
+
+    def test_a_torch_without_a_compiler(self):
+        program = """
+            import torch
+            from torch.nn.modules.module import Module
+            Module()()
+        """
+        path = os.path.join(self.packages, "torch", "__init__.py")
+        with open(path) as file:
+            text = file.read()
+        old = os.path.join(self.folder, "torch")
+        shutil.copytree(os.path.join(self.packages, "torch"), old)
+        with open(os.path.join(old, "__init__.py"), "w") as file:
+            file.write(text.replace("class _dynamo", "class _other").replace("class compiler", "class other"))
+        events, errors = self.run_program(program, PYTHONPATH=SITE + os.pathsep + self.folder)
+        self.assertEqual(errors, "")
+        # The merge ends an iteration that is open when the program ends.
+        self.assertEqual(self.brief(events), [("iteration", 0), ("push", "Module"), "pop", "flush"])
 
     def test_a_forked_child_records_nothing(self):
         program = """

@@ -1,4 +1,5 @@
-"""Loaded by Python itself when `uvmtrace record --torch` has put this folder first on PYTHONPATH.
+"""Loaded by Python itself when `uvmtrace record --torch` has put this folder first on PYTHONPATH; with UVMTRACE_TORCH=0
+it is there only so that the program can import uvmtrace.
 
 Waits for the program to import torch and then observes it. A program must never break because of this file.
 """
@@ -10,7 +11,7 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 
-if os.environ.get("UVMTRACE_LOG_DIR"):
+if os.environ.get("UVMTRACE_LOG_DIR") and os.environ.get("UVMTRACE_TORCH", "1") != "0":
     try:
         from uvmtrace import _import_hook
 

@@ -5,7 +5,7 @@ begins with the next tensor that the program allocates (its inputs, as a rule) o
 first.
 """
 
-from uvmtrace import _allocator, _library
+from uvmtrace import _allocator, _compiler, _library
 
 
 class _State:
@@ -73,12 +73,11 @@ def _end():
 
 
 def finish():
+    """Does not end an iteration that is open: what the program does on its way out is no part of it (uvmtrace merge)."""
     _settle()
-    if _state.is_open:
-        _end()
 
 
 def install(torch, calls):
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    register_optimizer_step_post_hook(_step_ends)
+    register_optimizer_step_post_hook(_compiler.outside(torch, _step_ends))

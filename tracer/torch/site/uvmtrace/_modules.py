@@ -1,15 +1,18 @@
 """Ranges for modules' forward passes, backward passes and optimizer steps.
 
 A module is named by its path in the outermost module that is running, and its class: `h.0.attn:GPT2Attention`. Kernels
-of a backward pass are launched by other threads; they lie in the range `backward`, not in their module's.
+of a backward pass are launched by other threads; they lie in the range `backward`, not in their module's. Modules inside
+a compiled region are not called one by one: their kernels lie in the range of the module that was compiled.
+
+Module.__call__ is replaced, right after torch was imported, and there are no hooks: global hooks make torch.compile trace
+another program than it does without them.
 """
 
-import functools
 import os
 import threading
 import weakref
 
-from uvmtrace import _iterations
+from uvmtrace import _compiler, _iterations
 
 
 class _Names:
@@ -36,13 +39,13 @@ class _Names:
 
 
 def install(torch, calls):
-    from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+    from torch.nn.modules.module import Module
 
     wanted = os.environ.get("UVMTRACE_TORCH_MODULES", "1") not in ("", "0")
     names = _Names()
     thread = threading.local()
 
-    def before_forward(module, _inputs):
+    def enter(module):
         depth = getattr(thread, "depth", 0)
         thread.depth = depth + 1
         if depth == 0:
@@ -50,34 +53,47 @@ def install(torch, calls):
         if wanted:
             calls.range_push(names.of(module, depth == 0))
 
-    def after_forward(_module, _inputs, _output):
+    def leave():
         thread.depth = max(getattr(thread, "depth", 1) - 1, 0)
         if wanted:
             calls.range_pop()
 
-    register_module_forward_pre_hook(before_forward)
-    register_module_forward_hook(after_forward, always_call=True)
+    _replace(torch, Module, "__call__", enter, leave)
     if wanted:
-        _name_backward(torch, calls)
-        _name_steps(calls)
+        _replace(torch, torch.autograd, "backward", lambda *_: calls.range_push("backward"), calls.range_pop)
+        _name_steps(torch, calls)
 
 
-def _name_backward(torch, calls):
-    run_backward = torch.autograd.backward
+def _replace(torch, owner, name, before, after):
+    """The function owner.name, with before(first argument) and after() around it."""
+    run = getattr(owner, name)
+    before = _compiler.outside(torch, before)
+    after = _compiler.outside(torch, after)
+    compiling = _compiler.is_compiling(torch)
 
-    @functools.wraps(run_backward)
-    def backward(*arguments, **keywords):
-        calls.range_push("backward")
+    def call(*arguments, **keywords):
+        if compiling():
+            return run(*arguments, **keywords)
+        before(*arguments[:1])
         try:
-            return run_backward(*arguments, **keywords)
+            return run(*arguments, **keywords)
         finally:
-            calls.range_pop()
+            after()
 
-    torch.autograd.backward = backward
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(call, attribute, getattr(run, attribute, None))
+    _compiler.leave_to_python(torch, call)
+    setattr(owner, name, call)
 
 
-def _name_steps(calls):
+def _name_steps(torch, calls):
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-    register_optimizer_step_pre_hook(lambda optimizer, *_: calls.range_push(f"step:{type(optimizer).__name__}"))
-    register_optimizer_step_post_hook(lambda *_: calls.range_pop())
+    def before(optimizer, *_):
+        calls.range_push(f"step:{type(optimizer).__name__}")
+
+    def after(*_):
+        calls.range_pop()
+
+    register_optimizer_step_pre_hook(_compiler.outside(torch, before))
+    register_optimizer_step_post_hook(_compiler.outside(torch, after))

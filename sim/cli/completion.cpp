@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+#include "sim/cli/option_tables.h"
+#include "sim/common/error.h"
+#include "sim/formats/did_you_mean.h"
+
+namespace uvmsim::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// "check-policy" as part of a function's name.
+std::string identifier(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c == '-' || c == ' ') c = '_';
+  }
+  return out;
+}
+
+Words words_for(const Program& program, std::string_view what) {
+  if (what == "completion") return {"bash", "zsh", "fish"};
+  return program.words_for == nullptr ? Words{} : program.words_for(what);
+}
+
+Words command_names(const Program& program) {
+  Words names;
+  for (const Command& command : program.commands) names.emplace_back(command.name);
+  names.emplace_back("help");
+  return names;
+}
+
+Words option_words(const CommandTable& table) {
+  Words words;
+  for (const OptionRow& row : table.options) words.push_back("--" + row.long_name);
+  return words;
+}
+
+// Sets $command to the command and verb that the words before the current one begin with: shell code for bash and zsh.
+std::string find_command_code(const std::vector<CommandTable>& tables, std::string_view word) {
+  std::string known;
+  for (const CommandTable& table : tables) {
+    const std::size_t space = table.name.find(' ');
+    const std::string before = space == std::string::npos ? "" : table.name.substr(0, space);
+    const std::string last = space == std::string::npos ? table.name : table.name.substr(space + 1);
+    known += fmt::format("{}\"{}|{}\"", known.empty() ? "" : " | ", before, last);
+  }
+  return fmt::format(R"(    case "$command|{}" in
+      {}) command="${{command:+$command }}{}" ;;
+    esac
+)",
+                     word, known, word);
+}
+
+std::string bash_script(const Program& program, const std::vector<CommandTable>& tables) {
+  const std::string name = identifier(program.name);
+  std::string out = fmt::format(R"(# Completion of {0} in bash. Load it with: source <({0} completion bash)
+_{1}() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD - 1]}}" command="" words="" i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+{2}  done
+  case "$command $previous" in
+)",
+                                program.name, name, find_command_code(tables, "${COMP_WORDS[i]}"));
+  for (const CommandTable& table : tables) {
+    Words files;
+    for (const OptionRow& row : table.options) {
+      if (row.value.empty()) continue;
+      const Words values = words_for(program, "--" + row.long_name);
+      std::string pattern = fmt::format("\"{} --{}\"", table.name, row.long_name);
+      if (!row.short_name.empty()) pattern += fmt::format(" | \"{} -{}\"", table.name, row.short_name);
+      if (!values.empty()) {
+        out += fmt::format("    {}) words=\"{}\" ;;\n", pattern, fmt::join(values, " "));
+      } else {
+        files.push_back(pattern);
+      }
+    }
+    // Left to the shell's own completion of files.
+    if (!files.empty()) out += fmt::format("    {}) return ;;\n", fmt::join(files, " | "));
+  }
+  out += R"(    *)
+      case "$command" in
+)";
+  out += fmt::format("        \"\") words=\"{} --help --version --no-plugins\" ;;\n",
+                     fmt::join(command_names(program), " "));
+  for (const CommandTable& table : tables) {
+    Words words = table.verbs;
+    for (std::string& positional : words_for(program, table.name)) words.push_back(std::move(positional));
+    out += fmt::format("        \"{}\") if [[ \"$current\" == -* ]]; then words=\"{}\"; else words=\"{}\"; fi ;;\n",
+                       table.name, fmt::join(option_words(table), " "), fmt::join(words, " "));
+  }
+  out += fmt::format(R"(      esac
+      ;;
+  esac
+  if [[ -n "$words" ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  fi
+}}
+complete -o default -F _{1} {0}
+)",
+                     program.name, name);
+  return out;
+}
+
+// Between single quotes of zsh, in a specification of _arguments.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_values(const Words& values) {
+  return values.empty() ? "_files" : fmt::format("({})", fmt::join(values, " "));
+}
+
+std::string zsh_script(const Program& program, const std::vector<CommandTable>& tables) {
+  const std::string name = identifier(program.name);
+  std::string out = fmt::format(R"(#compdef {0}
+# Completion of {0} in zsh. Load it with: source <({0} completion zsh), or save it as _{0} in a folder of $fpath.
+_{1}() {{
+  local command="" i used=0
+  for ((i = 2; i < CURRENT; i++)); do
+    local before="$command"
+{2}    [[ "$command" == "$before" ]] || used=$((i - 1))
+  done
+  local -a commands
+  if [[ -z "$command" ]]; then
+    commands=(
+)",
+                                program.name, name, find_command_code(tables, "${words[i]}"));
+  for (const Command& command : program.commands) {
+    out += fmt::format("      '{}:{}'\n", command.name, zsh_text(command.summary));
+  }
+  out += R"(    )
+    _describe command commands
+    return
+  fi
+  shift used words
+  ((CURRENT -= used))
+  case "$command" in
+)";
+  for (const CommandTable& table : tables) {
+    out += fmt::format("    '{}')\n      _arguments -s", table.name);
+    for (const OptionRow& row : table.options) {
+      std::string value;
+      if (!row.value.empty()) {
+        value = fmt::format(":{}:{}", zsh_text(row.value), zsh_values(words_for(program, "--" + row.long_name)));
+      }
+      out += fmt::format(" \\\n        '{}--{}[{}]{}'", row.repeatable ? "*" : "", row.long_name, zsh_text(row.meaning),
+                         value);
+    }
+    Words positional = table.verbs;
+    for (std::string& word : words_for(program, table.name)) positional.push_back(std::move(word));
+    // Names, and files that stand for them.
+    const std::string files = "'*:argument:_files'";
+    out += fmt::format(
+        " \\\n        {}\n      ;;\n",
+        positional.empty() ? files : fmt::format("'1:argument:({})' {}", fmt::join(positional, " "), files));
+  }
+  out += fmt::format(R"(  esac
+}}
+if [[ "$funcstack[1]" == _{1} ]]; then
+  _{1} "$@"
+else
+  compdef _{1} {0}
+fi
+)",
+                     program.name, name);
+  return out;
+}
+
+std::string fish_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string fish_script(const Program& program, const std::vector<CommandTable>& tables) {
+  const std::string name = identifier(program.name);
+  Words keys;
+  for (const CommandTable& table : tables) keys.push_back(fmt::format("'{}'", table.name));
+  std::string out = fmt::format(R"(# Completion of {0} in fish. Load it with: {0} completion fish | source
+function __{1}_at
+  set -l found ''
+  for word in (commandline -opc)[2..-1]
+    set -l longer (string trim "$found $word")
+    contains -- $longer {2}; and set found $longer
+  end
+  test "$found" = "$argv"
+end
+)",
+                                program.name, name, fmt::join(keys, " "));
+  const auto at = [&](std::string_view command) { return fmt::format("-n '__{}_at {}'", name, command); };
+  for (const Command& command : program.commands) {
+    out += fmt::format("complete -c {} {} -f -a {} -d '{}'\n", program.name, at(""), command.name,
+                       fish_text(command.summary));
+  }
+  for (const CommandTable& table : tables) {
+    Words positional = table.verbs;
+    for (std::string& word : words_for(program, table.name)) positional.push_back(std::move(word));
+    if (!positional.empty()) {
+      out += fmt::format("complete -c {} {} -a '{}'\n", program.name, at(table.name), fmt::join(positional, " "));
+    }
+    for (const OptionRow& row : table.options) {
+      const Words values = words_for(program, "--" + row.long_name);
+      std::string argument = row.value.empty() ? "" : " -r";
+      if (!values.empty()) argument = fmt::format(" -x -a '{}'", fmt::join(values, " "));
+      out += fmt::format("complete -c {} {} -l {}{}{} -d '{}'\n", program.name, at(table.name), row.long_name,
+                         row.short_name.empty() ? "" : " -s " + row.short_name, argument, fish_text(row.meaning));
+    }
+  }
+  return out;
+}
+
+struct Shell {
+  std::string_view name;
+  std::string (*script)(const Program& program, const std::vector<CommandTable>& tables);
+};
+constexpr std::array kShells = {Shell{"bash", bash_script}, Shell{"zsh", zsh_script}, Shell{"fish", fish_script}};
+
+}  // namespace
+
+std::string completion_script(const Program& program, std::string_view shell) {
+  Words names;
+  for (const Shell& known : kShells) {
+    if (known.name == shell) return known.script(program, command_tables(program));
+    names.emplace_back(known.name);
+  }
+  throw_input_error("completion: unknown shell '{}'{}; allowed: {}", shell, did_you_mean(shell, names),
+                    fmt::join(names, ", "));
+}
+
+}  // namespace uvmsim::cli

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/manual.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "sim/cli/option_tables.h"
+#include "sim/common/version.h"
+
+namespace uvmsim::cli {
+namespace {
+
+// A line of text for troff: nothing in it is a request or an escape.
+std::string escaped(std::string_view line) {
+  std::string out;
+  if (!line.empty() && (line.front() == '.' || line.front() == '\'')) out += "\\&";
+  for (const char c : line) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if (c == '`') {
+      out += "\\(ga";
+    } else if (c == '\'') {
+      out += "\\(aq";
+    } else if (c == '^') {
+      out += "\\(ha";
+    } else if (c == '~') {
+      out += "\\(ti";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+bool is_options_title(std::string_view line) { return line == "Options:" || line == "options:"; }
+
+// The help's lines without the list of options, which ends with an empty line or one that is not indented.
+std::vector<std::string> lines_without_options(const std::string& help) {
+  std::vector<std::string> lines;
+  std::istringstream stream(help);
+  bool in_options = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (is_options_title(line)) {
+      in_options = true;
+      continue;
+    }
+    if (in_options && !line.empty() && line.front() == ' ') continue;
+    in_options = false;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Paragraphs are filled; indented lines and what ends in ":" keep their breaks.
+std::string body(const std::vector<std::string>& lines, std::size_t from) {
+  std::string out;
+  bool as_is = false;
+  for (std::size_t i = from; i < lines.size(); ++i) {
+    const std::string& line = lines[i];
+    const bool indented = !line.empty() && line.front() == ' ';
+    if (indented != as_is && !line.empty()) {
+      out += indented ? ".nf\n" : ".fi\n.PP\n";
+      as_is = indented;
+    }
+    if (line.empty()) {
+      out += as_is ? "\n" : ".PP\n";
+    } else {
+      out += escaped(line) + "\n";
+    }
+  }
+  return out + (as_is ? ".fi\n" : "");
+}
+
+std::string title(const std::string& page) {
+  std::string upper = page;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format(".TH {} 1 \"\" \"uvmsim {}\" \"User Commands\"\n", upper, version());
+}
+
+std::string options_text(const std::vector<OptionRow>& options) {
+  std::string out;
+  for (const OptionRow& row : options) {
+    std::string head = escaped("--" + row.long_name);
+    if (!row.short_name.empty()) head = escaped("-" + row.short_name) + ", " + head;
+    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", head, row.value.empty() ? "" : " \\fI" + escaped(row.value) + "\\fR",
+                       escaped(row.meaning));
+  }
+  return out;
+}
+
+std::string page_name(const Program& program, std::string name) {
+  for (char& c : name) {
+    if (c == ' ') c = '-';
+  }
+  return std::string(program.name) + "-" + name;
+}
+
+ManualPage command_page(const Program& program, const CommandTable& table) {
+  const std::string name = page_name(program, table.name);
+  const std::vector<std::string> lines = lines_without_options(table.help);
+  std::size_t end = 0;
+  while (end < lines.size() && !lines[end].empty()) ++end;  // how to call it, up to the first empty line
+  std::string text = title(name);
+  const std::string summary =
+      table.summary.empty() ? fmt::format("{} {}", program.name, table.name) : std::string(table.summary);
+  text += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n", escaped(name), escaped(summary));
+  for (std::size_t i = 0; i < end; ++i) text += escaped(lines[i]) + "\n";
+  text += ".fi\n.SH DESCRIPTION\n" + body(lines, end + 1);
+  text += ".SH OPTIONS\n" + options_text(table.options);
+  text += fmt::format(".SH SEE ALSO\n.BR {} (1)\n", escaped(program.name));
+  return {name + ".1", text};
+}
+
+}  // namespace
+
+std::vector<ManualPage> manual_pages(const Program& program, const std::string& help) {
+  const std::vector<CommandTable> tables = command_tables(program);
+  const std::string name(program.name);
+  std::istringstream stream(help);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::string first = title(name) + fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.I COMMAND\n[options]\n",
+                                                name, escaped(program.purpose), name);
+  first += ".SH DESCRIPTION\n" + body(lines, 0) + ".SH SEE ALSO\n";
+  std::vector<ManualPage> pages(1);
+  for (const CommandTable& table : tables) {
+    pages.push_back(command_page(program, table));
+    first += fmt::format("{}.BR {} (1)", pages.size() > 2 ? ",\n" : "", escaped(page_name(program, table.name)));
+  }
+  pages.front() = {name + ".1", first + "\n"};
+  return pages;
+}
+
+}  // namespace uvmsim::cli

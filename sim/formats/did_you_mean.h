@@ -1,0 +1,30 @@
+// "Did you mean": the closest of a set of names to what somebody typed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim {
+
+// The name with the fewest single-character edits to `typed` (a swap of neighbours counts once, and so does a part of
+// a name); of equals the one with the longer common beginning, then the first. Empty when none is near enough.
+std::string_view nearest_name(std::string_view typed, const std::vector<std::string_view>& names);
+
+// " (did you mean 'threshold'?)", or "".
+std::string did_you_mean_text(std::string_view nearest);
+
+template <class Names>
+std::string did_you_mean(std::string_view typed, const Names& names) {
+  return did_you_mean_text(nearest_name(typed, {names.begin(), names.end()}));
+}
+
+// The end of a message about a word that is none of `names`: " (did you mean 'x'?); allowed: w, x, y".
+std::string allowed_hint(std::string_view typed, const std::vector<std::string_view>& names);
+
+template <class Names>
+std::string allowed_hint(std::string_view typed, const Names& names) {
+  return allowed_hint(typed, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+}  // namespace uvmsim

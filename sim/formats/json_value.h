@@ -1,0 +1,75 @@
+// A value of a JSON file and where it stands there, read strictly: whatever is not as asked for throws InputError, one
+// line with file, JSON pointer and what is allowed: "FILE: /tables/rows/0: "six" is not allowed; allowed: 1 to 4096".
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/common/error.h"
+#include "sim/formats/json.h"
+
+namespace uvmsim {
+
+class JsonValue {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  // `json` must outlive this value and all that come from it. `origin` starts messages: the file, as the user named it.
+  JsonValue(const Json& json, std::string origin, std::string pointer = "")
+      : json_(&json), origin_(std::move(origin)), pointer_(std::move(pointer)) {}
+
+  const Json& json() const { return *json_; }
+  const std::string& pointer() const { return pointer_; }
+  // What paths in the file are relative to.
+  std::filesystem::path folder() const { return std::filesystem::path(origin_).parent_path(); }
+  // "FILE: /tables/rows", of the whole "FILE: /"; with a key that of a member, there or not.
+  std::string where() const;
+  std::string where(std::string_view key) const;
+
+  // "WHERE: VALUE is not allowed; allowed: ..."
+  [[noreturn]] void refuse(std::string_view allowed) const;
+  // "WHERE: ..."
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw_input_error("{}: {}", where(), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // Objects.
+  void check_object() const;
+  // An object with no keys but these.
+  void check_keys(const std::vector<std::string>& allowed) const;
+  bool has(std::string_view key) const { return json_->is_object() && json_->contains(key); }
+  std::optional<JsonValue> find(std::string_view key) const;  // nothing when absent
+  JsonValue at(std::string_view key) const;                   // refuses an object without it
+  std::vector<std::pair<std::string, JsonValue>> members() const;
+
+  // A list; not empty, unless `least` is 0. `allowed` describes it for messages.
+  std::vector<JsonValue> items(std::string_view allowed, std::size_t least = 1, std::size_t most = SIZE_MAX) const;
+  // The elements of a list, or the value itself where it is none.
+  std::vector<JsonValue> one_or_items() const;
+
+  bool boolean() const;
+  std::uint64_t integer(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX) const;
+  // A number with up to three decimals, in thousandths.
+  std::uint32_t thousandths(std::uint32_t most) const;
+  std::string text() const;
+  std::string filled_text(std::string_view allowed) const;  // not empty
+  std::string line() const;                                 // no control characters; may be empty
+  // Its place among `words`.
+  std::size_t word(const std::vector<std::string>& words) const;
+
+ private:
+  const Json* json_;
+  std::string origin_;
+  std::string pointer_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,60 @@
+// An SQLite database that appears under its name whole, or not at all: built in memory, written through AtomicFile. The
+// same statements give the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/common/atomic_file.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace uvmsim {
+
+class SqliteFile {
+ public:
+  // Throws InputError when the file cannot be written. Nothing appears at `path` before commit().
+  explicit SqliteFile(const std::string& path, OutputRules rules = {});
+  ~SqliteFile();
+
+  // Statements without results; several may follow one another.
+  void execute(const std::string& sql);
+  // Puts the file in place. Nothing may follow.
+  void commit();
+
+  // `INSERT INTO <table> VALUES (?, ...)` with a value for each column, in order: begin(), then one add() per column,
+  // then end().
+  class Rows {
+   public:
+    Rows(SqliteFile& file, const std::string& table, int columns);
+    Rows& add(std::int64_t value);
+    Rows& add(std::uint64_t value) { return add(static_cast<std::int64_t>(value)); }
+    Rows& add(std::optional<std::int64_t> value) { return value ? add(*value) : add_null(); }
+    // Bytes that are not UTF-8 become U+FFFD.
+    Rows& add(std::string_view text);
+    Rows& add_null();
+    void end();
+
+   private:
+    struct Finalize {
+      void operator()(sqlite3_stmt* statement) const;
+    };
+    sqlite3* database_;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    int columns_;
+    int next_ = 1;
+  };
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  AtomicFile file_;
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,160 @@
+#include "sim/formats/sqlite_reader.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "sim/common/error.h"
+#include "sim/common/file_roles.h"
+#include "sim/formats/printable.h"
+
+namespace uvmsim {
+
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{1} << 16;
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+
+// SQL knows identifiers in double quotes; ours hold none.
+std::string sql_name(std::string_view name) { return '"' + std::string(name) + '"'; }
+
+Statement prepare(sqlite3* database, const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr);
+  return code == SQLITE_OK ? Statement(statement) : Statement();
+}
+
+}  // namespace
+
+void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+SqliteReader::SqliteReader(const std::string& path) : path_(path) {
+  note_input(path);
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kMagic.size(), '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (!file || start != kMagic) {
+    throw_input_error("{}: cannot be read as an SQLite database; make one with `nsys export --type sqlite`", path);
+  }
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_PRIVATECACHE, nullptr);
+  database_.reset(database);
+  if (code != SQLITE_OK) throw_input_error("{}: cannot be opened: {}", path, sqlite3_errstr(code));
+  sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1 << 20);
+  sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200);
+  // Plain tables have a page of their own, virtual ones have none.
+  const Statement statement = prepare(database, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
+  int step = SQLITE_ERROR;
+  while (statement && (step = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
+    if (name != nullptr) tables_.emplace_back(name);
+  }
+  if (step != SQLITE_DONE) fail("sqlite_master");
+}
+
+SqliteReader::~SqliteReader() = default;
+
+void SqliteReader::fail(std::string_view table) const {
+  throw_input_error("{}: table {} cannot be read: {}", path_, table, printable(sqlite3_errmsg(database_.get())));
+}
+
+bool SqliteReader::has_table(std::string_view table) const {
+  return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
+}
+
+bool SqliteReader::has_column(std::string_view table, std::string_view column) const {
+  const std::vector<std::string> columns = columns_of(table);
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+std::vector<std::string> SqliteReader::columns_of(std::string_view table) const {
+  std::vector<std::string> columns;
+  if (!has_table(table)) return columns;
+  // table_info lists stored columns only, not generated ones.
+  const Statement statement = prepare(database_.get(), "PRAGMA table_info(" + sql_name(table) + ")");
+  int step = SQLITE_ERROR;
+  while (statement && (step = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 1));
+    if (name != nullptr) columns.emplace_back(name);
+  }
+  if (step != SQLITE_DONE) fail(table);
+  return columns;
+}
+
+void SqliteReader::each(std::string_view table, const std::vector<std::string>& columns, std::size_t first_optional,
+                        const std::function<void(const Row&)>& take) const {
+  if (!has_table(table)) return;
+  const std::vector<std::string> present = columns_of(table);
+  std::vector<int> places;
+  std::string list;
+  int next = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool found = std::find(present.begin(), present.end(), columns[i]) != present.end();
+    if (!found && i < first_optional) throw_input_error("{}: table {} has no column {}", path_, table, columns[i]);
+    places.push_back(found ? next++ : -1);
+    if (found) list += (list.empty() ? "" : ", ") + sql_name(columns[i]);
+  }
+  if (list.empty()) throw_input_error("{}: table {} has none of the columns that it should", path_, table);
+  const Statement statement = prepare(database_.get(), "SELECT " + list + " FROM " + sql_name(table));
+  if (!statement) fail(table);
+  Row row;
+  row.file_ = &path_;
+  row.table_ = table;
+  row.names_ = &columns;
+  row.places_ = &places;
+  row.statement_ = statement.get();
+  for (;;) {
+    const int step = sqlite3_step(statement.get());
+    if (step == SQLITE_DONE) return;
+    if (step != SQLITE_ROW) fail(table);
+    ++row.number_;
+    take(row);
+  }
+}
+
+bool SqliteReader::Row::has(std::size_t column) const {
+  const int place = (*places_)[column];
+  return place >= 0 && sqlite3_column_type(statement_, place) != SQLITE_NULL;
+}
+
+std::int64_t SqliteReader::Row::integer(std::size_t column, std::int64_t least, std::int64_t most,
+                                        std::int64_t fallback) const {
+  return has(column) ? required(column, least, most) : fallback;
+}
+
+std::int64_t SqliteReader::Row::required(std::size_t column, std::int64_t least, std::int64_t most) const {
+  const std::string& name = (*names_)[column];
+  if (!has(column)) throw_input_error("{}: table {}, row {}: {} is missing", *file_, table_, number_, name);
+  const int place = (*places_)[column];
+  if (sqlite3_column_type(statement_, place) != SQLITE_INTEGER) {
+    throw_input_error("{}: table {}, row {}: {} is no integer", *file_, table_, number_, name);
+  }
+  const std::int64_t value = sqlite3_column_int64(statement_, place);
+  if (value < least || value > most) {
+    throw_input_error("{}: table {}, row {}: {} is {}; allowed: {} to {}", *file_, table_, number_, name, value, least,
+                      most);
+  }
+  return value;
+}
+
+std::string SqliteReader::Row::text(std::size_t column) const {
+  if (!has(column)) return {};
+  const int place = (*places_)[column];
+  if (sqlite3_column_type(statement_, place) != SQLITE_TEXT) {
+    throw_input_error("{}: table {}, row {}: {} is no text", *file_, table_, number_, (*names_)[column]);
+  }
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, place));
+  const auto bytes = static_cast<std::size_t>(std::max(sqlite3_column_bytes(statement_, place), 0));
+  return text == nullptr ? std::string() : std::string(text, std::min(bytes, kLongestText));
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,58 @@
+#include "sim/formats/wrapped.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+namespace {
+
+// UTF-8: bytes that begin a character.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::size_t last_column(std::string_view line) {
+  constexpr std::size_t kFurthest = 40;
+  std::size_t at = line.find_first_not_of(' ');
+  if (at == std::string_view::npos) return 0;
+  for (std::size_t i = 1; i < std::min(line.size(), kFurthest); ++i) {
+    const bool after_blanks = i > 1 && line[i - 1] == ' ' && line[i - 2] == ' ';
+    const bool after_bracket = i > 1 && line[i - 1] == ' ' && line[i - 2] == ']';
+    if (line[i] != ' ' && (after_blanks || after_bracket)) at = i;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string wrapped_line(std::string_view line, std::size_t hang) {
+  std::string out;
+  while (columns_of(line) > kLineWidth - (out.empty() ? 0 : hang)) {
+    const std::size_t width = kLineWidth - (out.empty() ? 0 : hang);
+    std::size_t cut = line.rfind(' ', width);
+    // Not within what the hanging lines are indented by.
+    const bool found = cut != std::string_view::npos && !(out.empty() && cut <= hang);
+    const std::size_t comma = found ? std::string_view::npos : line.rfind(',', width - 1);
+    const bool at_comma = comma != std::string_view::npos && comma > hang;
+    if (!found) cut = at_comma ? comma + 1 : line.find(' ', width);
+    if (cut == std::string_view::npos) break;
+    out += std::string(out.empty() ? 0 : hang, ' ') + std::string(line.substr(0, cut)) + "\n";
+    line.remove_prefix(at_comma ? cut : cut + 1);
+  }
+  return out + std::string(out.empty() ? 0 : hang, ' ') + std::string(line);
+}
+
+std::string wrapped_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    out += wrapped_line(line, last_column(line));
+    if (end == std::string_view::npos) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+}  // namespace uvmsim
