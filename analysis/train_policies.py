@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains the two learned policies that come with uvmsim, `learned_ahead` (prefetch) and `learned_reuse` (evict): plain
 Python, integers out. What they are is in policies/prefetch/learned_ahead.cpp and policies/evict/learned_reuse.cpp.
 
@@ -211,7 +212,7 @@ def header(name, doc, weights):
         line += f" {weight},"
     lines.append(line)
     body = "\n".join(lines)
-    return (f"// {doc}\n// Made by analysis/train_policies.py; do not edit.\n#pragma once\n\n#include <cstdint>\n\n"
+    return (f"// SPDX-License-Identifier: Apache-2.0\n// {doc}\n// Made by analysis/train_policies.py; do not edit.\n#pragma once\n\n#include <cstdint>\n\n"
             f"namespace uvmsim::policy {{\n\n// clang-format off\ninline constexpr std::int32_t {name}[] = {{\n{body}\n}};\n"
             f"// clang-format on\n\n}}  // namespace uvmsim::policy\n")  # fmt: skip
 

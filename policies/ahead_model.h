@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trained model of learned_ahead and late_ahead: at each fault, whether the rest of its block is to come along, and
 // how many of the next blocks.
 //
@@ -113,9 +114,10 @@ class AheadModel {
   std::uint64_t last_ = 0;  // block that faulted last in this kernel
   bool has_last_ = false;
   unsigned delta_ = 0, before_ = 0, blocks_ = 0;
-  std::array<std::uint32_t, kDeltas> counts_{};         // of deltas in this kernel
-  std::array<unsigned, kFeatures> features_{};          // of the fault in hand
-  std::unordered_map<std::uint64_t, unsigned> habits_;  // by kernel: 1 + its most frequent delta; its order means nothing
+  std::array<std::uint32_t, kDeltas> counts_{};  // of deltas in this kernel
+  std::array<unsigned, kFeatures> features_{};   // of the fault in hand
+  std::unordered_map<std::uint64_t, unsigned>
+      habits_;  // by kernel: 1 + its most frequent delta; its order means nothing
 };
 
 }  // namespace uvmsim::policy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of learned policies: built in, or from a file of the user's, which is hostile until it was looked at.
 #pragma once
 

@@ -153,7 +153,8 @@ class PythonListener : public FeatureListener {
  public:
   static constexpr const char* kHooks[] = {"on_faults", "on_kernel_start", "on_prefetch_used", "on_prefetch_wasted"};
   static bool wanted_by(const py::object& policy) {
-    return std::any_of(std::begin(kHooks), std::end(kHooks), [&](const char* hook) { return py::hasattr(policy, hook); });
+    return std::any_of(std::begin(kHooks), std::end(kHooks),
+                       [&](const char* hook) { return py::hasattr(policy, hook); });
   }
 
   explicit PythonListener(const py::object& policy)
@@ -362,10 +363,10 @@ class PythonPlanner : public Adapter<Planner> {
         return {kind == "evict" ? PlanCommand::Kind::kEvict : PlanCommand::Kind::kDrop, block, {}, latency};
       }
     }
-    throw py::type_error(
-        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block), each "
-                    "with a latency in ns after it or none, ('wait', ns)",
-                    what, py::repr(answer).cast<std::string>()));
+    throw py::type_error(fmt::format(
+        "{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block), each "
+        "with a latency in ns after it or none, ('wait', ns)",
+        what, py::repr(answer).cast<std::string>()));
   }
   static Nanoseconds time_of(const py::handle& ns) { return Nanoseconds(ns.cast<std::int64_t>()); }
 
@@ -580,8 +581,7 @@ InformationClass class_of(const std::string& name) {
 }
 
 Slot slot_of(const std::string& name) {
-  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute,
-                          Slot::kBatch}) {
+  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute, Slot::kBatch}) {
     if (slot_name(slot) == name) return slot;
   }
   throw_input_error("slot: '{}' is not allowed; allowed: prefetch, evict, plan, migrate, route, batch", name);
@@ -640,7 +640,8 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
 }
 
 void add_parameters(py::module_& module) {
-  py::class_<Parameter>(module, "Parameter", "the declaration of a parameter: integer(), real(), boolean(), choice(), text(), "
+  py::class_<Parameter>(module, "Parameter",
+                        "the declaration of a parameter: integer(), real(), boolean(), choice(), text(), "
                         "path()")
       .def_readonly("name", &Parameter::name)
       .def_readonly("doc", &Parameter::doc);
@@ -781,7 +782,8 @@ void add_what_policies_see(py::module_& module) {
           [](const LentFaultBatch& lent) {
             py::list faults;
             for (const FaultRecord& fault : lent.get().faults) {
-              faults.append(py::make_tuple(fault.page.value, fault.sm, fault.write, fault.instances, fault.arrival.value));
+              faults.append(
+                  py::make_tuple(fault.page.value, fault.sm, fault.write, fault.instances, fault.arrival.value));
             }
             return faults;
           },

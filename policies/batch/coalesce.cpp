@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits for more faults before it takes a batch, as a network card coalesces interrupts, and takes them in an order
 // that can be chosen.
 #include <algorithm>
@@ -43,7 +44,8 @@ class Coalesce final : public Batcher {
     blocks_.clear();
     for (const FaultRecord& fault : batch.faults) {
       const BlockIndex block(fault.page.value / kPagesPerBlock);
-      const auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const Faults& f) { return f.block == block; });
+      const auto known =
+          std::find_if(blocks_.begin(), blocks_.end(), [&](const Faults& f) { return f.block == block; });
       if (known == blocks_.end()) {
         blocks_.push_back({block, fault.instances});
       } else {
@@ -51,7 +53,8 @@ class Coalesce final : public Batcher {
       }
     }
     if (order_ == "fullest") {
-      std::stable_sort(blocks_.begin(), blocks_.end(), [](const Faults& a, const Faults& b) { return a.count > b.count; });
+      std::stable_sort(blocks_.begin(), blocks_.end(),
+                       [](const Faults& a, const Faults& b) { return a.count > b.count; });
     }
     for (const Faults& faults : blocks_) first.push_back(faults.block);
   }

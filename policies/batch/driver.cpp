@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver does: it takes what is there, up to its batch size, serves it by address and replays for all SMs.
 #include "sim/policy/registry.h"
 

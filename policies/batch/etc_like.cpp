@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory-aware throttling: while memory is short, fewer SMs compete for it.
 #include <algorithm>
 #include <cstdint>
@@ -10,13 +11,16 @@ namespace {
 class EtcLike final : public Batcher {
  public:
   static PolicyInfo info() {
-    return {.description = "halves the SMs that a replay reaches while batches evict, and doubles them when they do not",
-            .source = "memory-aware throttling of ETC (Li et al., ASPLOS 2019); its epochs are batches here, the "
-                      "numbers are ours"};
+    return {
+        .description = "halves the SMs that a replay reaches while batches evict, and doubles them when they do not",
+        .source =
+            "memory-aware throttling of ETC (Li et al., ASPLOS 2019); its epochs are batches here, the "
+            "numbers are ours"};
   }
   static ParameterTable parameters() {
-    return {integer("least", 25, {1, 100}, "percent of the SMs that go on at least"),
-            integer("patience", 4, {1, 1000}, "batches in a row with, or without, evictions before the number changes")};
+    return {
+        integer("least", 25, {1, 100}, "percent of the SMs that go on at least"),
+        integer("patience", 4, {1, 1000}, "batches in a row with, or without, evictions before the number changes")};
   }
 
   explicit EtcLike(const PolicyContext& context)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evicts what a trained regressor expects to be used last, of a sample of the chunks.
 //
 // After Learning Relaxed Belady (Song et al., NSDI 2020), which regresses the time to the next request over the times
@@ -21,13 +22,15 @@ class LearnedReuse final : public Evictor {
  public:
   static PolicyInfo info() {
     return {.description = "the chunk of a sample whose next use a trained model expects last",
-            .source = "Learning Relaxed Belady, Song et al., NSDI 2020; trained ahead of time, with tables instead of trees",
+            .source =
+                "Learning Relaxed Belady, Song et al., NSDI 2020; trained ahead of time, with tables instead of trees",
             .information = InformationClass::kD2,
             .decision_cost = Nanoseconds(1000)};
   }
   static ParameterTable parameters() {
-    return {path("weights", "integers, one a line, as analysis/train_policies.py --text writes them; none: the built-in"),
-            integer("sample", 64, {1, 4096}, "chunks that a victim is chosen from")};
+    return {
+        path("weights", "integers, one a line, as analysis/train_policies.py --text writes them; none: the built-in"),
+        integer("sample", 64, {1, 4096}, "chunks that a victim is chosen from")};
   }
 
   explicit LearnedReuse(const PolicyContext& context)
@@ -101,7 +104,8 @@ class LearnedReuse final : public Evictor {
   std::int64_t next_use(const Chunk& chunk) const {
     const auto found = history_.find(chunk.content.value);
     const Uses uses = found == history_.end() ? Uses{} : found->second;
-    return std::int64_t{weights_[kPairs + bucket(clock_ - uses.last, kBuckets) * kBuckets + bucket(uses.gap, kBuckets)]} +
+    return std::int64_t{
+               weights_[kPairs + bucket(clock_ - uses.last, kBuckets) * kBuckets + bucket(uses.gap, kBuckets)]} +
            weights_[kBefore + bucket(uses.before, kBuckets)] + weights_[kCount + bucket(uses.count, kCounts)];
   }
 

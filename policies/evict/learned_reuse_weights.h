@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of learned_reuse: the mean, then the tables of age and gap, gap before, and count.
 // Made by analysis/train_policies.py; do not edit.
 #pragma once

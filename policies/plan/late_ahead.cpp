@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model of learned_ahead on a processor beside the driver: it looks at what faulted within a time, decides for all
 // of it at once, and its answer comes late, while faults go on.
 #include <algorithm>
@@ -22,7 +23,8 @@ class LateAhead final : public Planner {
   }
   static ParameterTable parameters() {
     ParameterTable table = AheadModel::parameters();
-    table.push_back(integer("collect_us", 50, {0, 1000000}, "how long faults are collected for a decision, microseconds"));
+    table.push_back(
+        integer("collect_us", 50, {0, 1000000}, "how long faults are collected for a decision, microseconds"));
     table.push_back(integer("decide_us", 20, {0, 1000000}, "what a decision takes, microseconds"));
     table.push_back(integer("fault_ns", 100, {0, 1000000}, "and for each of its faults, nanoseconds"));
     return table;
@@ -123,9 +125,9 @@ class LateAhead final : public Planner {
   std::uint64_t faults_ = 0;              // that it looks at
   bool collects_ = false;
   Nanoseconds since_{};
-  std::deque<std::uint64_t> answer_;  // of the last decision, what is left of it
-  Nanoseconds latency_{};             // of it, not yet paid
-  std::deque<Migration> order_;  // ascending in time; some are past
+  std::deque<std::uint64_t> answer_;                           // of the last decision, what is left of it
+  Nanoseconds latency_{};                                      // of it, not yet paid
+  std::deque<Migration> order_;                                // ascending in time; some are past
   std::unordered_map<std::uint64_t, std::uint64_t> migrated_;  // by block here: when last
   std::uint64_t clock_ = 0;
 };

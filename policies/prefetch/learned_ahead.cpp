@@ -1,4 +1,6 @@
-// A small trained model decides, at each fault, whether the rest of its block comes along and how many of the next ones.
+// SPDX-License-Identifier: Apache-2.0
+// A small trained model decides, at each fault, whether the rest of its block comes along and how many of the next
+// ones.
 #include <algorithm>
 #include <vector>
 

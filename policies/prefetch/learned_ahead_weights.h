@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of learned_ahead: by output a bias, then the buckets of each feature.
 // Made by analysis/train_policies.py; do not edit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVIDIA's tree with a threshold per process: who is to be served better gets more with a fault.
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environments to train policies in, with the functions of Gymnasium's `Env` (reset, step, close; action_space and
 observation_space if the package is there). Gymnasium is no part of Debian 12, so that nothing here needs it.
 

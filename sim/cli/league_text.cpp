@@ -55,8 +55,9 @@ std::string learning(const OverallStanding& all) {
 // The best and the worst rank under one limit alone.
 std::string ranks(const OverallStanding& all) {
   if (all.best_limit_rank == 0) return "-";
-  return all.best_limit_rank == all.worst_limit_rank ? fmt::format("{}", all.best_limit_rank)
-                                                     : fmt::format("{} to {}", all.best_limit_rank, all.worst_limit_rank);
+  return all.best_limit_rank == all.worst_limit_rank
+             ? fmt::format("{}", all.best_limit_rank)
+             : fmt::format("{} to {}", all.best_limit_rank, all.worst_limit_rank);
 }
 std::string signed_factor(std::int64_t thousandths) {
   return (thousandths < 0 ? "-" : "") + format_thousandths(static_cast<std::uint64_t>(std::abs(thousandths)));
@@ -126,12 +127,12 @@ std::string overall_text(const league::League& league) {
                         mean(league.best_oracles_over_driver));
   }
   if (several_limits) {
-    text += report::wrapped_line(
-                fmt::format("rank stability over {}: Kendall's tau {} ({} entrants that are ranked under each)",
-                            fmt::join(league.stability.limits, ", "), signed_factor(league.stability.tau),
-                            league.stability.entrants),
-                kHang) +
-            "\n";
+    text +=
+        wrapped_line(fmt::format("rank stability over {}: Kendall's tau {} ({} entrants that are ranked under each)",
+                                 fmt::join(league.stability.limits, ", "), signed_factor(league.stability.tau),
+                                 league.stability.entrants),
+                     kHang) +
+        "\n";
   }
   for (const std::vector<std::string>& names : league.agreeing) {
     const std::string line = fmt::format("agree in every digit of every contest: {}", fmt::join(names, ", "));

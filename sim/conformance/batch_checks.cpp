@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch policies on random buffers: any number of faults of any SM, batches with and without evictions.
 #include <algorithm>
 

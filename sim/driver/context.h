@@ -83,8 +83,8 @@ class AccessBits {
   std::vector<PageMask> bits_;
 };
 
-// Pages that were prefetched to GPUs and that no kernel is known to have used since: by block, for all GPUs. Who listens
-// hears of their first use, and of those that leave unused.
+// Pages that were prefetched to GPUs and that no kernel is known to have used since: by block, for all GPUs. Who
+// listens hears of their first use, and of those that leave unused.
 class PrefetchHistory {
  public:
   bool kept = false;  // some policy wants it

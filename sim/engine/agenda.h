@@ -83,7 +83,8 @@ class Agenda {
   }
 
   bool empty() const {
-    return near_words_ == 0 && std::all_of(std::begin(far_bits_), std::end(far_bits_), [](auto bits) { return bits == 0; });
+    return near_words_ == 0 &&
+           std::all_of(std::begin(far_bits_), std::end(far_bits_), [](auto bits) { return bits == 0; });
   }
 
  private:

@@ -82,10 +82,10 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   bool sees_kernels_;
   Parts parts_;
   Nanoseconds now_{};
-  Nanoseconds free_at_{};                // the thread itself
-  policy::PlanCommand decided_;          // takes effect at decided_at_; kNone: nobody decides
+  Nanoseconds free_at_{};        // the thread itself
+  policy::PlanCommand decided_;  // takes effect at decided_at_; kNone: nobody decides
   Nanoseconds decided_at_{};
-  Nanoseconds timer_at_{-1};             // the planner asked to be asked then
+  Nanoseconds timer_at_{-1};  // the planner asked to be asked then
   std::string label_;
   std::vector<Copy> copies_;             // in flight
   std::vector<Nanoseconds> kept_until_;  // by block

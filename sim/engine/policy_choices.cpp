@@ -34,7 +34,8 @@ const PolicyChoice& driver_choice(policy::Slot slot) {
 
 const char* slot_option_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
-      "prefetch policy, default tree (the driver's)", "eviction policy, default lrm (the driver's)",
+      "prefetch policy, default tree (the driver's)",
+      "eviction policy, default lrm (the driver's)",
       "planner that prefetches and evicts ahead of the kernels, default none",
       "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)",
       "over which links memory moves between several GPUs and the host; default direct (the driver's)",
@@ -45,8 +46,10 @@ const char* slot_option_help(policy::Slot slot) {
 const char* slot_axis_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
       "prefetch policies: \"tree:threshold=51\", or {\"name\": ..., \"parameters\": {key: list}}",
-      "eviction policies, likewise", "planners, likewise; default none",
-      "migrate policies, likewise; default first_touch", "route policies, likewise; default direct",
+      "eviction policies, likewise",
+      "planners, likewise; default none",
+      "migrate policies, likewise; default first_touch",
+      "route policies, likewise; default direct",
       "batch policies, likewise; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }

@@ -44,7 +44,7 @@ struct PolicyChoices {
 
 // All slots of a run of one program, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
-                                                policy::Slot::kMigrate, policy::Slot::kRoute, policy::Slot::kBatch};
+                                                policy::Slot::kMigrate,  policy::Slot::kRoute, policy::Slot::kBatch};
 // The member for a slot; the driver's own policy there.
 PolicyChoice PolicyChoices::*choice_of(policy::Slot slot);
 const PolicyChoice& driver_choice(policy::Slot slot);

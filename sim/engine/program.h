@@ -182,6 +182,7 @@ class Program {
 
   // repetition.cpp
   void before_repetition();
+  void tell_state();
   void look_for_recurrence();
   bool stops_when_settled() const;
   bool has_settled();
@@ -235,11 +236,11 @@ class Program {
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::shared_ptr<policy::Prefetcher> prefetcher_;
   std::vector<std::shared_ptr<policy::FeatureListener>> listeners_;
-  std::uint64_t layer_ = 0;               // kernels since the last marked iteration began
+  std::uint64_t layer_ = 0;                                 // kernels since the last marked iteration began
   std::vector<policy::FeatureListener*> kernel_listeners_;  // those of class D3 and up
-  bool migrator_hears_kernels_ = false;  // information class D3 or higher
-  std::uint32_t contended_gpus_ = 0;     // a bit per GPU whose memory other programs may take away
-  std::vector<Nanoseconds> suspended_;   // by GPU: since when it computes for others; kNever: it does not
+  bool migrator_hears_kernels_ = false;                     // information class D3 or higher
+  std::uint32_t contended_gpus_ = 0;                        // a bit per GPU whose memory other programs may take away
+  std::vector<Nanoseconds> suspended_;  // by GPU: since when it computes for others; kNever: it does not
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slot `batch`: what the driver's fault thread takes at a time and when, in which order it serves it, and which SMs
 // a replay lets go on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What learned policies are told beside their slot's calls: the faults of a batch as the driver reads them, kernels,
 // and which prefetched pages were used. A policy of any slot derives from FeatureListener as well; one that
 // does not costs nothing.

@@ -175,8 +175,7 @@ Parameters::Value Parameters::parse(const std::string& policy, const Parameter& 
       File file;
       if (text.empty()) return file;
       file.name = std::filesystem::path(text).filename().string();
-      file.contents =
-          contents_of(text, [&](std::string_view problem) { refuse(policy, parameter, text, problem); });
+      file.contents = contents_of(text, [&](std::string_view problem) { refuse(policy, parameter, text, problem); });
       file.sha256 = sha256(file.contents);
       return file;
     }
@@ -248,7 +247,9 @@ const std::string& Parameters::choice(std::string_view name) const {
   return get<std::string>(name, ParameterType::kChoice);
 }
 
-const std::string& Parameters::text(std::string_view name) const { return get<std::string>(name, ParameterType::kText); }
+const std::string& Parameters::text(std::string_view name) const {
+  return get<std::string>(name, ParameterType::kText);
+}
 const std::string* Parameters::file(std::string_view name) const {
   const File& file = get<File>(name, ParameterType::kPath);
   return file.sha256.empty() ? nullptr : &file.contents;
@@ -263,8 +264,10 @@ GivenParameters Parameters::resolved() const {
     }
     result.emplace_back(name, std::visit(
                                   [](const auto& v) -> std::string {
-                                    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, File>) return {};
-                                    else return fmt::format("{}", v);
+                                    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, File>)
+                                      return {};
+                                    else
+                                      return fmt::format("{}", v);
                                   },
                                   value));
   }

@@ -215,10 +215,9 @@ void add_policy(Registry& registry, const char* name) {
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
   static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router + is_batcher == 0,
                 "a planner of class D4 fills no other slot: it is told another future");
-  static_assert(
-      !is_scheduler ||
-          !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_batcher),
-      "a scheduler fills no other slot and knows no future: it serves several programs");
+  static_assert(!is_scheduler || !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator ||
+                                   is_router || is_batcher),
+                "a scheduler fills no other slot and knows no future: it serves several programs");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();

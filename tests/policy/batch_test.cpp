@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch policies: what a delay, a size, an order and held SMs do, against closed forms; and what policies hear of
 // faults, kernels and prefetched pages.
 #include <gmock/gmock.h>
@@ -53,8 +54,7 @@ TEST(Batch, ADelayIsPaidOncePerBatch) {
   const RunResult at_once = program.run(batched(8, "coalesce", {{"delay_us", "0"}, {"faults", "1024"}}));
   ASSERT_EQ(at_once.counters.fault_batches, 40u);
   for (const std::int64_t us : {1, 7, 500}) {
-    const RunResult later =
-        program.run(batched(8, "coalesce", {{"delay_us", std::to_string(us)}, {"faults", "1024"}}));
+    const RunResult later = program.run(batched(8, "coalesce", {{"delay_us", std::to_string(us)}, {"faults", "1024"}}));
     EXPECT_EQ(later.counters.fault_batches, 40u);
     EXPECT_EQ((later.total - at_once.total).value, 40 * us * 1000);
   }
@@ -296,7 +296,8 @@ TEST(LateDecisions, ATimerAsksAgain) {
   Program program = lone_thread(1);
   program.kernel("work", 50'000'000);
   program.sync();
-  script.commands.assign(3, {.kind = PlanCommand::Kind::kWait, .block = {}, .pages = {}, .latency = Nanoseconds(5'000'000)});
+  script.commands.assign(
+      3, {.kind = PlanCommand::Kind::kWait, .block = {}, .pages = {}, .latency = Nanoseconds(5'000'000)});
   RunOptions options = batched(8, "driver");
   options.plan.name = "scripted_plan";
   program.run(options);

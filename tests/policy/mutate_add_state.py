@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does check-policy find a forgotten member in add_state? Takes every built-in policy that compares its state, leaves
 out one statement of its add_state at a time, builds the rest as a plug-in and checks it.
 
@@ -32,8 +33,14 @@ def statements_of(text):
     found = []
     for function in re.finditer(r"void add_state\(", text):
         begin, end = body_of(text, function.end())
-        for statement in re.finditer(r"(?:for \([^;{}]*\) )?[\w.\->]*(?:digest|part)\.add\w*\([^;]*\);|[\w.\->]+add_state\(digest[^;]*\);", text[begin:end]):
-            found.append((begin + statement.start(), begin + statement.end()))
+        for call in re.finditer(r"[;{})]\s*([\w.\->]*\badd\w*\()", text[begin:end]):
+            place = begin + call.start(1)
+            depth, stop = 1, begin + call.end(1)
+            while depth != 0:
+                depth += (text[stop] == "(") - (text[stop] == ")")
+                stop += 1
+            if text[stop] == ";" and re.search(r"digest|part", text[place:stop]):
+                found.append((place, stop + 1))
     return found
 
 

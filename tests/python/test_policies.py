@@ -30,6 +30,32 @@ class NextUnit(uvmsim.Prefetcher):
         return pages
 
 
+class Alternates(uvmsim.Prefetcher):
+    """brings all of a block every other time, and tells so"""
+
+    name = "alternates_in_python"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.turn = 0
+
+    def prefetch(self, block):
+        self.turn ^= 1
+        return (1 << 512) - 1 if self.turn else 0
+
+    def state(self):
+        return bytes([self.turn])
+
+
+class Forgets(Alternates):
+    """... and does not"""
+
+    name = "forgets_in_python"
+
+    def state(self):
+        return b""
+
+
 class Fifo(uvmsim.Evictor):
     """policies/evict/fifo.cpp, once more"""
 
@@ -81,6 +107,14 @@ class SamePoliciesTest(TraceTest):
         found = self.trace.run(SYSTEM, osf=2, evict=Fifo)
         self.assertGreater(found["counters"]["evictions"], 0)
         self.assertEqual(without_names(found), without_names(expected))
+
+    def test_a_state_that_forgets_is_found(self):
+        verdicts = {name: (passed, text) for name, passed, text in uvmsim.check_policy(Alternates)}
+        self.assertEqual([name for name, (passed, _) in verdicts.items() if not passed], [])
+        forgets = {name: (passed, text) for name, passed, text in uvmsim.check_policy(Forgets)}
+        passed, text = forgets["skipped iterations"]
+        self.assertFalse(passed)
+        self.assertIn("add_state does not tell all", text)
 
     def test_twice_the_same(self):
         class Dice(uvmsim.Prefetcher):
