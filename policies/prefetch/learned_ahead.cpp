@@ -38,6 +38,7 @@ class LearnedAhead final : public Prefetcher, public FeatureListener {
   }
 
   void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries&, std::vector<PageSpan>& spans) override {
+    if (block.to_host) return;  // the model was not asked
     const std::uint64_t first = (block.block.value + 1) * kPagesPerBlock;
     const std::uint64_t end = std::min(first + model_.blocks_ahead() * kPagesPerBlock, block.allocation.end.value);
     if (first < end) spans.push_back({PageIndex(first), PageIndex(end)});

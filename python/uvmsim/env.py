@@ -11,7 +11,8 @@ observation_space if the package is there). Gymnasium is no part of Debian 12, s
     env.close()
 
 A step is one call of the policy: the simulator stands still meanwhile, in a thread of its own. The reward is the
-simulated time that passed since the step before, in us, negative: what is summed up is the time of the run.
+simulated time that passed since the step before, in us, negative: the sum is the run's time from the first question on,
+whose time `reset` tells (`info["time_ns"]`).
 """
 
 import threading
@@ -67,7 +68,8 @@ class Env:
             chosen["seed"] = seed
         self.thread = threading.Thread(target=self._run, args=(chosen, self.exchange), daemon=True)
         self.thread.start()
-        return self._next()[0], {}
+        observation, over = self._next()
+        return observation, {"result": self.result, "time_ns": self.time_ns} if over else {"time_ns": self.time_ns}
 
     def step(self, action):
         if not 0 <= action < self.actions:

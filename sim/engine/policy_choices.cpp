@@ -39,6 +39,7 @@ const char* slot_option_help(policy::Slot slot) {
       "planner that prefetches and evicts ahead of the kernels, default none",
       "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)",
       "over which links memory moves between several GPUs and the host; default direct (the driver's)",
+      "whose turn it is, of programs that share a GPU; default round_robin (the GPU's own)",
       "how many faults the driver takes at a time, when and in which order, and which SMs go on; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
@@ -50,6 +51,7 @@ const char* slot_axis_help(policy::Slot slot) {
       "planners, likewise; default none",
       "migrate policies, likewise; default first_touch",
       "route policies, likewise; default direct",
+      "schedule policies, likewise; default round_robin",
       "batch policies, likewise; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
