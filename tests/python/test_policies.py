@@ -592,7 +592,7 @@ class WrongPoliciesTest(TraceTest):
         asked = time.monotonic()
         run.send_signal(signal.SIGINT)
         _, error = run.communicate(timeout=60)
-        self.assertLess(time.monotonic() - asked, 2)
+        self.assertLess(time.monotonic() - asked, 20)  # on a busy machine, too; the run would take hours
         self.assertIn("KeyboardInterrupt", error)
 
     def test_classes_that_are_no_policies(self):

@@ -97,7 +97,8 @@ TEST(Hints, MistakesAreNamed) {
             "rules: line 1: 2 words; allowed: WHEN NAME DO, and a number after "
             "`prefetch` of a kernel");
   EXPECT_EQ(problem_of("\nalloc * pin"),
-            "rules: line 2: unknown word 'alloc'; allowed: tensor_alloc, tensor_free, object_alloc, kernel");
+            "rules: line 2: unknown word 'alloc' (did you mean 'tensor_alloc'?); allowed: tensor_alloc, tensor_free, "
+            "object_alloc, kernel");
   EXPECT_THAT(problem_of("kernel * pin"), HasSubstr("'pin' after kernel; allowed: prefetch"));
   EXPECT_THAT(problem_of("kernel * prefetch 5000"), HasSubstr("0 to 4096 kernels ahead"));
   EXPECT_THAT(problem_of("tensor_free * dont_need 3"), HasSubstr("'3' is not allowed"));
