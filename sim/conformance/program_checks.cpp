@@ -226,19 +226,21 @@ struct Difference {
   std::string what = {};
 };
 
+// `states`: of the last iterations, which are repetitions.
 Difference difference_of(const std::vector<State>& states, const std::vector<IterationResult>& iterations) {
   Difference result;
-  for (std::size_t later = 0; later < iterations.size(); ++later) {
+  const std::size_t recorded = iterations.size() - states.size();
+  for (std::size_t later = 0; later < states.size(); ++later) {
     if (!states[later]) continue;
     // The latest one: what is like it in turn was compared with it.
     for (std::size_t earlier = later; earlier-- > 0;) {
       if (states[earlier] != states[later]) continue;
       ++result.pairs;
-      result.what = difference_of(iterations[earlier], iterations[later]);
+      result.what = difference_of(iterations[recorded + earlier], iterations[recorded + later]);
       const bool next_differs = later + 1 < states.size() && states[earlier + 1] != states[later + 1];
       if (result.what.empty() && next_differs) result.what = "the states behind them";
       if (!result.what.empty()) {
-        result.first = {earlier, later};
+        result.first = {recorded + earlier, recorded + later};
         return result;
       }
       break;

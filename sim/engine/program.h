@@ -182,7 +182,6 @@ class Program {
 
   // repetition.cpp
   void before_repetition();
-  void tell_state();
   void look_for_recurrence();
   bool stops_when_settled() const;
   bool has_settled();

@@ -14,14 +14,6 @@ void Program::before_repetition() {
   if (stops_when_settled() && has_settled()) feed_.leave_out(feed_.repetitions_left());
 }
 
-// For whoever observes the state: what an iteration begins with, as if it were a repetition.
-void Program::tell_state() {
-  const auto* range = std::get_if<trace::Range>(&record_);
-  if (range == nullptr || range->kind != trace::RangeKind::kIterationBegin) return;
-  for (const unsigned gpu : devices_) gpus_[gpu].mmu.drop_fraction();
-  observer_.state(digest_of_state());
-}
-
 // Leaves out what recurs. Who wants events gets all iterations, and is told as well that they recur.
 void Program::look_for_recurrence() {
   const bool replays_all = observer_.events != nullptr || options_.replay_all || stops_when_settled();

@@ -92,8 +92,8 @@ struct RunObserver {
   std::function<void()> poll;  // called every few hundred events of the model; may throw to stop; may be empty
   // The trace once more, from its first record: policies of class D4 read ahead. Without it they are refused.
   std::function<RecordSource()> reopen;
-  // Called where an iteration begins, with all that its course depends on; without, where that cannot be compared. May
-  // be empty.
+  // Called where a repetition of an iteration begins, with all that its course depends on; without, where that cannot
+  // be compared. May be empty.
   std::function<void(const std::optional<StateDigest::Value>& state)> state;
 };
 
