@@ -7,7 +7,7 @@ Python, integers out. What they are is in policies/prefetch/learned_ahead.cpp an
 
 The split was set before anything was trained: a shipped program (workloads/*.uvmt) is for training where the SHA-256 of
 its name begins with 0 to 7, else it is held out. Of those for training, TRAINING names the ones that a minute of
-recording suffices for; analysis/policies.md has the gain on programs that were held out, and the cost.
+recording suffices for; policies/learned.md has the gain on programs that were held out, and the cost.
 """
 
 import argparse
