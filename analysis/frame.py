@@ -37,7 +37,7 @@ from analysis.errors import ResultError
 IDENTITY = ("program", "system", "layout", "policies", "seed", "gaps", "speed", "length", "trace", "setting", "whole")
 
 # What the slots hold that a result may leave out; short names of policies leave it out too.
-USUAL = {"plan": "none", "migrate": "first_touch", "route": "direct"}
+USUAL = {"plan": "none", "migrate": "first_touch", "route": "direct", "batch": "driver"}
 
 
 def parameters_text(parameters):

@@ -17,6 +17,7 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/common/version.h"
+#include "sim/conformance/conformance.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/plugin_call.h"
 #include "sim/policy/registry.h"
@@ -189,6 +190,18 @@ py::list policies() {
   return all;
 }
 
+py::list check_policy(const std::string& slot, const std::string& name, std::uint64_t seed) {
+  py::list verdicts;
+  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+    if (policy::slot_name(entry->slot) != slot || entry->info.name != name) continue;
+    for (const conformance::Verdict& verdict : conformance::check_policy(*entry, {.seed = seed})) {
+      verdicts.append(py::make_tuple(verdict.check, verdict.passed, verdict.text));
+    }
+    return verdicts;
+  }
+  throw_input_error("{}: there is no {} policy of that name", name, slot);
+}
+
 }  // namespace
 }  // namespace uvmsim::python
 
@@ -233,5 +246,7 @@ PYBIND11_MODULE(_uvmsim, module) {
         uvmsim::policy::load_plugin(uvmsim::policy::default_registry(), uvmsim::policy::find_plugin(path));
       },
       py::arg("path"), "adds the policy of a shared library");
+  module.def("check_policy", &check_policy, py::arg("slot"), py::arg("name"), py::arg("seed"),
+             "verdicts of `uvmsim check-policy`: (check, passed, text)");
   add_policies(module);
 }

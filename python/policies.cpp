@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +54,10 @@ using LentFaultedPages = Lent<FaultedPages>;
 using LentAccesses = Lent<RemoteAccesses>;
 using LentMove = Lent<Move>;
 using LentRouteQueries = Lent<RouteQueries>;
+using LentBatchMoment = Lent<BatchMoment>;
+using LentServedBatch = Lent<ServedBatch>;
+using LentFaultBatch = Lent<FaultBatch>;
+using LentKernelStart = Lent<KernelStart>;
 
 // What a program will do, lent to a policy of class D4 for as long as it serves.
 class LentFuture {
@@ -123,15 +129,73 @@ class Method {
 template <class Slot>
 class Adapter : public Slot {
  protected:
-  Adapter(Made made, std::string label) : made_(std::move(made)), label_(std::move(label)) {}
+  Adapter(Made made, std::string label)
+      : made_(std::move(made)), label_(std::move(label)), state_(made_.policy, "state") {}
   Method method(const char* name) const { return Method(made_.policy, name); }
   std::string says(const char* method) const { return fmt::format("{}: {}()", label_, method); }
+  // Of state(): bytes that tell all that later answers depend on. Without it nothing recurs.
+  void digest_state(StateDigest& digest) const {
+    if (!state_) return digest.refuse();
+    const py::object answer = state_();
+    if (!py::isinstance<py::bytes>(answer)) throw py::type_error(says("state") + " returned no bytes");
+    const std::string bytes = answer.cast<std::string>();
+    digest.add(bytes.size());
+    for (const char byte : bytes) digest.add(static_cast<unsigned char>(byte));
+  }
 
   Made made_;
   std::string label_;
+  Method state_;
 };
 
-class PythonPrefetcher final : public Adapter<Prefetcher> {
+// What a policy of any slot may hear besides: sim/policy/features.h.
+class PythonListener : public FeatureListener {
+ public:
+  static constexpr const char* kHooks[] = {"on_faults", "on_kernel_start", "on_prefetch_used", "on_prefetch_wasted"};
+  static bool wanted_by(const py::object& policy) {
+    return std::any_of(std::begin(kHooks), std::end(kHooks),
+                       [&](const char* hook) { return py::hasattr(policy, hook); });
+  }
+
+  explicit PythonListener(const py::object& policy)
+      : faults_(policy, kHooks[0]),
+        kernel_(policy, kHooks[1]),
+        used_(policy, kHooks[2]),
+        wasted_(policy, kHooks[3]),
+        batch_(py::cast(LentFaultBatch())),
+        start_(py::cast(LentKernelStart())) {}
+
+  void on_faults(const FaultBatch& batch) override {
+    if (!faults_) return;
+    const LentFaultBatch::During during(batch_.cast<LentFaultBatch&>(), batch);
+    faults_(batch_);
+  }
+  void on_kernel(const KernelStart& kernel) override {
+    if (!kernel_) return;
+    const LentKernelStart::During during(start_.cast<LentKernelStart&>(), kernel);
+    kernel_(start_);
+  }
+  void on_prefetch_used(BlockIndex block, const PageMask& pages) override {
+    if (used_) used_(block.value, to_python(pages));
+  }
+  void on_prefetch_wasted(BlockIndex block, const PageMask& pages) override {
+    if (wasted_) wasted_(block.value, to_python(pages));
+  }
+
+ private:
+  Method faults_, kernel_, used_, wasted_;
+  py::object batch_, start_;
+};
+
+// An adapter of a policy that has any of those methods.
+template <class PythonPolicy>
+class Listening final : public PythonPolicy, public PythonListener {
+ public:
+  Listening(Made made, const std::string& label, const py::object& policy)
+      : PythonPolicy(std::move(made), label), PythonListener(policy) {}
+};
+
+class PythonPrefetcher : public Adapter<Prefetcher> {
  public:
   PythonPrefetcher(Made made, const std::string& label)
       : Adapter(std::move(made), label),
@@ -166,13 +230,14 @@ class PythonPrefetcher final : public Adapter<Prefetcher> {
   void on_freed(BlockIndex block) override {
     if (freed_) freed_(block.value);
   }
+  void add_state(StateDigest& digest) const override { digest_state(digest); }
 
  private:
   Method prefetch_, beyond_, evicted_, freed_;
   py::object block_, queries_;
 };
 
-class PythonEvictor final : public Adapter<Evictor> {
+class PythonEvictor : public Adapter<Evictor> {
  public:
   PythonEvictor(Made made, const std::string& label)
       : Adapter(std::move(made), label),
@@ -224,6 +289,7 @@ class PythonEvictor final : public Adapter<Evictor> {
   ChunkId select_early_victim(const EvictionQueries& queries) override {
     return early_ ? ask(early_, "select_early_victim", queries) : ChunkId{};
   }
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>&) const override { digest_state(digest); }
 
  private:
   ChunkId ask(const Method& method, const char* name, const EvictionQueries& queries) {
@@ -235,7 +301,7 @@ class PythonEvictor final : public Adapter<Evictor> {
   py::object queries_;
 };
 
-class PythonPlanner final : public Adapter<Planner> {
+class PythonPlanner : public Adapter<Planner> {
  public:
   PythonPlanner(Made made, const std::string& label)
       : Adapter(std::move(made), label),
@@ -279,29 +345,36 @@ class PythonPlanner final : public Adapter<Planner> {
     const LentPlanQueries::During asking(queries_.cast<LentPlanQueries&>(), queries);
     return command_of(method(queries_), says(name));
   }
-  // None, ("prefetch", block, pages), ("evict", block), ("drop", block)
+  // None, ("prefetch", block, pages), ("evict", block), ("drop", block), ("wait", ns); a latency in ns may follow the
+  // first three
   static PlanCommand command_of(const py::object& answer, const std::string& what) {
     if (answer.is_none()) return {};
     if (py::isinstance<py::tuple>(answer)) {
       const auto parts = py::reinterpret_borrow<py::tuple>(answer);
       const bool named = parts.size() > 1 && py::isinstance<py::str>(parts[0]) && PyLong_Check(parts[1].ptr());
       const std::string kind = named ? parts[0].cast<std::string>() : "";
-      const BlockIndex block(named ? parts[1].cast<std::uint64_t>() : 0);
-      if (kind == "prefetch" && parts.size() == 3)
-        return {PlanCommand::Kind::kPrefetch, block, to_mask(parts[2], what)};
-      if (kind == "evict" && parts.size() == 2) return {PlanCommand::Kind::kEvict, block, {}};
-      if (kind == "drop" && parts.size() == 2) return {PlanCommand::Kind::kDrop, block, {}};
+      if (kind == "wait" && parts.size() == 2) return {PlanCommand::Kind::kWait, {}, {}, time_of(parts[1])};
+      const std::size_t usual = kind == "prefetch" ? 3 : kind == "evict" || kind == "drop" ? 2 : 0;
+      const bool late = parts.size() == usual + 1 && PyLong_Check(parts[usual].ptr());
+      if (usual != 0 && (parts.size() == usual || late)) {
+        const BlockIndex block(parts[1].cast<std::uint64_t>());
+        const Nanoseconds latency = late ? time_of(parts[usual]) : Nanoseconds{};
+        if (kind == "prefetch") return {PlanCommand::Kind::kPrefetch, block, to_mask(parts[2], what), latency};
+        return {kind == "evict" ? PlanCommand::Kind::kEvict : PlanCommand::Kind::kDrop, block, {}, latency};
+      }
     }
-    throw py::type_error(
-        fmt::format("{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block)",
-                    what, py::repr(answer).cast<std::string>()));
+    throw py::type_error(fmt::format(
+        "{} returned {}; allowed: None, ('prefetch', block, pages), ('evict', block), ('drop', block), each "
+        "with a latency in ns after it or none, ('wait', ns)",
+        what, py::repr(answer).cast<std::string>()));
   }
+  static Nanoseconds time_of(const py::handle& ns) { return Nanoseconds(ns.cast<std::int64_t>()); }
 
   Method launched_, begin_, end_, faulted_, migrated_, released_, next_, victim_;
   py::object launch_, queries_;
 };
 
-class PythonMigrator final : public Adapter<Migrator> {
+class PythonMigrator : public Adapter<Migrator> {
  public:
   PythonMigrator(Made made, const std::string& label)
       : Adapter(std::move(made), label),
@@ -343,13 +416,14 @@ class PythonMigrator final : public Adapter<Migrator> {
   void on_freed(BlockIndex block) override {
     if (freed_) freed_(block.value);
   }
+  void add_state(StateDigest& digest) const override { digest_state(digest); }
 
  private:
   Method rest_, fetch_, evicted_, migrated_, kernel_, freed_;
   py::object pages_, accesses_;
 };
 
-class PythonRouter final : public Adapter<Router> {
+class PythonRouter : public Adapter<Router> {
  public:
   PythonRouter(Made made, const std::string& label)
       : Adapter(std::move(made), label),
@@ -366,6 +440,7 @@ class PythonRouter final : public Adapter<Router> {
   void on_kernels(unsigned gpu, unsigned running) override {
     if (kernels_) kernels_(gpu, running);
   }
+  void add_state(StateDigest& digest) const override { digest_state(digest); }
 
  private:
   // None, "host", "later", ("gpu", number), ("spare", number), ("striped", weight, {number: weight})
@@ -407,6 +482,57 @@ class PythonRouter final : public Adapter<Router> {
   py::object move_, queries_;
 };
 
+class PythonBatcher : public Adapter<Batcher> {
+ public:
+  PythonBatcher(Made made, const std::string& label)
+      : Adapter(std::move(made), label),
+        shape_(method("shape")),
+        arrange_(method("arrange")),
+        sms_(method("running_sms")),
+        moment_(py::cast(LentBatchMoment())),
+        faults_(py::cast(LentFaultBatch())),
+        served_(py::cast(LentServedBatch())) {}
+
+  // None, or (faults, delay in ns)
+  BatchShape shape(const BatchMoment& moment) override {
+    if (!shape_) return {};
+    const LentBatchMoment::During during(moment_.cast<LentBatchMoment&>(), moment);
+    const py::object answer = shape_(moment_);
+    if (answer.is_none()) return {};
+    try {
+      const auto [faults, delay] = answer.cast<std::pair<std::uint32_t, std::int64_t>>();
+      return {faults, Nanoseconds(delay)};
+    } catch (const py::cast_error&) {
+      throw py::type_error(says("shape") + " returned no pair (faults, delay in ns), and not None");
+    }
+  }
+  void arrange(const FaultBatch& batch, std::vector<BlockIndex>& first) override {
+    if (!arrange_) return;
+    const LentFaultBatch::During during(faults_.cast<LentFaultBatch&>(), batch);
+    const py::object answer = arrange_(faults_);
+    try {
+      for (const std::uint64_t block : answer.cast<std::vector<std::uint64_t>>()) first.emplace_back(block);
+    } catch (const py::cast_error&) {
+      throw py::type_error(says("arrange") + " returned no list of blocks");
+    }
+  }
+  std::uint32_t running_sms(const ServedBatch& batch) override {
+    if (!sms_) return 0;
+    const LentServedBatch::During during(served_.cast<LentServedBatch&>(), batch);
+    const py::object answer = sms_(served_);
+    try {
+      return answer.is_none() ? 0 : answer.cast<std::uint32_t>();
+    } catch (const py::cast_error&) {
+      throw py::type_error(says("running_sms") + " returned no number of SMs, and not None");
+    }
+  }
+  void add_state(StateDigest& digest) const override { digest_state(digest); }
+
+ private:
+  Method shape_, arrange_, sms_;
+  py::object moment_, faults_, served_;
+};
+
 // What the constructor of a policy in Python is given.
 struct Context {
   py::dict parameters;
@@ -433,6 +559,14 @@ Context context_of(const PolicyContext& given, const ParameterTable& table) {
       case ParameterType::kChoice:
         context.parameters[name] = given.parameters.choice(parameter.name);
         break;
+      case ParameterType::kText:
+        context.parameters[name] = given.parameters.text(parameter.name);
+        break;
+      case ParameterType::kPath: {
+        const std::string* contents = given.parameters.file(parameter.name);
+        context.parameters[name] = contents == nullptr ? py::object(py::none()) : py::object(py::bytes(*contents));
+        break;
+      }
     }
   }
   return context;
@@ -447,10 +581,10 @@ InformationClass class_of(const std::string& name) {
 }
 
 Slot slot_of(const std::string& name) {
-  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute}) {
+  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute, Slot::kBatch}) {
     if (slot_name(slot) == name) return slot;
   }
-  throw_input_error("slot: '{}' is not allowed; allowed: prefetch, evict, plan, migrate, route", name);
+  throw_input_error("slot: '{}' is not allowed; allowed: prefetch, evict, plan, migrate, route, batch", name);
 }
 
 // Makes policies of the class `factory`.
@@ -462,7 +596,11 @@ auto maker(const PolicyEntry& entry, const py::object& factory) {
     Context context = context_of(given, table);
     if (wants_future) context.future = made.tell(*future);
     made.policy = factory(context);
-    return std::make_unique<PythonPolicy>(std::move(made), label);
+    if (PythonListener::wanted_by(made.policy)) {
+      const py::object policy = made.policy;
+      return std::shared_ptr<PythonPolicy>(std::make_shared<Listening<PythonPolicy>>(std::move(made), label, policy));
+    }
+    return std::make_shared<PythonPolicy>(std::move(made), label);
   };
 }
 
@@ -494,12 +632,17 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
       break;
     case Slot::kSchedule:
       break;  // slot_of() knows none: scenarios do not run in Python
+    case Slot::kBatch:
+      entry.make_batcher = maker<PythonBatcher>(entry, factory);
+      break;
   }
   default_registry().add_or_replace(std::move(entry));
 }
 
 void add_parameters(py::module_& module) {
-  py::class_<Parameter>(module, "Parameter", "the declaration of a parameter: integer(), real(), boolean(), choice()")
+  py::class_<Parameter>(module, "Parameter",
+                        "the declaration of a parameter: integer(), real(), boolean(), choice(), text(), "
+                        "path()")
       .def_readonly("name", &Parameter::name)
       .def_readonly("doc", &Parameter::doc);
   module.def(
@@ -515,6 +658,9 @@ void add_parameters(py::module_& module) {
       },
       py::arg("name"), py::arg("default"), py::arg("range"), py::arg("doc"));
   module.def("boolean", &boolean, py::arg("name"), py::arg("default"), py::arg("doc"));
+  module.def("text", &text, py::arg("name"), py::arg("default"), py::arg("doc"));
+  module.def("path", &path, py::arg("name"), py::arg("doc"),
+             "a file; the policy gets what it contains as bytes, or None");
   module.def("choice", &choice, py::arg("name"), py::arg("default"), py::arg("choices"), py::arg("doc"));
 }
 
@@ -628,6 +774,43 @@ void add_what_policies_see(py::module_& module) {
       .def_property_readonly("process", [](const LentEvictionQueries& lent) { return lent.get().process(); })
       .def_property_readonly("free_chunks", [](const LentEvictionQueries& lent) { return lent.get().free_chunks(); })
       .def_property_readonly("now_ns", [](const LentEvictionQueries& lent) { return lent.get().now().value; });
+  py::class_<LentFaultBatch>(module, "FaultBatch", "what the driver fetched of one process; sim/policy/features.h")
+      .def_property_readonly("process", [](const LentFaultBatch& lent) { return lent.get().process; })
+      .def_property_readonly("now_ns", [](const LentFaultBatch& lent) { return lent.get().now.value; })
+      .def_property_readonly(
+          "faults",
+          [](const LentFaultBatch& lent) {
+            py::list faults;
+            for (const FaultRecord& fault : lent.get().faults) {
+              faults.append(
+                  py::make_tuple(fault.page.value, fault.sm, fault.write, fault.instances, fault.arrival.value));
+            }
+            return faults;
+          },
+          "in the order of the buffer: (page, sm, write, instances, arrival in ns)");
+  py::class_<LentKernelStart>(module, "KernelStart", "a kernel as it begins; sim/policy/features.h")
+      .def_property_readonly("name", [](const LentKernelStart& lent) { return std::string(lent.get().name); })
+      .def_property_readonly("layer", [](const LentKernelStart& lent) { return lent.get().layer; })
+      .def_property_readonly("thread_blocks", [](const LentKernelStart& lent) { return lent.get().thread_blocks; })
+      .def_property_readonly("threads_per_block",
+                             [](const LentKernelStart& lent) { return lent.get().threads_per_block; })
+      .def_property_readonly("now_ns", [](const LentKernelStart& lent) { return lent.get().now.value; });
+  py::class_<LentBatchMoment>(module, "BatchMoment", "a batch that is about to be fetched; sim/policy/batcher.h")
+      .def_property_readonly("now_ns", [](const LentBatchMoment& lent) { return lent.get().now.value; })
+      .def_property_readonly("oldest_ns", [](const LentBatchMoment& lent) { return lent.get().oldest.value; })
+      .def_property_readonly("waited_ns", [](const LentBatchMoment& lent) { return lent.get().waited.value; })
+      .def_property_readonly("waiting", [](const LentBatchMoment& lent) { return lent.get().waiting; })
+      .def_property_readonly("driver_faults", [](const LentBatchMoment& lent) { return lent.get().driver_faults; })
+      .def_property_readonly("buffer_entries", [](const LentBatchMoment& lent) { return lent.get().buffer_entries; })
+      .def_property_readonly("free_chunks", [](const LentBatchMoment& lent) { return lent.get().memory.free_chunks; });
+  py::class_<LentServedBatch>(module, "ServedBatch", "a batch that is about to be replayed; sim/policy/batcher.h")
+      .def_property_readonly("begin_ns", [](const LentServedBatch& lent) { return lent.get().begin.value; })
+      .def_property_readonly("end_ns", [](const LentServedBatch& lent) { return lent.get().end.value; })
+      .def_property_readonly("raw_faults", [](const LentServedBatch& lent) { return lent.get().raw_faults; })
+      .def_property_readonly("blocks", [](const LentServedBatch& lent) { return lent.get().blocks; })
+      .def_property_readonly("evictions", [](const LentServedBatch& lent) { return lent.get().evictions; })
+      .def_property_readonly("sms", [](const LentServedBatch& lent) { return lent.get().sms; })
+      .def_property_readonly("free_chunks", [](const LentServedBatch& lent) { return lent.get().memory.free_chunks; });
   py::class_<LentLaunch>(module, "KernelLaunch", "a kernel as whoever wraps its launch sees it; sim/policy/planner.h")
       .def_property_readonly("number", [](const LentLaunch& lent) { return lent.get().number; })
       .def_property_readonly("name", [](const LentLaunch& lent) { return std::string(lent.get().name); })

@@ -11,7 +11,8 @@ class Priority final : public ProcessEvictor {
  public:
   static PolicyInfo info() {
     return {.description = "the least recently migrated chunk of the processes with the lowest priority that have any",
-            .source = "eviction by process of gpu_ext (github.com/eunomia-bpf/gpu_ext), with NVIDIA's order"};
+            .source = "eviction by process of gpu_ext (github.com/eunomia-bpf/gpu_ext), with NVIDIA's order",
+            .for_processes = true};
   }
   static ParameterTable parameters() {
     return ProcessLists::parameters({0, 1000}, "larger: others lose memory first; of process ");

@@ -12,7 +12,8 @@ class Quota final : public ProcessEvictor {
  public:
   static PolicyInfo info() {
     return {.description = "processes keep their quota: the least recently migrated chunk of those that have more",
-            .source = "eviction by process of gpu_ext (github.com/eunomia-bpf/gpu_ext), with NVIDIA's order"};
+            .source = "eviction by process of gpu_ext (github.com/eunomia-bpf/gpu_ext), with NVIDIA's order",
+            .for_processes = true};
   }
   static ParameterTable parameters() {
     return ProcessLists::parameters(

@@ -16,7 +16,8 @@ class WorkingSet final : public ProcessEvictor {
                 "recently migrated chunk of the process whose turn comes last",
             .source =
                 "after MSched (arXiv 2512.24637), which evicts in the order of the scheduler's time line; the "
-                "driver's order within a process"};
+                "driver's order within a process",
+            .for_processes = true};
   }
   static ParameterTable parameters() { return {}; }
 

@@ -6,7 +6,7 @@
     result["total_ns"], result.frame()
 
 A Result is the dict that `uvmsim run --json` writes. What the user got wrong raises uvmsim.Error, with the same line as
-the command prints. Policies: the classes Prefetcher, Evictor, Planner, Migrator and Router.
+the command prints. Policies: the classes Prefetcher, Evictor, Planner, Migrator, Router and Batcher.
 """
 
 import html
@@ -32,13 +32,14 @@ _uvmsim = _load()
 __version__ = _uvmsim.__version__
 Error, ModelError = _uvmsim.Error, _uvmsim.ModelError
 integer, real, boolean, choice = _uvmsim.integer, _uvmsim.real, _uvmsim.boolean, _uvmsim.choice
+text, path = _uvmsim.text, _uvmsim.path
 policies, load_plugin = _uvmsim.policies, _uvmsim.load_plugin
 
-from uvmsim.policy import Evictor, Migrator, Planner, Prefetcher, Router, register  # noqa: E402
+from uvmsim.policy import Batcher, Evictor, Migrator, Planner, Prefetcher, Router, check_policy, register  # noqa: E402
 
 __all__ = [
-    "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Router", "Trace", "boolean", "choice", "integer", "load_plugin",
-    "policies", "real", "register", "run",
+    "Batcher", "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Router", "Trace", "boolean", "check_policy", "choice",
+    "integer", "load_plugin", "path", "policies", "real", "register", "run", "text",
 ]  # fmt: skip
 
 

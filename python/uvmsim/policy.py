@@ -27,7 +27,10 @@ def snake_case(name):
 
 
 class Policy:
-    """What the slots share. A class may set these; `parameters` are made by integer(), real(), boolean(), choice()."""
+    """What the slots share. A class may set these; `parameters` are made by integer(), real(), boolean(),
+    choice(), text(), path(). A policy of any slot may also have on_faults(batch), on_kernel_start(kernel) (D3),
+    on_prefetch_used(block, pages) and on_prefetch_wasted(block, pages) (D2), and state(), which returns bytes that tell
+    all that later answers depend on, so that iterations that recur need not be replayed."""
 
     slot = None
     name = None  # default: the class's name, NextUnit is next_unit
@@ -67,7 +70,7 @@ class Evictor(Policy):
 
 class Planner(Policy):
     """Moves memory before kernels need it: next(queries) and victim(queries) answer None, ("prefetch", block, pages),
-    ("evict", block) or ("drop", block); on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages),
+    ("evict", block) or ("drop", block), each with a latency in ns after it or none, or ("wait", ns); on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages),
     on_migrated(block), on_released(block)."""
 
     slot = "plan"
@@ -90,7 +93,14 @@ class Router(Policy):
     slot = "route"
 
 
-SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator, uvmsim.Router"
+class Batcher(Policy):
+    """What the driver's fault thread takes at a time: shape(moment) answers None or (faults, delay in ns),
+    arrange(batch) the blocks that are served first, running_sms(batch) None or how many SMs go on."""
+
+    slot = "batch"
+
+
+SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator, uvmsim.Router, uvmsim.Batcher"
 NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest", "route": "route"}
 # What is called, by slot, with the lowest information class that it is called for.
 HOOKS = {
@@ -101,12 +111,15 @@ HOOKS = {
              "on_released": "D0"},
     "migrate": {"fetch": "D1", "on_evicted": "D0", "on_migrated": "D0", "on_kernel": "D3", "on_freed": "D0"},
     "route": {"on_kernels": "D3"},
+    "batch": {},
 }  # fmt: skip
+# Of every slot: sim/policy/features.h.
+FEATURES = {"on_faults": "D0", "on_kernel_start": "D3", "on_prefetch_used": "D2", "on_prefetch_wasted": "D2"}
 
 
 def check_hooks(policy):
     """A hook that is never called is a mistake: a name that nobody knows, or one above the declared class."""
-    hooks = HOOKS[policy.slot]
+    hooks = HOOKS[policy.slot] | FEATURES
     for name in dir(policy):
         if name.startswith("on_") and name not in hooks:
             near = difflib.get_close_matches(name, hooks, 1)
@@ -123,7 +136,10 @@ def register(policy):
     """Makes a class known under its name, which it returns; a class of the same name before it is forgotten."""
     if not issubclass(policy, Policy) or policy.slot is None:
         raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {SLOTS}")
-    if not hasattr(policy, NEEDED[policy.slot]):
+    if policy.slot == "batch":
+        if not any(hasattr(policy, name) for name in ("shape", "arrange", "running_sms")):
+            raise TypeError(f"{policy.__name__} has no method shape(), arrange() or running_sms()")
+    elif not hasattr(policy, NEEDED[policy.slot]):
         raise TypeError(f"{policy.__name__} has no method {NEEDED[policy.slot]}()")
     check_hooks(policy)
     name = policy.name or snake_case(policy.__name__)
@@ -131,3 +147,8 @@ def register(policy):
     _uvmsim.register_policy(policy.slot, name, description, policy.source, policy.information_class,
                             policy.decision_cost_ns, list(policy.parameters), policy)  # fmt: skip
     return name
+
+
+def check_policy(policy, seed=1):
+    """What `uvmsim check-policy` says of a class: a list of (check, passed, text)."""
+    return _uvmsim.check_policy(policy.slot, register(policy), seed)

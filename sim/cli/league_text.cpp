@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,17 @@ std::string learning(const OverallStanding& all) {
   return all.unsettled == 0 ? most : fmt::format("{}, not settled in {}", most, all.unsettled);
 }
 
+// The best and the worst rank under one limit alone.
+std::string ranks(const OverallStanding& all) {
+  if (all.best_limit_rank == 0) return "-";
+  return all.best_limit_rank == all.worst_limit_rank
+             ? fmt::format("{}", all.best_limit_rank)
+             : fmt::format("{} to {}", all.best_limit_rank, all.worst_limit_rank);
+}
+std::string signed_factor(std::int64_t thousandths) {
+  return (thousandths < 0 ? "-" : "") + format_thousandths(static_cast<std::uint64_t>(std::abs(thousandths)));
+}
+
 std::string contest_text(const Contest& contest) {
   std::string text = wrapped_line(contest.label, kHang) + "\n";
   if (contest.bound_ns != 0) {
@@ -95,12 +107,15 @@ std::string overall_text(const league::League& league) {
   std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, league::kRule);
   const bool settled = std::any_of(league.contests.begin(), league.contests.end(), is_judged_by_settled);
   std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
+  const bool several_limits = league.stability.limits.size() > 1;
+  if (several_limits) header.insert(header.end(), {"spread", "ranks"});
   if (settled) header.emplace_back("learning");
   header.insert(header.end(), {"/ bound", "/ best known", "first in", "contests"});
   TextTable table(header);
   for (const OverallStanding& all : league.overall) {
     std::vector<std::string> row{place(all.entrant), class_of(all.entrant), mean(all.over_driver),
                                  factor(all.best_over_driver), factor(all.worst_over_driver)};
+    if (several_limits) row.insert(row.end(), {mean(all.spread), ranks(all)});
     if (settled) row.push_back(learning(all));
     row.insert(row.end(), {mean(all.over_bound), mean(all.over_best_known), fmt::format("{}", all.first),
                            fmt::format("{}", all.contests)});
@@ -110,6 +125,14 @@ std::string overall_text(const league::League& league) {
   if (league.best_oracles_over_driver != 0) {
     text += fmt::format("the best oracle of each contest, the reference: {} / driver\n",
                         mean(league.best_oracles_over_driver));
+  }
+  if (several_limits) {
+    text +=
+        wrapped_line(fmt::format("rank stability over {}: Kendall's tau {} ({} entrants that are ranked under each)",
+                                 fmt::join(league.stability.limits, ", "), signed_factor(league.stability.tau),
+                                 league.stability.entrants),
+                     kHang) +
+        "\n";
   }
   for (const std::vector<std::string>& names : league.agreeing) {
     const std::string line = fmt::format("agree in every digit of every contest: {}", fmt::join(names, ", "));

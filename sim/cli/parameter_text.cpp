@@ -31,6 +31,12 @@ nlohmann::ordered_json json_of(const Parameter& parameter) {
     case ParameterType::kBoolean:
       json["default"] = defaults.boolean(parameter.name);
       break;
+    case ParameterType::kText:
+      json["default"] = defaults.text(parameter.name);
+      break;
+    case ParameterType::kPath:
+      json["default"] = nullptr;
+      break;
     case ParameterType::kChoice:
       json["default"] = parameter.default_value;
       json["choices"] = parameter.choices;

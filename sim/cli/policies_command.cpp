@@ -28,8 +28,8 @@ constexpr const char* kPoliciesUsage = R"(uvmsim policies [NAME] [options]
 Without NAME: every policy, its slot, its information class and what it does.
 With NAME: also its source and its parameters, each with type, default and allowed values.
 
-Policies fill slots: a run takes one prefetch, one evict, one plan, one migrate and one route policy, a scenario whose
-programs share GPUs one schedule policy. The information class says what a policy may know:
+Policies fill slots: a run takes one prefetch, one evict, one plan, one migrate, one route and one batch policy, a
+scenario whose programs share GPUs one schedule policy. The information class says what a policy may know:
   D0  faults and migrations, what today's driver sees     D3  kernel boundaries and tensor hints
   D1  access-counter notifications                        D4  the future
   D2  access bits, what a kernel touched

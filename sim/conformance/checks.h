@@ -50,6 +50,10 @@ std::string check_scheduler_parameters(const policy::PolicyEntry& entry, const C
 std::string check_random_turns(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_scheduler_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
 
+std::string check_batch_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_random_batches(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_batch_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
 

@@ -49,6 +49,12 @@ constexpr Check kSchedulerChecks[] = {{"parameters", check_scheduler_parameters}
                                       {"random turns", check_random_turns},
                                       {"determinism", check_scheduler_determinism}};
 
+constexpr Check kBatchChecks[] = {{"parameters", check_batch_parameters},
+                                  {"random batches", check_random_batches},
+                                  {"determinism", check_batch_determinism},
+                                  {"programs", check_programs},
+                                  {"skipped iterations", check_skipped_iterations}};
+
 std::span<const Check> checks_of(policy::Slot slot) {
   switch (slot) {
     case policy::Slot::kPrefetch:
@@ -63,6 +69,8 @@ std::span<const Check> checks_of(policy::Slot slot) {
       return kRouterChecks;
     case policy::Slot::kSchedule:
       return kSchedulerChecks;
+    case policy::Slot::kBatch:
+      return kBatchChecks;
   }
   return {};
 }
@@ -77,6 +85,10 @@ std::vector<std::string> extreme_values(const Parameter& parameter) {
       return {"false", "true"};
     case ParameterType::kChoice:
       return parameter.choices;
+    case ParameterType::kText:
+      return {""};
+    case ParameterType::kPath:
+      return {};
   }
   return {};
 }

@@ -2,6 +2,8 @@
 // would, or not.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "sim/common/error.h"
 #include "sim/conformance/checks.h"
@@ -162,9 +164,20 @@ class TinyMachine final : private policy::PlanQueries {
   // Until the planner wants nothing more, or what it wants is in vain: then it is asked again when something happens.
   void obey() {
     for (int commands = 0; commands < 1000; ++commands) {
-      const PlanCommand command = planner_.next(*this);
-      note(command, "next");
-      if (command.kind == PlanCommand::Kind::kNone) return;
+      PlanCommand command;
+      if (decided_) {  // what was decided earlier comes first, when it is ready
+        if (now() < decided_at_) return;
+        command = *std::exchange(decided_, std::nullopt);
+      } else {
+        command = planner_.next(*this);
+        note(command, "next");
+        if (command.kind == PlanCommand::Kind::kNone || command.kind == PlanCommand::Kind::kWait) return;
+        if (command.latency > Nanoseconds{}) {
+          decided_ = command;
+          decided_at_ = now() + command.latency;
+          return;
+        }
+      }
       if (!carry_out(command)) {
         ++in_vain_;
         return;
@@ -178,6 +191,7 @@ class TinyMachine final : private policy::PlanQueries {
     const BlockIndex b = command.block;
     switch (command.kind) {
       case PlanCommand::Kind::kNone:
+      case PlanCommand::Kind::kWait:
         return false;
       case PlanCommand::Kind::kPrefetch:
         if ((command.pages & missing(b)).empty() || free_chunks() == 0) return false;
@@ -194,9 +208,13 @@ class TinyMachine final : private policy::PlanQueries {
     return false;
   }
   void note(const PlanCommand& command, const char* function) {
-    if (command.kind > PlanCommand::Kind::kDrop) {
+    if (command.kind > PlanCommand::Kind::kWait) {
       throw Wrong(fmt::format("{}: command {} does not exist (event {})", function, static_cast<unsigned>(command.kind),
                               step_));
+    }
+    if (command.latency < Nanoseconds{} || command.latency > policy::kMostLatency) {
+      throw Wrong(fmt::format("{}: a latency of {} ns; allowed: 0 to {} (event {})", function, command.latency.value,
+                              policy::kMostLatency.value, step_));
     }
     answers_.push_back({command.kind, command.block.value});
   }
@@ -212,6 +230,8 @@ class TinyMachine final : private policy::PlanQueries {
   bool running_ = false;
   std::uint64_t launched_ = 0, begun_ = 0, in_vain_ = 0;
   std::vector<Answer> answers_;
+  std::optional<PlanCommand> decided_;
+  Nanoseconds decided_at_{};
 };
 
 constexpr std::array<std::uint32_t, 5> kPlanSizes = {1, 2, 3, 5, 17};

@@ -1,5 +1,8 @@
 // Whole programs on GPUs of a few chunks, with everything a program can do to its memory.
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "sim/conformance/checks.h"
 #include "sim/engine/simulation.h"
@@ -49,6 +52,9 @@ void add_tier(config::SystemConfig& system) {
   system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 8};
 }
 
+using State = std::optional<StateDigest::Value>;
+using StateObserver = std::function<void(const State&)>;
+
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed, unsigned gpus = 1) : random_(seed), gpus_(gpus) {
@@ -62,8 +68,8 @@ class RandomProgram {
   }
 
   // Two equal iterations of kernels, the second of which a run may repeat.
-  static RandomProgram iterations(std::uint64_t seed) {
-    RandomProgram program(seed, Empty{});
+  static RandomProgram iterations(std::uint64_t seed, unsigned gpus) {
+    RandomProgram program(seed, gpus, Empty{});
     while (program.pages_.size() < 4) program.allocate();
     const std::size_t first = program.records_.size();
     for (std::uint64_t left = 3 + program.below(8); left > 0; --left) program.kernel();
@@ -79,7 +85,7 @@ class RandomProgram {
     return program;
   }
 
-  RunResult run(const RunOptions& options) const {
+  RunResult run(const RunOptions& options, const StateObserver& state = {}) const {
     trace::Header header;
     header.quantum_bytes = kQuanta;
     const auto open = [this]() -> RecordSource {
@@ -93,12 +99,13 @@ class RandomProgram {
     };
     RunObserver observer;
     observer.reopen = open;
+    observer.state = state;
     return simulate(header, open(), options, observer);
   }
 
  private:
   struct Empty {};
-  RandomProgram(std::uint64_t seed, Empty) : random_(seed), gpus_(1) {}
+  RandomProgram(std::uint64_t seed, unsigned gpus, Empty) : random_(seed), gpus_(gpus) {}
 
   std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
 
@@ -184,6 +191,25 @@ class RandomProgram {
   std::uint64_t next_va_ = 0x7f0000000000;
 };
 
+// The first number in which they differ: "evictions 3 and 4"; empty: none.
+std::string difference_of(const IterationResult& one, const IterationResult& other) {
+  std::vector<std::pair<std::string, std::uint64_t>> numbers;
+  const auto add = [&](const IterationResult& iteration) {
+    numbers.emplace_back("ns", static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
+    for_each_counter(iteration.counters,
+                     [&](const char* name, std::uint64_t value) { numbers.emplace_back(name, value); });
+  };
+  add(one);
+  const std::size_t count = numbers.size();
+  add(other);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [name, value] = numbers[i];
+    const std::uint64_t second = numbers[count + i].second;
+    if (value != second) return fmt::format("{} {} and {}", name, value, second);
+  }
+  return {};
+}
+
 std::vector<std::uint64_t> numbers_of(const RunResult& result) {
   std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
   for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
@@ -191,6 +217,36 @@ std::vector<std::uint64_t> numbers_of(const RunResult& result) {
     numbers.push_back(static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
   }
   return numbers;
+}
+
+// Two iterations that begin in one state and do not go on alike; how many pairs were compared.
+struct Difference {
+  std::uint64_t pairs = 0;
+  std::optional<std::pair<std::size_t, std::size_t>> first = {};
+  std::string what = {};
+};
+
+// `states`: of the last iterations, which are repetitions.
+Difference difference_of(const std::vector<State>& states, const std::vector<IterationResult>& iterations) {
+  Difference result;
+  const std::size_t recorded = iterations.size() - states.size();
+  for (std::size_t later = 0; later < states.size(); ++later) {
+    if (!states[later]) continue;
+    // The latest one: what is like it in turn was compared with it.
+    for (std::size_t earlier = later; earlier-- > 0;) {
+      if (states[earlier] != states[later]) continue;
+      ++result.pairs;
+      result.what = difference_of(iterations[recorded + earlier], iterations[recorded + later]);
+      const bool next_differs = later + 1 < states.size() && states[earlier + 1] != states[later + 1];
+      if (result.what.empty() && next_differs) result.what = "the states behind them";
+      if (!result.what.empty()) {
+        result.first = {recorded + earlier, recorded + later};
+        return result;
+      }
+      break;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -238,29 +294,42 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
       options.programs, evictions, prefetched);
 }
 
+// Whether add_state tells all: with iterations left out because they recur the result must be that with all of them
+// replayed; and what that rests on: whatever happens after one moment happens after each other one of the same state.
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint64_t kIterations = 30;
-  const std::uint64_t programs = std::max<std::uint64_t>(options.programs / 3, 1);
-  for (std::uint64_t number = 0; number < programs; ++number) {
-    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number);
-    RunOptions run;
-    run.system = small_system();
+  constexpr const char* kForgotten = "add_state does not tell all that its answers depend on";
+  const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
+  RunOptions run;
+  run.system = routes ? three_gpus() : small_system();
+  run.seed = options.seed;
+  run.iterations = kIterations;
+  for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, options.given};
+  std::uint64_t pairs = 0;
+  for (std::uint64_t number = 0; number < options.programs; ++number) {
+    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number, routes ? 3 : 1);
     run.capacity_bytes = (2 + number % 5) * kBlockBytes;
-    run.seed = options.seed;
-    run.iterations = kIterations;
-    for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, options.given};
-    const std::vector<std::uint64_t> skipped = numbers_of(program.run(run));
+    const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
     run.replay_all = true;
-    if (numbers_of(program.run(run)) == skipped) continue;
-    throw Wrong(fmt::format(
-        "program {} on a GPU of {} chunks: with iterations left out because they recur, another result than "
-        "with all of them replayed: add_state does not tell all that its answers depend on",
-        number, 2 + number % 5));
+    std::vector<State> states;
+    const RunResult all = program.run(run, [&](const State& state) { states.push_back(state); });
+    const Difference difference = difference_of(states, all.iterations);
+    if (difference.first) {
+      throw Wrong(fmt::format("{}: iterations {} and {} begin in the same state, but do not go on alike ({}): {}",
+                              where, difference.first->first, difference.first->second, difference.what, kForgotten));
+    }
+    pairs += difference.pairs;
+    run.replay_all = false;
+    if (numbers_of(program.run(run)) == numbers_of(all)) continue;
+    throw Wrong(
+        fmt::format("{}: with iterations left out because they recur, another result than with all of them "
+                    "replayed: {}",
+                    where, kForgotten));
   }
   return fmt::format(
-      "{} random programs of {} iterations on GPUs of 2 to 6 chunks, with recurring iterations left out "
-      "and with all of them replayed",
-      programs, kIterations);
+      "{} random programs of {} iterations on GPUs of 2 to 6 chunks, with recurring iterations left out and with all "
+      "of them replayed; {} pairs of iterations begin in the same state",
+      options.programs, kIterations, pairs);
 }
 
 }  // namespace uvmsim::conformance

@@ -16,6 +16,8 @@
 #include "sim/memory/address_space.h"
 #include "sim/memory/gpu_memory.h"
 #include "sim/memory/host_memory.h"
+#include "sim/policy/batcher.h"
+#include "sim/policy/features.h"
 #include "sim/policy/future.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/policy.h"
@@ -37,6 +39,9 @@ struct GpuState {
   bool router_hears_kernels = false;                // information class D3 or higher
   std::uint32_t running_kernels = 0;                // copies and memsets with them
   PageTableChannel page_tables = {};
+  std::shared_ptr<policy::Batcher> batcher = {};  // null: the driver takes what is there
+  Nanoseconds batch_decision_cost{};
+  std::string batch_label = {};  // for messages
   // Where processes share the GPU, by region of the address space; else empty.
   struct ProcessPages {
     std::uint64_t resident = 0, most_resident = 0;
@@ -78,6 +83,49 @@ class AccessBits {
   std::vector<PageMask> bits_;
 };
 
+// Pages that were prefetched to GPUs and that no kernel is known to have used since: by block, for all GPUs. Who
+// listens hears of their first use, and of those that leave unused.
+class PrefetchHistory {
+ public:
+  bool kept = false;  // some policy wants it
+  std::vector<policy::FeatureListener*> listeners = {};
+
+  void came(BlockIndex b, const PageMask& pages) {
+    if (!kept || pages.empty()) return;
+    if (b.value >= unused_.size()) unused_.resize(static_cast<std::size_t>(b.value) + 1);
+    unused_[static_cast<std::size_t>(b.value)] |= pages;
+  }
+  void used(BlockIndex b, const PageMask& pages) {
+    if (!kept) return;
+    const PageMask first = take(b, pages);
+    if (first.empty()) return;
+    for (policy::FeatureListener* listener : listeners) listener->on_prefetch_used(b, first);
+  }
+  void left(BlockIndex b, const PageMask& pages) {
+    if (!kept) return;
+    const PageMask wasted = take(b, pages);
+    if (wasted.empty()) return;
+    for (policy::FeatureListener* listener : listeners) listener->on_prefetch_wasted(b, wasted);
+  }
+  void add_state(StateDigest& digest) const {
+    for (std::size_t b = 0; b < unused_.size(); ++b) {
+      if (unused_[b].empty()) continue;
+      digest.add(b);
+      for (unsigned w = 0; w < kPagesPerBlock / 64; ++w) digest.add(unused_[b].word(w));
+    }
+  }
+
+ private:
+  PageMask take(BlockIndex b, const PageMask& pages) {
+    if (b.value >= unused_.size()) return {};
+    PageMask& unused = unused_[static_cast<std::size_t>(b.value)];
+    const PageMask taken = unused & pages;
+    unused -= taken;
+    return taken;
+  }
+  std::vector<PageMask> unused_;
+};
+
 // The future as an evictor or the prefetcher of class D4 knows it, and the size of its contents.
 struct KnownFuture {
   policy::Future* future;
@@ -102,6 +150,8 @@ struct DriverContext {
   std::uint64_t host_resident_pages = 0;
   std::vector<KnownFuture> futures = {};  // of the policies that know it
   AccessBits access_bits = {};
+  PrefetchHistory prefetch_history = {};
+  std::vector<policy::FeatureListener*> listeners = {};  // policies that hear of faults and kernels; mostly none
 
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};

@@ -214,6 +214,7 @@ void Residency::leave_evicted(Work& work, BlockIndex b, unsigned gpu, const Page
     tell_residency(*owner.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
   }
   owner.prefetcher.on_evicted(b, gone, owner.access_bits.take(b, gone));
+  owner.prefetch_history.left(b, gone);
 }
 
 void Residency::count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes) {

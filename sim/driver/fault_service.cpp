@@ -60,6 +60,12 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   }
   std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) { return a.key < b.key; });
 
+  const std::uint64_t lowest_page = sorted_.empty() ? 0 : sorted_.front().page();
+  const std::uint64_t highest_page = sorted_.empty() ? 0 : sorted_.back().page();
+  const bool lowest_is_write = !sorted_.empty() && sorted_.front().write();
+  policy::Batcher* const batcher = context_.gpus[gpu].batcher.get();
+  if (batcher != nullptr || !context_.listeners.empty()) tell_batch(entries, start, batcher);
+
   const auto copies = [&] {
     return context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions +
            context_.counters.dtod_fault_transactions;
@@ -107,13 +113,13 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     ++summary.blocks;
     served_.push_back(block);
   }
+  if (batcher != nullptr) std::sort(served_.begin(), served_.end());
   if (!beyond_.empty()) bring_beyond(work, gpu, served_);
   if (!sorted_.empty()) {
-    summary.lowest_address = sorted_.front().page() * kBasePageBytes;
-    summary.lowest_is_write = sorted_.front().write();
+    summary.lowest_address = lowest_page * kBasePageBytes;
+    summary.lowest_is_write = lowest_is_write;
     if (context_.chunk_prefetch != nullptr) {
-      context_.chunk_prefetch->plan(gpu, PageIndex(sorted_.front().page()), PageIndex(sorted_.back().page()),
-                                    helper.cpu);
+      context_.chunk_prefetch->plan(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
     }
   }
   if (copies() != copies_before) {
@@ -125,6 +131,38 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   context_.counters.faulting_pages += summary.faulting_pages;
   context_.counters.duplicate_faults += summary.duplicates;
   return summary;
+}
+
+// What the policies hear of a batch; a batch policy says which blocks are served first.
+void FaultService::tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher) {
+  if (entries.empty()) return;
+  records_.clear();
+  for (const gmmu::FaultEntry& entry : entries) {
+    records_.push_back({entry.fault.page, entry.fault.arrival, entry.fault.sm, entry.instances,
+                        entry.fault.access >= gmmu::FaultAccess::kWrite});
+  }
+  const policy::FaultBatch batch{context_.process, now, records_};
+  for (policy::FeatureListener* listener : context_.listeners) listener->on_faults(batch);
+  if (batcher == nullptr) return;
+  first_.clear();
+  batcher->arrange(batch, first_);
+  std::size_t front = 0;
+  for (const BlockIndex block : first_) {
+    const auto end_of = [&](std::size_t begin) {
+      std::size_t end = begin;
+      while (end < sorted_.size() && sorted_[end].page() / kPagesPerBlock == block.value) ++end;
+      return end;
+    };
+    const auto begin = std::lower_bound(
+        sorted_.begin() + static_cast<std::ptrdiff_t>(front), sorted_.end(), block.value * kPagesPerBlock,
+        [](const SortedFault& fault, std::uint64_t page) { return fault.page() < page; });
+    const auto at = static_cast<std::size_t>(begin - sorted_.begin());
+    const std::size_t end = end_of(at);
+    // What is not there, or was named before, stays where it is.
+    std::rotate(sorted_.begin() + static_cast<std::ptrdiff_t>(front), begin,
+                sorted_.begin() + static_cast<std::ptrdiff_t>(end));
+    front += end - at;
+  }
 }
 
 std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
@@ -151,6 +189,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
   }
   context_.access_bits.set(b, wanted);
+  context_.prefetch_history.used(b, wanted);
   PageMask thrashing;
   Destinations to;
   // What lies in spare memory moves, whether the host has a copy or not.

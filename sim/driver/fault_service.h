@@ -65,6 +65,7 @@ class FaultService final : private policy::PrefetchQueries {
     void place(ProcessorId requester, ProcessorId at, const PageMask& pages);
   };
 
+  void tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher);
   std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                               bool& throttled);
   void await_prefetch(Work& work, unsigned gpu, BlockIndex block);
@@ -87,6 +88,8 @@ class FaultService final : private policy::PrefetchQueries {
   Residency& residency_;
   Thrashing& thrashing_;
   std::vector<SortedFault> sorted_;
+  std::vector<policy::FaultRecord> records_;
+  std::vector<BlockIndex> first_;
   unsigned gpu_ = 0;                      // whose batch is served, for the queries
   std::vector<policy::PageSpan> beyond_;  // what the prefetcher wants besides,
   std::vector<BlockIndex> served_;        // and the blocks that must not be evicted for it

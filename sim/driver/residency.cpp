@@ -86,6 +86,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   }
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   mine.resident |= absent;
+  context_.prefetch_history.came(b, migration.prefetched & absent);
   if (block.hints.accessed_by != 0) map_after_migration(context_, *this, work, b, absent);
   context_.gpus[gpu].add_resident(block, absent.count());
   unpin(gpu);
@@ -267,6 +268,7 @@ void Residency::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMa
   const PageMask gone = theirs.resident & pages;
   if (gone.empty()) return;
   context_.access_bits.take(b, gone);
+  context_.prefetch_history.left(b, gone);
   theirs.resident -= gone;
   context_.gpus[gpu].drop_resident(context_.space.block(b), gone.count());
   tell_if_emptied(b, gpu, gone);
@@ -334,6 +336,7 @@ std::uint64_t Residency::release(BlockIndex b) {
   host = ProcessorPages{};
   host_tier_.drop(b, PageMask::all());
   context_.access_bits.take(b, PageMask::all());
+  context_.prefetch_history.left(b, PageMask::all());
   context_.prefetcher.on_freed(b);
   return populated;
 }

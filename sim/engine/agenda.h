@@ -82,6 +82,11 @@ class Agenda {
     return true;
   }
 
+  bool empty() const {
+    return near_words_ == 0 &&
+           std::all_of(std::begin(far_bits_), std::end(far_bits_), [](auto bits) { return bits == 0; });
+  }
+
  private:
   static constexpr unsigned kNearBits = 12, kFarBits = 6;
   static constexpr std::uint64_t kNearSlots = std::uint64_t{1} << kNearBits;

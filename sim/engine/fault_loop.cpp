@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+
+#include "sim/common/error.h"
 
 namespace uvmsim::engine {
 
@@ -46,8 +49,22 @@ Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
   return std::min(least + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
 }
 
+// When those that a replay reached have nothing left to do, all SMs go on.
+bool FaultLoop::release_sms() {
+  if (!holds_sms_ || runs_.empty() ||
+      !std::all_of(runs_.begin(), runs_.end(), [](const KernelRun* run) { return run->finished() || run->waits(); })) {
+    return false;
+  }
+  holds_sms_ = false;
+  Nanoseconds then = events_.now();
+  for (const KernelRun* run : runs_) then = std::max(then, run->latest());
+  buffer_.replayed();
+  for (KernelRun* run : runs_) run->replay(then, system_.gpus[gpu_].sm_count);
+  return await_fault();
+}
+
 void FaultLoop::wake(bool faults_waiting) {
-  if (state_ != State::kIdle || !await_fault()) return;
+  if (state_ != State::kIdle || !(await_fault() || release_sms())) return;
   const config::DriverCosts& costs = system_.costs;
   const Nanoseconds arrival = std::max(buffer_.next_arrival(), events_.now());
   Nanoseconds delay = wakeup_after(arrival - last_end_);
@@ -119,14 +136,48 @@ driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<cons
   return summary;
 }
 
+// How many raw faults the batch takes that is due now; 0: the batch policy puts it off.
+std::uint32_t FaultLoop::fetch_limit(Nanoseconds now) {
+  const std::uint32_t usual = system_.driver.fault_batch_count;
+  const driver::GpuState& gpu = processes_[lead_].context->gpus[gpu_];
+  const std::uint32_t waiting = buffer_.arrived(now);
+  const policy::BatchMoment moment{.now = now,
+                                   .oldest = waiting == 0 ? now : buffer_.next_arrival(),
+                                   .waited = put_off_,
+                                   .waiting = waiting,
+                                   .driver_faults = usual,
+                                   .buffer_entries = buffer_.depth(),
+                                   .memory = driver::memory_use(gpu)};
+  const policy::BatchShape shape = batcher_->shape(moment);
+  if (const std::string wrong = policy::shape_error(shape, moment); !wrong.empty()) {
+    throw ModelError(fmt::format("{} asks for {}", gpu.batch_label, wrong));
+  }
+  if (const Nanoseconds delay = std::min(shape.delay, policy::kMostBatchDelay - put_off_); delay > Nanoseconds{}) {
+    put_off_ += delay;
+    fetch_at(now + delay);
+    return 0;
+  }
+  put_off_ = {};
+  return shape.faults == 0 ? usual : shape.faults;
+}
+
 void FaultLoop::on_fetch() {
-  const Nanoseconds now = events_.now();
+  Nanoseconds now = events_.now();
   const config::DriverConfig& config = system_.driver;
   advance(now);
+  std::uint32_t limit = config.fault_batch_count;
+  if (batcher_ != nullptr) {
+    limit = fetch_limit(now);
+    if (limit == 0) return;
+  }
   const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
-  const auto entries = buffer_.fetch(now, config.fault_batch_count, config.fault_coalesce);
+  const auto entries = buffer_.fetch(now, limit, config.fault_coalesce);
   const std::uint32_t raw = buffer_.fetched_raw();
+  const std::uint64_t evictions_before = batcher_ == nullptr ? 0 : evictions();
+  if (batcher_ != nullptr) now += processes_[lead_].context->gpus[gpu_].batch_decision_cost;
   const driver::BatchSummary summary = service(entries, raw, now);
+  running_sms_ = system_.gpus[gpu_].sm_count;
+  if (batcher_ != nullptr) ask_for_sms(now, raw, static_cast<std::uint32_t>(evictions() - evictions_before), summary);
 
   const Nanoseconds serviced = std::max(summary.end, now);
   std::uint32_t flushed = 0;
@@ -168,6 +219,29 @@ void FaultLoop::on_fetch() {
   events_.schedule(replayed - std::min(replay_lead_, ns(costs().replay_ns)), EventKind::kReplay, gpu_);
 }
 
+std::uint64_t FaultLoop::evictions() const {
+  std::uint64_t sum = 0;
+  for (const Process& process : processes_) sum += process.context->counters.evictions;
+  return sum;
+}
+
+void FaultLoop::ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t evictions,
+                            const driver::BatchSummary& summary) {
+  std::uint32_t blocks = 0;
+  for (const Part& part : parts_) blocks += part.summary.blocks;
+  const std::uint32_t sms = system_.gpus[gpu_].sm_count;
+  const std::uint32_t running =
+      batcher_->running_sms({.begin = begin,
+                             .end = std::max(summary.end, begin),
+                             .raw_faults = raw,
+                             .blocks = blocks,
+                             .evictions = evictions,
+                             .sms = sms,
+                             .memory = driver::memory_use(processes_[lead_].context->gpus[gpu_])});
+  if (running != 0) running_sms_ = std::min(running, sms);
+  holds_sms_ = running_sms_ != sms;
+}
+
 void FaultLoop::on_replay() {
   const Nanoseconds now = events_.now();
   const config::DriverCosts& costs = system_.costs;
@@ -175,7 +249,7 @@ void FaultLoop::on_replay() {
   ++counters().replays;
   advance(now);
   buffer_.replayed();
-  for (KernelRun* run : runs_) run->replay(now);
+  for (KernelRun* run : runs_) run->replay(now, running_sms_);
   last_end_ = now + replay_lead_;
   served_before_ = true;
   state_ = State::kIdle;

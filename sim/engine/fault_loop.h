@@ -23,6 +23,7 @@ class FaultLoop {
   // The process with that region of the address space computes on the GPU. Regions join in ascending order.
   void join(unsigned region, driver::DriverContext& context, driver::FaultService& service) {
     processes_.push_back({region, &context, &service, {}});
+    batcher_ = context.gpus[gpu_].batcher;
   }
 
   gmmu::FaultBuffer& buffer() { return buffer_; }
@@ -64,6 +65,10 @@ class FaultLoop {
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   Nanoseconds wakeup_after(Nanoseconds sleep) const;
   void wake(bool faults_waiting);
+  bool release_sms();
+  std::uint32_t fetch_limit(Nanoseconds now);
+  std::uint64_t evictions() const;
+  void ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t evictions, const driver::BatchSummary& summary);
   void begin_service();
   void fetch_at(Nanoseconds time);
   // Runs the kernels until a fault is in the buffer; false when none comes, or none before the next event.
@@ -84,6 +89,10 @@ class FaultLoop {
   gmmu::FaultBuffer buffer_;
   KernelRun::Buffers run_buffers_;
   std::vector<KernelRun*> runs_;
+  std::shared_ptr<policy::Batcher> batcher_;  // null: the driver's own
+  Nanoseconds put_off_{};                     // the batch to come, by it
+  std::uint32_t running_sms_ = 0;             // that the replay to come reaches
+  bool holds_sms_ = false;                    // the last one did not reach all
   State state_ = State::kIdle;
   std::uint32_t batches_this_service_ = 0;
   std::uint32_t throttled_this_service_ = 0;

@@ -43,6 +43,7 @@ void Program::host_step() {
       recorded_number_ = feed_.number();
       if (feed_.begins_repetition()) {
         for (const unsigned gpu : devices_) gpus_[gpu].mmu.drop_fraction();
+        if (observer_.state) observer_.state(digest_of_state());
       }
       if (observer_.progress && record_number_ % 4096 == 0) observer_.progress(record_number_);
     }

@@ -81,8 +81,11 @@ class KernelRun {
   std::uint32_t advance_unheard(Nanoseconds until);
   // The kernel computes up to and including `until`, but no further than until a fault is in the buffer.
   void advance_to_fault(Nanoseconds until);
-  // The driver issued a replay at `now`.
-  void replay(Nanoseconds now);
+  // The driver issued a replay at `now`, which reaches the first `sms` SMs.
+  void replay(Nanoseconds now, std::uint32_t sms);
+  // Nothing happens any more without a replay; its last event was at `latest()`.
+  bool waits() const { return agenda_->empty(); }
+  Nanoseconds latest() const { return present_ + away_; }
   // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
   void suspend(Nanoseconds now);
   void resume(Nanoseconds now);

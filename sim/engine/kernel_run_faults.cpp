@@ -263,13 +263,14 @@ inline void KernelRun::sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseco
   sm_at(ready, sm_index);
 }
 
-void KernelRun::replay(Nanoseconds now) {
+void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
   now = own(now);
   for (std::size_t i = sm_order_.size() - 1; i > 0; --i) {
     std::swap(sm_order_[i], sm_order_[static_cast<std::size_t>(random_.below(i + 1))]);
   }
   std::uint64_t turn = 0;
   for (const std::uint32_t index : sm_order_) {
+    if (index >= sms) continue;
     SmQueue& sm = sms_[index];
     if (sm.missed.empty() && sm.next_ready() > now) continue;
     sm.replay();

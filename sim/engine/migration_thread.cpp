@@ -1,6 +1,11 @@
 #include "sim/engine/migration_thread.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
+
+#include "sim/common/error.h"
 
 namespace uvmsim::engine {
 
@@ -12,15 +17,44 @@ MigrationThread::MigrationThread(unsigned gpu, std::shared_ptr<policy::Planner> 
       planner_(std::move(planner)),
       decision_cost_(info.decision_cost),
       sees_kernels_(info.information >= policy::InformationClass::kD3),
-      parts_(parts) {}
+      parts_(parts),
+      label_(fmt::format("plan policy '{}'", info.name)) {}
 
 void MigrationThread::look() {
   now_ = parts_.events.now();
   if (now_ < free_at_ || copies_.size() >= kMostCopies || parts_.fault_loops[gpu_]->needs_thread(now_)) return;
   for (unsigned i = 0; i < kCommandsPerTurn; ++i) {
-    const PlanCommand command = planner_->next(*this);
-    if (!carry_out(command) || command.kind == PlanCommand::Kind::kPrefetch) return;
+    const std::optional<PlanCommand> command = decision();
+    if (!command || !carry_out(*command) || command->kind == PlanCommand::Kind::kPrefetch) return;
   }
+}
+
+// What takes effect now: what was decided earlier, else what the planner answers at once. Nothing while it decides.
+std::optional<PlanCommand> MigrationThread::decision() {
+  if (decided_.kind != PlanCommand::Kind::kNone) {
+    if (now_ < decided_at_) return std::nullopt;
+    return std::exchange(decided_, PlanCommand{});
+  }
+  PlanCommand command = planner_->next(*this);
+  if (command.latency < Nanoseconds{} || command.latency > policy::kMostLatency) {
+    throw ModelError(fmt::format("{} decides within {} ns; allowed: 0 to {}", label_, command.latency.value,
+                                 policy::kMostLatency.value));
+  }
+  if (command.kind == PlanCommand::Kind::kNone) return std::nullopt;
+  Nanoseconds then = now_ + command.latency;
+  if (command.kind == PlanCommand::Kind::kWait) {
+    then = std::max(then, now_ + policy::kLeastWait);
+    if (timer_at_ <= now_ || then < timer_at_) {
+      timer_at_ = then;
+      parts_.events.schedule(then, EventKind::kPlan, gpu_);
+    }
+    return std::nullopt;
+  }
+  if (then == now_) return command;
+  decided_ = command;
+  decided_at_ = then;
+  parts_.events.schedule(then, EventKind::kPlan, gpu_);
+  return std::nullopt;
 }
 
 bool MigrationThread::carry_out(const PlanCommand& command) {
@@ -28,6 +62,7 @@ bool MigrationThread::carry_out(const PlanCommand& command) {
   bool done = false;
   switch (command.kind) {
     case PlanCommand::Kind::kNone:
+    case PlanCommand::Kind::kWait:
       return false;
     case PlanCommand::Kind::kPrefetch:
       done = prefetch(work, command.block, command.pages);

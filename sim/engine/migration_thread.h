@@ -36,6 +36,7 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   MigrationThread(unsigned gpu, std::shared_ptr<policy::Planner> planner, const policy::PolicyInfo& info,
                   const Parts& parts);
 
+  const std::shared_ptr<policy::Planner>& planner() const { return planner_; }
   // The planner, if it may know of kernels, else null.
   policy::Planner* kernel_listener() const { return sees_kernels_ ? planner_.get() : nullptr; }
 
@@ -69,6 +70,7 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   Nanoseconds now() const override { return now_; }
 
   bool known(BlockIndex block) const;
+  std::optional<policy::PlanCommand> decision();
   bool carry_out(const policy::PlanCommand& command);
   bool prefetch(driver::Work& work, BlockIndex block, const PageMask& asked);
   bool evict(driver::Work& work, BlockIndex block, bool drop);
@@ -80,7 +82,11 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   bool sees_kernels_;
   Parts parts_;
   Nanoseconds now_{};
-  Nanoseconds free_at_{};                // the thread itself
+  Nanoseconds free_at_{};        // the thread itself
+  policy::PlanCommand decided_;  // takes effect at decided_at_; kNone: nobody decides
+  Nanoseconds decided_at_{};
+  Nanoseconds timer_at_{-1};  // the planner asked to be asked then
+  std::string label_;
   std::vector<Copy> copies_;             // in flight
   std::vector<Nanoseconds> kept_until_;  // by block
 };

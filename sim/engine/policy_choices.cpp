@@ -20,9 +20,11 @@ PolicyChoice PolicyChoices::*choice_of(policy::Slot slot) {
     case policy::Slot::kSchedule:
       return &PolicyChoices::schedule;
     case policy::Slot::kRoute:
+      return &PolicyChoices::route;
+    case policy::Slot::kBatch:
       break;
   }
-  return &PolicyChoices::route;
+  return &PolicyChoices::batch;
 }
 
 const PolicyChoice& driver_choice(policy::Slot slot) {
@@ -32,18 +34,25 @@ const PolicyChoice& driver_choice(policy::Slot slot) {
 
 const char* slot_option_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
-      "prefetch policy, default tree (the driver's)", "eviction policy, default lrm (the driver's)",
+      "prefetch policy, default tree (the driver's)",
+      "eviction policy, default lrm (the driver's)",
       "planner that prefetches and evicts ahead of the kernels, default none",
       "which faulted pages come to the GPU, and which are used on the host; default first_touch (the driver's)",
-      "over which links memory moves between several GPUs and the host; default direct (the driver's)"};
+      "over which links memory moves between several GPUs and the host; default direct (the driver's)",
+      "whose turn it is, of programs that share a GPU; default round_robin (the GPU's own)",
+      "how many faults the driver takes at a time, when and in which order, and which SMs go on; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 
 const char* slot_axis_help(policy::Slot slot) {
   constexpr const char* kHelp[] = {
       "prefetch policies: \"tree:threshold=51\", or {\"name\": ..., \"parameters\": {key: list}}",
-      "eviction policies, likewise", "planners, likewise; default none",
-      "migrate policies, likewise; default first_touch", "route policies, likewise; default direct"};
+      "eviction policies, likewise",
+      "planners, likewise; default none",
+      "migrate policies, likewise; default first_touch",
+      "route policies, likewise; default direct",
+      "schedule policies, likewise; default round_robin",
+      "batch policies, likewise; default driver"};
   return kHelp[static_cast<unsigned>(slot)];
 }
 

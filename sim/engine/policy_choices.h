@@ -22,6 +22,9 @@ inline constexpr const char* kDirectRoute = "direct";
 // The schedule policy that is the GPU's own: processes that share it take turns of the system's time slice.
 inline constexpr const char* kRoundRobin = "round_robin";
 
+// The batch policy that is none: the driver takes what is there.
+inline constexpr const char* kDriverBatches = "driver";
+
 struct PolicyChoice {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
@@ -36,11 +39,12 @@ struct PolicyChoices {
   PolicyChoice migrate{kFirstTouch, {}};
   PolicyChoice route{kDirectRoute, {}};
   PolicyChoice schedule{kRoundRobin, {}};  // of scenarios whose programs share GPUs
+  PolicyChoice batch{kDriverBatches, {}};
 };
 
 // All slots of a run of one program, in the order of every list of them.
 inline constexpr policy::Slot kPolicySlots[] = {policy::Slot::kPrefetch, policy::Slot::kEvict, policy::Slot::kPlan,
-                                                policy::Slot::kMigrate, policy::Slot::kRoute};
+                                                policy::Slot::kMigrate,  policy::Slot::kRoute, policy::Slot::kBatch};
 // The member for a slot; the driver's own policy there.
 PolicyChoice PolicyChoices::*choice_of(policy::Slot slot);
 const PolicyChoice& driver_choice(policy::Slot slot);

@@ -99,6 +99,16 @@ driver::GpuState Program::make_gpu(unsigned gpu) {
     }
     state.router_hears_kernels = route.info.information >= policy::InformationClass::kD3;
   }
+  if (options_.batch.name != kDriverBatches) {
+    const policy::PolicyEntry& batch = policy::default_registry().find(policy::Slot::kBatch, options_.batch.name);
+    state.batcher = joint_part<policy::Batcher>(batch, state);
+    if (state.batcher == nullptr) {
+      state.batcher =
+          batch.create_batcher(options_.batch.parameters, options_.seed + gpu, chunks, know_future(batch, kBlockBytes));
+    }
+    state.batch_decision_cost = batch.info.decision_cost;
+    state.batch_label = batch.label_with_origin();
+  }
   return state;
 }
 
@@ -166,6 +176,35 @@ void Program::connect() {
     if (chunk_prefetch_) fault_loops_[gpu]->stop_at_events();
   }
   if (options_.plan.name != kNoPlan) make_plans();
+  make_listeners();
+}
+
+// The policies of the program that are FeatureListeners too, each once.
+void Program::make_listeners() {
+  const auto listen = [&](const auto& policy, const PolicyChoice& choice, policy::Slot slot) {
+    if (policy == nullptr) return;
+    std::shared_ptr<policy::FeatureListener> listener = policy::part_of<policy::FeatureListener>(policy);
+    if (listener == nullptr) return;
+    const policy::PolicyEntry& entry = policy::default_registry().find(slot, choice.name);
+    if (entry.joint() && slot != entry.slots.front()) return;
+    if (entry.info.information >= policy::InformationClass::kD2) {
+      context_->prefetch_history.kept = true;
+      context_->prefetch_history.listeners.push_back(listener.get());
+    }
+    if (entry.info.information >= policy::InformationClass::kD3) kernel_listeners_.push_back(listener.get());
+    context_->listeners.push_back(listener.get());
+    listeners_.push_back(std::move(listener));
+  };
+  listen(prefetcher_, options_.prefetch, policy::Slot::kPrefetch);
+  for (const unsigned gpu : devices_) {
+    if (machine_.users[gpu].front() != number_) continue;  // another program's policies
+    const driver::GpuState& state = gpus_[gpu];
+    listen(state.evictor, options_.evict, policy::Slot::kEvict);
+    listen(state.migrator, options_.migrate, policy::Slot::kMigrate);
+    listen(state.router, options_.route, policy::Slot::kRoute);
+    listen(state.batcher, options_.batch, policy::Slot::kBatch);
+    if (plans_) listen(plans_->thread(gpu).planner(), options_.plan, policy::Slot::kPlan);
+  }
 }
 
 void Program::make_plans() {

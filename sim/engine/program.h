@@ -155,6 +155,7 @@ class Program {
 
   const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
   void make_plans();
+  void make_listeners();
   bool has_all_gpus() const { return machine_.programs == 1 && devices_.size() == machine_.system.gpus.size(); }
 
   // host_thread.cpp
@@ -199,6 +200,7 @@ class Program {
   const trace::Kernel* running_kernel(const Stream& stream, unsigned gpu) const;
   void start_operation(std::uint32_t stream);
   void start_kernel(std::uint32_t stream, KernelOperation& operation, Nanoseconds now);
+  void tell_listeners(const trace::Kernel& kernel, Nanoseconds now);
   void tell_routers(unsigned gpu, std::uint32_t running);
   void advance_kernels(Nanoseconds now);
   void finish_runs();
@@ -235,9 +237,12 @@ class Program {
   std::vector<std::unique_ptr<policy::Future>> futures_;
   std::vector<driver::KnownFuture> known_futures_;  // the same, for the driver
   std::shared_ptr<policy::Prefetcher> prefetcher_;
-  bool migrator_hears_kernels_ = false;  // information class D3 or higher
-  std::uint32_t contended_gpus_ = 0;     // a bit per GPU whose memory other programs may take away
-  std::vector<Nanoseconds> suspended_;   // by GPU: since when it computes for others; kNever: it does not
+  std::vector<std::shared_ptr<policy::FeatureListener>> listeners_;
+  std::uint64_t layer_ = 0;                                 // kernels since the last marked iteration began
+  std::vector<policy::FeatureListener*> kernel_listeners_;  // those of class D3 and up
+  bool migrator_hears_kernels_ = false;                     // information class D3 or higher
+  std::uint32_t contended_gpus_ = 0;                        // a bit per GPU whose memory other programs may take away
+  std::vector<Nanoseconds> suspended_;  // by GPU: since when it computes for others; kNever: it does not
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;

@@ -101,6 +101,8 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
   access_counters_->add_state(digest);
   context_->host_memory.add_state(digest);
   prefetcher_->add_state(digest);
+  if (context_->prefetch_history.kept) context_->prefetch_history.add_state(digest);
+  if (!kernel_listeners_.empty()) digest.add(layer_);
   for (const unsigned gpu : devices_) {
     const driver::GpuState& state = gpus_[gpu];
     const std::vector<std::uint64_t> names = state.memory.names();
@@ -112,6 +114,7 @@ std::optional<StateDigest::Value> Program::digest_of_state() {
       digest.add(std::uint64_t{state.oversubscribed});
     }
     if (state.router != nullptr) state.router->add_state(digest);
+    if (state.batcher != nullptr) state.batcher->add_state(digest);
     state.mmu.add_state(digest);
     state.page_tables.add_state(digest);
     machine_.remote_lanes[gpu].add_state(digest);

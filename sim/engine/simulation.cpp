@@ -60,6 +60,7 @@ void check_sharing(const ServerProgram& first, const ServerProgram& second, unsi
   same("migrate policies", one.migrate, other.migrate);
   same("route policies", one.route, other.route);
   same("schedule policies", one.schedule, other.schedule);
+  same("batch policies", one.batch, other.batch);
   for (const ServerProgram* program : {&first, &second}) {
     if (program->options.harvest.any()) {
       throw_input_error("program '{}' harvests memory and shares GPU {}; allowed: GPUs of its own", program->name, gpu);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/config/system.h"
 #include "sim/driver/harvest_choice.h"
@@ -91,6 +92,9 @@ struct RunObserver {
   std::function<void()> poll;  // called every few hundred events of the model; may throw to stop; may be empty
   // The trace once more, from its first record: policies of class D4 read ahead. Without it they are refused.
   std::function<RecordSource()> reopen;
+  // Called where a repetition of an iteration begins, with all that its course depends on; without, where that cannot
+  // be compared. May be empty.
+  std::function<void(const std::optional<StateDigest::Value>& state)> state;
 };
 
 // The GPU memory, in 2 MB chunks, that holds all live managed memory of the program at its peak under a layout (needs
@@ -129,8 +133,8 @@ struct ServerProgram {
 // with others runs as if it were alone, to the last bit (RunResult::recurring is not looked for). A repeated program is
 // cut off: its result ends then, and counts what it had done. One result per program, in their order. Throws as
 // simulate(), naming the program, and for programs that name no GPU or one that does not exist, when all of them are
-// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate, route or schedule
-// policy. Policies that know the future, planners and harvesting work for GPUs that nobody shares.
+// repeated, and when programs on one GPU do not agree in its capacity or in its evict, migrate, route, schedule or
+// batch policy. Policies that know the future, planners and harvesting work for GPUs that nobody shares.
 std::vector<RunResult> simulate_server(std::span<const ServerProgram> programs,
                                        GpuSharing sharing = GpuSharing::kTimeSlices);
 

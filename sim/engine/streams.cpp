@@ -163,6 +163,7 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   if (gpus_[gpu].evictor_sees_touches) note_touches(run.work(), gpu);
   if (migrator_hears_kernels_) gpus_[gpu].migrator->on_kernel(number_);
   tell_routers(gpu, gpus_[gpu].running_kernels + 1);
+  if (!kernel_listeners_.empty()) tell_listeners(operation.kernel, now);
   note_access_bits(run.work(), gpu);
   // What another process takes from the kernel while it runs, it faults on again.
   const bool may_lose_pages = (contended_gpus_ & gpu_processor(gpu).bit()) != 0 && run.work().units != 0;
@@ -191,6 +192,11 @@ void Program::start_kernel(std::uint32_t index, KernelOperation& operation, Nano
   if (suspended_[gpu] != kNever) run.suspend(now);
   loop.attach(run);
   loop.look();
+}
+
+void Program::tell_listeners(const trace::Kernel& kernel, Nanoseconds now) {
+  const policy::KernelStart start{kernel.name, layer_++, kernel.grid.count(), kernel.block.count(), now};
+  for (policy::FeatureListener* listener : kernel_listeners_) listener->on_kernel(start);
 }
 
 // Kernels run on the GPU, or do so no more. All routers of the server hear of it that want to.
@@ -284,13 +290,17 @@ void Program::note_touches(const KernelWork& work, unsigned gpu) {
 // What is there of the pages that the kernel uses. Seen where it starts and ends; what faults meanwhile, the driver
 // sees.
 void Program::note_access_bits(const KernelWork& work, unsigned gpu) {
-  if (!context_->access_bits.kept) return;
+  if (!context_->access_bits.kept && !context_->prefetch_history.kept) return;
   const auto resident = [&](BlockIndex b) { return space_.pages(b, gpu_processor(gpu)).resident; };
   work.for_each_segment([&](const Segment& segment, bool) {
-    context_->access_bits.set(segment.block, PageMask::range(segment.first, segment.count) & resident(segment.block));
+    const PageMask pages = PageMask::range(segment.first, segment.count) & resident(segment.block);
+    context_->access_bits.set(segment.block, pages);
+    context_->prefetch_history.used(segment.block, pages);
   });
   for (const PageRef& page : work.touches) {
-    context_->access_bits.set(page.block, PageMask::range(page.page, 1) & resident(page.block));
+    const PageMask pages = PageMask::range(page.page, 1) & resident(page.block);
+    context_->access_bits.set(page.block, pages);
+    context_->prefetch_history.used(page.block, pages);
   }
 }
 
@@ -388,6 +398,7 @@ void Program::mark(const MarkOperation& mark, Nanoseconds now) {
       break;
     case trace::RangeKind::kIterationBegin:
       iteration_begin_ = now;
+      layer_ = 0;
       ideal_iteration_begin_ = mark.ideal;
       iteration_start_ = result_.counters;
       accounts_.iteration(mark.index, true, now);

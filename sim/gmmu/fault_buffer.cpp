@@ -44,6 +44,12 @@ bool FaultBuffer::may_fault(std::uint32_t sm) const {
 }
 
 // The hardware's PUT as the driver would read it at `now`. Arrivals ascend from cached_put_ on.
+std::uint32_t FaultBuffer::arrived(Nanoseconds now) const {
+  std::uint32_t raw = 0;
+  for (std::uint64_t index = get_; index != put_ && at(index).arrival <= now; ++index) raw += at(index).count;
+  return raw;
+}
+
 std::uint64_t FaultBuffer::put_at(Nanoseconds now) const {
   std::uint64_t low = cached_put_, high = put_;
   while (low < high) {

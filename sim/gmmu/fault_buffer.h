@@ -74,6 +74,9 @@ class FaultBuffer {
   std::uint32_t size() const { return size_; }
   // True if a fault has arrived that is neither fetched nor flushed.
   bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
+  // Raw faults that have arrived by `now`.
+  std::uint32_t arrived(Nanoseconds now) const;
+  std::uint32_t depth() const { return depth_; }
   // Arrival of the oldest fault in the ring; only when not empty.
   Nanoseconds next_arrival() const { return at(get_).arrival; }
   // Only of an empty buffer.

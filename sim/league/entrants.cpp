@@ -50,7 +50,8 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
     if (entry->built_in() ? !all : !plugins.contains(entry->origin)) continue;
     if (entry->slot != entry->slots.front()) continue;
     if (gpus == 1 && entry->slot == Slot::kRoute && entry->built_in()) continue;
-    if (entry->slot == Slot::kSchedule) continue;  // of several programs; these run alone
+    if (entry->slot == Slot::kSchedule) continue;                  // of several programs; these run alone
+    if (entry->info.for_processes && entry->built_in()) continue;  // a contest has one
     field.push_back(driver);
     for (const Slot slot : entry->slots) field.back().*choice_of(slot) = {entry->info.name, {}};
   }

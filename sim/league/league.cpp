@@ -147,15 +147,24 @@ void settle(Contest& contest) {
 class Mean {
  public:
   void add(std::uint64_t numerator, std::uint64_t denominator) {
-    logarithms_ += std::log(static_cast<double>(numerator) / static_cast<double>(denominator));
+    const double logarithm = std::log(static_cast<double>(numerator) / static_cast<double>(denominator));
+    logarithms_ += logarithm;
+    squares_ += logarithm * logarithm;
     ++count_;
+  }
+  // Of the quotients: exp of the standard deviation of their logarithms.
+  std::uint64_t spread_millionths() const {
+    if (count_ < 2) return 0;
+    const double mean = logarithms_ / count_;
+    const double variance = std::max(0.0, (squares_ - count_ * mean * mean) / (count_ - 1));
+    return static_cast<std::uint64_t>(std::llround(1e6 * std::exp(std::sqrt(variance))));
   }
   std::uint64_t millionths() const {
     return count_ == 0 ? 0 : static_cast<std::uint64_t>(std::llround(1e6 * std::exp(logarithms_ / count_)));
   }
 
  private:
-  double logarithms_ = 0;
+  double logarithms_ = 0, squares_ = 0;
   int count_ = 0;
 };
 
@@ -196,6 +205,7 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
   }
   for (std::size_t i = 0; i < overall.size(); ++i) {
     overall[i].over_driver = means[i].over_driver.millionths();
+    overall[i].spread = means[i].over_driver.spread_millionths();
     overall[i].over_bound = means[i].over_bound.millionths();
     overall[i].over_best_known = means[i].over_best_known.millionths();
   }
@@ -203,6 +213,61 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
       overall, [&](const OverallStanding& all) { return counted != 0 && all.contests == counted; },
       [](const OverallStanding& all) { return all.over_driver; });
   return overall;
+}
+
+// Kendall's tau-b of two rankings of the same entrants, by what ranks them.
+double tau_of(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
+  double agree = 0, pairs_one = 0, pairs_other = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const int a = one[i] < one[j] ? -1 : one[i] > one[j];
+      const int b = other[i] < other[j] ? -1 : other[i] > other[j];
+      agree += a * b;
+      pairs_one += a * a;
+      pairs_other += b * b;
+    }
+  }
+  return pairs_one == 0 || pairs_other == 0 ? 0 : agree / std::sqrt(pairs_one * pairs_other);
+}
+
+// Ranks once more with the contests of one limit alone, limit by limit.
+RankStability rank_by_limit(const std::vector<Contest>& contests, std::vector<OverallStanding>& overall) {
+  RankStability stability;
+  std::map<std::string, std::vector<Contest>> by_limit;
+  for (const Contest& contest : contests) {
+    if (contest.driver_ns == 0) continue;
+    const std::string limit = sweep::limit_text(contest.point);
+    if (by_limit.find(limit) == by_limit.end()) stability.limits.push_back(limit);
+    by_limit[limit].push_back(contest);
+  }
+  if (stability.limits.size() < 2) return stability;
+  std::map<std::string, std::vector<std::uint64_t>> means;  // by entrant, of the limits that rank it
+  for (const std::string& limit : stability.limits) {
+    const std::vector<Contest>& of_limit = by_limit[limit];
+    for (const OverallStanding& standing : overall_of(of_limit, of_limit.size())) {
+      if (standing.entrant.rank == 0) continue;
+      const auto all = std::find_if(overall.begin(), overall.end(), [&](const OverallStanding& other) {
+        return other.entrant.name == standing.entrant.name;
+      });
+      const std::size_t rank = standing.entrant.rank;
+      all->best_limit_rank = all->best_limit_rank == 0 ? rank : std::min(all->best_limit_rank, rank);
+      all->worst_limit_rank = std::max(all->worst_limit_rank, rank);
+      if (!standing.entrant.oracle) means[standing.entrant.name].push_back(standing.over_driver);
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> rankings(stability.limits.size());
+  for (const auto& [name, of_limits] : means) {
+    if (of_limits.size() != rankings.size()) continue;
+    ++stability.entrants;
+    for (std::size_t i = 0; i < rankings.size(); ++i) rankings[i].push_back(of_limits[i]);
+  }
+  double sum = 0;
+  int pairs = 0;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j, ++pairs) sum += tau_of(rankings[i], rankings[j]);
+  }
+  stability.tau = std::llround(1000 * sum / pairs);
+  return stability;
 }
 
 std::uint64_t best_oracles_over_driver(const std::vector<Contest>& contests) {
@@ -267,6 +332,7 @@ League rank(const sweep::Plan& plan, const std::string& folder) {
   league.overall = overall_of(league.contests, league.counted);
   league.best_oracles_over_driver = best_oracles_over_driver(league.contests);
   league.agreeing = agreeing_entrants(league.contests);
+  league.stability = rank_by_limit(league.contests, league.overall);
   return league;
 }
 

@@ -70,6 +70,20 @@ struct OverallStanding {
   std::uint64_t most_learning = 0;                                     // iterations, of those that settled
   std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;  // means
   std::uint64_t best_over_driver = 0, worst_over_driver = 0;           // in thousandths
+  // exp of the standard deviation of log(time / driver's): 1 is none; in millionths, 0 for less than two contests.
+  std::uint64_t spread = 0;
+  // The best and the worst rank that it has when the contests of one limit count alone; 0: it has none.
+  std::size_t best_limit_rank = 0, worst_limit_rank = 0;
+};
+
+// Whether another limit would have given another ranking: by the contests of each limit alone.
+struct RankStability {
+  std::vector<std::string> limits;  // "OSF 1.25", in the order of the plan, where the driver finished; less than
+                                    // two: nothing to compare
+  std::size_t entrants = 0;         // with a rank under every limit, without oracles
+  // Kendall's tau-b between the rankings of two limits, the mean over all pairs of limits, in thousandths: 1000 where
+  // all agree, 0 where they have nothing to do with each other.
+  std::int64_t tau = 0;
 };
 
 struct League {
@@ -82,6 +96,7 @@ struct League {
   std::uint64_t best_oracles_over_driver = 0;
   // Entrants with the same times in every contest, by name; there is more than one contest.
   std::vector<std::vector<std::string>> agreeing;
+  RankStability stability;
 };
 
 // Of the points of `plan` in `folder`, as far as they ran. Throws InputError for points without bounds, and for results

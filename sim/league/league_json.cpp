@@ -86,24 +86,33 @@ ordered_json overall_json(const OverallStanding& all) {
   out["over_best_known_millionths"] = or_null(all.over_best_known);
   out["best_over_driver_thousandths"] = or_null(all.best_over_driver);
   out["worst_over_driver_thousandths"] = or_null(all.worst_over_driver);
+  out["spread_millionths"] = or_null(all.spread);
+  out["best_limit_rank"] = or_null(all.best_limit_rank);
+  out["worst_limit_rank"] = or_null(all.worst_limit_rank);
   return out;
 }
 
 }  // namespace
 
 std::string league_json(const League& league) {
-  ordered_json out = {{"schema", kLeagueSchema},
-                      {"uvmsim_version", version()},
-                      {"model_version", sweep::model_version()},
-                      {"rule", kRule},
-                      {"finished", league.finished},
-                      {"failed", league.failed},
-                      {"missing", league.missing},
-                      {"counted_contests", league.counted},
-                      {"best_oracles_over_driver_millionths", or_null(league.best_oracles_over_driver)},
-                      {"agreeing", league.agreeing},
-                      {"overall", ordered_json::array()},
-                      {"contests", ordered_json::array()}};
+  ordered_json out = {
+      {"schema", kLeagueSchema},
+      {"uvmsim_version", version()},
+      {"model_version", sweep::model_version()},
+      {"rule", kRule},
+      {"finished", league.finished},
+      {"failed", league.failed},
+      {"missing", league.missing},
+      {"counted_contests", league.counted},
+      {"best_oracles_over_driver_millionths", or_null(league.best_oracles_over_driver)},
+      {"agreeing", league.agreeing},
+      {"rank_stability",
+       {{"limits", league.stability.limits},
+        {"entrants", league.stability.entrants},
+        {"kendall_tau_thousandths",
+         league.stability.limits.size() < 2 ? ordered_json(nullptr) : ordered_json(league.stability.tau)}}},
+      {"overall", ordered_json::array()},
+      {"contests", ordered_json::array()}};
   for (const OverallStanding& all : league.overall) out["overall"].push_back(overall_json(all));
   for (const Contest& contest : league.contests) out["contests"].push_back(contest_json(contest));
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -186,6 +186,40 @@ class GuardedScheduler final : public Calls<Scheduler> {
   }
 };
 
+class GuardedBatcher final : public Calls<Batcher> {
+ public:
+  using Calls::Calls;
+  BatchShape shape(const BatchMoment& moment) override {
+    return call("shape", [&] { return policy_->shape(moment); });
+  }
+  void arrange(const FaultBatch& batch, std::vector<BlockIndex>& first) override {
+    call("arrange", [&] { policy_->arrange(batch, first); });
+  }
+  std::uint32_t running_sms(const ServedBatch& batch) override {
+    return call("running_sms", [&] { return policy_->running_sms(batch); });
+  }
+  void add_state(StateDigest& digest) const override {
+    call("add_state", [&] { policy_->add_state(digest); });
+  }
+};
+
+class GuardedListener final : public Calls<FeatureListener> {
+ public:
+  using Calls::Calls;
+  void on_faults(const FaultBatch& batch) override {
+    call("on_faults", [&] { policy_->on_faults(batch); });
+  }
+  void on_kernel(const KernelStart& kernel) override {
+    call("on_kernel", "layer", kernel.layer, [&] { policy_->on_kernel(kernel); });
+  }
+  void on_prefetch_used(BlockIndex block, const PageMask& pages) override {
+    call("on_prefetch_used", block, [&] { policy_->on_prefetch_used(block, pages); });
+  }
+  void on_prefetch_wasted(BlockIndex block, const PageMask& pages) override {
+    call("on_prefetch_wasted", block, [&] { policy_->on_prefetch_wasted(block, pages); });
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<Prefetcher> guarded(std::shared_ptr<Prefetcher> policy, const std::string& label) {
@@ -205,6 +239,12 @@ std::shared_ptr<Router> guarded(std::shared_ptr<Router> policy, const std::strin
 }
 std::shared_ptr<Scheduler> guarded(std::shared_ptr<Scheduler> policy, const std::string& label) {
   return std::make_shared<GuardedScheduler>(std::move(policy), label);
+}
+std::shared_ptr<Batcher> guarded(std::shared_ptr<Batcher> policy, const std::string& label) {
+  return std::make_shared<GuardedBatcher>(std::move(policy), label);
+}
+std::shared_ptr<FeatureListener> guarded(std::shared_ptr<FeatureListener> policy, const std::string& label) {
+  return std::make_shared<GuardedListener>(std::move(policy), label);
 }
 
 }  // namespace uvmsim::policy

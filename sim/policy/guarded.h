@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "sim/policy/batcher.h"
+#include "sim/policy/features.h"
 #include "sim/policy/migrator.h"
 #include "sim/policy/planner.h"
 #include "sim/policy/policy.h"
@@ -20,6 +22,8 @@ std::shared_ptr<Planner> guarded(std::shared_ptr<Planner> policy, const std::str
 std::shared_ptr<Migrator> guarded(std::shared_ptr<Migrator> policy, const std::string& label);
 std::shared_ptr<Router> guarded(std::shared_ptr<Router> policy, const std::string& label);
 std::shared_ptr<Scheduler> guarded(std::shared_ptr<Scheduler> policy, const std::string& label);
+std::shared_ptr<Batcher> guarded(std::shared_ptr<Batcher> policy, const std::string& label);
+std::shared_ptr<FeatureListener> guarded(std::shared_ptr<FeatureListener> policy, const std::string& label);
 
 // A guard and what it guards.
 template <class Slot>

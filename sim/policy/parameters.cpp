@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/common/sha256.h"
 #include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::policy {
@@ -30,6 +33,25 @@ std::optional<Number> parse_number(const std::string& text) {
 bool is_lower_case_name(std::string_view name) {
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   return !name.empty() && name.front() >= 'a' && name.front() <= 'z' && std::all_of(name.begin(), name.end(), allowed);
+}
+
+// What the file contains; `refuse` says what is wrong with it.
+template <class Refuse>
+std::string contents_of(const std::string& path, Refuse&& refuse) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status)) refuse("cannot be read: no such file");
+  if (!std::filesystem::is_regular_file(status)) refuse("is no regular file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse("cannot be read");
+  std::string contents;
+  char part[1 << 16];
+  while (in.read(part, sizeof part) || in.gcount() != 0) {
+    contents.append(part, static_cast<std::size_t>(in.gcount()));
+    if (contents.size() > kMostFileBytes) refuse("is larger than 64 MiB");
+  }
+  if (in.bad()) refuse("cannot be read");
+  return contents;
 }
 
 std::vector<std::string> names_of(const ParameterTable& table) {
@@ -65,6 +87,14 @@ Parameter choice(std::string name, std::string default_value, std::vector<std::s
           std::move(choices), std::move(doc)};
 }
 
+Parameter text(std::string name, std::string default_value, std::string doc) {
+  return {std::move(name), ParameterType::kText, std::move(default_value), {}, {}, {}, std::move(doc)};
+}
+
+Parameter path(std::string name, std::string doc) {
+  return {std::move(name), ParameterType::kPath, "", {}, {}, {}, std::move(doc)};
+}
+
 std::string_view type_name(ParameterType type) {
   switch (type) {
     case ParameterType::kInteger:
@@ -75,6 +105,10 @@ std::string_view type_name(ParameterType type) {
       return "boolean";
     case ParameterType::kChoice:
       return "choice";
+    case ParameterType::kText:
+      return "text";
+    case ParameterType::kPath:
+      return "path";
   }
   return "";
 }
@@ -87,6 +121,10 @@ std::string allowed_values(const Parameter& parameter) {
       return fmt::format("{} to {}", parameter.real_range.minimum, parameter.real_range.maximum);
     case ParameterType::kBoolean:
       return "true or false";
+    case ParameterType::kText:
+      return fmt::format("printable text of up to {} bytes", kMostTextBytes);
+    case ParameterType::kPath:
+      return "a file of up to 64 MiB, or nothing";
     case ParameterType::kChoice:
       break;
   }
@@ -126,6 +164,21 @@ Parameters::Value Parameters::parse(const std::string& policy, const Parameter& 
         refuse(policy, parameter, text, "is not a boolean");
       }
       return text == "true";
+    case ParameterType::kText: {
+      const auto printable = [](unsigned char c) { return c >= 0x20 && c != 0x7f; };
+      if (text.size() > kMostTextBytes || !std::all_of(text.begin(), text.end(), printable)) {
+        refuse(policy, parameter, text.substr(0, 80), "is no such text");
+      }
+      return text;
+    }
+    case ParameterType::kPath: {
+      File file;
+      if (text.empty()) return file;
+      file.name = std::filesystem::path(text).filename().string();
+      file.contents = contents_of(text, [&](std::string_view problem) { refuse(policy, parameter, text, problem); });
+      file.sha256 = sha256(file.contents);
+      return file;
+    }
     case ParameterType::kChoice:
       break;
   }
@@ -194,10 +247,29 @@ const std::string& Parameters::choice(std::string_view name) const {
   return get<std::string>(name, ParameterType::kChoice);
 }
 
+const std::string& Parameters::text(std::string_view name) const {
+  return get<std::string>(name, ParameterType::kText);
+}
+const std::string* Parameters::file(std::string_view name) const {
+  const File& file = get<File>(name, ParameterType::kPath);
+  return file.sha256.empty() ? nullptr : &file.contents;
+}
+
 GivenParameters Parameters::resolved() const {
   GivenParameters result;
   for (const auto& [name, value] : values_) {
-    result.emplace_back(name, std::visit([](const auto& v) { return fmt::format("{}", v); }, value));
+    if (const auto* file = std::get_if<File>(&value)) {
+      result.emplace_back(name, file->sha256.empty() ? "" : fmt::format("{} sha256:{}", file->name, file->sha256));
+      continue;
+    }
+    result.emplace_back(name, std::visit(
+                                  [](const auto& v) -> std::string {
+                                    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, File>)
+                                      return {};
+                                    else
+                                      return fmt::format("{}", v);
+                                  },
+                                  value));
   }
   return result;
 }

@@ -17,7 +17,11 @@
 
 namespace uvmsim::policy {
 
-enum class ParameterType : std::uint8_t { kInteger, kReal, kBoolean, kChoice };
+enum class ParameterType : std::uint8_t { kInteger, kReal, kBoolean, kChoice, kText, kPath };
+
+// Bytes of text, and of a file behind a path, that a parameter takes.
+inline constexpr std::size_t kMostTextBytes = 4096;
+inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 
 // Both ends are allowed values.
 template <class Number>
@@ -42,8 +46,13 @@ Parameter integer(std::string name, std::int64_t default_value, ParameterRange<s
 Parameter real(std::string name, double default_value, ParameterRange<double> range, std::string doc);
 Parameter boolean(std::string name, bool default_value, std::string doc);
 Parameter choice(std::string name, std::string default_value, std::vector<std::string> choices, std::string doc);
+// Any printable text without the comma that ends it.
+Parameter text(std::string name, std::string default_value, std::string doc);
+// A file, such as trained weights; none is the default. What it contains is part of the run: results, points of a
+// sweep and baselines hold its SHA-256.
+Parameter path(std::string name, std::string doc);
 
-// "integer", "real", "boolean" or "choice".
+// "integer", "real", "boolean", "choice", "text" or "path".
 std::string_view type_name(ParameterType type);
 // What a user may write, for messages and tables: "1 to 100", "true or false", "4k, 64k or 2m".
 std::string allowed_values(const Parameter& parameter);
@@ -67,12 +76,19 @@ class Parameters {
   double real(std::string_view name) const;
   bool boolean(std::string_view name) const;
   const std::string& choice(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  // What the file of a path contains, read when the values were checked; null: none is given.
+  const std::string* file(std::string_view name) const;
 
-  // Every parameter with its value in force, in the order of the table; for results.
+  // Every parameter with its value in force, in the order of the table; for results. A path is its last name and the
+  // SHA-256 of what it contains: "weights.txt sha256:<64 digits>".
   GivenParameters resolved() const;
 
  private:
-  using Value = std::variant<std::int64_t, double, bool, std::string>;
+  struct File {
+    std::string name, contents, sha256;  // all empty: none
+  };
+  using Value = std::variant<std::int64_t, double, bool, std::string, File>;
   static Value parse(const std::string& policy, const Parameter& parameter, const std::string& text);
   template <class Type>
   const Type& get(std::string_view name, ParameterType type) const;

@@ -41,11 +41,21 @@ struct PlanCommand {
     kPrefetch,  // bring `pages` of the block to the GPU
     kEvict,     // push the block's root chunk out
     kDrop,      // the same without a copy: its contents are not needed
+    kWait,      // a timer: the planner is asked again after `latency`, at the latest
   };
   Kind kind = Kind::kNone;
   BlockIndex block;
   PageMask pages;  // kPrefetch only
+  // How long the decision takes, where a model or another processor makes it: the command takes effect so much later.
+  // Faults go on meanwhile, and the planner is not asked for another one. 0: now. Commands that were decided together
+  // carry it on the first. Below 0 and above kMostLatency end the run.
+  Nanoseconds latency{};
 };
+
+// A timer does not ring before that.
+inline constexpr Nanoseconds kLeastWait{1'000};
+// An hour.
+inline constexpr Nanoseconds kMostLatency{3'600'000'000'000};
 
 // What a planner may ask while it answers.
 class PlanQueries {
@@ -91,7 +101,7 @@ class Planner {
   // time; one that cannot be carried out takes none and nothing happens: a prefetch without a free chunk (prefetches
   // never evict) or of what is there already or under hints of the program, an eviction of what is not evictable or in
   // use by a kernel that found all its memory mapped, a drop of a block that is not inactive. The planner is asked
-  // again when something happens.
+  // again when something happens. One that comes late (PlanCommand::latency) may have become such.
   virtual PlanCommand next(const PlanQueries& queries) = 0;
 
   // A fault or a call needs a chunk and none is free: which block to evict, with kEvict or kDrop. Any other answer,

@@ -1,10 +1,10 @@
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
-// (migrator.h), Router (router.h) or Scheduler (scheduler.h), declares itself with UVMSIM_POLICY (registry.h) and lives
-// in one file. Calls are synchronous; they take no simulated time unless PolicyInfo::decision_cost says so. The core
-// owns safety: it clips prefetches to the block and to pages that are not resident, checks every victim, and reports
-// nonsense as an error that names the policy.
+// (migrator.h), Router (router.h), Scheduler (scheduler.h) or Batcher (batcher.h), declares itself with UVMSIM_POLICY
+// (registry.h) and lives in one file. Calls are synchronous; they take no simulated time unless
+// PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that are not
+// resident, checks every victim, and reports nonsense as an error that names the policy.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kSchedule };
+enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kSchedule, kBatch };
 
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 // The future is not queried: constructors of class D4 receive a `Future` (future.h).
@@ -48,6 +48,8 @@ struct PolicyInfo {
   InformationClass information = InformationClass::kD0;
   Nanoseconds decision_cost{};  // charged to the driver's time line per decision (one prefetch or victim call)
   Granularity granularity = Granularity::kRootChunk;
+  // It chooses between processes on one GPU; with one process it does what a policy without it does.
+  bool for_processes = false;
 };
 
 // Gives a policy its parameters and its own deterministic random numbers. Valid only during the constructor.

@@ -46,7 +46,7 @@ auto made(const PolicyEntry& entry, const Make& make, const PolicyContext& conte
 }  // namespace
 
 std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "schedule"};
+  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "schedule", "batch"};
   return kNames[static_cast<unsigned>(slot)];
 }
 
@@ -123,6 +123,13 @@ std::shared_ptr<Scheduler> PolicyEntry::create_scheduler(const GivenParameters& 
   const Parameters values = resolve(given);
   return made(*this, make_scheduler, {values, random_for(*this, seed), chunk_count},
               static_cast<const Future*>(nullptr));
+}
+
+std::shared_ptr<Batcher> PolicyEntry::create_batcher(const GivenParameters& given, std::uint64_t seed,
+                                                     std::uint32_t chunk_count, const Future* future) const {
+  const Parameters values = resolve(given);
+  check_future(*this, future);
+  return made(*this, make_batcher, {values, random_for(*this, seed), chunk_count}, future);
 }
 
 void Registry::add(PolicyEntry entry) {

@@ -26,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/policy/batcher.h"
+#include "sim/policy/features.h"
 #include "sim/policy/future.h"
 #include "sim/policy/kernel_future.h"
 #include "sim/policy/migrator.h"
@@ -39,7 +41,7 @@
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", "plan", "migrate", "route" or "schedule".
+// "prefetch", "evict", "plan", "migrate", "route", "schedule" or "batch".
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -67,6 +69,7 @@ struct PolicyEntry {
   std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
   std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
   std::function<std::shared_ptr<Scheduler>(const PolicyContext&, const Future*)> make_scheduler;
+  std::function<std::shared_ptr<Batcher>(const PolicyContext&, const Future*)> make_batcher;
   bool wants_future = false;
   std::vector<ClassedHook> classed_hooks = {};
 
@@ -100,6 +103,8 @@ struct PolicyEntry {
                                         const Future* future = nullptr) const;
   std::shared_ptr<Scheduler> create_scheduler(const GivenParameters& given, std::uint64_t seed,
                                               std::uint32_t chunk_count) const;
+  std::shared_ptr<Batcher> create_batcher(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                          const Future* future = nullptr) const;
 };
 
 // Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
@@ -171,6 +176,11 @@ std::vector<ClassedHook> classed_hooks_of() {
   if constexpr (std::is_base_of_v<Router, Policy>) {
     note(UVMSIM_OVERRIDES(Policy, Router, on_kernels), "on_kernels", InformationClass::kD3);
   }
+  if constexpr (std::is_base_of_v<FeatureListener, Policy>) {
+    note(UVMSIM_OVERRIDES(Policy, FeatureListener, on_kernel), "on_kernel", InformationClass::kD3);
+    note(UVMSIM_OVERRIDES(Policy, FeatureListener, on_prefetch_used), "on_prefetch_used", InformationClass::kD2);
+    note(UVMSIM_OVERRIDES(Policy, FeatureListener, on_prefetch_wasted), "on_prefetch_wasted", InformationClass::kD2);
+  }
   return hooks;
 }
 
@@ -197,16 +207,17 @@ void add_policy(Registry& registry, const char* name) {
   constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
   constexpr bool is_router = std::is_base_of_v<Router, Policy>;
   constexpr bool is_scheduler = std::is_base_of_v<Scheduler, Policy>;
-  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_scheduler,
-                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router or Scheduler");
+  constexpr bool is_batcher = std::is_base_of_v<Batcher, Policy>;
+  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_scheduler || is_batcher,
+                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router, Scheduler or Batcher");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
-  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router == 0,
+  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router + is_batcher == 0,
                 "a planner of class D4 fills no other slot: it is told another future");
-  static_assert(
-      !is_scheduler || !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator || is_router),
-      "a scheduler fills no other slot and knows no future: it serves several programs");
+  static_assert(!is_scheduler || !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator ||
+                                   is_router || is_batcher),
+                "a scheduler fills no other slot and knows no future: it serves several programs");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
@@ -241,6 +252,10 @@ void add_policy(Registry& registry, const char* name) {
   if constexpr (is_scheduler) {
     entry.slots.push_back(Slot::kSchedule);
     entry.make_scheduler = make_policy<Policy, Future>;
+  }
+  if constexpr (is_batcher) {
+    entry.slots.push_back(Slot::kBatch);
+    entry.make_batcher = make_policy<Policy, Future>;
   }
   entry.classed_hooks = classed_hooks_of<Policy>();
   for (const Slot slot : entry.slots) {

@@ -45,7 +45,7 @@ constexpr Term kColumns[] = {
     {"trace, trace_sha256", "the trace's file name, and the hash of its content", kColumn},
     {"system, system_sha256", "the system's name, and the hash of all its values", kColumn},
     {"layout, layout_parameters", "where memory lay, with every parameter in force", kColumn},
-    {"prefetch, evict, plan, migrate, route", "the policies, with every parameter in force", kColumn},
+    {"prefetch, evict, plan, migrate, route, batch", "the policies, with every parameter in force", kColumn},
     {"seed", "of policies that draw random numbers", kColumn},
     {"include_host_gaps", "1: the recorded host time between calls was replayed", kColumn},
     {"time_scale", "what kernel durations were multiplied by: none, a factor, or roofline", kColumn},

@@ -31,6 +31,7 @@ constexpr std::array kServerKeys = {
     Key{"migrate", "migrate", "migrate policy of all GPUs, default first_touch (the driver's)"},
     Key{"route", "route",
         "route policy of all GPUs, default direct (the driver's); with victims or parallel_fetch min_pending"},
+    Key{"batch", "batch", "batch policy of all GPUs, default driver (the driver's)"},
     Key{"plugins", "plugins",
         "shared libraries with policies, relative to this file; \"mine.so@sha256:<64 digits>\" only if it is that "
         "file"},

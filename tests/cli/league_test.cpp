@@ -297,9 +297,9 @@ best of the oracles 70.000 ms: evict arc
     4  evict clock     D2    125.000     1.250    3.125         1.786         5.000         15.000         65.000
    o1  evict arc       D4     70.000     0.700    1.750         1.000         5.000         15.000         10.000
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future
-  (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came
-  before
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct, batch driver; >: from a plug-in; o:
+  knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning
+  says how many came before
 )");
 }
 
@@ -381,18 +381,23 @@ TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
   EXPECT_EQ(standing(all["overall"], "evict lru")["first"], 1);
   EXPECT_EQ(standing(all["overall"], "evict clock")["contests"], 1);
   EXPECT_EQ(standing(all["contests"][2]["standings"], "evict arc")["over_driver_thousandths"], nullptr);
+  EXPECT_EQ(all["rank_stability"],
+            json({{"limits", {"OSF 1.5", "OSF 2"}}, {"entrants", 4}, {"kendall_tau_thousandths", -548}}));
+  EXPECT_EQ(standing(all["overall"], "evict lru")["spread_millionths"], 1911552);
+  EXPECT_EQ(standing(all["overall"], "evict lru")["worst_limit_rank"], 5);
   EXPECT_THAT(folder.read("out/league.txt"), EndsWith(R"(
 overall, contests counted: 2; by the geometric mean of the time over that under the driver's own policies, over all programs and limits; times of settled iterations where a number of iterations was asked for, else of whole runs
-    #               class  / driver   best  worst  / bound  / best known  first in  contests
-    1  driver          D0     1.000  1.000  1.000    2.500         1.179         0         2
-    2  evict arc       D0     1.200  1.200  1.200    3.000         1.414         0         2
-    3  evict fifo      D0     1.265  1.000  1.600    3.162         1.491         0         2
-    3  evict lru       D0     1.265  0.800  2.000    3.162         1.491         1         2
-    -  evict clock     D0     0.900  0.900  0.900    2.250         1.000         1         1
+    #               class  / driver   best  worst  spread   ranks  / bound  / best known  first in  contests
+    1  driver          D0     1.000  1.000  1.000   1.000       2    2.500         1.179         0         2
+    2  evict arc       D0     1.200  1.200  1.200   1.000  3 to 4    3.000         1.414         0         2
+    3  evict fifo      D0     1.265  1.000  1.600   1.394  2 to 4    3.162         1.491         0         2
+    3  evict lru       D0     1.265  0.800  2.000   1.912  1 to 5    3.162         1.491         1         2
+    -  evict clock     D0     0.900  0.900  0.900       -       1    2.250         1.000         1         1
+rank stability over OSF 1.5, OSF 2: Kendall's tau -0.548 (4 entrants that are ranked under each)
 
-driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct; >: from a plug-in; o: knows the future
-  (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning says how many came
-  before
+driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct, batch driver; >: from a plug-in; o:
+  knows the future (D4), ranked apart; times, in ms, are of the whole run, but of a settled iteration where learning
+  says how many came before
 )"));
 }
 

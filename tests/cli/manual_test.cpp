@@ -90,7 +90,7 @@ TEST_F(Manual, BashCompletes) {
   EXPECT_EQ(completed("uvmsim trace in"), std::set<std::string>{"info"});
   EXPECT_EQ(completed("uvmsim run x.uvmt --sys"), std::set<std::string>{"--system"});
   EXPECT_EQ(completed("uvmsim run x.uvmt --system h200-sxm"), std::set<std::string>{"h200-sxm-pcie5"});
-  EXPECT_EQ(completed("uvmsim run x.uvmt --prefetch tre"), std::set<std::string>{"tree"});
+  EXPECT_EQ(completed("uvmsim run x.uvmt --prefetch tre"), (std::set<std::string>{"tree", "tree_by_process"}));
   EXPECT_EQ(completed("uvmsim sweep run dir --sha"), std::set<std::string>{"--shard"});
   EXPECT_EQ(completed("uvmsim policies lr"), (std::set<std::string>{"lrm", "lru", "lru_k"}));
   // A file: left to bash.

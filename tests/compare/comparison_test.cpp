@@ -277,10 +277,11 @@ TEST(ComparisonCsv, HasOneRowPerChange) {
   const auto b = views({with_evictor(example_at(1500, 5), "lru")});
   EXPECT_EQ(
       comparison_csv(compare(a, b, {})),
-      "trace,system,layout,osf,capacity_bytes,prefetch,evict,plan,migrate,route,seed,side,metric,a,b,change_percent\n"
+      "trace,system,layout,osf,capacity_bytes,prefetch,evict,plan,migrate,route,batch,seed,side,metric,a,b,change_"
+      "percent\n"
       "gpt2.uvmt,h200,recorded,1.5,,\"tree:threshold=51,min_faults=1\",lrm -> "
-      "lru,none,first_touch,direct,1,both,evictions,4,5,25.000\n"
-      "gpt2.uvmt,h200,recorded,4,,\"tree:threshold=51,min_faults=1\",lrm,none,first_touch,direct,1,a,,,,\n");
+      "lru,none,first_touch,direct,driver,1,both,evictions,4,5,25.000\n"
+      "gpt2.uvmt,h200,recorded,4,,\"tree:threshold=51,min_faults=1\",lrm,none,first_touch,direct,driver,1,a,,,,\n");
 }
 
 TEST(VaryingKeys, NameWhatTellsRunsApart) {

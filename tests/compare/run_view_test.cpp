@@ -114,7 +114,7 @@ TEST(RunView, IsDescribedInTheOrderInWhichPeopleNameARun) {
   const RunView view = view_of_result(example_result(), "here");
   EXPECT_EQ(describe_run(view, [](std::string_view key) { return !key.starts_with("system."); })
                 .find("gpt2.uvmt on h200, layout recorded, osf 1.5, prefetch tree:threshold=51,min_faults=1, evict "
-                      "lrm, plan none, migrate first_touch, route direct, seed 1"),
+                      "lrm, plan none, migrate first_touch, route direct, batch driver, seed 1"),
             0u);
   EXPECT_EQ(describe_run(view, [](std::string_view key) { return key == "prefetch.threshold"; }),
             "prefetch.threshold 51");

@@ -31,7 +31,7 @@ struct Replay {
 Replay replay(const Program& program, const RunOptions& options, EventSink* events) {
   const trace::Header header = Program::header();
   const RecordSource source = program.source();
-  const RunObserver observer{.events = events, .progress = {}, .poll = {}, .reopen = {}};
+  const RunObserver observer{.events = events, .progress = {}, .poll = {}, .reopen = {}, .state = {}};
   engine::RecordFeed feed(header, source, options);
   const engine::Hosted hosted{header, feed, options, observer};
   engine::Engine engine(options.system, {&hosted, 1});

@@ -61,6 +61,9 @@ std::string allowed_value(Bytes& bytes, const policy::Parameter& parameter) {
                          bytes.ConsumeFloatingPointInRange(parameter.real_range.minimum, parameter.real_range.maximum));
     case policy::ParameterType::kBoolean:
       return bytes.ConsumeBool() ? "true" : "false";
+    case policy::ParameterType::kText:
+    case policy::ParameterType::kPath:
+      return parameter.default_value;
     case policy::ParameterType::kChoice:
       return one_of(bytes, parameter.choices);
   }

@@ -75,6 +75,8 @@ TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
       EXPECT_NE(entry->create_router({}, 1, 4, &nothing), nullptr);
     } else if (entry->slot == Slot::kSchedule) {
       EXPECT_NE(entry->create_scheduler({}, 1, 4), nullptr);
+    } else if (entry->slot == Slot::kBatch) {
+      EXPECT_NE(entry->create_batcher({}, 1, 4, &nothing), nullptr);
     } else {
       EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4, &nothing), nullptr);
     }

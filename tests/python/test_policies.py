@@ -30,6 +30,32 @@ class NextUnit(uvmsim.Prefetcher):
         return pages
 
 
+class Tires(uvmsim.Prefetcher):
+    """brings all of a block until its hundredth answer, and tells so"""
+
+    name = "tires_in_python"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.answers = 0
+
+    def prefetch(self, block):
+        self.answers = min(self.answers + 1, 100)
+        return (1 << 512) - 1 if self.answers < 100 else 0
+
+    def state(self):
+        return bytes([self.answers])
+
+
+class Forgets(Tires):
+    """... and does not"""
+
+    name = "forgets_in_python"
+
+    def state(self):
+        return b""
+
+
 class Fifo(uvmsim.Evictor):
     """policies/evict/fifo.cpp, once more"""
 
@@ -81,6 +107,14 @@ class SamePoliciesTest(TraceTest):
         found = self.trace.run(SYSTEM, osf=2, evict=Fifo)
         self.assertGreater(found["counters"]["evictions"], 0)
         self.assertEqual(without_names(found), without_names(expected))
+
+    def test_a_state_that_forgets_is_found(self):
+        verdicts = {name: (passed, text) for name, passed, text in uvmsim.check_policy(Tires)}
+        self.assertEqual([name for name, (passed, _) in verdicts.items() if not passed], [])
+        forgets = {name: (passed, text) for name, passed, text in uvmsim.check_policy(Forgets)}
+        passed, text = forgets["skipped iterations"]
+        self.assertFalse(passed)
+        self.assertIn("add_state does not tell all", text)
 
     def test_twice_the_same(self):
         class Dice(uvmsim.Prefetcher):
