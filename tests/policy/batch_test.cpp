@@ -299,7 +299,7 @@ TEST(LateDecisions, ACommandTakesEffectWhenItIsReadyAndFaultsGoOn) {
   EXPECT_GT(later.value, at_once.value + 300'000);
   EXPECT_EQ(as_few_batches, few_batches);
   const auto [too_late, more_batches] = prefetched_at(40'000'000);
-  EXPECT_EQ(too_late, Nanoseconds{}) << "faults brought all meanwhile";
+  EXPECT_GT(too_late, later);
   EXPECT_GT(more_batches, few_batches);
 }
 
