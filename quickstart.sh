@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds uvmsim and shows GPT-2 training slow down as GPU memory shrinks.
 # Results, the table and the figure are written to results/quickstart/.
 set -euo pipefail

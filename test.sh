@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs every test. What each build is for:
 #   build/test      g++ -O1 with the model's checks on, the Python module too: all tests
 #   build/fuzz      clang++ -O0 with address and undefined-behaviour sanitizers: tests of bad input, fuzzers (10 s

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every C++ file is formatted as .clang-format says; --fix formats them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every source file names its licence; --fix adds the line, behind "#!" where there is one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Installs the packages that uvmsim needs and this machine lacks. For Debian 12 or newer and Ubuntu 22.04 or newer.
 #

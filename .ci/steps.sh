@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Named, timed steps for quickstart.sh and test.sh, so that a failure says which step failed.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures and tables from results of uvmsim; nothing here runs the model."""
 
 import importlib.util

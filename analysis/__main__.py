@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything about a sweep of your own in one command: figures and tables of any results into one folder.
 
     python3 -m analysis RESULTS... -o FOLDER

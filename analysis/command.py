@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the commands here share: arguments, tables and figures, and errors as one line with exit status 2."""
 
 import argparse

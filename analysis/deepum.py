@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepUM against the stock driver on our traces: how much faster, and why no faster.
 
     build/release/bin/uvmsim sweep configs/sweeps/deepum.json -o results/deepum

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The error that every command here turns into one line on standard error and exit status 2."""
 
 

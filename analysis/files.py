@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files are written beside their names, then renamed: never half there."""
 
 import contextlib

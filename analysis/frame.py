@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One tidy table of results, whatever file they came from: rows per point for the whole run, each iteration and the
 settled iterations.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HUVM (USENIX ATC '22): what each part of its driver brings, and its sweeps over prefetch amount and spare memory.
 
     python3 -m analysis.huvm configs/scenarios/huvm_*.json [-o FIGURE]

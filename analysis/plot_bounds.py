@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far runs are from what is possible at all: their time against lower bounds, one group of bars per program.
 
     python3 -m analysis.plot_bounds RESULTS... -o figure.png

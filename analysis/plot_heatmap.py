@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was where when: residency, reuse, faults and traffic over time and addresses, from a profile.
 
     uvmsim run gpt2.uvmt --system a100-pcie-80g --osf 2 --profile gpt2.profile

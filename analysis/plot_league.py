@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws a league: who leads over all programs, and where each policy's time goes in every contest.
 
     python3 -m analysis.plot_league LEAGUE -o figure.png      LEAGUE: the folder of `uvmsim league`, or its league.json

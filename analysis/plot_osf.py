@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slowdown and traffic against the oversubscription factor, of any results.
 
     python3 -m analysis.plot_osf RESULTS... -o figure.png    figure.png and figure.pdf

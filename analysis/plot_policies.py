@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares policies: the time under each, relative to one of them, at every oversubscription factor.
 
     python3 -m analysis.plot_policies RESULTS... -o figure.png                 against the first policies of the results

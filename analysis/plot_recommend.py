@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws placements of embedding tables: time of a step, bytes by tier, hit rate and amplification of each.
 
     python3 -m analysis.plot_recommend STUDY... -o figure.png      STUDY: a file of `uvmsim recommend --json`

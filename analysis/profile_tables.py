@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a run lost its time: faults, stalls and traffic per kernel, layer or tensor, from a profile.
 
     uvmsim run gpt2.uvmt --system a100-pcie-80g --osf 2 --profile gpt2.profile

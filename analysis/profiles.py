@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads profiles: the SQLite files of `uvmsim run --profile` (sim/report/PROFILE.md says what their tables hold)."""
 
 import sqlite3

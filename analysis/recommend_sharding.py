@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables sharded over several GPUs, as Markdown: one line per study.
 
     python3 -m analysis.recommend_sharding STUDY...      STUDY: a file of `uvmsim recommend --gpus N --json`

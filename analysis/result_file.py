@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the JSON files that the commands write, each with a schema of its own."""
 
 

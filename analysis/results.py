@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads results: JSON lines of `uvmsim run --json` and sweeps (`results.sqlite`, or the folder that holds it).
 
 `load(paths)` is what the figures use: one tidy table (`frame.py`) of all files together.

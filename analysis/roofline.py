@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Durations recorded on one GPU, scaled to another by the roofline, against those recorded there: by class of kernel.
 
     uvmsim run workloads/gpt2.uvmt --system h100-sxm --layout pytorch_caching --profile scaled.profile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Series of points that differ only in their limit, named by what tells them apart."""
 
 import pandas

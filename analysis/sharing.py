@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that share one GPU, under five policies: slowdowns, fairness, and who evicts whom.
 
     python3 -m analysis.sharing configs/scenarios/shared_*.json [-o FIGURE] [--markdown FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One look for all figures: readable in print, without colour, and by colour-blind readers; atomic output files."""
 
 import os

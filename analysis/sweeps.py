@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads sweeps: the `results.sqlite` of `uvmsim sweep` (sim/sweep/README.md says what its tables hold)."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that cross between Python and the simulator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python module: runs traces as `uvmsim run` does, with policies written in C++ or Python. uvmsim/__init__.py is
 // what people import.
 #include <fmt/format.h>

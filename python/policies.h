@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies written in Python: registered like those of a plug-in.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # usage: run_fuzzer.sh FUZZER CORPUS [SEEDS...]: runs a libFuzzer program for UVMSIM_FUZZ_SECONDS (10),
 # from UVMSIM_FUZZ_SEED (1): the same inputs in the same order, as far as the time goes; 0 is another one each time.
 # New inputs are kept in CORPUS, to go on from, only where UVMSIM_FUZZ_SECONDS is given. An input that crashes, hangs for

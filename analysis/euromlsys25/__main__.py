@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reproduces the paper: prints the table of its claims with a verdict each, and draws its figures 1 to 9.
 
     analysis/euromlsys25/run.sh results/euromlsys25        runs the sweep, and this

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table *claim, paper, simulated, verdict, settled iterations, why if not*, as text, CSV and Markdown."""
 
 import collections

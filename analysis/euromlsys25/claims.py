@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The 22 claims of the paper, each with the rule that judges it. A verdict comes from the data alone.
 
 `CLAIMS` lists them; `judge(claim, paper, kernels)` gives an `Outcome`. Rules E1 to E12 speak of time, E13 to E22 of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules E13 to E22: faults, migrations, and what kernels touch."""
 
 from analysis.euromlsys25.claims import claim

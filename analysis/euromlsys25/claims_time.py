@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules E1 to E12: how long training takes."""
 
 from analysis.euromlsys25.claims import claim

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a claim does not hold, or holds only in part: one text per claim, each with the experiment that shows it. A claim
 without a text is given as "unexplained".
 

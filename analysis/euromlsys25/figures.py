@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws figures 1 to 9 of the paper, each from the same tables that the claims read."""
 
 import os

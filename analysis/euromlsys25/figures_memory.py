@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures 5 to 9: what kernels touch, faults and migrations."""
 
 from analysis.euromlsys25.figures_time import BAR_ENDS, FACTOR, curves, limited, with_spread

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures 1 to 4: how long training takes."""
 
 from analysis.euromlsys25.claims_time import mode_ratios as ratios_of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Working sets of kernels (Fig. 5, E13), from profiles: RESULTS/profiles/MODEL.profile of any run of five iterations.
 
 `run.sh` beside this file makes them.

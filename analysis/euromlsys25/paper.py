@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the claims and figures need of the paper's sweep: tables of model by oversubscription factor.
 
 The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It does not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the claims' rules are made of: verdicts, limits, trends, and the point where a curve bends.
 
 All limits stand here, and were fixed before the sweep ran. Those called the paper's are quoted from its text; where it

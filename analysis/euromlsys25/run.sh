@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The whole paper in one command: runs the sweep (an interrupted one goes on), profiles what kernels touch, prints the
 # claim table and draws figures 1 to 9.
 #

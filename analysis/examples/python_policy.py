@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
 # A policy in Python: run a program, write a prefetcher, see whether it is better.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes every picture that a README shows, from results that it computes where they are missing (hours on few cores; an
 # interrupted one goes on). Their metadata says what made them.
 #

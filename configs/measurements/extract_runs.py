@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Durations of the driver's own copies, from a file of recorded experiments (JSON lines, on standard input).
 
     zstd -dc EXPERIMENTS.jsonl.zst | ./extract_runs.py > runs_h200.txt

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The link figures and call costs of h200-sxm-pcie5.json, from the tables beside this script.
 
     ./fit_links.py

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what the group "gpus" of a system file and the zero-copy figures of "host_links" need. Not part of the build:
 //   nvcc -O2 -arch=native gpu_properties.cu -o gpu_properties && ./gpu_properties
 #include <cuda_runtime.h>

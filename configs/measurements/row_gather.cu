@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times kernels that gather and scatter embedding rows by random ids: table in device memory, in host memory read
 // through remote mappings (managed, preferred location host, accessed by the GPU), in host memory that faults over
 // (managed, no hints). Also the sort and unique that a software cache of rows runs per batch. Not part of the build:

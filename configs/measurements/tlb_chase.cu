@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Latency of dependent loads that each touch another 2 MB page, by number of pages: shows where a TLB level ends. The
 // loads bypass L1, and every page contributes one 128-byte line at another offset, so the data stays in L2 and only
 // the translation changes. The control touches the same number of lines within few pages. Not part of the build:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ARC: a list of chunks used once and one of chunks used again; misses on what left one of them make it longer.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLOCK: first in, first out, but a chunk that was used since the hand last passed gets another round.
 #include <algorithm>
 #include <vector>

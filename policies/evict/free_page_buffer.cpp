@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's order, ahead of need: some chunks are always kept free, so that no fault waits for an eviction.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"

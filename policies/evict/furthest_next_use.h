@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the oracles `min`, `min_kernel` and `min_bypass` share: the chunk whose next use is furthest away gives way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Greedy-dual-size-frequency where all have one size and cost: least frequently used with ageing.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // After HPE: page sets in a chain; programs that use up their sets get MRU among the old ones, others LRU.
 //
 // Not HPE itself: of the paper only the abstract is public. What is followed here is a summary of it (page sets with

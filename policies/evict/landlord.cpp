@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Write-back-aware Landlord: chunks pay rent from a credit of what replacing them costs; who has none left goes.
 #include <algorithm>
 #include <vector>

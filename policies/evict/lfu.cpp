@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Least frequently used since it came, the least recently used among equals.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LIRS: chunks whose last two accesses lay close together stay, the others pass through a short queue.
 //
 // The paper's stack S holds whatever was accessed after the oldest access of a LIR chunk. Here that is a comparison of

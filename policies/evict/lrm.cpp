@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's eviction order: least recently migrated. Hits on the GPU are invisible to it.
 // Source: NVIDIA UVM 580, uvm_pmm_gpu.c (root chunk lists and the choice of the chunk to evict).
 #include "sim/policy/chunk_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRU-K: the chunk whose K-th last access is oldest; one pass of a scan does not make a chunk look used.
 #include <algorithm>
 #include <array>

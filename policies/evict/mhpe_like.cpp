@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // After MHPE, the evictor of CPPE: MRU among old chunks until prefetched pages go unused, then LRU.
 //
 // Not MHPE itself: of the paper only the abstract is public. What is followed here is a summary of it (untouch level,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Belady's MIN: the chunk whose next use is furthest away gives way. Where uses come one after the other, in the order
 // of the trace, no demand-paging policy loads less.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MIN that weighs write-backs: a chunk that costs twice as much to replace stays until its next use is twice as far.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/next_use.h"

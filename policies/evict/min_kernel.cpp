@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MIN over kernels: what is used by the kernel furthest away gives way, what the present one uses comes last.
 #include "policies/evict/furthest_next_use.h"
 #include "sim/policy/registry.h"

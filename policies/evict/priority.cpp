@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of less important processes goes first.
 #include <algorithm>
 

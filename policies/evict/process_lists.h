@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's order of chunks, kept by process: for evictors that choose whose memory goes.
 #pragma once
 

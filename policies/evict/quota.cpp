@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A share of the memory that no other process takes away.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A victim drawn at random: knows nothing, and beats LRU where more than fits is read over and over.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRU that spares its oldest chunks: of a cyclic scan that does not fit, a part stays.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // S3-FIFO: a small queue that most new chunks leave again soon, a main queue with second chances, a queue of ghosts.
 #include <algorithm>
 #include <vector>

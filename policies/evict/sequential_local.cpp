@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequential-local eviction: 64 KB at a time, from the 2 MB that was not used for longest.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_groups.h"

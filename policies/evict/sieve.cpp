@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIEVE: a queue in order of arrival and a hand that moves from old to new; survivors keep their place.
 #include <vector>
 

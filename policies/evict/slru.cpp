@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segmented LRU: every hit takes a chunk up one segment, those that fall off a segment's end go down one.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tree-based pre-eviction, for the policy of that name and for those that switch to it.
 //
 // The mirror image of the tree prefetcher: after a victim left, every node over it that has pages but less than half of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tree-based pre-eviction: with a 64 KB victim goes what little is left around it, in a tree over its 2 MB.
 #include "policies/evict/tree_evictor.h"
 #include "sim/policy/registry.h"

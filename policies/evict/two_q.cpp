@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 2Q: new chunks pass through a queue; only what comes back soon after it left gets into the LRU list.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/ghost_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W-TinyLFU: a small LRU window for the new, a segmented LRU for the rest; a sketch of frequencies decides who gets in.
 #include <algorithm>
 #include <array>

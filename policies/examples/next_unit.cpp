@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An example plug-in: with every faulted page comes the rest of its 64 KB unit and the unit that follows.
 #include "sim/policy/registry.h"
 

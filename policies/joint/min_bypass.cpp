@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MIN with bypass: what is used later than everything in memory does not come; it is used where it is.
 //
 // With memory full, a fault on a content whose next use (after this one) is the furthest of all leaves it on the host,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UVMSmart's runtime: sees in what order 64 KB units come, and switches eviction and migration by it.
 //
 // Per kernel the units that came of an allocation are linear (ascending) or random; an allocation of which a unit came

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's access counters: what was evicted stays mapped on the host, and comes back once it is used enough there.
 #include <algorithm>
 #include <vector>

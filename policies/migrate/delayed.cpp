@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delayed migration: a 64 KB unit migrates when it is read remotely often enough, or written.
 #include <string>
 

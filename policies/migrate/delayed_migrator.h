@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delayed migration, for the policy of that name and for those that switch to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver does: every page that a GPU faults on comes to it.
 #include "sim/policy/registry.h"
 

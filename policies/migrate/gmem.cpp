@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GMEM's choice of where a device uses a 2 MB page: it comes with the fault, is used on the host, or comes when it is
 // used there often enough. GMEM itself only migrates; its documents promise the rest, so that the counters are ours.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zero copy: nothing ever comes, as with memory that the program allocated on the host and pinned there.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "policies/plan/exchanges.h"
 #include "policies/plan/oracle.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeepUM's two correlation tables: which kernel follows, and which blocks a kernel faults on, one after another.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The replacements of Belady's MIN over the kernels of a program, for memory of so many chunks: the fewest fetches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "policies/plan/g10_schedule.h"
 #include "policies/plan/swap_planner.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // G10's choice of what leaves GPU memory when, and when it comes back (src/analysis.cc of its artifact, by its
 // published description): greedily the idle time that relieves memory most, as far as the link can carry it.
 #pragma once

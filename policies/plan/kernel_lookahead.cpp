@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "policies/plan/oracle_planner.h"
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planners that look some kernels ahead have in common: the kernels expected next with their blocks, the next
 // block to prefetch for them, and the next one to give way.
 #pragma once

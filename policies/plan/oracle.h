@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planners that know the future have in common: when each block is used next, which one to fetch first, which one
 // gives way (MIN: the one used farthest in the future).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planner that fetches what is used soonest in place of what is used last: within so many kernels of the running
 // one (kernel_lookahead), or the whole program (aggressive).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planners that swap by a plan share: the program's idle times, and who carries the swaps out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program as planners of swaps see it: memory in regions that are used together, and when each is idle.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries out swaps: what is to leave when a kernel is over, what is to come when one begins. What the program frees is
 // dropped, and what it allocates is populated while the kernel before its first use runs, as a framework would.
 #pragma once

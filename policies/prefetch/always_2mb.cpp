@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole 2 MB blocks: the first fault on a block brings all of it.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Best-offset prefetching: the one distance at which recent faults would most often have been foreseen.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block-ahead prefetching: the driver's tree within the 2 MB block, and from a block that is dense the blocks behind
 // it.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // After CPPE's prefetcher: 64 KB at a time, but of units that left with most pages unused only those that were used.
 //
 // Not CPPE itself: of the paper only the abstract is public. What is followed here is a summary of it (pattern buffer,

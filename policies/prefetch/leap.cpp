@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leap: the distance that a majority of recent faults has, followed in a window that grows while it is right.
 #include <algorithm>
 #include <vector>

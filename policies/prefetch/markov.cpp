@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Correlation prefetching: what faulted after this unit before, and what after that.
 #include <algorithm>
 #include <span>

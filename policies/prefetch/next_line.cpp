@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Next-line prefetching: the 64 KB units behind the faulted one, across the borders of 2 MB blocks.
 #include "sim/policy/registry.h"
 #include "sim/policy/unit_prefetcher.h"

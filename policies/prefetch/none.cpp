@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Demand paging: a fault brings its own unit and nothing else.
 #include "sim/policy/registry.h"
 

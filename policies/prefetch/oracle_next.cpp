@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program needs next, as an oracle knows it: the next units of its order that are not on the GPU.
 #include <algorithm>
 #include <vector>

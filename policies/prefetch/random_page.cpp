@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random prefetching: with every faulted page comes one page of its 2 MB block, drawn at random.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequential-local prefetching: the faulted page's 64 KB unit and a number of units after it, within the block.
 #include <algorithm>
 

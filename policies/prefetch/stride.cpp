@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stride prefetching: when the faults of an allocation come at a constant distance, the units further along.
 #include <algorithm>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVIDIA's tree prefetcher: the densest surroundings of every faulted page, up to the whole 2 MB block.
 //
 // What it fetches is density_tree.h's; here is when it fetches. Source: NVIDIA UVM 580, uvm_perf_prefetch.c.

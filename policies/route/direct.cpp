@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver does: memory takes the link that joins its ends, and evicted memory goes to the host.
 #include "sim/policy/registry.h"
 

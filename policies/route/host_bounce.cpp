@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No copies between GPUs: everything goes through the host, as on a server without links between them.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HUVM's target: spare memory of the peer with the fewest blocks that the host has no copy of.
 #include "policies/route/spare_target.h"
 #include "sim/policy/registry.h"

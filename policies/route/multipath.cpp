@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HUVM's multi-path prefetch: blocks ahead of need come over the links of peers, while these are no more than they can
 // bear. With `demand`, all that moves takes whichever links bring it first.
 #include <algorithm>

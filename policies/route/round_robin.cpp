@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HUVM's target by its paper: spare memory of one peer after the other.
 #include "policies/route/spare_target.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose spare memory takes a block, of those who have room for it: HUVM's two ways to choose.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every move takes all ways that there are at once: a stripe over the link of its ends, one through each GPU that has
 // links to both, each as large as the way is fast.
 #include <algorithm>

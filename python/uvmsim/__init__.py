@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """uvmsim from Python: load a trace, run it on a system with policies, write policies.
 
     import uvmsim

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policies in Python. sim/policy/policy.h says when each method is called and what it may answer.
 
     class NextUnit(uvmsim.Prefetcher):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A baseline: runs, and what was found when they were last looked at. README.md describes the file.
 #pragma once
 

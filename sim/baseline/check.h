@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the points of a baseline again and says which of them are as expected.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a check found: for people, and as JUnit XML for CI.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points for a baseline: from a sweep that ran, or from runs made for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs many points on all cores and keeps their metrics.
 #pragma once
 

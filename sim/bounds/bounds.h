@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front door: what no policy can do better, for one program on one system with so much GPU memory.
 //
 // Valid for every prefetch and eviction policy that the engine can run, with any latencies of faults and calls. What is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel touches and computes at least, however its faults are served and whatever policies have populated
 // before.
 //

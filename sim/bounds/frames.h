@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages can stay in GPU memory from one use to the next: at most as many as it holds, at every border between two
 // steps.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ideal clock of a program, held back where pages have to arrive first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operations are certainly over before another one begins, whatever runs on the streams beside them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The least time in which the model's links move pages, both ways at once.
 #pragma once
 

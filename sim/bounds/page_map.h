@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value for every page of the address space, kept as runs of equal ones.
 #pragma once
 

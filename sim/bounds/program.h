@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace as the bounds see it: the operations of the program in the order in which the host issues them, each with the
 // pages that it certainly touches, and what the clock does between them.
 #pragma once

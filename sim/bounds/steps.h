@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program as a sequence of steps, and what each asks of GPU memory.
 //
 // A step is as short a run of operations as is certain to be over before all that follow begin: one operation in a

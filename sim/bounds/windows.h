@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must cross the links between the end of one step and the end of another: the bounds' counts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/best_known.h"
 
 #include "sim/policy/registry.h"

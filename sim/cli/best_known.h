@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policies that run beside the chosen ones, to know the fastest: --best-of.
 #pragma once
 

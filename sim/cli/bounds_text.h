@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lower bounds, and the distance of results from them, as text for people.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `uvmsim` and `uvmtrace` share: a program of subcommands, its help, and errors as one line and an exit code.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands, one source file each. They take the arguments after their name, print to standard output, throw
 // InputError for what the user got wrong, and return the exit code: 0 fine, 1 a check failed.
 #pragma once

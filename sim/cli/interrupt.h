@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The signals that end a program, for all of its commands.
 //
 // SIGINT, SIGTERM and SIGHUP are noted, so that long work stops at its next safe point. Where none comes within a

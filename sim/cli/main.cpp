@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `uvmsim` command: its subcommands.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declared parameters (of policies, of layouts) for people and for programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of long work on standard error: a bar on a terminal; elsewhere a plain line every ten seconds, so that a log
 // says that it goes on and short work says nothing.
 //

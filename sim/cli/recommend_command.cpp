@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim recommend`: embedding tables of recommendation models under several placements.
 #include <fmt/format.h>
 

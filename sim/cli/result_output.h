@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files for results that a command writes at its end: opened before the work starts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command lines of `uvmsim run` and `uvmsim bounds`, checked and turned into plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that `uvmsim run` writes: opened before the simulation, in place only when all of it succeeded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `uvmsim run` prints for people.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the command line of `uvmsim run` to points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `uvmsim run --help` and `uvmsim bounds --help` print around their options.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of a sweep on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
 //
 // Display only: nothing of it reaches a result.

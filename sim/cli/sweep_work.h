@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `uvmsim sweep` and `uvmsim league` share: running a plan and collecting its results, as people see it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of `compare` and `check` that are lists, and --tolerance.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim trace export`: traces for other simulators.
 #include <cstdint>
 #include <cstdio>

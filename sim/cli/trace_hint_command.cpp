@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim trace hint`: the program with calls that a hint file puts into it.
 #include <filesystem>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim trace import`: recordings of other tools become traces.
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `uvmsim trace VERB --help` says before the options.
 #pragma once
 

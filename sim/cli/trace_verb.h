@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the verbs of `uvmsim trace` share: their options, parsed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of options are read as those of sweep files are.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Defines zstd::libzstd. Debian and Ubuntu ship no CMake package for zstd, so this looks for the library itself.
 find_path(Zstd_INCLUDE_DIR zstd.h)
 find_library(Zstd_LIBRARY zstd)

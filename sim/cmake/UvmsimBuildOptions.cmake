@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Flags that every target of the project compiles with.
 
 if(UVMSIM_SANITIZE)

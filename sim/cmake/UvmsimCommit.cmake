@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the commit that is built.
 #
 # As a script, at build time: cmake -DROOT=<source tree> -DOUTPUT=<file> -P this. Included: uvmsim_add_commit(), called in

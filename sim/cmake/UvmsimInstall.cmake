@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs the library, its headers, the command and the find_package(uvmsim) files: the component `uvmsim`. What the
 # tracer installs is the component `tracer`, so that either can be installed without the other being built.
 include(CMakePackageConfigHelpers)

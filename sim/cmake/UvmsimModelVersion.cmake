@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the fingerprint of the model's sources.
 #
 # As a script, at build time: cmake -DROOT=<source tree> -DFILES=<file with one path per line> -DOUTPUT=<file> -P this.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # uvmsim_add_policy(<name> SOURCES <file>...)
 #
 # Inside this project: compiles the policy into libuvmsim as a built-in. Out of tree, after find_package(uvmsim): builds

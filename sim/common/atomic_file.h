@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An output file that appears under its name whole, or not at all.
 //
 // Bytes go to a temporary file beside the target; commit() makes them durable and renames it over the target in one

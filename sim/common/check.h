@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of the model's own invariants. They are on in debug builds and in every test build
 // (UVMSIM_MODEL_CHECKS=1) and compile to nothing in release builds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one exception for mistakes of the user: a bad file, option, key or value.
 //
 // The message is one line that says what is wrong, where, and what is allowed. The command prints it after

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/common/file_roles.h"
 
 #include <sys/stat.h>

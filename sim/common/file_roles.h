@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a command reads and those that it writes: none is both, whatever its names.
 //
 // Files are told apart by device and inode. Nothing is kept, and nothing refused, unless a FileRoles lives: a process

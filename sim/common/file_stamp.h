@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a file is still the one that it was: what the system says of it without reading it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logarithms and powers in integers, so that they are the same on every machine. Fixed point with 30 fraction bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One function for many numbers, on several cores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from files: messages and tables need it on one line.
 #pragma once
 

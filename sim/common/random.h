@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deterministic random numbers for policies and generators: the same seed gives the same sequence on every machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 (FIPS 180-4): names the exact bytes of an input in a result. The same value as the `sha256sum` command's.
 #pragma once
 

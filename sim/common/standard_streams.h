@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard input, output and error that a process was started without.
 #pragma once
 

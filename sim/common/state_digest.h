@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A digest of the model's state, to tell whether two moments of a run are alike: whatever happens after one then also
 // happens after the other.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of simulated time: 2^62 ns, 146 years. Where clocks go forward they ask for it, so that a time of a trace
 // (limits.h: at most half of that) can be added to any time that is reached, and nothing wraps.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strong types for time, sizes and pages. Mixing them without saying so does not compile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names chosen by pattern, as in a shell.
 #pragma once
 

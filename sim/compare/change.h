@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By how much a number changed, in percent, without floating point.
 #pragma once
 

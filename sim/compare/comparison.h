@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What changed between two sets of runs.
 //
 // Runs belong together when everything that determined them is the same. Where all runs of a share one thing and all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A comparison for programs: as JSON and as CSV.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/read_database.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runs of a sweep's database (results.sqlite; ../sweep/README.md has its tables).
 #pragma once
 

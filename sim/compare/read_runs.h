@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runs of one side: from a file of results, or from a sweep.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One finished run as its result names it: what determined it, and every number that it found.
 //
 // Comparing needs no more than that, so the two sides may come from files, from databases, or from a run just made.

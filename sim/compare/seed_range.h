@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the seeds of one program make of a metric: what lies within is chance, not change.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a metric may move before it counts as changed: not at all, by a share, or by an amount.
 //
 // Exact arithmetic: a value at the edge is within, the next integer is not, on every machine.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked assignment of one parameter, for files and --set alike.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU that a recording names, among the systems.
 #pragma once
 

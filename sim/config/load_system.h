@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Systems by name or file. The file format is described in configs/README.md and, for editors, by
 // configs/system.schema.json.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Number of members of a plain struct, so that a table of its members cannot silently lack one.
 #pragma once
 

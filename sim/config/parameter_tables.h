@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every parameter of a system, one line each: name, member, allowed range, meaning. The unit follows from the suffix of
 // the name (quantity.h). For schema.cpp and its test.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers with a unit, as people write them: "6 us", "80 GiB", "55.5 GB/s". The model only sees integers in base units.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of a system, described once (the tables in schema.cpp). The loader, --set, `uvmsim systems`, the
 // resolved JSON and configs/system.schema.json all follow from here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A system: one GPU server as the model sees it. Loaded from configs/systems/*.json (load_system.h).
 //
 // Every number in a system file has its source beside it. Costs are per system, never per workload. Durations are in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One system file laid over a system: the part of the loader that knows the file format.
 #pragma once
 

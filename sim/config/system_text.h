@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A system as text: for results and files, for editors, for people.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single checks. Each returns a line on what it did, or throws an exception whose text says what is wrong.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does a policy keep its slot's contract? Runs it on tiny GPUs, on random blocks, in whole programs, and says what is
 // wrong. For authors of policies: `uvmsim check-policy`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evictors on tiny GPUs: random histories of everything the driver may tell, with every answer checked.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Migrate policies on random blocks: any mixture of reads, writes and pages on the host, accesses from afar, evictions.
 #include <algorithm>
 

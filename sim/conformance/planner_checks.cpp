@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planners on tiny GPUs: random programs of kernels that fault, with every command carried out as the migration thread
 // would, or not.
 #include <algorithm>

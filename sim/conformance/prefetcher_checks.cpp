@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetchers on random blocks: any mixture of resident, faulted and thrashing pages, tails of allocations, CPU faults.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole programs on GPUs of a few chunks, with everything a program can do to its memory.
 #include <algorithm>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routers on random servers: moves between the host and GPUs, with and without links, spare memory that is there or
 // not.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access counters: GPUs count their accesses to memory that lies elsewhere, and the driver brings hot regions over.
 //
 // Follows NVIDIA UVM uvm_gpu_access_counters.c: one counter per 2 MB region (VA block), a notification when it reaches

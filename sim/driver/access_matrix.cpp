@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/access_matrix.h"
 
 namespace uvmsim::driver {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who can map whose memory: what the driver knows from peer and coherence masks.
 #pragma once
 

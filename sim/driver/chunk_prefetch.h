@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks beyond a fault batch come ahead of need, until the next batch: HUVM's prefetch (Choi et al., USENIX ATC '22).
 //
 // After a batch the helper looks at so many blocks, a stride apart: above the batch's last address if the batch lies

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every part of the driver works on: the machine's memory, links and translation, the policies, the bill.
 #pragma once
 

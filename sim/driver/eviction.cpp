@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPU memory behind a block's pages: a free chunk if there is one, else the eviction policy's victim.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Service of GPU faults: what happens to one VA block of a fault batch, and to a whole batch.
 //
 // Follows NVIDIA UVM 580: uvm_gpu_replayable_faults.c (preprocess, service per block) and uvm_va_block.c

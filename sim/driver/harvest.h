@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spare memory of other GPUs as a cache of what a GPU evicts: HUVM / memHarvester (Choi et al., USENIX ATC '22).
 //
 // A 2 MB victim goes over NVLink into a free chunk of a peer instead of to the host ("pending": the only copy). A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which parts of HUVM's driver are switched on: its ablation switches. Defaults: none.
 #pragma once
 

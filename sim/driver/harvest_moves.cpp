@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How pages get into spare memory of a peer, on to the host, and back out: Residency's part of Harvest.
 #include <algorithm>
 

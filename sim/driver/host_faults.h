@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPU accesses to managed memory: one fault at a time, one page per fault, the tree prefetcher towards the host.
 #pragma once
 

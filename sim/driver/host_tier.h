@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's memory as a tier of limited size between the GPUs and an SSD (config: host.memory_bytes, ssd).
 //
 // What the host holds beyond its memory lies on the SSD, as a kernel would swap it: the unit of host.reclaim_bytes that

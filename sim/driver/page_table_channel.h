@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The channel through which the driver writes a GPU's page tables and invalidates its TLBs.
 //
 // One push runs after the other. Mapping a block waits for its copies, and everything behind it waits too: where the

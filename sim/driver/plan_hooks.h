@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver tells the plan of a GPU, and asks it: the driver's side of policy::Planner.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who maps pages that live elsewhere, beyond the faulting processor: accessed-by hints, evicted pages under access
 // counters, and the processors that fight over a pinned page.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moving pages: make them resident on a GPU or on the host, evict root chunks, release freed blocks.
 //
 // Follows NVIDIA UVM 580 uvm_va_block.c: unmap, populate, zero, copy, update residency, mark the chunk used. Each call

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which way memory moves: asks the route policy of the GPU and checks its answer; the driver's own way where there is
 // none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's thrashing heuristic: a page that bounces between processors is throttled for one of them, then pinned.
 //
 // Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: per-page tracking of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program asks of the driver directly: prefetch, advice, discard, free.
 #pragma once
 

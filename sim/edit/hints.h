@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hints for a recorded program: rules that say where it would have called prefetch, don't-need, pin or advice, and the
 // program with these calls in it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/edit/iteration_plan.h"
 
 #include <fmt/format.h>

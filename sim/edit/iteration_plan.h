@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a recorded iteration can run again: which ids a repetition replaces, and by what.
 //
 // An iteration is balanced if memory is afterwards as it was before. What it frees but did not allocate (gradients that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording of a few marked iterations, replayed as if the program had run N of them.
 //
 // What comes before the first iteration runs once, then the recorded iterations, one of which is repeated until N are

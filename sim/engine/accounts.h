@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells an event sink that wants accounts what the program allocates, frees and touches, and who acts. Every call does
 // nothing without such a sink.
 #pragma once

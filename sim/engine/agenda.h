@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events of one kernel in order of time, equal times in order of scheduling. A subject (a lane, an SM) has at most
 // one event.
 //

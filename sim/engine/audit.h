@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The books of the model, checked as a whole: where every page is, what backs it, who maps it, what the counters say.
 //
 // UVMSIM_CHECK guards single steps; this compares all live blocks with the memory behind them and with the sums kept on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the calls of a program mean under a layout: the pages they concern, and the kernels that stand for copies and
 // sets. All throw InputError for bytes outside their object.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory for managed data a GPU has in a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The discrete-event engine: the programs of a server and its GPUs' fault loops on one clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // floor((offset + k * stride) / parts) for k = 0, 1, 2, ... without a division each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock's agenda: events by time, equal times in order of scheduling.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's service thread of one GPU: when it wakes, fetches a batch, services it, flushes and replays.
 //
 // Follows NVIDIA UVM 580 uvm_gpu_replayable_faults.c: one thread per GPU; a bottom half takes up to 20 batches; after

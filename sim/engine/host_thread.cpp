@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host thread of a program: issues the records in program order, runs ahead of the GPU, waits where the API waits.
 #include <algorithm>
 

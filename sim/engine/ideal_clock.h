@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same program with everything resident and managed memory for free: host and streams only. It runs beside the real
 // replay on the same records and gives RunResult::ideal, the time that slowdowns are measured against, and the same of
 // each iteration.

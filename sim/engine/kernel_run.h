@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
 //
 // Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and

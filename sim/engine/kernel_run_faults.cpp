@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelRun, the SMs' side: what an SM does when its turn comes, and what a replay does to it.
 #include <algorithm>
 #include <limits>

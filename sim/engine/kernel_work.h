@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel's accesses after layout, cut into the units and steps in which its thread blocks consume them.
 //
 // The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which VA blocks hold something that the program still needs, at the point that the GPU has reached.
 //
 // The host allocates and frees ahead of the GPU: memory that it frees is in use until the work launched before is done,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server that programs run on: one clock, the memory and links of all GPUs, a fault thread per GPU.
 #pragma once
 

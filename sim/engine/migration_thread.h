@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread that carries out the plan of one GPU: fault batches go first, and while none is due it takes the planner's
 // commands one by one. (DeepUM, ASPLOS 2023: fault queue and prefetch queue of its migration thread.)
 //

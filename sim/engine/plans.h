@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plans of a run, one per GPU: what the engine tells the planners, and when their migration threads act.
 #pragma once
 

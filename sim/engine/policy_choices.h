@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which policy fills which slot of a run. Whoever lists slots (options, sweeps, results, comparisons) goes through
 // kPolicySlots: a new one needs its lines here and in the .cpp, and is in all of them.
 #pragma once

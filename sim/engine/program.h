@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One traced program on a server: its host thread, its streams, and the driver as its process sees it.
 //
 // What the driver knows of a process (thrashing, pins, access counters, the prefetcher's history) is the program's own,

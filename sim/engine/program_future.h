@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels and copies of a trace will use on the GPU, read ahead for policies of class D4.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records that the engine replays: those of the source with durations as on the GPU that is modelled and iterations
 // repeated, read ahead as far as segments of a framework's allocator have to be told from other memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iterations that recur: a repetition that begins as an earlier one did runs as the ones since then, so it need not be
 // replayed to know what it counts and how long it takes. Nor need those behind it, the last one included: the program
 // goes on as if they had run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel's accesses to memory of the host, or of another GPU, in place bring over the link, in bytes and
 // contiguous pieces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program does where a repetition of an iteration begins: see recurrence.h.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a run has settled: from which iteration on those that follow agree, one with the next, or a short period of them
 // with the next period. This file is the only definition; results, tables and `--until-settled` all ask it.
 //

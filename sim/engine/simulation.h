@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front door of the model: replay one trace on one system under one set of policies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an SM of a kernel in progress has in hand: accesses that missed, and those behind them.
 #pragma once
 

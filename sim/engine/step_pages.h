@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages a unit touches in a step: the access patterns of kernel_work.h as code.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages a unit of a tile kernel touches in a step: a panel, the march, a tile of the output (kernel_work.h).
 #pragma once
 

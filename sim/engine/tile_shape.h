@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the thread blocks of a matrix product or convolution share its operands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel durations recorded on one GPU, for another: a roofline.
 //
 // A trace says how long a kernel took and which bytes it touched; phases count, so that bytes that later thread blocks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose turn it is on a GPU that several processes share.
 //
 // The GPU computes for one process at a time; the schedule policy says for which, and for how long while others wait.

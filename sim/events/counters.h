@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of one run: plain integers that the model increments directly. Each stands here once, with its meaning: the
 // fields, JSON, CSV, SQLite, Python and `uvmsim run --explain-columns` follow. Meanings follow the driver and CUPTI
 // (uvm_tools.c, CUpti_ActivityUnifiedMemoryCounter). Names end in their unit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the model tells a timeline, a profile, or a comparison with a real driver's event stream. Times are simulated.
 #pragma once
 

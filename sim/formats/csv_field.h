@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One field of CSV (RFC 4180).
 #pragma once
 

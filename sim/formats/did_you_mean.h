@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "Did you mean": the closest of a set of names to what somebody typed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON of files, read strictly, and JSON text from elsewhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value of a JSON file and where it stands there, read strictly: whatever is not as asked for throws InputError, one
 // line with file, JSON pointer and what is allowed: "FILE: /tables/rows/0: "six" is not allowed; allowed: 1 to 4096".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts from files, fit for messages and tables.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SQLite database that appears under its name whole, or not at all: built in memory, written through AtomicFile. The
 // same statements give the same bytes.
 #pragma once

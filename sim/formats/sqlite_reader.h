@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SQLite file whose tables and columns may be missing and whose values may be anything: reads integers and texts by
 // column name, or refuses in one line. Only plain tables are read, never views or virtual tables, whose content is a
 // program of the file's author.

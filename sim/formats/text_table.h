@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of text with aligned columns: the first to the left, numbers to the right.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text for people, in lines that a terminal shows whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synthetic programs whose behaviour has a known answer. Each is a pull source of records that never holds the trace.
 //
 // Every program allocates its objects (2 MB aligned, one after the other), writes them from the host unless told not

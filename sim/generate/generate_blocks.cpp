@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns whose thread blocks come back to pages: they have phases. generate.cpp states what each one touches.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The synthetic patterns, by where their code is. Only generate.cpp uses this; programs come from make_program.
 #pragma once
 

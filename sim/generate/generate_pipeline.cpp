@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipeline-parallel training: stages on GPUs of their own, which pass activations and gradients on. generate.cpp states
 // what each kernel touches.
 #include <algorithm>

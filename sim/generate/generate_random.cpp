@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns that depend on the seed. generate.cpp states what each one touches.
 #include <algorithm>
 #include <numeric>

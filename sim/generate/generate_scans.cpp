@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns that walk over their objects in order. generate.cpp states what each one touches.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zipf-distributed draws in integers only, so that they are the same on every machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which page-table entry maps each page of a block: 2 MB, 64 KB or 4 KB.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU's replayable fault buffer: a ring that the hardware fills (PUT) and the driver drains (GET).
 //
 // The engine puts raw faults with the time at which they arrive; the driver fetches and flushes at its own times and

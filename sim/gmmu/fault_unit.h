@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the GPU that turns misses into raw faults, one after the other, for all SMs.
 //
 // A fault is cheap for the page that its SM faulted on last, dearer for another page, and dearest in a VA block that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The translation side of a GPU's MMU: an L1 TLB per SM, a shared L2 TLB, a page-walk cache and page walkers.
 //
 // It decides nothing about residency: callers translate pages that are mapped. Two ways in:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a TLB may hold 4 KB or 64 KB entries of a block: spares most invalidations the search for 34 entries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set-associative translation look-aside buffer with true LRU replacement per set.
 #pragma once
 

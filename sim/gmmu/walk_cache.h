@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page-walk cache: lines of page tables and page directories that a walk need not read from memory again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/import/accelprof_log.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts that AccelProf's tools write, as plain values: one kernel at a time. import_accelprof.h describes them.
 #pragma once
 

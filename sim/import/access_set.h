@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one kernel touched, put together from pieces in any order: the ascending extents that a record wants.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The live allocations of a recording by their addresses: importers turn addresses into objects with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns logs of AccelProf (also published as PASTA) into a trace. Three of its tools write which memory a kernel
 // touched, in text, as their public sources show (AccelProf/AccelProf, sanalyzer/src/tools, 2025):
 //  - uvm_advisor (`uvm_advisor_opt.log`, one file): operators, in them kernels, for each kernel the managed allocations

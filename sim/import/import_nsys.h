@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns an SQLite export of Nsight Systems into a trace, for programs that were not recorded by the tracer.
 //
 // Record with `nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns an oracleGeneral request stream of libCacheSim into a trace: a GPU thread that touches pages in that order.
 //
 // What the conversion decides:

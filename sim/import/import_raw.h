@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts raw recordings (JSON lines, usually zstd-compressed) of absolute 64 KB pages into a trace.
 //
 // A raw recording is a run of records in program order, keys as here:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver's events in an Nsight Systems report say about kernels and memory.
 #pragma once
 

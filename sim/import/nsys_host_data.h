@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which memory the host must have had, though the report has no write to it: what comes to the GPU first of all.
 #pragma once
 

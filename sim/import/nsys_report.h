@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an Nsight Systems export (`nsys export --type sqlite`) holds of one process, as plain rows. Tables exist only
 // when they are not empty, and columns come and go between versions, so everything is found by name. Enumerations are
 // Nsight's: copyKind 1 HtoD, 2 DtoH, 8 DtoD, 11 to 13 unified memory HtoD, DtoH, DtoD; migrationCause 1 user, 2 fault,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/layout/best_fit_allocator.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model of the allocator of TensorFlow and XLA (JAX), best fit with coalescing (xla/tsl/framework/bfc_allocator.cc):
 // which tensor lies where in the arena that was taken at the start.
 //

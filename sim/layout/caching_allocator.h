@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator): which tensor lies where in which segment.
 //
 // Requests are rounded up to 512 bytes. Up to 1 MiB they come from segments of 2 MiB, below 10 MiB from segments of

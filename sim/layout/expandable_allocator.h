@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model of PyTorch's caching allocator with expandable segments (c10/cuda/CUDACachingAllocator).
 //
 // Each stream has one segment for small requests and one for large ones: a reservation of addresses in which memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The footprint of a program: the GPU memory that holds all of its live managed memory at its peak, under a
 // layout: whole 2 MB chunks.
 //

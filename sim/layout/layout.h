@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives the trace's objects simulated addresses: which VA blocks hold them.
 //
 //   none                 every object and every tensor is one cudaMallocManaged: 2 MB and more get a range of their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which layout a run uses: its name and its parameters, what there is to choose from, and how it is written as text.
 #pragma once
 

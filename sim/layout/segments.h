@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frameworks allocate large segments and hand them out as tensors. A layout that places tensors by itself must know
 // which allocations are such segments, and which the program uses directly.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known, from the records alone, about the order of work on different streams and about work the host has
 // waited for: each stream orders its own work, events order streams, synchronising calls order the host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the models of frameworks' allocators have in common: requests for tensors in, places in segments out.
 //
 // A segment is what the allocator has from the driver: for the caching allocator and for regions of an arena one

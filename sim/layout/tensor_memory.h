@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors under the allocator of a framework: which VA blocks its segments are made of, and when a tensor's block may
 // be used again.
 //

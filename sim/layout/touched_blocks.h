@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much GPU memory a program needs at its peak for what it touches, each 2 MB block from its first to its last
 // touch.
 //

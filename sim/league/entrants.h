@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who takes part in a league.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A league: the results of a sweep ranked by time, per program and limit, and over all of them. The time is that of a
 // settled iteration (engine/settled.h) where a number of iterations was asked for, else that of the whole run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A league as CSV: a row per entrant and contest (scope "contest"), then one per entrant (scope "overall").
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A league as one JSON object, schema "uvmsim.league/2" (README.md lists its keys).
 #pragma once
 

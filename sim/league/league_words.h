@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words that every form of a league shares.
 #pragma once
 

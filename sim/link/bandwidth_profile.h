@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a shared bandwidth is promised at every time: what several copy engines draw from.
 #pragma once
 

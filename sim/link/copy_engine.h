@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of one link: the copy engine that moves runs of pages, in order.
 //
 // A push is what the driver submits at once: runs of contiguous bytes. Time of a push on a free link (times in ns):

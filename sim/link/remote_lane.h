@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU's accesses to host memory in place cost: loads and stores of its SMs through remote mappings.
 //
 // Measured on an H200 (configs/measurements/row_gather_h200.txt): nothing of it stays in the GPU's L2 cache, so every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of an SSD: requests overlap, up to a queue depth.
 //
 // A request takes a place in the queue, waits for the device, and then its bytes pass, in order of submission:

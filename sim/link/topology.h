@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All links of a system: one pair of copy engines per GPU to the host, one per direction between GPUs that are peers,
 // one pair of queues between the host and its SSD tier.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The managed virtual address space: ranges of 2 MB VA blocks and where each of their pages is.
 //
 // Simulated addresses are dense: BlockIndex 0 .. block_count() - 1, a simulated virtual address is block * 2 MB +

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A root chunk: 2 MB of one GPU's memory. Dense ids, 0 .. chunk_count - 1 per GPU.
 #pragma once
 

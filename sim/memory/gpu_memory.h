@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The physical memory of one GPU that managed data may use: root chunks of 2 MB.
 //
 // A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory of limited size: which of the pages that the host holds lie in it, which have a valid copy on the SSD
 // below, and in which order they were used.
 //

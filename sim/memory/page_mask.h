@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of the 512 base pages of one 2 MB VA block, as eight 64-bit words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who can hold a page: the host, each GPU, and later an SSD tier below the host.
 #pragma once
 

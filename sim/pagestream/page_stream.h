@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages that a trace's kernels touch, one after the other: the stream that cache simulators want.
 //
 // What counts and in which order:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For policies: something per VA block, and 64 KB units of a block.
 #pragma once
 

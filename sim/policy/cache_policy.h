@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's events as a cache sees them: a base for evictors that are textbook replacement policies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks grouped by neighbourhood in memory, groups in order of their last use: page sets, and the 2 MB behind 64 KB
 // chunks. For evictors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks by rank for evictors: the lowest goes first. Every operation is logarithmic, none allocates.
 #pragma once
 

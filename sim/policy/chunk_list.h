@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ordered lists of root chunks for evictors: every operation is a few writes, none allocates.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of NVIDIA's prefetcher: how dense the surroundings of faulted pages are, and which of them to fetch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program will do, for policies of class D4: oracles.
 //
 // Only they get it, by type: a policy whose constructor takes (const PolicyContext&, const Future&) is registered only

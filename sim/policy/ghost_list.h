@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an evictor remembers of contents that left GPU memory ("ghosts"): a queue, oldest first, with look-up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies of plug-ins, with a guard around every call: what goes wrong in one is an error that names policy, plug-in,
 // function and block. Built-ins have none, so that it costs them nothing.
 #pragma once

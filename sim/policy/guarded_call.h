@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls code of a plug-in: an exception of any type becomes an error that says whose, and where; an InputError, which
 // says what its user got wrong, stays one.
 #pragma once

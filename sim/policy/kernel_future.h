@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a program before it runs, for planners of class D4.
 //
 // Only they get it, by type: a planner whose constructor takes (const PolicyContext&, const KernelFuture&) is

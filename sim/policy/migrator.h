@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slot `migrate`: which of the pages that a GPU faults on come to it, and which rest on the host and are used from
 // there, over the link (zero copy).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks by the next use of what they hold, for evictors of class D4.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which hooks a policy class overrides, found when it is compiled.
 #pragma once
 

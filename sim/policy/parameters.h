@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters of a policy: declared in one line each, checked once, read by name in the policy's constructor.
 //
 //   static ParameterTable parameters() {

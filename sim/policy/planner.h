@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slot `plan`: who knows which kernels come next, and moves memory before they need it.
 //
 // A planner is told what the program launches and what moves, and is asked for commands, one at a time, whenever the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads policies from shared libraries: `uvmsim --plugin ./mine.so`, or `--plugin mine` from the search path.
 #pragma once
 

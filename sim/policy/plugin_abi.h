@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plug-in and the program that loads it must agree on before either trusts the other.
 //
 // A plug-in exports one C symbol, uvmsim_policy_plugin, an object of type PluginDescriptor. Its first four members keep

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which function of a plug-in's policy runs, so that whatever happens in it has a name: an exception, a crash, an exit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy slots: what a policy sees, when it is called, what it may answer.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All policies by slot and name, and the macro that declares one.
 //
 //   class NextUnit final : public Prefetcher {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slot `route`: over which links memory moves between the host and GPUs, and whose spare memory takes what a GPU
 // evicts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A base for prefetchers that think in 64 KB units of the address space: they see one stream of faulted units and name
 // units to bring, in whatever block those are.
 #pragma once

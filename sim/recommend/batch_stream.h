@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The batches of a workload: which rows every sample looks up. Any batch can be asked for, in any order.
 //
 // Rows are numbered over all tables, one table after the other. A lookup draws a rank by popularity, none twice in a

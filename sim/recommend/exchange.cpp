@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/recommend/exchange.h"
 
 #include "sim/common/error.h"

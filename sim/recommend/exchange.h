@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages between the GPUs of a program: every GPU sends one to every other, over the links that join each two, all at
 // the same time. All-to-all, reduce-scatter and all-gather are such exchanges; NCCL's rings move the same bytes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GPU's side of a program's trace: streams, events and objects have numbers of their own on each GPU.
 #pragma once
 

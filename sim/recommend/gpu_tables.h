@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The embedding tables of one GPU under a placement: all tables of a model, or the GPU's share of them. What its row
 // cache does for each batch, and the kernels of FBGEMM's table-batched embeddings with the rows that each touches.
 //

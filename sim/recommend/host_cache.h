@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The DRAM cache of an SSD table: rows in the order of their last use, the oldest leaves. Memory grows with the rows
 // met.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What training keeps for each row beside the row itself: the optimizers of FBGEMM's table-batched embeddings by their
 // state. State is always fp32.
 //

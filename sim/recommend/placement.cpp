@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/recommend/placement.h"
 
 #include "sim/recommend/find_named.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where embedding tables lie: the placements of FBGEMM's table-batched embeddings, and managed memory without hints.
 #pragma once
 

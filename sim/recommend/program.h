@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload under a placement as records that the engine replays: an ordinary trace, made as it is read.
 //
 // Set-up: tables and caches are allocated, tables that are managed lie on the host. Then, batch by batch, the kernels

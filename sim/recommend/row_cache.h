@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FBGEMM's software cache of embedding rows in GPU memory, row by row: 32 ways, sets by hash, filled once per batch.
 //
 // After fbgemm_gpu/src/split_embeddings_cache (lru_cache_find.cu, lru_cache_populate.cu, lfu_cache_*.cu): of a batch's

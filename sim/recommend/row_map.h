@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A number for each of the rows that were met: open addressing, so that memory grows with them and not with the tables.
 #pragma once
 

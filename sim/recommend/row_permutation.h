@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random-looking bijection of the rows of a table, without a table: a Feistel network over just enough bits, walked
 // until the result is a row again (Black and Rogaway, CT-RSA 2002).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPU has which rows: TorchRec's table-wise and row-wise sharding of embedding tables, in simple form.
 //
 // Table-wise: a table is on one GPU. As in TorchRec's planner (greedy_partition, distributed/planner/partitioners.py)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the kernels of a step take with all rows in GPU memory.
 //
 // Rows: measured on an H200 (configs/measurements/row_gather_h200.txt) as bytes that a row costs beside its own, at the

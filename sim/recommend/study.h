@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One workload under several placements: replays each and says what a step takes, moves and finds.
 #pragma once
 

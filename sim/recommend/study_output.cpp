@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of a study as files.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recommendation workload as its user wrote it: embedding tables, how many rows a sample looks up in each, how
 // popular rows are, and the dense layers around them. Shipped ones: configs/recommendation/*.json.
 #pragma once

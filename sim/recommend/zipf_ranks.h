@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws ranks whose popularity falls with rank^-alpha, over up to 2^62 of them, with a table of some 10,000 entries.
 //
 // The first 1024 ranks have an entry each; behind them an entry stands for up to 1/256 of its first rank in ranks,

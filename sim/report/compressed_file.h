@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AtomicFile that is compressed where its name ends in ".gz", as viewers of timelines read it.
 #pragma once
 

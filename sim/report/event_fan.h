@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes every event on to several sinks.
 #pragma once
 

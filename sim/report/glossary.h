@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every column and counter of a result means, once, for people: `uvmsim run --explain-columns`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time against addresses in a fixed number of cells, for a run whose length and footprint are not known beforehand.
 //
 // Both axes begin fine (1 us, one VA block of 2 MB) and double the width of their buckets whenever the run outgrows

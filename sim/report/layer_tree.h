@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranges that a program marks (modules, functions) as a tree, and which of them and which iteration every record of
 // the trace lies in.
 #pragma once

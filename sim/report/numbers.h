@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers as text for people, without floating point: the same digits on every machine. Rounded half up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which allocation every page of the simulated address space belongs to: an integer per page, 0 for none.
 #pragma once
 

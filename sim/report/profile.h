@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accounts for a run page by page: who faulted, waited, moved and was evicted, kernel by kernel, tensor by tensor and
 // layer by layer, and what was resident when. PROFILE.md beside this file describes the SQLite file that comes of it.
 //

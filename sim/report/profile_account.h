@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a profile counts, and for whom.
 #pragma once
 

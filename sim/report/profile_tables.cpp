@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of a profile; PROFILE.md says what they hold.
 #include <fmt/format.h>
 

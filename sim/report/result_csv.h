@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results as CSV (RFC 4180): a header, then one row per iteration and one for the whole run.
 #pragma once
 

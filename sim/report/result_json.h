@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A result as one JSON object on one line, schema "uvmsim.result/2" (README.md lists its keys).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One finished run with everything that determined it: what every output format is made of.
 //
 // Formats are functions over this struct (result_json.h, result_csv.h); a new one needs nothing else.

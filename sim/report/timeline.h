@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws a run for Perfetto (ui.perfetto.dev) or chrome://tracing: the Chrome trace event format, an object whose
 // `traceEvents` are the events and whose `otherData` says what made them. Compressed where the file's name ends in
 // ".gz".

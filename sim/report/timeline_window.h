@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a run that a timeline shows: some iterations, kernels or a span of time. A whole training run is more
 // than a viewer opens.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of a sweep file: one table that reads, names and documents them.
 #pragma once
 

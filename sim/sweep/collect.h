@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One database and one CSV file of all finished points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key `harvest` of scenario files: which parts of HUVM's driver are switched on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/model_version.h"
 
 #include "generated/model_version.inc"

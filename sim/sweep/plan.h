@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A planned sweep: its folder holds what is to be computed, by whom, and what is done.
 //
 //   DIR/sweep.json           the sweep file, the versions that planned it, how many points and their SHA-256

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A point: everything that determines one run, as the user named it. `uvmsim run`, `sweep` and `check` all run points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left of points that ran: one file each, there whole or not at all.
 //
 //   ID.json        {"id":"ID","sha256":"...","result":{...}}: finished; the SHA-256 is that of the result's bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who computes a point at the moment: several `sweep run` may share a folder, also over a network.
 //
 // A lock of one byte of DIR/points/.lock, at an offset made from the point's id. The system frees it when its process

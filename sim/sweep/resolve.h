@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a point to what it stands for: every name looked up, every default filled in, every input hashed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a finished point found, as columns: for the database and the CSV file of a sweep.
 #pragma once
 

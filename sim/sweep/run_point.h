@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one way to run a point, and to bound it: what `uvmsim run`, `bounds`, `sweep` and `check` call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several points of one trace in one process, on several cores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a scenario: all programs together, and each of them alone on the same server to compare with.
 #pragma once
 

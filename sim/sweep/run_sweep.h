@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs what is missing of a planned sweep, on all cores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scenario as its user wrote it: several programs at once on one server. configs/scenario.schema.json describes the
 // file to editors, SCENARIO.md here to people.
 #pragma once

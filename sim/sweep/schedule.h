@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which order the points of a sweep run.
 #pragma once
 

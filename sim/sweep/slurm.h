@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A planned sweep as a Slurm job: an array of tasks, each of which computes a share of the points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sweep as its user wrote it: SPEC.json, a grid of runs or a list of grids. configs/sweep.schema.json describes it to
 // editors, README.md here to people.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_status.h"
 
 #include "sim/sweep/point_files.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the rest of a sweep will take: learnt from the points that are done, not from sizes of files alone.
 //
 // By the median of time over expected_cost(): a few large points that go fast per byte must not speak for many small

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace that is replayed again and again: read, checked and measured once, then kept decoded while it is small.
 #pragma once
 

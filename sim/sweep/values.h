@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of options: text to integers, without floating point. Each throws InputError naming the option, the text and
 // what is allowed.
 #pragma once

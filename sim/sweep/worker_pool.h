@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes forked from this one, each of which answers one request at a time. One that dies is told of and replaced.
 //
 // Fork them before this process has threads or much memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace leaves to assumptions: kernels of whose touches only the set is known. Which thread block touches what
 // follows from the grid and the distribution; under oversubscription that decides how much moves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of a trace's header that mean something to a replay.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole frames of a `.uvmt` file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where trace bytes come from: a file, standard input, or memory, with a look ahead.
 #pragma once
 

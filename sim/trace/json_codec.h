@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records as JSON lines: the form that people read and write by hand. README.md lists the keys.
 //
 // Every value that a record does not need is left out when it has its default, and reading puts the default back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of JSON as a small tree that keeps what a strict reader needs: exact integers, the order of keys, and an
 // error for keys given twice.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a kernel's message that its accesses give meaning to: phases, order, counts. uvmtrace.proto says how
 // they are packed.
 #pragma once

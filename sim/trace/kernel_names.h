@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel's name says about how it spreads its accesses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds on what a trace may hold. They keep arithmetic on numbers from a file free of overflow and keep a small
 // hostile file from asking for much memory; real traces stay far below.
 #pragma once

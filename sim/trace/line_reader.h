@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of a text, plain or zstd-compressed. Shared by the JSON-lines reader and the importers.
 #pragma once
 

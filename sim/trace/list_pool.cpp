@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/list_pool.h"
 
 namespace uvmsim::trace {

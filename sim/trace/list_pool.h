@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists that are in use, to be shared by kernels with equal ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The objects and tensors that are alive at one point of a trace.
 #pragma once
 

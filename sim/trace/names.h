@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of the JSON-lines form: record types and the values of every enum, in the order of their C++ constants.
 #pragma once
 

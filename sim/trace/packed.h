@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents and touches as packed numbers; uvmtrace.proto says how.
 #pragma once
 

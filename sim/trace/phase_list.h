@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel touches, and in which of its phases: lists that copies share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records as the messages of uvmtrace.proto: the content of the frames of a `.uvmt` file.
 #pragma once
 

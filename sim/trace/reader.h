@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a trace, record by record, never holding more than one frame of it.
 //
 // The form is told by the content, never by the name: `.uvmt`, JSON lines, or JSON lines inside zstd.

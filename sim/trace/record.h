@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records of a trace, as plain structs: what the reader yields and the writer takes.
 //
 // A trace is one Header followed by records in program order (the order in which the host issued them). Accesses are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records are read into one variant again and again; their vectors keep their storage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every record must satisfy by itself, whatever came before it: the part of validity that does not need the
 // program's state. Readers check it on the way in, the writer on the way out; validate.h checks the rest.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list that copies share until one of them edits it. Kernels of a recording repeat, and their extents and phases take
 // most of its memory; a ListPool finds the list that another kernel has already.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace holds, in numbers: what `uvmsim trace info` prints.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the records of a trace make sense one after the other: the checks that need the program's state.
 //
 // Streams: memory grows with the live objects, not with the length of the trace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a trace, record by record, as `.uvmt` or JSON lines.
 //
 // The same header and records give the same bytes (of `.uvmt`: with the same version of libzstd).

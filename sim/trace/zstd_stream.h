@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zstandard frames: decompression of a run of them, compression of one.
 #pragma once
 

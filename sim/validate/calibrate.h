@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fits a system's costs to measured experiments.
 //
 // By default it fits what another machine with the same GPU differs in: one factor for all costs of the driver (a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a system is from a set of experiments, in one number. calibrate.h says what counts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A campaign: a program that others ran on a real GPU, mostly beyond its memory, and what they published of it. The
 // program is generated (campaign_program.h), so that a line of the file says it all; README.md describes its keys.
 #pragma once

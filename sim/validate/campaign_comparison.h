@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A campaign replayed: what was published of each step against what the model did.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines that name a program: README.md lists their keys.
 #include <array>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs of campaigns as trace records, made one by one as they are asked for: lists of touches are long.
 //
 // Every program allocates its arrays, has the host write those that it initialises, and marks each step that was

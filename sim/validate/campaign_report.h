@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A campaign's comparison as text for people, step by step, and as one row of a table in Markdown.
 #pragma once
 

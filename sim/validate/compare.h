@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One experiment: measured against simulated, and whether the difference is within the tolerances.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One ground-truth experiment: what a small program did to managed memory on a real GPU, and what the driver's event
 // stream (CUPTI) said happened. Three formats of JSON lines, told apart per line; README.md describes their keys.
 #pragma once

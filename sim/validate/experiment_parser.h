@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of an experiment file, and what the parsers of the formats share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An experiment as the program that was measured: trace records that the engine replays.
 //
 // First what the program prepared (advice, pages written by the CPU, pages prefetched to the GPU) and a device

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a measured kernel would take with everything resident. The experiment files do not say; faults take most of
 // the time of these kernels, so a rule per kind of kernel is enough. A `native_ns` in the file goes first.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs whose every access is known: one allocation, touched in a stated way.
 #include <algorithm>
 #include <map>

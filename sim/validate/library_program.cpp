@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that make one library call on whole tensors.
 #include <algorithm>
 #include <charconv>

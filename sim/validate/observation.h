@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one run of an experiment's program looked like from outside: the same facts, whether a GPU or the model made
 // them, so that comparing is symmetric.
 #pragma once

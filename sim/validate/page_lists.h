@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages the programs of campaigns touch where a generator of random numbers says so: the same with any compiler.
 //
 // sparse_blocks: its source (github.com/rayanw36/SpecAsync-UVM, benchmarks/bench_sparse.cu) shuffles the 2 MB blocks

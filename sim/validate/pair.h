@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A measured number beside the simulated one, and a check that it fails.
 #pragma once
 

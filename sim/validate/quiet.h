@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel time without late wake-ups of the driver's service thread.
 //
 // After a replay the thread looks for further faults for about 2 us, and it leaves after 20 batches in any case; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files of experiments: replay each, compare, and sum up by class.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A validation as text for people, Markdown for a README, and JSON for machines.
 #pragma once
 

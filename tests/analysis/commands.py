@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the package importable; runs its commands as a user would, within the test's process."""
 
 import contextlib

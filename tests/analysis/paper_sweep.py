@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's sweep, made up such that every claim holds: short formulas in place of a model."""
 
 from synthetic import FACTORS, GB, MODELS, NONE, PCA, Point

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results made up for the tests: small, whole, and such that every claim of the paper holds.
 
 `paper_points()` is the paper's sweep as a list of `Point`; a test changes what it wants to violate, then writes the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small profile made up for the tests: two iterations of three kernels in two layers, three allocations.
 
 Kernel `matmul` of layer `fc` stalls longest; the tensor of 8 MB takes the greater part of it.

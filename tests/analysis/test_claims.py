@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rules of the 22 claims: each holds on data made for it, and stops to hold when the data say otherwise."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of DeepUM: speed-ups, reasons, and the comparison with G10's ratios."""
 
 import unittest

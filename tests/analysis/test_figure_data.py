@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What figures show, read back from the objects that are saved: data, labels, the baseline they divide by."""
 
 import glob

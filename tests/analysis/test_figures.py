@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures: drawn without a warning (the tests run with -W error), whole, and the same bytes for the same results."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HUVM's bars and sweeps, with a model that answers by what it is asked."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of a league, of the real command where there is one, and of one made up."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Profiles: tables per kernel, layer and tensor, heat maps, and working sets for the paper's figure 5."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the real command writes is what the package reads. Needs the command: UVMSIM_COMMAND, as ctest sets it."""
 
 import json

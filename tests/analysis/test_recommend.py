@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of placements of embedding tables, of the real command where there is one."""
 
 import json

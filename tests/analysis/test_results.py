@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading results and sweeps, and what the general commands make of them."""
 
 import os

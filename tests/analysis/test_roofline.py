@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The roofline against a recording: launches matched by name, errors by class."""
 
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two programs on one GPU under five policies: the table is what the command said."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of a baseline: read strictly, written so that it reads the same again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim check` as CI meets it: baselines made, checked, broken, updated.
 #include <nlohmann/json.hpp>
 #include <regex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a check says, to people and to CI; the verdicts are made by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points that really run: what passes, what does not, and why.
 #include "sim/baseline/check.h"
 

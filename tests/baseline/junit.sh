@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes a JUnit report of passed, failed and broken points and reads it with another program.
 # usage: junit.sh COMMAND
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a JUnit report as CI systems do and checks its shape; the points are those of junit.sh."""
 
 import sys

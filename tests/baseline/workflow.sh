@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the workflow in policies/examples as another repository would: the commands of its steps, read from the file, in
 # a copy of that folder. Building uvmsim is left out; the build that is there is installed instead.
 # usage: workflow.sh BUILD_DIR [CMAKE_ARGUMENT...]

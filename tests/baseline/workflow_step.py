@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the commands of one step of a workflow file; fails when the file is no workflow or has no such step."""
 
 import sys

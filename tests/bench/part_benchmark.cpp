@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single parts of the model: links, translation, fault buffer.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is a policy as fast from a plug-in as linked in? Built-in policies against the same sources built as plug-ins: whole
 // runs in turn, the best of each.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that the replay benchmarks run: records in memory, so that only the model is timed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the whole model, simulate() from the first record to the last.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the driver alone: batches of 256 faults given to FaultService, tree prefetcher and LRM eviction, no engine.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the model: bytes of heap at the peak of a run, per 4 KB page of footprint beyond those of a small run.
 #include <benchmark/benchmark.h>
 

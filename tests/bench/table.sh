@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prints one table of all benchmarks: name, time of one run, and its counters (rates end in /s).
 # Usage: table.sh PROGRAM...   Time and repetition: pass Google Benchmark's options in BENCH_OPTIONS.
 set -euo pipefail

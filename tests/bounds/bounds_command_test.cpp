@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim bounds`, and what --bounds adds to `uvmsim run`.
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the bounds take for touched, against the engine's own walk through every unit and step.
 #include "sim/bounds/certain_touches.h"
 

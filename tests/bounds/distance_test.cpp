@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of a run, split: every nanosecond once.
 #include "sim/bounds/distance.h"
 

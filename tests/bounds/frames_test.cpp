@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames against the published counts of MIN and MIN with bypass (docs/policies.md) and against search through all
 // contents of a cache.
 #include "sim/bounds/frames.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fastest time of a link, against the engine's own copy engines given everything at once.
 #include "sim/bounds/link_time.h"
 

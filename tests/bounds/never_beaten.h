@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program under every shipped policy and checks that no bound is beaten.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No bound is ever beaten: random programs, generated patterns.
 #include "tests/bounds/never_beaten.h"
 

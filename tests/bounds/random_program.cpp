@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/bounds/random_program.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that nobody would write, and systems to run them on: what the bounds must hold for.
 #pragma once
 

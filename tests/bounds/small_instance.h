@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small programs as sets of pages, for searches through everything that a machine could do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program asks of GPU memory, step by step, from records to pages.
 #include "sim/bounds/steps.h"
 

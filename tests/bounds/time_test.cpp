@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chain of bounds against the fastest schedule that search finds (property V6), and against closed forms.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shipped workloads: bounds are not beaten, and what the bounds take for touched is what the engine touches.
 #include "tests/bounds/never_beaten.h"
 

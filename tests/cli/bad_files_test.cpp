@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attacks with files: outputs onto inputs, links, closed streams, folders, pipes, names, numbers at the ends of fields.
 #include <sys/stat.h>
 

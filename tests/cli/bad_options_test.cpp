@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong command lines: each is one line that names the option and what is allowed.
 #include <string>
 #include <vector>

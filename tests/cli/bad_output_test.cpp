@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs that cannot be written: known before the simulation, and nothing half-written stays.
 #include <filesystem>
 #include <string>

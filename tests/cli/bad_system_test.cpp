@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Systems and settings that are wrong: one line with the file, the key and what is allowed.
 #include <nlohmann/json.hpp>
 #include <string>

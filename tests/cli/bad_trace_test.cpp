@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces that are damaged or make no sense: refused in one line that names file and record, or used as far as whole.
 #include <chrono>
 #include <nlohmann/json.hpp>

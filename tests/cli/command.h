@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the built `uvmsim` command as a user would, in a folder of the test's own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals: every command ends within a second, at once when asked twice, and leaves nothing temporary.
 #include <fcntl.h>
 #include <sys/resource.h>

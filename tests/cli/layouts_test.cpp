@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim layouts`, layouts with parameters in `run`, and the footprints of `trace info`.
 #include <nlohmann/json.hpp>
 

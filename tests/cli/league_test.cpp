@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim league`: who takes part, in which order, and what is said of those that fail.
 #include <set>
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever a plug-in does wrong in a run is one line that names policy, plug-in, function and block, and no success.
 #include <chrono>
 

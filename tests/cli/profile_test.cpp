@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim run --profile`: what it says of a program whose every page is known.
 #include <nlohmann/json.hpp>
 #include <string>

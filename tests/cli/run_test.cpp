@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim run` with good input: what it prints and writes.
 #include <nlohmann/json.hpp>
 #include <sstream>

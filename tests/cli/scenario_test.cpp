@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim scenario`: what it prints and writes, and every way to be wrong.
 #include "sim/sweep/scenario.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small traces as JSON lines, made by hand.
 #pragma once
 

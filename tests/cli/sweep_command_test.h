@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of `uvmsim sweep` share: sweeps in folders, their files, and commands that run beside the test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim sweep`: plan, run, status, collect, and how they take what goes wrong.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim compare`: from runs of the real command to its exit code.
 #include <sqlite3.h>
 

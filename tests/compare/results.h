@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results as `uvmsim run --json` writes them, made by hand: one line that a test changes where it wants to.
 #pragma once
 

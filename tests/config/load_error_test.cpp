@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every mistake that a system file can hold: one line that names the file, the key and what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/config/load_system.h"
 
 #include <gmock/gmock.h>

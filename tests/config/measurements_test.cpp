@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of h200-sxm-pcie5 against the measurements that they were fitted to (configs/measurements). Those of
 // allocation calls: tests/layout/call_costs_test.cpp.
 #include <gtest/gtest.h>

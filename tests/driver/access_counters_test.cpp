@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access counters. Source: NVIDIA UVM uvm_gpu_access_counters.c.
 #include "sim/driver/access_counters.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks beyond a fault batch (HUVM's prefetch): which, over which path, when, and what a new batch does to them.
 #include "sim/driver/chunk_prefetch.h"
 

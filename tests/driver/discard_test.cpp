@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Discarded pages are never copied. Source: NVIDIA UVM 580 uvm_va_block.c (va_block_discard_locked).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine of tiny GPUs with the whole driver on it and no engine: tests call the driver as the engine would and look
 // at the address space, the counters and the events.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's machine with NVLink between all GPUs, and HUVM's parts on it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they come back, who gives way.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cudaMemAdvise: preferred location, accessed-by, read-mostly. Source: NVIDIA UVM 580 uvm_va_block.c
 // (block_select_processor_residency), uvm_va_range.c, uvm_perf_prefetch.c.
 #include <gtest/gtest.h>

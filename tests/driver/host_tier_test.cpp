@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory of limited size with an SSD below: what leaves, what comes back, when, and what it costs.
 #include "sim/driver/host_tier.h"
 

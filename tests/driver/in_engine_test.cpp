@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs through the engine, for what it and the driver do together: throttled CPU threads, pins that run out, access
 // counters between kernels.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies of the slot `migrate`: what rests on the host, what comes, and when.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What drivers other than NVIDIA's do otherwise: larger pages, reclaim in batches, pins, replication (configs/drivers).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several GPUs: pages that move between them, with and without a link, and mappings of another GPU's memory.
 #include <gmock/gmock.h>
 

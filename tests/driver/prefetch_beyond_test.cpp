@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetching beyond the faulted block: which pages of other blocks come, what gives way to them, what policies hear.
 #include <gtest/gtest.h>
 

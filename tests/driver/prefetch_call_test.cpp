@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cudaMemPrefetchAsync: whole ranges, two passes, and what it does to the order of eviction. Source: NVIDIA UVM 580
 // uvm_migrate.c.
 #include <gtest/gtest.h>

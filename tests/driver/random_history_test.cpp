@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs on small machines: whatever happens, the books agree and every access is served in the end.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies of the slot `route`: over which links memory moves, how long that takes, and what is refused.
 #include <gmock/gmock.h>
 

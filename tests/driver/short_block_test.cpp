@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks below 2 MB share root chunks that are split into 64 KB slots.
 #include <gtest/gtest.h>
 

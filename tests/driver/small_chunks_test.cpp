@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that is evicted in units of 64 KB, and memory that is evicted before somebody needs it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Thrashing control at work: GPU and CPU fight over pages through the fault services, and the one measured case.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of thrashing control, event by event, on the module alone. Source: NVIDIA UVM 580, uvm_perf_thrashing.c.
 #include "sim/driver/thrashing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetchers of class D2 hear which pages kernels used before they were evicted: those that faulted, and those that
 // were there when a kernel that uses them began or ended.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The audit finds each kind of broken book, and runs.
 #include "sim/engine/audit.h"
 

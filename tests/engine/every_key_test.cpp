@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No key that does nothing: every parameter of a system changes some counter or some time of some small program.
 //
 // Names, descriptions and sources of a system file are no parameters (sim/config/schema.h). The tables of parameters

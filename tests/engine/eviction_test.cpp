@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that do not fit: closed forms of evictions and bytes.
 #include <gtest/gtest.h>
 

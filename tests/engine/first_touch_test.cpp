@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel does first with a page that it reads and writes.
 #include <gtest/gtest.h>
 

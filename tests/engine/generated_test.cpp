@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated programs against the closed forms that sim/generate/generate.cpp states.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host runs ahead of the GPU and stops where the API stops it.
 #include <gtest/gtest.h>
 

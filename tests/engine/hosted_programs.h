@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs on a server of plain GPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of many iterations from recordings of few: closed forms.
 #include <gtest/gtest.h>
 

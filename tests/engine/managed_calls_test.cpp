@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program asks of managed memory: copies, fills, prefetches, advice, touches by the CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

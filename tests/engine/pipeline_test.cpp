@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipeline-parallel training over two GPUs: the schedule's closed form, and copies that take the link between them.
 #include <gtest/gtest.h>
 

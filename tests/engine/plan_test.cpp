@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planners on whole programs: what they gain, and that none can break the model.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core owns safety: a policy that returns nonsense is an error that names its slot, never a wrong result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A profile adds up to the counters of its run, whoever caused what.
 #include "sim/report/profile.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program written by hand, record by record, and a plain system to run it on: one GPU with four SMs, a link of 10
 // GB/s with 1 us per run. What runs leave behind is in `Watched`.
 #pragma once

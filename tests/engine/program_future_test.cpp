@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What oracles know: the order in which a program will use its memory, and what the engine tells of where it is.
 #include "sim/engine/program_future.h"
 

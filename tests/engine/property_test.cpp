@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds for every program: bytes are conserved, runs repeat, costs never make a program faster.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs with iterations that all do the same, and results as text to compare.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iterations that are left out because they recur: the results are those of a full replay.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that access host memory in place: what comes over the link, and what it costs.
 #include "sim/engine/remote_traffic.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a run has settled: by invented iterations, and by programs under a policy that learns late.
 #include "sim/engine/settled.h"
 

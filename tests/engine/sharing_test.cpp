@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several programs on one GPU: whose turn it is, what they take from each other, and what stays as if alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams run side by side; events order them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

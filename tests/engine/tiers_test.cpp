@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole programs on GPU, host and SSD: a host that is large enough changes nothing, every policy runs on three tiers,
 // no bound is beaten, and what is counted is what was seen.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes of matrix products against those that PyTorch was asked for, their stores page by page, and that nothing of an
 // output is left out whatever a kernel claims to be.
 #include "sim/engine/tile_shape.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Durations of one GPU for another, by hand.
 #include "sim/engine/time_scale.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links libuvmsim and asks it something that only works when the built-in policies survived the link.
 #include <cstdio>
 

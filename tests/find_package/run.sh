@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a built uvmsim into a temporary folder and builds against it, as a stranger would: the program in this folder,
 # the plug-in in policies/examples, all built-ins, and what docs/first_policy.md and configs/scenarios/SHARING.md say.
 # usage: run.sh BUILD_DIR [CMAKE_ARGUMENT...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as each of the files that say what to simulate, or what came out: a system, a sweep, a plan, a scenario, a
 // workload of embedding tables, a baseline, results, measured experiments. Whose key is in them reads them.
 //

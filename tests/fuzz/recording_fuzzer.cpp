@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as what tools record: the tracer's own logs, joined into a trace, logs of AccelProf and requests of
 // libCacheSim. What a reader takes must give a trace that the validator takes.
 #include <cstddef>

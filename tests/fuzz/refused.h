@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every reader owes: bytes that it does not take it refuses with InputError, in one line.
 #pragma once
 

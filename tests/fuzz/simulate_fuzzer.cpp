@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small program of any shape on a system of any settings under any policies: what check_system() and the policies'
 // own checks accept must run to its end, with the model's checks on, and give the same numbers twice.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a trace: the reader, the validator and the importer may refuse them with InputError and nothing else,
 // and what they accept must survive being written and read again.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GMMU against two pointer chases and the streams measured on an H200.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures what a GPU's TLBs hold and what their misses cost, with 2 MB, 64 KB and 4 KB entries. Prints the table that
 // h200_tlb.txt keeps. Not part of the build:  nvcc -O3 -arch=native -o measure_tlb measure_tlb.cu && ./measure_tlb
 //

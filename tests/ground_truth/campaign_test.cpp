@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shipped campaigns, replayed: what others published of programs beyond GPU memory against the model. The longest
 // in fewer steps than were measured, so that all of them take a minute; `uvmsim validate` replays them whole.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shipped campaigns: programs that others ran beyond GPU memory.
 #pragma once
 

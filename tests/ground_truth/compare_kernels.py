@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fault batches and times of single kernels, measured beside simulated, summed by kernel name.
 
     compare_kernels.py UVMSIM [MODEL...] [--match REGEX] [--set KEY=VALUE...] [--width N]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whole models that nothing was chosen by, on the machine of data/pytorch_h100_unseen.json: measured beside simulated.
 
     compare_models.py UVMSIM SYSTEM [MODEL...]

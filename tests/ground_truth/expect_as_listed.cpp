@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/ground_truth/expect_as_listed.h"
 
 #include <gmock/gmock.h>

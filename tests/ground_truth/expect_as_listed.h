@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A validation against the list of known differences, and its table against the one in README.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/ground_truth/known_differences.h"
 
 #include <fmt/format.h>

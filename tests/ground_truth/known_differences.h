@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of checks that are known not to hold: known_differences.txt. It must be exact both ways, so that it cannot
 // rot: a check that fails and is not listed fails the test, and so does a listed one that holds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of one H200 that a kernel of another one faults on: configs/measurements/nvlink_h200_x2.txt, tests 0, 1, 2 and
 // 4. Tests 3 and 5 had many threads, and which pages they touched is not known; validation_test.cpp replays programs of
 // many threads whose accesses are. What CUPTI recorded: one fault record per batch, one transfer per contiguous run

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How well single library calls come out, by kind of kernel: data/library_classes_*.jsonl.zst against the model.
 
     score_classes.py UVMSIM [FILE...] [--system NAME] [--held-out] [--each] [--only REGEX] [--set KEY=VALUE...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole training steps without oversubscription: every tensor one managed allocation, freed when it dies, so that each
 // step first-touches all of its memory again. Once with the older page-grained recordings (NAME_h200), once with what
 // the tracer recorded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two processes on one H200, within its memory: what tracer/ground_truth/two_processes.cu measured against the model.
 // "Within ten percent" is of the median of what was measured.
 #include <fmt/format.h>

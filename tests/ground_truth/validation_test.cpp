@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shipped experiments, replayed: measured against simulated, all of them.
 #include "sim/validate/validation.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the same commands with several builds of uvmsim and compares every byte they write.
 # usage: run.sh COMMAND
 # The other builds are named in UVMSIM_OTHER_COMMANDS, separated by spaces, relative to the top folder (see test.sh).

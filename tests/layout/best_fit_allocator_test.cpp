@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arena of TensorFlow and XLA: closed forms, and random programs against a plain second implementation.
 #include "sim/layout/best_fit_allocator.h"
 

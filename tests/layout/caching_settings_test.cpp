@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The caching allocator with other settings than PyTorch's default: cases worked out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a replay pays for allocation calls against what they took on the machine (configs/measurements/costs_h200.txt),
 // row by row; the test prints the table.
 #include <fmt/format.h>

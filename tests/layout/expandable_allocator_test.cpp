@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expandable segments: cases worked out by hand.
 #include "sim/layout/expandable_allocator.h"
 

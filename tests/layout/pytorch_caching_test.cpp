@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout pytorch_caching, the finder of segments, and both in a replay.
 #include <gtest/gtest.h>
 

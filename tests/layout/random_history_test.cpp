@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both allocator models against the plain reference, on random programs under every setting.
 #include <gtest/gtest.h>
 

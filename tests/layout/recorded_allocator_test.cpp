@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model of PyTorch's caching allocator against the allocator itself (data/README.md).
 #include <gtest/gtest.h>
 

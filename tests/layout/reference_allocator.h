@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyTorch's allocators once more, written as plainly as possible: memory is a row of cells of 64 KiB, every question is
 // answered by looking at all of them. Only for requests that are multiples of a cell.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segments that go back to the driver: in the layout, and what a replay pays for it.
 #include <gtest/gtest.h>
 

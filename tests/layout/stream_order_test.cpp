@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes before what, by records alone; and which freed blocks wait for other streams.
 #include "sim/layout/stream_order.h"
 

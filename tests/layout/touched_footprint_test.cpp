@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The touched footprint by hand, and of random programs against a count of every block at every record.
 #include <gtest/gtest.h>
 

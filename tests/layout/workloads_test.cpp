@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorded training programs under the allocator models.
 #include <gtest/gtest.h>
 

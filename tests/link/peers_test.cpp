@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links between GPUs: closed forms, and copies as measured between two H200 (configs/measurements/nvlink_h200_x2.txt).
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must hold for every trace: more memory, faster links and cheaper work never cost time; links keep their
 rates; parts add up. README.md says why there are tolerances."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plug-in built against other headers than the command's must not load: the ABI number goes up with every change to
 what it sees. This compares the headers behind sim/policy/registry.h, without comments and white space, with what was
 recorded for the number in sim/policy/plugin_abi.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU of a few root chunks, as an evictor sees it.
 #pragma once
 

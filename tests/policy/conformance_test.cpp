@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check-policy: every built-in passes, and each broken rule is found and named.
 #include "sim/conformance/conformance.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evictors against second implementations that are plain and slow: after every access the same pages are in memory.
 #include <gtest/gtest.h>
 

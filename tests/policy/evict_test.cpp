@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evictors: examples from the driver's rules, then random histories against plain lists.
 #include <gtest/gtest.h>
 

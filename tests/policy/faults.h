@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One VA block under test: keeps what is resident and asks a prefetcher what each batch of faults brings in.
 #pragma once
 

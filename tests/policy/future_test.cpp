@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The future that oracles get: positions, next uses, ends of lives, and where the program is.
 #include "sim/policy/future.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Miss counts of the evictors on bare page streams: those of libCacheSim, textbook ones, closed forms.
 #include <gtest/gtest.h>
 

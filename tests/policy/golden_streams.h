@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page streams with published miss counts, and the optimal number of misses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies that fill several slots: one object for all of them, chosen in all; MIN with bypass and UVMSmart's runtime
 // in whole runs.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree prefetcher once more, page by page and as slow as it reads: the reference for random inputs.
 #pragma once
 

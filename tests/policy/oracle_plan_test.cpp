@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planners that know the future, against search through every schedule of small machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evictors that know the future: against brute force over all choices, closed forms, and every other evictor.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/policy/page_cache.h"
 
 #include <fmt/format.h>

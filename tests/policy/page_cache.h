@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An evictor without a driver: a stream of pages, memory of a few frames, a count of misses. For comparing policies
 // with cache simulators and with published miss counts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPU memory for planners: what they command happens at once.
 #pragma once
 

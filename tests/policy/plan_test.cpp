@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeepUM's tables against sequences worked out by hand, and what it makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

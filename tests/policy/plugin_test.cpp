@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plug-ins: one that works, the shipped example, and every way to be refused.
 #include "sim/policy/plugin.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cost of one decision. The budget of a block service is 1 us, all of it; a prefetch call may take 0.15 us of that.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetchers that think in 64 KB units of the address space, in and beyond the faulted block.
 #include <gtest/gtest.h>
 

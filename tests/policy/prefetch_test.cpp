@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simple prefetchers: none and sequential.
 #include <gtest/gtest.h>
 

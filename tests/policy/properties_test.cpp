@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The properties that published policies are checked by (V1 to V16; README.md says where each is), on random programs
 // through the whole simulator and on random streams of pages, for every built-in policy.
 #include <gtest/gtest.h>

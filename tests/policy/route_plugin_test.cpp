@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A route policy from a shared library changes the way that memory takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

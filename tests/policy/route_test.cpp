@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route policies in whole programs on several GPUs: what they change, what they hear, and what repeats.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several blocks under one prefetcher, served as the core does it: the faulted block, then what is wanted beyond it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planners of swaps: schedules worked out by hand, and what must hold for any program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

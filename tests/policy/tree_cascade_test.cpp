@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree prefetcher with and without cascade: the published worked examples, in 64 KB units, and a second
 // implementation of the cascade on random blocks.
 #include <gtest/gtest.h>

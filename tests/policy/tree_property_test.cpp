@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree prefetcher against the naive one on random blocks.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree prefetcher against examples worked out by hand from the driver's rules.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fault counts published with UVMSmart (gpgpu-sim_UVMSmart bafab5d, logs of ISCA 2019) that follow from the order of
 // touches alone. Its fault groups are serial: here one thread touches page after page, so that a batch is a group.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """analysis/examples/python_policy.py runs as its first lines say."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policies in Python: told and asked what those in C++ are, and as good as them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results in Python are the command's, byte by byte; so are its errors."""
 
 import unittest

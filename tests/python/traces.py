@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small traces, and the command to compare with."""
 
 import json

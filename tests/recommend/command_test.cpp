@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `uvmsim recommend` as a user calls it.
 #include "tests/cli/command.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random rows of managed tables that fault over, measured on H200s of two machines and simulated: the same rows in the
 // same order as configs/measurements/row_gather.cu reads them. Its results lie beside it.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generator against a recording: pages that the bags of workloads/dlrm.uvmt touch, and the workload of its shape.
 #include <gtest/gtest.h>
 

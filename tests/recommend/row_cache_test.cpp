@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/recommend/row_cache.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables sharded over several GPUs: who has which rows, what GPUs send each other, what an optimizer adds.
 #include "sim/recommend/sharding.h"
 

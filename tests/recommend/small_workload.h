@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload small enough for every placement to run in a moment.
 #pragma once
 

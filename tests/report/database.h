@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what a test has written as SQLite.
 #pragma once
 

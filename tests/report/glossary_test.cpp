@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every counter has its meaning in words, once.
 #include "sim/report/glossary.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder for one test's files, removed at its end.
 #pragma once
 

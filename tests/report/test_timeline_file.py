@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The timeline of a run, read by a program that shares nothing with the one that wrote it, as ui.perfetto.dev reads the
 Chrome trace event format: tracks, slices, counters and arguments, against the results of the same run. Where Perfetto's
 own trace processor is installed (`trace_processor_shell` or `trace_processor`), it is asked the same."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A sweep as a job array on a real Slurm: controller, node and authentication run on this machine, on the loopback
 # interface, from a temporary folder; nothing of an installed cluster is read or changed.
 # usage: run.sh UVMSIM

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that write files, on inputs so small that one run takes a moment."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library to preload: makes one call of a program fail, to see what it leaves behind.
 //
 //   UVMSIM_FAULT=disk:N     from the N-th change of a file on, the disk is full: ENOSPC

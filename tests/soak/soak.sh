@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # usage: tests/soak/soak.sh [SECONDS_PER_FUZZER [CALLS]]
 #
 # What test.sh proves, for longer: every fuzzer for SECONDS_PER_FUZZER (3600) from another seed each time, what it covers

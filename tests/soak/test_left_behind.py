@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of README.md: each command, killed, on a full disk and without memory. UVMSIM_SOAK_CALLS: calls to fail."""
 
 import os

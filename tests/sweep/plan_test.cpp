@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans: written, read back, and refused when something is wrong with them.
 #include "sim/sweep/plan.h"
 #include "sim/common/sha256.h"

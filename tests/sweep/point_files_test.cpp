@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of finished and failed points: whole or not there, whatever lies in the folder.
 #include "sim/sweep/point_files.h"
 

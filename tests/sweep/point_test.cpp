@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A point, its JSON and its id.
 #include "sim/sweep/point.h"
 

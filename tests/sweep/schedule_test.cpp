@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of points, as a tester who plays the workers sees it.
 #include "sim/sweep/schedule.h"
 

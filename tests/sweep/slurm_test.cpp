@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch scripts for Slurm. Slurm itself runs them in tests/slurm.
 #include "sim/sweep/slurm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sweep files: what they expand to, and every way to be wrong.
 #include "sim/sweep/spec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of sweeps share: a folder with small traces and a system, and points over them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of the rest of a sweep follows from what its points took.
 #include "sim/sweep/time_left.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace that is read again and again must stay the one that was hashed.
 #include "sim/sweep/trace_input.h"
 

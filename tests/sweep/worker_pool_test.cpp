@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers: answers come back, death is told of and made good.
 #include "sim/sweep/worker_pool.h"
 

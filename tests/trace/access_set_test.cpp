@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses in any order become the extents that a byte-by-byte model has.
 #include "sim/import/access_set.h"
 

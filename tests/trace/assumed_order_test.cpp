@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that hang on a grid which somebody made up are said to.
 #include "sim/trace/assumed_order.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are cut off, damaged or no traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The synthetic programs do what generate.cpp says, and the closed forms hold for caches of whole pages.
 #include "sim/generate/generate.h"
 

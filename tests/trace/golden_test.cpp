@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes written once and kept: a change of the format cannot happen unnoticed.
 //
 // To accept one on purpose: `uvmsim trace pack tests/trace/golden.jsonl --no-validate -o tests/trace/golden.uvmt`, and

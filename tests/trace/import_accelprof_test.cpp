@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs as AccelProf's tools write them, with known content, and such as they never would.
 #include "sim/import/import_accelprof.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nsight Systems exports made here, table by table, with known content; and such as no Nsight would write.
 #include "sim/import/import_nsys.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mistakes in hand-written traces: each is one line that names the line, the key and what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

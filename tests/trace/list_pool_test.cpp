@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists that kernels share.
 #include "sim/trace/list_pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames that are whole but hold messages that a writer of ours would not make.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracleGeneral format, its import, and whole streams through the command: policies see in an exported stream what
 // they see in the program.
 #include "sim/import/oracle_general.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recorded program as if it had run more or fewer iterations: which records come, under which ids, and what refuses.
 #include "sim/edit/repeat_iterations.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written is read back, in both forms and through both.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records for tests of the trace room: one of every type with no value left at its default, and random ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading, checking and writing traces: kernels and raw bytes per second, on the shipped GPT-2 recording repeated.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every rule of validate.h, broken once.
 #include "sim/trace/validate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shipped recordings: valid, what workloads/README.md says, and what the converter makes of the raw files.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The writer's own duties: files that appear whole, refusal of what cannot be read back, deterministic bytes.
 #include "sim/trace/writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Closed loops: experiments simulated on a known system, fitted from another one.
 #include "sim/validate/calibrate.h"
 

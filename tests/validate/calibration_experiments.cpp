@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/validate/calibration_experiments.h"
 
 #include <fmt/format.h>

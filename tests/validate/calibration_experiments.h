@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Experiments that a known system "measured": simulated on it and written down as a GPU's would be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Campaigns: the generated programs against their closed forms, and a small one replayed beyond memory.
 #include "sim/validate/campaign.h"
 

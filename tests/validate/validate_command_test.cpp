@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command as a user meets it: exit codes, messages, outputs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program has allocated, and the changes that each context's table still has to learn.
 // Thread-safe: allocations happen while another thread's launch is under way.
 #pragma once

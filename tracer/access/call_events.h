@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events of each group of driver calls, each in the file of its name. `parameters` is what the callback points to
 // (driver_params.h); each returns false for a call that is not of its group.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver calls that are recorded, by their numbers, which CUPTI and the Sanitizer API share.
 #pragma once
 

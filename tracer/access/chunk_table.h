@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which 2 MB chunks the program's allocations lie in, and the open-addressing table the device finds them by.
 // Pure bookkeeping of the host. Not thread-safe.
 //

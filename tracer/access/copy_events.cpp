@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and sets.
 #include "tracer/access/call_events.h"
 #include "tracer/access/driver_calls.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host events of the log out of the program's driver calls: allocations, copies, sets, hints, synchronisations, the
 // profiler's window, and what a launch's callback does not say (stream as the program names it, dynamic shared memory).
 // The timing pass records the same calls, so that both logs have the same events in the same order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of the driver calls that are recorded: the structs that the callback API points to hold a call's arguments
 // in their order in cuda.h. Declared here because the headers that define them are not part of every toolkit; a test
 // compares them with those. The numbers of the calls are the same in CUPTI and in the Sanitizer API.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of equal mode out of a record's bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the header of the log says of the GPU.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the access pass against the real Sanitizer API, runs the kernels with known answers under it, compares, and
 # measures what recording costs the named models of workloads/recipes. For a machine with a GPU and the CUDA toolkit;
 # two minutes with two models.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch programs that are hard on a tracer. usage: gpu_smoke_torch.py graph | profiler | threads | endless
 
 graph: captures a training step into a CUDA graph and replays it. profiler: holds CUPTI. threads: four launch at once, on

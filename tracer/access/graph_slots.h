@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory that leads the kernels of one graph launch to their own marks (layout.h says how). Not thread-safe.
 #pragma once
 

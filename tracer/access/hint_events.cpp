@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetches, advice and discards of managed memory, single and in batches.
 #include "tracer/access/call_events.h"
 #include "tracer/access/driver_params.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA driver opens the library named by CUDA_INJECTION64_PATH inside cuInit and calls this function.
 #include "tracer/access/session.h"
 #include "tracer/log/event_log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log's line of a launch.
 #pragma once
 

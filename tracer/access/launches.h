@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel launches: gives each a set of marks when it begins, reads it back when it ended, and writes the line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the device code marks in and the host reads back. Compiled by nvcc and by the host compiler alike: plain structs
 // and constants only. All of it is device memory; addresses are kept as integers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Marks one access. The same code runs in the patch on the GPU and, over std::atomic, in the tests: `Machine` gives the
 // memory operations and the election among the threads of a warp.
 //   Machine::load(address)          a 32-bit word, may be stale

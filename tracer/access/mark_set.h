@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device memory one launch marks in, and its way back. Launches of a context run one after the other, so that they
 // share a set; the kernels of a graph are announced before any of them runs, so that each has its own.
 // Not thread-safe: the caller holds its context's lock.

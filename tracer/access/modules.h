@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patches the modules of the program: which are loaded, where, and whether their code is patched now.
 // Thread-safe: the API wants these calls one at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the user asked for, from the environment (tracer/log/README.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synchronisations and events, and what of them is only captured into a graph.
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device functions that patched instructions call before they run. `userdata` is the launch's Marks; null when it is not
 // recorded.
 #include "tracer/access/mark.h"

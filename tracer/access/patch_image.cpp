@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/access/patch_image.h"
 
 // UVMTRACE_PATCH_IMAGE is the path of the fatbin that nvcc made out of patch.cu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device code of the patches, built into the library.
 #pragma once
 

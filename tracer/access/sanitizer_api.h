@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Compute Sanitizer API's functions, looked up when the program starts CUDA: the library is NVIDIA's, comes with
 // the CUDA toolkit, and a machine without it gets one clear line instead of a program that does not start.
 #pragma once

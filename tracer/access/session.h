@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The access pass in one process: subscribes to the Sanitizer API and hands its callbacks on.
 #pragma once
 

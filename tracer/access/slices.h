@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slices of a grid: slice k holds the blocks with block * slices / blocks == k, by their linear number
 // x + gridDim.x * (y + gridDim.y * z). Grids with fewer blocks than slices have one slice per block.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares an access log with what known_answers said its kernels touch: exactly, reads and writes apart.
 
 usage: check_answers.py EXPECTED.jsonl ACCESS_LOG.jsonl

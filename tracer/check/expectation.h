@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch must touch, as a naive set that the host fills access by access, and the lines that say so.
 #pragma once
 

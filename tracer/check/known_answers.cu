@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs kernels whose accesses are known and writes, for each launch and each copy, what the log must say. Usage:
 //   known_answers EXPECTED.jsonl
 // The kernels' results are not looked at. Run it under the access pass, then compare with check_answers.py.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose accesses follow from their source. C names, so that the log's names are these.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds uvmtrace and uvmsim so that they run on a machine that has no libraries of theirs: everything is linked
 # statically, uvmsim cannot load policy plug-ins then. Needs the static libraries of boost, protobuf, zstd and SQLite.
 # usage: build_portable.sh [build folder, default build/portable]

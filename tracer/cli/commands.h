@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands. Each takes what follows its name, returns the exit code and throws uvmsim::InputError for what the
 // user got wrong.
 #pragma once

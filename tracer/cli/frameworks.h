@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that compile their kernels or choose them by timing when they run first: how they are recognised, and the
 // environment that makes what they choose the same in every run.
 #pragma once

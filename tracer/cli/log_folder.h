@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder that the two passes write their logs to, and which of the logs in it are the program's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `uvmtrace` command: its subcommands.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Command lines of `uvmtrace`, parsed so that every mistake is one line that names the option.
 #pragma once
 

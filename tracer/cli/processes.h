@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which logs of the two passes belong to the same process of the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far the access pass is, by the launches in its logs, and how long it may still take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the program once, as if it had been started without us: same terminal, same signals, own exit status.
 #pragma once
 

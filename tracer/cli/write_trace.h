@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges two logs into a trace file.
 #pragma once
 

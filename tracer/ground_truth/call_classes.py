@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second list of single PyTorch calls, for library_calls.py --list classes: kinds of kernels that the model had wrong
 or had never met. Shapes were chosen before anything was measured.
 

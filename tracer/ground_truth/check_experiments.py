@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Do the experiments of uvm_experiments make sense? Counts by mode, and checks that hold on every GPU.
 
     ./check_experiments.py EXPERIMENTS.jsonl

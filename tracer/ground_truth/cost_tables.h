@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calls and copies cost on this machine: the table that configs/measurements/fit_links.py reads.
 #pragma once
 

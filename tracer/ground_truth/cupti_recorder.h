@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel times and unified-memory events from CUPTI's activity API. One per process.
 #pragma once
 

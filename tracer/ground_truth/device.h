@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU, and managed memory within the budget.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one experiment does to managed memory. Plain data, no CUDA: the list of them is made and tested anywhere.
 #pragma once
 

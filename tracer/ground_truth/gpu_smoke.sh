@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds uvm_experiments on a GPU machine, runs everything it has, checks the result. About a minute; needs nvcc, CUPTI,
 # CMake and Python, nothing else. Exit code 0: all is well.
 #

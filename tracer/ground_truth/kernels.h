@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the experiments. Launches return at once; errors are CUDA's.
 #pragma once
 

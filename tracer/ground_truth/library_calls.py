@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Ground truth from single PyTorch calls on managed memory, for `uvmsim validate` (sim/validate/README.md).
 
     library_calls.py RECORDER.so OUTPUT.jsonl [--list first|classes] [--only TEXT] [--outputs host|nowhere|both]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What library_calls.py needs of CUDA, as a library with C names: PyTorch allocates through it (a pluggable allocator),
 // and CUPTI's records of a call come back as JSON. One thread calls all of it but the allocator's two.
 //

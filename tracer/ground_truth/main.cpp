@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // uvm_experiments: ground truth for `uvmsim validate` and `uvmsim calibrate` from this machine's GPU and driver.
 #include <cerrno>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much managed memory this program lets itself have. Managed memory beyond what the card has free would make the
 // driver evict, and on a shared machine hang other people's work: so never more than half of what is free.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI reported around one experiment, and its line in the file that `uvmsim validate` reads. No CUDA here.
 #pragma once
 

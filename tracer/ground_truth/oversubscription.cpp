@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/ground_truth/oversubscription.h"
 
 namespace uvmtrace::ground_truth {

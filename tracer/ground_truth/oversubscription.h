@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that need more memory than the GPU has, for --oversubscribe: which ones, when they may run, and their lines
 // in the file that `uvmsim validate` reads. No CUDA here.
 #pragma once

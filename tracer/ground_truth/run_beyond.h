@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes one run beyond memory on the GPU: only for --oversubscribe (oversubscription.h says when that may be).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What two processes do to each other on one GPU, within its memory: how long each computes at a time and what the
 // switch costs, and what faults of one cost while the other computes or faults, too.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/log/c_api.h"
 
 #include "tracer/log/event_log.h"

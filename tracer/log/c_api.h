@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the PyTorch helper and programs themselves may call. Both injection libraries export these functions; open the
 // library named by CUDA_INJECTION64_PATH to find them. Safe from any thread, also before CUDA is initialised.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The writer of an event log (README.md says what is in it). One per process, used by an injection library and, through
 // c_api.h, by the PyTorch helper. Never throws, never ends the program it lives in: when the log cannot be written
 // (full disk, missing folder) it says so once on standard error and drops everything from then on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock of host events: CLOCK_REALTIME in ns, which CUPTI's GPU times are converted to on Linux (CUPTI 13
 // documentation). The access pass has no meaningful times and switches it off.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds one line of an event log: {"t":"alloc","va":4096}. No dependencies, no floating point.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVTX ranges become `push` and `pop`. NVTX loads the library that NVTX_INJECTION64_PATH names when the program first
 // uses a range, separately in every binary that contains NVTX, and lets it fill a table of functions. That needs
 // neither CUPTI nor CUDA, so that both passes get the same ranges in the same order with their launches.

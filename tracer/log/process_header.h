@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `header` line of a log: what is known about the process and its GPU.
 #pragma once
 

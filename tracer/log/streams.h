@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers CUDA's stream handles by first use, so that both passes name them alike.
 #pragma once
 

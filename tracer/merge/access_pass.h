@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The access pass, replayed against its own memory: what each launch touched, by thing.
 #pragma once
 

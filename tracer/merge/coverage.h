@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a launch's accesses come from: the instrumentation, the framework's operator around it, or its parameters.
 #pragma once
 

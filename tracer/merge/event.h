@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events of a pass's log as plain structs: what log_reader.h makes of the lines that ../log/README.md describes.
 //
 // Addresses are absolute and belong to one pass; quanta are address / 512, pages address / 65536. Every number has been

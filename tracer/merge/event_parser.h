@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of an event log after the other into a PassLog.
 #pragma once
 

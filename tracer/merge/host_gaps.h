@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time that the host spent between its calls.
 #pragma once
 

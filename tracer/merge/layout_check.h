@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the model of PyTorch's caching allocator (sim/layout) puts the recorded tensors where they were.
 #pragma once
 

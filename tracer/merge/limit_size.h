@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps a kernel with scattered accesses below what a record of a trace may hold.
 #pragma once
 

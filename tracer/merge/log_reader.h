@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads an event log (../log/README.md), plain or zstd-compressed, into memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which launch and which memory of the access pass is which of the timing pass. Addresses never take part: the two runs
 // of the program have different ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins the logs of the two passes into a trace. README.md says by which rules.
 #pragma once
 

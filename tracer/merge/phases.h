@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch's phases say, and whether it is worth keeping. sim/engine/README.md says how phases are replayed.
 #pragma once
 

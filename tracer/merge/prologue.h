@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where to begin when the two passes do different things at first: programs warm up, compile and choose kernels by
 // timing, and what is wanted of them is the part behind that.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranges of all threads and iterations as one properly nested list, as a trace needs them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a launch's absolute quanta and pages to what it touched of each thing.
 #pragma once
 

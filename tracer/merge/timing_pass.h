@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timing pass, replayed into records: everything but what launches touch.
 #pragma once
 

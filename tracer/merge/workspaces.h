@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels that load by tensor copies read and wrote of the memory through which a library's kernels hand data to
 // each other: a convolution's layout transforms and the sums of its parts stand in a workspace that no operator names.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of one pass as its log tells it: what is alive, where, and to whom an address belongs.
 //
 // Logs are taken from running programs and may lack an event. What cannot be (two live allocations at one address, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUPTI's activity records: when the GPU ran what. They come in buffers, which this part hands out, reads and frees.
 #pragma once
 

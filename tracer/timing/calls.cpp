@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/timing/calls.h"
 
 #include "tracer/log/host_clock.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Driver calls of the program: which are observed, and what is known when one has returned. Each area (memory, copies,
 // launches, ...) adds its handlers to the table once, before callbacks are enabled.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call on a stream that is being captured into a graph only adds a node: nothing runs until the graph is launched.
 // Such calls give no event; the nodes do, at every launch of the graph.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the log that smoke.cu leaves: PASS or FAIL for every kind of event.
 
 Usage: check_smoke.py LOG            everything that smoke.cu does

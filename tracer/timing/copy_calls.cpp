@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and sets: one-dimensional, pitched, three-dimensional, between GPUs, in batches, from and to CUDA arrays.
 #include "tracer/timing/calls.h"
 #include "tracer/timing/capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/timing/copy_shapes.h"
 
 #include "tracer/log/streams.h"

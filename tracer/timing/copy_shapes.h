@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and sets as the log has them: one block of bytes, or rows of bytes with a pitch.
 #pragma once
 

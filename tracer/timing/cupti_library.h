@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUPTI's functions, looked up when the program starts CUDA: a machine without CUPTI, or with one that lacks a
 // function, gets a clear line instead of a library that does not load.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The activity records that are read. CUPTI gives its newest form of a record, which begins with every older form, so
 // the oldest form that has all fields in use serves CUPTI 12 and 13 alike. The sizes and offsets below are those of the
 // records as this library reads them; a toolkit that changes one does not compile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPU a context is on, by CUPTI's small context numbers. Lock-free: asked in every call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few driver functions that this library calls, looked up in the driver that loaded it. None of them synchronises.
 // Each may be null: an older driver lacks it, and then what it would have told is left out of the log.
 #pragma once

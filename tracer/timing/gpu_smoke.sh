@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU: builds the timing pass, runs smoke.cu under it and says PASS or FAIL for every kind of event,
 # and what recording costs. Needs the CUDA toolkit, a C++ compiler, CMake and python3; uses PyTorch where it is there.
 # Exit status 0 when everything passed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making, changing and launching CUDA graphs.
 #include "tracer/timing/calls.h"
 #include "tracer/timing/capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA graphs: what each node of an executable graph does, so that a launch of the graph gives one event per node.
 //
 // CUPTI numbers nodes; the records of the GPU's work carry the numbers of the executable graph's nodes, which are

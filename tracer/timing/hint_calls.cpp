@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetches, advice and discards, single and in batches.
 #include <string_view>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Start and end of the timing pass. The CUDA driver loads this library when the program initialises CUDA
 // (CUDA_INJECTION64_PATH) and calls InitializeInjection.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel launches. The parameters are scanned after the call has returned: the caller still holds them, and the driver
 // has loaded the function by then.
 #include "tracer/log/streams.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `launch` line, for calls and for the kernel nodes of a graph.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program has allocated right now, by address: tells whether a word in a kernel's parameters is a pointer, and
 // what kind of memory a free or a copy is about. Safe from any thread; calls nothing outside.
 #pragma once

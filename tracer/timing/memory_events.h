@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `alloc` and `free` lines, for calls and for the memory nodes of a graph.
 #pragma once
 

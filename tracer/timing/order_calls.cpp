@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What orders the program's work: synchronisations, events, the profiler's window, and where captures begin and end.
 #include <string_view>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch's parameters point to: tensor maps, and every aligned 8-byte word of every parameter that lies in a
 // live allocation. Frameworks pass pointers inside structs by value, so whole parameters are scanned, not only those of
 // 8 bytes.

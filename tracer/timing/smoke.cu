@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tiny program that makes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks the
 // log. Managed memory stays at a few MB. With arguments it does one thing only:
 //   smoke launches N     prints the host's time per launch, for the cost of recording

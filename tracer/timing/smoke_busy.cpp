@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds CUPTI under the name "smoke" before CUDA starts, like a program that profiles itself. gpu_smoke.sh checks that
 // the timing pass then names it and lets the program run.
 #include <cuda.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks the PyTorch helper on a machine with a GPU and PyTorch, without the tracer: a stub takes the place of the
 # injection library. Then runs every recipe once, untraced, unless called as `gpu_smoke.sh small`. Prints PASS or FAIL
 # lines; exit status 1 if anything failed.

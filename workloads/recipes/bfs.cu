@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search on an R-MAT graph from its busiest vertex, one warp per vertex of the frontier:
 // bfs [SCALE [EDGES_PER_VERTEX]]
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every CUDA call of these programs is checked: a failure is one line and exit status 1.
 #pragma once
 

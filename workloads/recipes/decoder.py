@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A decoder-only language model in plain PyTorch: RMS norm, rotary positions, grouped-query attention, SwiGLU.
 
 The default is of 1.1 billion parameters: 22 layers of width 2048, 32 heads over 4 key-value heads, vocabulary 32000.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of a recommendation model (DLRM): bags of embeddings by Zipf-distributed rows, dot interaction, two MLPs.
 
 Embedding gradients are sparse: an iteration touches only the rows that its bags name.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A GPT of 124 million parameters under torch.compile in bfloat16: training with AdamW.
 
 What is compiled is the loss of a batch; the backward pass comes with it. The first iteration compiles.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A graph network (GraphSAGE, two layers) trained on sampled neighbours; the features of all nodes are one large table.
 
 The graph is random with many edges at few nodes. Every iteration draws nodes, samples their neighbours and their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vector search with an inverted file (IVF): the nearest of millions of vectors, looked for in the lists of the nearest
 // centroids: ivf_search [VECTORS [LISTS [PROBES [BATCHES]]]]
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A transformer trained with JAX: one jitted step of forward pass, backward pass and Adam, in bfloat16.
 
 Weights and inputs are random. The loss goes to stdout with full precision, times go to stderr.

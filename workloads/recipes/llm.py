@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A language model of 1.1 billion parameters in bfloat16: training, or generation token by token.
 
 Matrix products run as tensor-memory-access kernels on Hopper, which instrumentation does not see: record with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mixture-of-experts decoder that generates token by token, with a key-value cache larger than its weights.
 
 The cache is allocated for the whole context at once and comes filled with random keys and values, as if another machine

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PageRank on an R-MAT graph, pulling along edges, one warp per vertex: pagerank [SCALE [EDGES_PER_VERTEX
 // [ITERATIONS]]]
 #include <vector>

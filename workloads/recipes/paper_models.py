@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One training run of a model of the papers: fp32 without TF32, SGD with momentum, random weights and inputs.
 
 The first six are those of the EuroMLSys '25 paper; those from `vit` on, with `bert`, are those of G10 (MICRO '23); the last

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An undirected R-MAT graph (Graph500's quadrant probabilities 0.57, 0.19, 0.19, 0.05) in compressed sparse rows, made
 // on the host. The same arguments give the same graph, whatever the number of threads.
 #pragma once

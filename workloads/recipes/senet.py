@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SENet-154 (Hu, Shen, Sun: Squeeze-and-Excitation Networks, CVPR 2018), as its paper's table describes it."""
 
 from torch import nn

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jacobi steps of a 7-point stencil on an N x N x N grid of floats, two copies of the grid: stencil3d [N [STEPS]]
 #include <cmath>
 #include <vector>

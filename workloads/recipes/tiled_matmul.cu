@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C = A B in single precision with tiles in shared memory, A of M x K, B of K x N: tiled_matmul [M [N [K]]]
 #include <vector>
 

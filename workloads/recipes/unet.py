@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A denoising step of a latent diffusion model: a UNet with cross-attention to a text, in bfloat16, inference.
 
 The shape is that of the models of 2022 with latents of 4 x 64 x 64: widths 320, 640, 1280, 1280, attention in the first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A prefetcher that goes wrong at the first fault: it kills its process, as a bug or the system's memory killer would,
 // or does what else a plug-in should not.
 #include <unistd.h>

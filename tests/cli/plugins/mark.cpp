@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library that leaves a file `loaded` in the working folder as soon as it is loaded: nobody has asked it anything
 // yet.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An evictor that works for every value of one parameter, and not for two of them together.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A route policy from outside: everything goes through one GPU, where links allow it. It hears of kernels.
 #include "sim/policy/registry.h"
 

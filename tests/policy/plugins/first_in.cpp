@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in that works: evicts the chunk that came first.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"

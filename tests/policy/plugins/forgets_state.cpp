@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A prefetcher that brings whole blocks until its hundredth answer and nothing from then on, and whose add_state does
 // not say so: iterations seem to recur before that.
 #include "sim/policy/registry.h"

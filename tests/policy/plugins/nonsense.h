@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rule the evictor of nonsense_evictor.cpp breaks; each plug-in made of it brings its own kNonsense.
 #pragma once
 

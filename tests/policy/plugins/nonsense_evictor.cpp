@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evictors that break one rule each: kNonsense says which.
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A planner that never comes to rest: what it evicts it wants back.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A prefetcher whose answers depend on how many there were before it.
 #include "sim/policy/registry.h"
 

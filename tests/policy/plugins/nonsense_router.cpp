@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A router that sends everything to a GPU that is not there, and remembers across instances how often.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in of another time: the descriptor says so. With OTHER_VERSION_MISSES_A_FUNCTION it also needs what this
 // program does not have.
 #include "sim/policy/plugin_abi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in whose name is taken.
 #include "sim/policy/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in whose declaration is wrong: a default outside its range.
 #include "sim/policy/registry.h"
 

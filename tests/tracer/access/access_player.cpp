@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program without CUDA that the tests record. usage: access_player INJECTION_LIBRARY SCENARIO
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The comparison of the kernels with known answers must find what is wrong. usage: check_answers_test.py CHECKER"""
 import copy
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The declared arguments of driver calls against the header that CUPTI brings.
 #include "tracer/access/driver_params.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Sanitizer API without a GPU: device memory is the host's, and "kernels" are the player's calls of the marking code.
 #pragma once
 

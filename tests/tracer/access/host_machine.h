@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The marking code's memory operations on the host: threads for warps, std::atomic for the GPU's atomic operations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The patch's marking code, run on the host: what it leaves in the records against naive sets.
 #include "tracer/access/mark.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What accesses touch, as plain sets: the model the tests compare with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/access/patch_image.h"
 
 namespace uvmtrace::access {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole pass but for the GPU: the injection library over the fake Sanitizer API, its log read back.
 #include <gtest/gtest.h>
 #include <stdlib.h>

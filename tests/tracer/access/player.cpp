@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/tracer/access/player.h"
 
 #include <dlfcn.h>

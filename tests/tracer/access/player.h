@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays a program's CUDA calls to the injection library, through the fake Sanitizer API.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the built `uvmtrace` as a user would, in a folder of the test's own, with a program that plays the part of the
 // injection libraries: it copies prepared logs to where they belong.
 #pragma once

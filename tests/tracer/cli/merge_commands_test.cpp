@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // merge, info, log, check-layout.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // uvm_experiments where there is no GPU: its command line, and that it leaves nothing behind when it fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

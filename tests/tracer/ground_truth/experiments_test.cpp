@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of uvm_experiments that need no GPU: the list, the budget, the lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

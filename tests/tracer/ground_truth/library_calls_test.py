@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """library_calls.py under a fake torch and a fake recorder: what it keeps, what it leaves out and why, and that
 `uvmsim validate` reads what it writes. UVMSIM_COMMAND names the command."""
 import contextlib

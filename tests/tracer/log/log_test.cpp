@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The event log: what a line looks like, and what a file holds after threads, kills, forks and full disks. Each case
 // runs in a child of its own, since a process has one log.
 #include <gmock/gmock.h>

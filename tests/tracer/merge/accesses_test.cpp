@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What launches touched: of tensors and objects, phases, order and counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

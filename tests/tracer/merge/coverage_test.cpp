@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where accesses come from when the instrumentation did not see them all.
 #include "tracer/merge/coverage.h"
 

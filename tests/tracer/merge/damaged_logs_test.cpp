@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs of random programs, damaged at random: refused with one line, or merged into a trace that makes sense.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tracer/merge/layout_check.h"
 
 #include <gmock/gmock.h>

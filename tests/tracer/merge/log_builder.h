@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event logs made by hand, and what the merge makes of them.
 #pragma once
 

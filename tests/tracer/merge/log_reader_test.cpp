@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What logs may be damaged by, and what they must not hold.
 #include "tracer/merge/log_reader.h"
 

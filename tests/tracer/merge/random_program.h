@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random program, as the logs of its two passes and as the trace that they must merge into, written down separately.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs: logs of both passes merge into the trace that was written down beside them.
 #include <gtest/gtest.h>
 

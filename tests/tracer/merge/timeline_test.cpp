@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything of the timing pass but accesses: kinds, gaps, copies, sets, hints, synchronisation, ranges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

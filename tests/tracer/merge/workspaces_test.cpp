@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution as cuDNN runs it on Hopper: transforms into a workspace, a kernel that cannot be instrumented, and a
 // transform out of it.
 #include "tracer/merge/workspaces.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A libcuda that answers only what the timing pass asks: layouts of kernel parameters, graphs,
 // tensor maps, and the GPU's name.
 #pragma once

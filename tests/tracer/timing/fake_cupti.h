@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A libcupti that has no GPU: the player plays driver calls and records into whoever subscribed. What it answers comes
 // from the environment, so that tests choose it:
 //   FAKE_CUPTI_HOLDER   subscribing fails, this tool holds CUPTI      FAKE_CUPTI_SUBSCRIBE  result of subscribing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads the injection library as the driver does, after libcuda.so.1. Usage: load_injection LIBRARY
 #include <dlfcn.h>
 

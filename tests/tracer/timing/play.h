@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the player on a script and reads what it left.
 #pragma once
 

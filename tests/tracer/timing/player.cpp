@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that uses CUDA, as the timing pass sees it: loads the injection library like the driver does and plays a
 // script of JSON lines into it through the fake CUPTI and driver that it is linked with.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays one driver call of a script: both callbacks of CUPTI, with the parameters of the script's line.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The toolkit's CUPTI with the toolkit's stub in place of a driver: one line, no crash, no log. And a CUPTI that cannot be
 # loaded. Usage: real_cupti.sh LOADER LIBRARY STUB CUPTI        (STUB: libcuda.so to link with, CUPTI: libcupti.so)
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timing pass when something is wrong: one line, and the program goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

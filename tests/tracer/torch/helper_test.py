@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PyTorch helper observed through a stub of the injection library, with a fake torch."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every Python file of the recipes and the helper can be parsed by this Python (3.8 or later)."""
 
 import ast

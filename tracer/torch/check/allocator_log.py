@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shortens a stub's log to what the caching allocator did: allocator_log.py LOG >SHORT
 
     s SEGMENT BYTES STREAM RANK        a segment was opened; RANK orders the segments of the log by address

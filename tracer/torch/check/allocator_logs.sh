@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Logs of the caching allocator for the recipes, without the tracer: allocator_logs.sh FOLDER. With them the layout
 # pytorch_caching is compared with the allocator itself. Needs a GPU and PyTorch.
 set -uo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the stub's log of small_training.py with what the program knows: check_log.py LOG FACTS [--operators]."""
 
 import collections

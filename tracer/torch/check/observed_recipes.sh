@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs recipes plainly and observed with operators under the stub, and compares what they print: observed_recipes.sh
 # [PATTERN], of the recipes whose command matches. Needs a GPU and PyTorch.
 set -uo pipefail

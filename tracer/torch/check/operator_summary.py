@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a stub's log holds, in a few lines: operator_summary.py LOG."""
 
 import collections

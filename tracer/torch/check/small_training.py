@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Three steps of training a small network, and some tensors of known sizes: what gpu_smoke.sh observes.
 
 Prints the losses. With UVMTRACE_SMOKE_FACTS it writes what the program itself knows about its memory to that file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loaded by Python itself when `uvmtrace record --torch` has put this folder first on PYTHONPATH; with UVMTRACE_TORCH=0
 it is there only so that the program can import uvmtrace.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains one of the six programs of the EuroMLSys '25 paper, with random weights and inputs.
 
 Precision as PyTorch ships it (TF32 in convolutions). Inputs are copied to the GPU in every iteration. Gradients are

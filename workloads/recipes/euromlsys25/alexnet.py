@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AlexNet: torchvision's, ten classes."""
 
 from euromlsys25.program import image_classifier

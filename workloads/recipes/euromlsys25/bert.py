@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERT base, written out in elementary operations (layer norm by the standard deviation, GELU), without an output layer
 for words: what the last block gives is judged against random probabilities. All iterations have the same length, drawn
 once from 341 to 512 tokens."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GPT-2 (117M) written out in elementary operations: layer norm, GELU and the causal mask are composed, nothing is
 fused but the projection to queries, keys and values. Sequences have 341 to 512 tokens and are padded to their batch's
 longest."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each program's file makes: a model and how it is trained."""
 
 import dataclasses

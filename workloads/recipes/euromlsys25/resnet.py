@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ResNet-50 and ResNet-101 with bottlenecks of their own.
 
 Unlike torchvision's: the convolutions of a block have biases, ReLU does not work in place, the shortcut starts from a

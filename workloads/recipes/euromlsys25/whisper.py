@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whisper small: the encoder runs without gradients, the decoder is trained. Texts have 80 to 160 tokens and are padded
 to their batch's longest."""
 

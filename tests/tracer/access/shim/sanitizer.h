@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for the Compute Sanitizer API's header, declared from its public documentation with only what the access
 // pass uses, for building and testing the pass where the real header is absent. Not the real layout of the structs:
 // code built with this never meets NVIDIA's library.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A caching allocator that does nothing but tell its trackers what the test says.
 #include <c10/cuda/CUDACachingAllocator.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs operators that a test describes in words: fake_operator(NAME, ARGUMENTS, RESULTS).
 //
 // Arguments and results are separated by spaces, each USE=VALUE. USE: r without alias, v a view, w written, o written

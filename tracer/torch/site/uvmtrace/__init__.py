@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a program may tell the tracer about itself. Without the tracer every call does nothing.
 
 A program that also runs without the tracer writes

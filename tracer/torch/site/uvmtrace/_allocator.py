@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensor lifetimes with requested sizes, at the boundary of PyTorch's caching allocator.
 
 The allocator calls a tracker for each request, also without its own history. A tracker must be native code, so a small

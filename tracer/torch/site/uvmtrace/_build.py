@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles native parts of the helper against the PyTorch that runs, and keeps them for the next time."""
 
 import fcntl

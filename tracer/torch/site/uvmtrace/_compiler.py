@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps the helper out of torch.compile's way.
 
 The compiler evaluates every Python frame of a compiled region itself. A frame of the helper among them would be traced,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls _observe.install() when the program has imported torch."""
 
 import importlib.abc

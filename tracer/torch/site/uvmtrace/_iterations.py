@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Iteration marks: what the program says by uvmtrace.iteration(), or else its optimizer steps.
 
 By optimizer steps, iteration 0 begins with the first forward pass, every iteration ends with a step, and the next

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C functions of the injection library (tracer/log/c_api.h), or functions that do nothing.
 
 The driver loads the library named by CUDA_INJECTION64_PATH with dlopen; opening the same path here gives the same

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranges for modules' forward passes, backward passes and optimizer steps.
 
 A module is named by its path in the outermost module that is running, and its class: `h.0.attn:GPT2Attention`. Kernels

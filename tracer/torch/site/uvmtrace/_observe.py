@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Installs what observes torch; each part fails alone, with one line."""
 
 import atexit

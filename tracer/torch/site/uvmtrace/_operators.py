@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators with the memory that their schema says they read and write.
 
 PyTorch tells its observers of every operator, those of backward passes too. It does not know of kernels that are

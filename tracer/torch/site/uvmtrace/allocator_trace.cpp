@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forwards what PyTorch's caching allocator does to the injection library. Compiled by _build.py on the user's machine
 // against PyTorch's headers; everything else of the tracer does without them.
 //

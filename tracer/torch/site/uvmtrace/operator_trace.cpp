@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells the injection library which operators run, and what memory their schemas say they read and write. Compiled by
 // _build.py on the user's machine against PyTorch's headers.
 //

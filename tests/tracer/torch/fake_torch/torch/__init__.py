@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """As much of torch as the helper uses. What is native is compiled into lib/ by the test."""
 
 import ctypes

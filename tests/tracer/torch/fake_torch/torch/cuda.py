@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 _queued = []
 _initialized = False
 synchronized = 0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 class Module:
     def __init__(self, **children):
         self.children = children

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of PyTorch's header that the helper uses, with the same names and types.
 #pragma once
 
