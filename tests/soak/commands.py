@@ -41,6 +41,7 @@ ALL = [
             again=False),
     Command("check --junit", ["check", "b.json", "--junit", "o.xml"], ["o.xml"], reports=True),
     Command("compare", ["compare", "r.jsonl", "r.jsonl", "--json", "o.json"], ["o.json"]),
+    Command("report", ["report", "r.jsonl", "-o", "o.html"], ["o.html"]),
     Command("validate", ["validate", EXPERIMENTS, *SYSTEM, "--only", "seq_s3_r_host", "--json", "o.json",
                          "--markdown", "o.md"], ["o.json", "o.md"], before=MARKDOWN),
     Command("trace generate", ["trace", "generate", "zipf", "--bytes", "2MiB", "-o", "o.uvmt"], ["o.uvmt"]),
