@@ -90,7 +90,7 @@ Program wide(std::uint64_t blocks) {
 
 TEST(Batch, NoBatchHoldsMoreThanItsSize) {
   const Program program = wide(8);
-  for (const std::uint64_t size : {1, 8, 64}) {
+  for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{8}, std::uint64_t{64}}) {
     const RunResult run = program.run(batched(16, "coalesce", {{"delay_us", "0"}, {"faults", std::to_string(size)}}));
     EXPECT_LE(run.counters.raw_faults, size * run.counters.fault_batches) << size;
     EXPECT_EQ(bytes_in(run.counters), 8 * kBlockBytes) << size;
