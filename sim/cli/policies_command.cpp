@@ -76,6 +76,7 @@ void print_json(const Entries& entries) {
                         {"source", entry->info.source},
                         {"information_class", information_class_name(entry->info.information)},
                         {"decision_cost_ns", entry->info.decision_cost.value},
+                        {"for_processes", entry->info.for_processes},
                         {"origin", entry->origin},
                         {"parameters", parameters_json(entry->parameters)}});
   }

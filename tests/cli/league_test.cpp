@@ -54,13 +54,15 @@ TEST_F(League, EveryRegisteredPolicyTakesPartOnceBesideTheDriversOwn) {
   const json contest = this->result()["contests"][0];
   const json of_driver = standing(contest["standings"], "driver")["policies"];
   for (const auto& [slot, text] : of_driver.items()) driver[slot] = text;
-  // A GPU alone has no ways to choose between, a program alone no turns.
-  const auto takes_no_part = [](const std::string& slot) { return slot == "route" || slot == "schedule"; };
+  // A GPU alone has no ways to choose between, a program alone no turns and no other processes.
+  const auto takes_no_part = [](const json& policy) {
+    return policy["slot"] == "route" || policy["slot"] == "schedule" || policy["for_processes"];
+  };
   // One that fills several slots is listed in each, with one description, and takes part once.
   std::map<std::pair<std::string, std::string>, std::string> labels;
   for (const json& policy : all) {
     const std::string slot = policy["slot"], name = policy["name"];
-    if (takes_no_part(slot) || driver.at(slot) == name) continue;
+    if (takes_no_part(policy) || driver.at(slot) == name) continue;
     std::string& label = labels[{name, policy["description"]}];
     label += (label.empty() ? "" : " + ") + slot + " " + name;
   }
@@ -72,7 +74,7 @@ TEST_F(League, EveryRegisteredPolicyTakesPartOnceBesideTheDriversOwn) {
   EXPECT_EQ(driver.at("evict"), "lrm");
   for (const json& policy : all) {
     const std::string slot = policy["slot"], name = policy["name"];
-    if (takes_no_part(slot) || driver.at(slot) == name) continue;
+    if (takes_no_part(policy) || driver.at(slot) == name) continue;
     const json one = standing(contest["standings"], labels.at({name, policy["description"]}));
     EXPECT_GE(one["information_class"], policy["information_class"]) << name;
     EXPECT_EQ(one["plugin"], false);
@@ -203,8 +205,7 @@ TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
   const json known = json::parse(run({"policies", "--json"}).out);
   for (const json& policy : known["policies"]) {
     const std::string name = policy["name"];
-    // These two take minutes and are like nothing else; for one program the last is the driver's tree.
-    if (name == "none" || name == "random" || name == "tree_by_process") continue;
+    if (name == "none" || name == "random" || policy["for_processes"]) continue;  // the first two take minutes
     if (policy["slot"] == "prefetch") {
       arguments.insert(arguments.end(), {"--prefetch", name});
     }
