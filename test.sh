@@ -45,7 +45,8 @@ slow='ScenarioTest\.(HarvestingIsTheSame|AYielderLoses|TheTimelineHas|ARepeatedP
 slow+='|League\.(SweepFilesGive|NoTwoPrefetchers|EveryRegistered|PoliciesOfPlugins|NumbersAre|AnotherPlugin|PlannedItIs|OnceMore)'
 slow+='|Standings\.|RunProfile\.DoesNotChange|Compare\.SweepsAndTheirDatabases|CheckCommand\.ASweepBecomesACheck'
 slow+='|Recorded\.(PairsAreThose|SevenMoreIterations)|ManyScatteredAccessesAreJoined|CallCosts|AllocatorHistories'
-slow+='|CalibrateCommand\.WritesASystem|GivesUpOnSequences|LinesHaveLimits|Writer\.LargeRecords'
+slow+='|CalibrateCommand\.WritesASystem|GivesUpOnSequences|LinesHaveLimits|Writer\.LargeRecords|AlignEnds\.LongSequences'
+slow+='|MatchPrologue\.MayBeLonger'
 ctest --preset fuzz --parallel "$jobs" --label-regex 'hostile|fuzz' --exclude-regex "$slow" || failed=1
 
 step "all tests"

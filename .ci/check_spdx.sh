@@ -4,14 +4,20 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 licence="SPDX-License-Identifier: Apache-2.0"
-missing=0
+
+# Files that do not name it in their first three lines; empty files and links need not.
+missing="$(git ls-files | grep -E '\.(cpp|h|cu|cuh|c|py|sh|cmake|proto)$|(^|/)CMakeLists\.txt$' |
+  while read -r file; do [[ -s "$file" && ! -L "$file" ]] && echo "$file"; done |
+  xargs -d '\n' awk -v licence="$licence" 'index($0, licence) { named[FILENAME] = 1; nextfile }
+    FNR == 3 { nextfile }
+    END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in named)) print ARGV[i] }')"
+[[ -n "$missing" ]] || exit 0
+
+if [[ "${1:-}" != --fix ]]; then
+  while read -r file; do echo "$file: has no line '$licence'; $0 --fix adds it"; done <<<"$missing"
+  exit 1
+fi
 while read -r file; do
-  head -n 3 -- "$file" | grep -q -F "$licence" && continue
-  if [[ "${1:-}" != --fix ]]; then
-    echo "$file: has no line '$licence'; $0 --fix adds it"
-    missing=1
-    continue
-  fi
   case "$file" in
     *.cpp | *.h | *.cu | *.cuh | *.proto | *.c) line="// $licence" ;;
     *) line="# $licence" ;;
@@ -21,5 +27,4 @@ while read -r file; do
   else
     sed -i "1i\\$line" -- "$file"
   fi
-done < <(git ls-files | grep -E '\.(cpp|h|cu|cuh|c|py|sh|cmake|proto)$|(^|/)CMakeLists\.txt$' | while read -r f; do [[ -s "$f" && ! -L "$f" ]] && echo "$f"; done)
-exit "$missing"
+done <<<"$missing"
