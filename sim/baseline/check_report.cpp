@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "sim/compare/change.h"
+#include "sim/formats/markup.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
 
@@ -100,24 +101,11 @@ std::string escaped(std::string_view text) {
       at += std::max<std::size_t>(length, 1);
       continue;
     }
-    switch (const char c = text[at++]) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\r':
-        out += "&#13;";
-        break;
-      default:
-        out += c;
+    const char c = text[at++];
+    if (c == '\r') {
+      out += "&#13;";
+    } else {
+      append_markup(c, out);
     }
   }
   return out;

@@ -212,7 +212,11 @@ void print_time(const sweep::Plan& plan, const std::vector<bool>& finished, std:
     ++trace.points;
     if (finished[i]) continue;
     for (sweep::CostGuess* sum : {&trace.left, &left}) {
-      planned.scenario ? sum->add_unknown() : sum->add(planned.point);
+      if (planned.scenario) {
+        sum->add_unknown();
+      } else {
+        sum->add(planned.point);
+      }
     }
   }
   if (left.points() == left.unknown()) return;

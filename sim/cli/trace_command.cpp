@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "sim/cli/trace_usage.h"
@@ -173,25 +172,13 @@ int validate(const Arguments& arguments) {
   return 0;
 }
 
-// Words of `text` in lines of at most 110 characters, each after `indent`.
-std::string wrapped(std::string_view words, std::string_view indent) {
-  constexpr std::size_t kWidth = 110;
-  std::string out, line;
-  std::istringstream stream{std::string(words)};
-  for (std::string word; stream >> word;) {
-    if (!line.empty() && indent.size() + line.size() + 1 + word.size() > kWidth) {
-      out += fmt::format("{}{}\n", indent, line);
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return out + fmt::format("{}{}\n", indent, line);
-}
-
 std::string patterns_text() {
   std::string out = "\nPatterns (N pages of 4096 bytes in all, K kernels per repeat):\n";
   for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {
-    out += fmt::format("  {}\n", pattern.name) + wrapped(pattern.summary, "      ") + wrapped(pattern.answer, "      ");
+    out += fmt::format("  {}\n", pattern.name);
+    for (const std::string_view words : {pattern.summary, pattern.answer}) {
+      out += wrapped_line(fmt::format("{:6}{}", "", words), 6) + "\n";
+    }
   }
   return out;
 }

@@ -31,6 +31,9 @@ class FieldLister {
   void number(std::string_view key, Integer, trace::Presence presence, std::string_view meaning) {
     add(key, sizeof(Integer) == 4 ? "0 to 2^32 - 1" : "0 to 2^64 - 1", presence, meaning);
   }
+  void stream(std::uint32_t) {
+    add("stream", fmt::format("0 to {}", trace::kMaxStream), trace::Presence::kOptional, "");
+  }
   void time(std::string_view key, std::int64_t, trace::Presence presence, std::string_view meaning) {
     add(key, "0 to 2^61 nanoseconds", presence, meaning);
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/one_line.h"
+#include "sim/formats/markup.h"
 
 namespace uvmsim::html {
 namespace {
@@ -17,31 +18,7 @@ std::string as_utf8(std::string_view text) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : one_line(as_utf8(text))) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+std::string escaped(std::string_view text) { return in_markup(one_line(as_utf8(text))); }
 
 std::string embedded(const Json& json) {
   std::string out;

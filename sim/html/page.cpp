@@ -10,6 +10,7 @@
 #include "sim/common/commit.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
+#include "sim/formats/markup.h"
 #include "sim/html/assets.h"
 #include "sim/html/escape.h"
 #include "sim/html/findings.h"
@@ -210,26 +211,11 @@ std::string provenance_html(const Document& document, const std::string& command
   for (const DocumentInput& input : document.inputs) {
     if (input.spec.empty()) continue;
     out += fmt::format(
-        "<details><summary>To run {} {} again</summary><p>Save this as <code>again.json</code>, then <code>uvmsim "
-        "sweep "
-        "again.json -o again</code>; each point's own command stands in the table of points.</p>\n<pre "
+        "<details><summary>To run {} {} again</summary><p>Save this as <code>again.json</code>, then "
+        "<code>uvmsim sweep again.json -o again</code>; each point's own command stands in the table of "
+        "points.</p>\n<pre "
         "tabindex=\"0\">{}</pre></details>\n",
         input.kind, escaped(input.name), escaped(input.spec));
-  }
-  return out;
-}
-
-// Control characters but for line ends are none of ours, and the text is ASCII.
-std::string licences_html() {
-  std::string out;
-  for (const char c : licences_text()) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
   }
   return out;
 }
@@ -276,7 +262,7 @@ std::string page_of(const Document& document, const std::string& command) {
   out += fmt::format(
       "<section id=\"licences\" class=\"no-print\"><h2>Licences</h2>\n<details><summary>Code of others in this "
       "page</summary>\n<pre tabindex=\"0\">{}</pre></details></section>\n",
-      licences_html());
+      in_markup(licences_text()));
   out += "</main>\n<div id=\"live\" class=\"visually-hidden\" aria-live=\"polite\"></div>\n";
   out += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n", json);
   out += script(d3_js()) + script(plot_js()) + script(page_js());

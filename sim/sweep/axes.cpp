@@ -14,6 +14,7 @@
 #include "sim/common/units.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
+#include "sim/sweep/scenario.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/values.h"
 
@@ -228,7 +229,7 @@ void read_host_gaps(const JsonValue& value, Axes& axes) {
 }
 
 void read_sharings(const JsonValue& value, Axes& axes) {
-  const std::vector<std::string> words{"time_slices", "concurrent"};
+  const std::vector<std::string> words = scenario::sharing_names();
   read_list(value, axes.sharings, [&](const JsonValue& item) { return words[item.word(words)]; });
 }
 
@@ -309,7 +310,7 @@ const std::vector<AxisKey>& axis_keys() {
          [](const JsonValue& value, Axes& axes) { read_policies(value, axes.schedules); }, policies_schema},
         {"sharing", kScenarios, "how programs on one GPU compute: \"time_slices\", \"concurrent\"", read_sharings,
          [] {
-           return one_or_list(any_of({constant("time_slices"), constant("concurrent")}));
+           return one_or_list(Json{{"enum", scenario::sharing_names()}});
          }},
         {"alone", kScenarios, "also run each program alone to compare with; default true", read_switch<&Axes::alone>,
          boolean_schema},

@@ -90,7 +90,7 @@ PlannedPoint read_point(const std::string& line, const std::string& where) {
 }  // namespace
 
 std::string label(const PlannedPoint& planned) {
-  return planned.scenario ? scenario::label(*planned.scenario) : label(planned.point);
+  return planned.scenario ? scenario::label(*planned.scenario, planned.point) : label(planned.point);
 }
 
 Plan make_plan(const std::string& spec_path) { return make_plan(read_spec(spec_path), spec_path); }

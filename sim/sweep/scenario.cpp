@@ -46,12 +46,7 @@ constexpr std::array kSharedKeys = {
     Key{"shared_capacity_bytes", "capacity_bytes", "memory of such GPUs for managed data, instead of shared_osf"},
 };
 
-struct SharingName {
-  std::string_view name;
-  GpuSharing sharing;
-};
-constexpr std::array kSharings = {SharingName{"time_slices", GpuSharing::kTimeSlices},
-                                  SharingName{"concurrent", GpuSharing::kConcurrent}};
+constexpr std::string_view kSharingNames[] = {"time_slices", "concurrent"};  // by GpuSharing
 constexpr const char* kSharingDoc =
     "how programs on one GPU compute: time_slices (default), in turns, or concurrent, at the same time as under MPS";
 
@@ -144,7 +139,7 @@ ScenarioProgram read_program(const JsonValue& object, Axes axes) {
 
 void read_sharing(const JsonValue& top, Scenario& scenario) {
   if (const auto value = top.find("sharing")) {
-    scenario.sharing = kSharings[value->word({std::string(kSharings[0].name), std::string(kSharings[1].name)})].sharing;
+    scenario.sharing = static_cast<GpuSharing>(value->word(sharing_names()));
   }
   if (top.has("shared_osf") && top.has("shared_capacity_bytes")) {
     top.fail("shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none");
@@ -162,9 +157,9 @@ void read_sharing(const JsonValue& top, Scenario& scenario) {
 
 }  // namespace
 
-const char* sharing_name(GpuSharing sharing) {
-  return sharing == GpuSharing::kTimeSlices ? "time_slices" : "concurrent";
-}
+std::string sharing_name(GpuSharing sharing) { return std::string(kSharingNames[static_cast<std::size_t>(sharing)]); }
+
+std::vector<std::string> sharing_names() { return {std::begin(kSharingNames), std::end(kSharingNames)}; }
 
 Scenario read_scenario(const std::string& path) {
   const Json json = read_json_file(path);
@@ -239,7 +234,7 @@ std::string scenario_schema() {
   Json top = {{"$schema", {{"type", "string"}}}, {"description", {{"type", "string"}, {"description", "for people"}}}};
   top.update(schema_of(kServerKeys));
   top.update(schema_of(kSharedKeys));
-  top["sharing"] = {{"enum", {"time_slices", "concurrent"}}, {"description", kSharingDoc}};
+  top["sharing"] = {{"enum", sharing_names()}, {"description", kSharingDoc}};
   top["schedule"] = {{"type", "string"}, {"description", kScheduleDoc}};
   top["harvest"] = harvest_schema();
   top["programs"] = {{"type", "array"},

@@ -34,7 +34,9 @@ struct Scenario {
   std::vector<ScenarioProgram> programs;
 };
 
-const char* sharing_name(GpuSharing sharing);  // as in the file
+// As in the file; of all, in the order of the enum.
+std::string sharing_name(GpuSharing sharing);
+std::vector<std::string> sharing_names();
 
 // Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs when the
 // programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.

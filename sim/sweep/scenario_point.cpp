@@ -26,6 +26,10 @@ using Change = std::function<void(Json& content)>;
 
 Scenario scenario_of(const ScenarioPoint& point) { return read_scenario(JsonValue(point.content, point.file)); }
 
+bool is_concurrent(const ScenarioPoint& point) {
+  return point.content.value("sharing", "") == sharing_name(GpuSharing::kConcurrent);
+}
+
 // The file's content, whose paths mean the same in any folder.
 Json whole_content(const std::string& file) {
   Json content = read_json_file(file);
@@ -118,7 +122,7 @@ void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, st
       ScenarioPoint& point = points.emplace_back(ScenarioPoint{file, whole, axes.alone});
       for (std::size_t axis = 0; axis < changes.size(); ++axis) changes[axis][place[axis]](point.content);
       // Concurrent kernels take no turns: the points are the same, and collapse.
-      if (point.content.value("sharing", "") == "concurrent") point.content.erase("schedule");
+      if (is_concurrent(point)) point.content.erase("schedule");
       scenario_of(point);
       more = false;
       for (std::size_t axis = changes.size(); axis-- > 0 && !more;) {
@@ -139,8 +143,7 @@ sweep::Point common_point(const ScenarioPoint& point) {
   return common;
 }
 
-std::string label(const ScenarioPoint& point) {
-  const sweep::Point common = common_point(point);
+std::string label(const ScenarioPoint& point, const sweep::Point& common) {
   std::string text = fmt::format("{} {} {}", std::filesystem::path(point.file).filename().string(), common.system,
                                  sweep::limit_text(common));
   for (const policy::Slot slot : kPolicySlots) {
@@ -148,7 +151,7 @@ std::string label(const ScenarioPoint& point) {
     if (is_always_named(slot) || choice.name != driver_choice(slot).name) text += " " + sweep::policy_text(choice);
   }
   if (common.schedule.name != kRoundRobin) text += " schedule " + sweep::policy_text(common.schedule);
-  if (point.content.value("sharing", "") == "concurrent") text += " concurrent";
+  if (is_concurrent(point)) text += " concurrent";
   text += fmt::format(" seed {}", common.seed);
   for (const std::string& setting : common.settings) text += " " + setting;
   return text;

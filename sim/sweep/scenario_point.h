@@ -29,7 +29,8 @@ void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, st
 sweep::Point common_point(const ScenarioPoint& point);
 
 // "shared_two_trainings.json h200-sxm-pcie5 OSF 1.3 tree quota:0=50 schedule priority:0=1 seed 1": for messages.
-std::string label(const ScenarioPoint& point);
+// `common` is its common_point().
+std::string label(const ScenarioPoint& point, const sweep::Point& common);
 
 struct ResolvedScenario {
   ScenarioPoint point;       // with the plug-ins that it uses

@@ -87,6 +87,7 @@ class FieldReader {
     value = static_cast<Integer>(presence == Presence::kRequired ? fields_.required_integer(key, kMax)
                                                                  : fields_.integer(key, value, kMax));
   }
+  void stream(std::uint32_t& value) { number("stream", value, Presence::kOptional, ""); }
   void time(std::string_view key, std::int64_t& value, Presence presence, std::string_view) {
     value = static_cast<std::int64_t>(presence == Presence::kRequired ? fields_.required_integer(key, kMaxTime)
                                                                       : fields_.integer(key, 0, kMaxTime));

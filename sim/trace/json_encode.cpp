@@ -93,6 +93,7 @@ class FieldWriter {
       fmt::format_to(begin(key), "{}", value);
     }
   }
+  void stream(std::uint32_t value) { number("stream", value, Presence::kOptional, ""); }
   void time(std::string_view key, std::int64_t value, Presence presence, std::string_view meaning) {
     number(key, value, presence, meaning);
   }

@@ -3,7 +3,7 @@
 // JSON, reads it, checks one record by itself (shape.cpp) and prints `uvmsim trace fields` walks over them.
 //
 // `fields(walk, record)` calls one function of `walk` per field, in the order in which JSON is written:
-//   number, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
+//   number, stream, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
 // each with (key, value, presence or what replaces it, meaning). `parts(part, item)` does the same for the numbers of
 // one item of a list, which JSON writes as [a, b, ...]; their names stand in messages only.
 // A walk that only reads records says `static constexpr bool kConstant = true`.
@@ -139,7 +139,7 @@ void fields(Walk& walk, Of<Walk, TensorAlloc> tensor) {
   using enum Presence;
   walk.number("id", tensor.id, kRequired, "never used again; objects and tensors share the numbers");
   walk.number("bytes", tensor.bytes, kRequired, "as the program asked; the allocator may have rounded it up");
-  walk.number("stream", tensor.stream, kOptional, "");
+  walk.stream(tensor.stream);
   walk.number("object", tensor.object, kOptional, "the object that it lies in; 0: not recorded");
   walk.number("offset", tensor.offset, kOptional, "bytes from the object's start");
   walk.text("name", tensor.name, kOptional, "");
@@ -153,7 +153,7 @@ template <class Walk>
 void fields(Walk& walk, Of<Walk, Kernel> kernel) {
   using enum Presence;
   walk.text("name", kernel.name, kRequired, "");
-  walk.number("stream", kernel.stream, kOptional, "");
+  walk.stream(kernel.stream);
   walk.device("device", kernel.device, 0, kOptional, "the GPU that it runs on");
   walk.dimensions("grid", kernel.grid, "thread blocks");
   walk.dimensions("block", kernel.block, "threads of a block");
@@ -180,7 +180,7 @@ void fields(Walk& walk, Of<Walk, Memcpy> copy) {
   walk.place("src", copy.src, "[object, offset]; without it, unmanaged memory");
   walk.number("bytes", copy.bytes, kRequired, "");
   walk.name("kind", copy.kind, kWritten, "");
-  walk.number("stream", copy.stream, kOptional, "");
+  walk.stream(copy.stream);
   walk.flag("blocking", copy.blocking, true, "the host waits for it");
   walk.time("host_gap_ns", copy.host_gap_ns, kOptional, "host time since the API call before returned");
 }
@@ -193,14 +193,14 @@ void fields_of_piece(Walk& walk, Operation& operation) {
 template <class Walk>
 void fields(Walk& walk, Of<Walk, Memset> set) {
   fields_of_piece(walk, set);
-  walk.number("stream", set.stream, Presence::kOptional, "");
+  walk.stream(set.stream);
   walk.time("host_gap_ns", set.host_gap_ns, Presence::kOptional, "host time since the API call before returned");
 }
 template <class Walk>
 void fields(Walk& walk, Of<Walk, Prefetch> prefetch) {
   fields_of_piece(walk, prefetch);
   walk.device("destination", prefetch.destination, -1, Presence::kWritten, "-1: host, else a GPU");
-  walk.number("stream", prefetch.stream, Presence::kOptional, "");
+  walk.stream(prefetch.stream);
   walk.time("host_gap_ns", prefetch.host_gap_ns, Presence::kOptional, "host time since the API call before returned");
 }
 template <class Walk>
@@ -212,13 +212,13 @@ void fields(Walk& walk, Of<Walk, Advise> advise) {
 template <class Walk>
 void fields(Walk& walk, Of<Walk, Discard> discard) {
   fields_of_piece(walk, discard);
-  walk.number("stream", discard.stream, Presence::kOptional, "");
+  walk.stream(discard.stream);
 }
 template <class Walk>
 void fields(Walk& walk, Of<Walk, Sync> sync) {
   using enum Presence;
   walk.name("kind", sync.kind, kRequired, "what waits for what");
-  walk.number("stream", sync.stream, kOptional, "");
+  walk.stream(sync.stream);
   walk.number("event", sync.event, kOptional, "of the event kinds");
   walk.time("host_gap_ns", sync.host_gap_ns, kOptional, "host time since the API call before returned");
 }

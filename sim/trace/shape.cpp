@@ -64,6 +64,7 @@ struct FieldCheck {
 
   template <class... Any>
   void number(const Any&...) {}
+  void stream(std::uint32_t) {}  // validate.h
   template <class... Any>
   void device(const Any&...) {}
   template <class... Any>

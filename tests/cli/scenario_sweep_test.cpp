@@ -29,7 +29,8 @@ class ScenarioSweep : public SweepCommandTest {
   std::vector<std::string> labels(const std::string& more) {
     const sweep::Spec spec = sweep::read_spec(folder.path(of_s(more)));
     std::vector<std::string> all;
-    for (const scenario::ScenarioPoint& point : spec.scenarios) all.push_back(scenario::label(point));
+    for (const scenario::ScenarioPoint& point : spec.scenarios)
+      all.push_back(scenario::label(point, scenario::common_point(point)));
     return all;
   }
   void expect_refused(const std::string& text, const std::vector<std::string>& words) {
