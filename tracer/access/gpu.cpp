@@ -33,4 +33,14 @@ GpuDescription describe_gpu(int device) {
   return gpu;
 }
 
+std::uint64_t device_memory_bytes(int device) {
+  std::size_t bytes = 0;
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == nullptr) return 0;
+  const auto get_total = look_up<decltype(cuDeviceTotalMem)>(driver, "cuDeviceTotalMem_v2");
+  if (get_total == nullptr || get_total(&bytes, device) != CUDA_SUCCESS) bytes = 0;
+  ::dlclose(driver);
+  return bytes;
+}
+
 }  // namespace uvmtrace::access

@@ -6,6 +6,7 @@
 
 #include "tracer/access/call_events.h"
 #include "tracer/access/driver_calls.h"
+#include "tracer/access/gpu.h"
 #include "tracer/access/launch_line.h"
 #include "tracer/access/sanitizer_api.h"
 #include "tracer/log/event_log.h"
@@ -15,8 +16,12 @@ namespace uvmtrace::access {
 
 namespace {
 
-// Marks of a graph's kernels may take this much device memory; the kernels beyond it run unrecorded.
-constexpr std::uint64_t kMostGraphBytes = std::uint64_t{4} << 30;
+// Marks of a graph's kernels may take an eighth of the device's memory; the kernels beyond it run unrecorded.
+std::uint64_t most_graph_bytes(int device) {
+  constexpr std::uint64_t kWithoutAnswer = std::uint64_t{4} << 30;
+  const std::uint64_t memory = device_memory_bytes(device);
+  return memory != 0 ? memory / 8 : kWithoutAnswer;
+}
 
 // The context whose turn this thread has.
 void*& current_turn() {
@@ -92,11 +97,7 @@ LaunchFacts Launches::facts_of(const Sanitizer_LaunchData& launch) {
 void Launches::fail(Context& context, const std::string& why) {
   if (context.broken) return;
   context.broken = true;
-  const std::string text = why + "; accesses are not recorded from here on, the program goes on";
-  EventLog::complain(text);
-  JsonLine line("note");
-  line.text("text", text);
-  EventLog::instance().write(std::move(line));
+  EventLog::instance().warn(why + "; accesses are not recorded from here on, the program goes on");
 }
 
 bool Launches::prepare(Context& context, Sanitizer_StreamHandle stream) {
@@ -201,8 +202,17 @@ void Launches::graph_begin(const Sanitizer_GraphLaunchData& launch) {
 }
 
 bool Launches::give_graph_marks(Context& context, GraphNode& node, const Sanitizer_LaunchData& launch) {
+  if (context.broken || !context.slots_ready) return false;
   const std::uint64_t bytes = MarkSet::device_bytes(std::max(context.chunks.size(), 2048U), options_) * node.set;
-  if (context.broken || !context.slots_ready || bytes > kMostGraphBytes) return false;
+  if (context.most_graph_bytes == 0) context.most_graph_bytes = most_graph_bytes(node.facts.device);
+  if (bytes > context.most_graph_bytes) {
+    if (!std::exchange(context.graph_too_large, true)) {
+      EventLog::instance().warn(
+          "kernels of a graph from number " + std::to_string(node.set) +
+          " on are not recorded: their marks would take more than an eighth of the device's memory");
+    }
+    return false;
+  }
   while (context.sets.size() <= node.set) context.sets.push_back(std::make_unique<MarkSet>(context.handle, options_));
   MarkSet& set = *context.sets[node.set];
   if (!begin_marks(context, set, node.facts, launch.hStream)) return false;

@@ -90,6 +90,8 @@ class Launches {
     bool broken = false;  // device memory or the API failed: launches go on unrecorded
     bool in_graph = false;
     bool slots_ready = false;
+    std::uint64_t most_graph_bytes = 0;  // that marks of a graph may take; 0: not asked yet
+    bool graph_too_large = false;        // and that was said
     std::vector<GraphNode> nodes;
   };
 

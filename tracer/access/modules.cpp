@@ -26,13 +26,6 @@ constexpr Patch kPatches[] = {
     {11, "uvmtrace_device_malloc", false},  // DEVICE_SIDE_MALLOC
 };
 
-void note(const std::string& text) {
-  EventLog::complain(text);
-  JsonLine line("note");
-  line.text("text", text);
-  EventLog::instance().write(std::move(line));
-}
-
 }  // namespace
 
 bool Modules::add_patches(CUcontext context) {
@@ -42,8 +35,8 @@ bool Modules::add_patches(CUcontext context) {
   const SanitizerResult result = sanitizer().sanitizerAddPatches(patch_image(), context);
   place->second = result == SANITIZER_SUCCESS;
   if (!place->second) {
-    note("this GPU's kernels cannot be patched: " + describe(result) +
-         "; the program runs on, its accesses are not recorded");
+    EventLog::instance().warn("this GPU's kernels cannot be patched: " + describe(result) +
+                              "; the program runs on, its accesses are not recorded");
   }
   return place->second;
 }
@@ -55,13 +48,13 @@ void Modules::patch(CUmodule handle, Module& module) {
     const auto id = static_cast<Sanitizer_InstructionId>(patch.instruction);
     const SanitizerResult result = sanitizer().sanitizerPatchInstructions(id, handle, patch.function);
     if (result != SANITIZER_SUCCESS && patch.required) {
-      note(std::string("a module cannot be patched: ") + patch.function + ": " + describe(result));
+      EventLog::instance().warn(std::string("a module cannot be patched: ") + patch.function + ": " + describe(result));
       return;
     }
   }
   const SanitizerResult result = sanitizer().sanitizerPatchModule(handle);
   module.patched = result == SANITIZER_SUCCESS;
-  if (!module.patched) note("a module cannot be patched: " + describe(result));
+  if (!module.patched) EventLog::instance().warn("a module cannot be patched: " + describe(result));
 }
 
 void Modules::loaded(CUcontext context, CUmodule module) {

@@ -82,6 +82,8 @@ def kernels_by_case(path):
         if record["t"] == "object_alloc":
             places[record["id"]] = record.get("va", 0)
             objects.append([record.get("va", 0), record["bytes"]])
+        elif record["t"] == "tensor_alloc":
+            places[record["id"]] = places.get(record.get("object", 0), 0) + record.get("offset", 0)
         elif record["t"] == "range":
             name = record.get("name", "")
             case = name[5:] if name.startswith("case ") else None

@@ -132,6 +132,11 @@ std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std
   if (frameworks.torch_compile || frameworks.triton) {
     plain("TRITON_CACHE_AUTOTUNING", "1");
   }
+  if (frameworks.jax) {
+    // One allocation of the driver per buffer instead of an arena, so that the trace tells what is in use.
+    plain("XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async");
+    plain("XLA_PYTHON_CLIENT_PREALLOCATE", "false");
+  }
   if (frameworks.jax && !cache_folder.empty()) {
     if (!is_set("JAX_COMPILATION_CACHE_DIR")) {
       add("JAX_COMPILATION_CACHE_DIR", cache_folder, "(of the recording)");

@@ -49,6 +49,17 @@ void EventLog::complain(std::string_view text) {
   (void)write_all(STDERR_FILENO, line);
 }
 
+void EventLog::note(std::string_view text) {
+  JsonLine line("note");
+  line.text("text", text);
+  write(std::move(line));
+}
+
+void EventLog::warn(std::string_view text) {
+  complain(text);
+  note(text);
+}
+
 std::uint32_t EventLog::thread_number() {
   static std::atomic<std::uint32_t> next{0};
   thread_local const std::uint32_t number = next.fetch_add(1, std::memory_order_relaxed);

@@ -50,6 +50,10 @@ class EventLog {
   // One line on standard error: "uvmtrace: <text>".
   static void complain(std::string_view text);
 
+  // A line "note" in the log; warn() says it on standard error, too.
+  void note(std::string_view text);
+  void warn(std::string_view text);
+
  private:
   enum class State : std::uint8_t { kEarly, kOpen, kClosed };
   EventLog();

@@ -10,6 +10,7 @@
 #include "sim/trace/json_value.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/names.h"
+#include "tracer/merge/child_graphs.h"
 #include "tracer/merge/event_parser.h"
 
 namespace uvmtrace {
@@ -74,6 +75,7 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
   std::stable_sort(log.events.begin(), log.events.end(), [](const Event& a, const Event& b) { return a.seq < b.seq; });
   std::stable_sort(log.uvm.begin(), log.uvm.end(),
                    [](const UvmEvent& a, const UvmEvent& b) { return a.start_ns < b.start_ns; });
+  join_child_graphs(log);
   return log;
 }
 

@@ -30,12 +30,6 @@ namespace uvmtrace {
 
 namespace {
 
-void write_note(std::string_view text) {
-  JsonLine line("note");
-  line.text("text", text);
-  EventLog::instance().write(std::move(line));
-}
-
 // The first context tells the GPU, and only now can CUPTI count what managed memory does.
 void context_created(const CUpti_ResourceData& data) {
   std::uint32_t context = 0;
@@ -57,7 +51,8 @@ void context_created(const CUpti_ResourceData& data) {
     counted[device] = true;
   }
   const std::string problem = Activity::instance().start_uvm_counters(device);
-  if (!problem.empty()) write_note("no counters of managed memory on GPU " + std::to_string(device) + ": " + problem);
+  if (!problem.empty())
+    EventLog::instance().note("no counters of managed memory on GPU " + std::to_string(device) + ": " + problem);
 }
 
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
@@ -94,9 +89,7 @@ constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CB
 #define UVMTRACE_HAS_STATE_CALLBACKS 1
 void on_state(CUpti_CallbackId id, const CUpti_StateData& data) {
   if (id != CUPTI_CBID_STATE_FATAL_ERROR) return;
-  const std::string text = "CUPTI gave up: " + describe(data.notification.result) + "; no GPU times from here on";
-  EventLog::complain(text);
-  write_note(text);
+  EventLog::instance().warn("CUPTI gave up: " + describe(data.notification.result) + "; no GPU times from here on");
 }
 #else
 #define UVMTRACE_HAS_STATE_CALLBACKS 0
@@ -189,7 +182,7 @@ std::string start() {
   problem = Activity::instance().start();
   if (!problem.empty()) {
     (void)cupti().cuptiUnsubscribe(subscriber);
-    write_note(problem);
+    EventLog::instance().note(problem);
     EventLog::instance().write_header(header_line("timing", {}));
     EventLog::instance().close(0);
     return problem;

@@ -20,12 +20,6 @@ constexpr int kFirstArchitecture = 90;  // with tensor copies
 
 thread_local bool own_call = false;
 
-void write_note(const std::string& text) {
-  JsonLine line("note");
-  line.text("text", text);
-  EventLog::instance().write(std::move(line));
-}
-
 bool encode_by_driver(const MapArguments& a, MapBytes& out) {
   alignas(128) CUtensorMap map;
   std::memset(&map, 0, sizeof map);
@@ -160,7 +154,8 @@ std::optional<TensorMap> TensorMaps::decode(const MapBytes& bytes) {
   if (known == encoded_.end()) return decoded;
   if (layout_ && !distrusted_ && decoded != known->second) {
     distrusted_ = true;
-    write_note("a tensor map of the program is not what it is decoded to: maps of libraries are no longer read");
+    EventLog::instance().note(
+        "a tensor map of the program is not what it is decoded to: maps of libraries are no longer read");
   }
   return known->second;
 }

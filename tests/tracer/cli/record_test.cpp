@@ -258,10 +258,12 @@ TEST_F(RecordWarmUp, TheUsersSettingsWin) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return folder.read("set.timing");
   };
-  EXPECT_THAT(run(""), HasSubstr("\nXLA_FLAGS=--xla_gpu_autotune_level=0\n"));
+  EXPECT_THAT(run(""), HasSubstr("\nXLA_FLAGS=--xla_gpu_autotune_level=0\nXLA_PYTHON_CLIENT_ALLOCATOR=cuda_async\n"));
+  EXPECT_THAT(run("export XLA_PYTHON_CLIENT_ALLOCATOR=bfc; "), HasSubstr("\nXLA_PYTHON_CLIENT_ALLOCATOR=bfc\n"));
   EXPECT_THAT(run("export XLA_FLAGS=--xla_mine; "), HasSubstr("\nXLA_FLAGS=--xla_mine --xla_gpu_autotune_level=0\n"));
   EXPECT_THAT(run("export XLA_FLAGS=--xla_gpu_autotune_level=4 PYTHONHASHSEED=7; "),
-              StartsWith("PYTHONHASHSEED=7\nUVMTRACE_SETTINGS=\nXLA_FLAGS=--xla_gpu_autotune_level=4\n"));
+              StartsWith("PYTHONHASHSEED=7\nUVMTRACE_SETTINGS=XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async "
+                         "XLA_PYTHON_CLIENT_PREALLOCATE=false\nXLA_FLAGS=--xla_gpu_autotune_level=4\n"));
   EXPECT_EQ(run("", "--own-settings "), "");
 }
 

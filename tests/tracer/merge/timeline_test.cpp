@@ -62,6 +62,41 @@ TEST_F(TimelineTest, KernelWithoutTimes) {
   EXPECT_EQ(merged.summary.untimed, 1u);
 }
 
+// A graph with two nodes of its own and two of a child graph, whose records carry the executable graph's numbers.
+TEST_F(TimelineTest, TimesOfChildGraphs) {
+  const auto node = [this](const char* type, std::uint64_t number) {
+    JsonLine line = std::string_view(type) == "launch" ? log.host(type) : JsonLine(type);
+    line.number("corr", 70).number("node", number);
+    return line;
+  };
+  const auto launch = [&](std::uint64_t number, const char* name) {
+    JsonLine line = node("launch", number);
+    line.text("name", name).begin_list("grid").item(1).item(1).item(1).end_list();
+    line.begin_list("block").item(1).item(1).item(1).end_list();
+    log.add(std::move(line));
+  };
+  const auto record = [&](std::uint64_t number, std::int64_t duration_ns) {
+    log.add(std::move(node("kernel", number).number("start_ns", 50000).number("end_ns", 50000 + duration_ns)));
+  };
+  constexpr std::uint64_t kGraph = std::uint64_t{3} << 32, kChild = std::uint64_t{4} << 32;
+  launch(kGraph, "first");
+  launch(kChild, "child's first");
+  launch(kChild + 1, "child's second");
+  launch(kGraph + 2, "last");
+  const auto durations = [this] {
+    std::vector<std::pair<std::string, std::int64_t>> out;
+    for (const auto& kernel : merge().all<trace::Kernel>()) out.emplace_back(kernel.name, kernel.duration_ns);
+    return out;
+  };
+  record(kGraph, 100);
+  record(kGraph + 2, 200);
+  record(kGraph + 4, 400);
+  using Durations = std::vector<std::pair<std::string, std::int64_t>>;
+  EXPECT_EQ(durations(), (Durations{{"first", 100}, {"child's first", 0}, {"child's second", 0}, {"last", 200}}));
+  record(kGraph + 3, 300);
+  EXPECT_EQ(durations(), (Durations{{"first", 100}, {"child's first", 300}, {"child's second", 400}, {"last", 200}}));
+}
+
 TEST_F(TimelineTest, GapsLieBetweenCalls) {
   log.at(5000, 6000).launch({});
   log.at(6500, 9000).alloc(kBase, kMiB);       // 500 before it, its own 2500 are no gap
