@@ -82,10 +82,27 @@ TEST_P(Recordings, ValidAndCovered) {
   EXPECT_LE(uncertain * 1000, kernels);
 }
 
+// Bytes of bf16 programs come from instrumentation and tensor maps.
+class TensorMapRecordings : public ::testing::TestWithParam<const char*> {};
+TEST_P(TensorMapRecordings, NeedNoOperators) {
+  TraceReader reader(std::string(UVMSIM_SOURCE_DIR "/workloads/h100/") + GetParam() + ".uvmt");
+  const TraceStatistics statistics = summarize(reader);
+  const auto bytes = [&](Coverage coverage) {
+    return statistics.bytes_by_coverage[static_cast<std::size_t>(coverage)];
+  };
+  EXPECT_GT(bytes(Coverage::kTensorMaps), 0u);
+  EXPECT_GE(1000 * (bytes(Coverage::kInstrumented) + bytes(Coverage::kTensorMaps)),
+            995 * statistics.totals.touched_bytes);
+}
+INSTANTIATE_TEST_SUITE_P(Shipped, TensorMapRecordings,
+                         ::testing::Values("gpt_compiled", "jax_training", "llm_generate", "llm_train", "moe_generate",
+                                           "unet"));
+
 INSTANTIATE_TEST_SUITE_P(Shipped, Recordings,
                          ::testing::Values("alexnet", "alexnet_tf32", "bert", "bfs", "dlrm", "gpt2", "gpt2_b96",
                                            "h100/convnext_tiny", "h100/densenet121", "h100/efficientnet_b3",
                                            "h100/gpt2", "h100/gpt_compiled", "h100/graph_network", "h100/ivf_search",
+                                           "h100/jax_training", "h100/llm_generate", "h100/llm_train",
                                            "h100/moe_generate", "h100/resnet50", "h100/swin_t", "h100/unet",
                                            "inception_v3", "llm_train", "pagerank", "paper/alexnet", "paper/bert",
                                            "paper/gpt2", "paper/gpt2_b64", "paper/gpt2_b72", "paper/gpt2_b76",

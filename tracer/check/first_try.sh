@@ -23,7 +23,7 @@ try() {  # name, options of record --, program
   [[ ${#only[@]} == 0 || " ${only[*]} " == *" $name "* ]] || return 0
   local place="$folder/$name" begin="$SECONDS" status native
   echo
-  echo "== $name: uvmtrace record ${options[*]} -o $name.uvmt -- $*"
+  echo "== $name: uvmtrace record ${options[*]} -o $name.uvmt -- ${*//"$repository/"/}"
   (cd "$repository/workloads/recipes" && "$@") >"$place.native" 2>"$place.native.err"
   native=$?
   echo "untraced: exit code $native, $((SECONDS - begin)) s"

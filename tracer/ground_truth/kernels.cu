@@ -132,7 +132,7 @@ cudaError_t launch_parallel(char* data, const PackedTouch* touches, std::uint32_
 
 cudaError_t launch_stream_read(const void* data, std::uint64_t bytes, const Loop& loop, std::uint32_t* sink) {
   return with_value(loop.access_bytes, [&](auto* none) {
-    stream_read<<<loop.grid, loop.threads>>>(static_cast<const decltype(none)>(const_cast<void*>(data)),
+    stream_read<<<loop.grid, loop.threads>>>(static_cast<decltype(none)>(const_cast<void*>(data)),
                                              bytes / sizeof(*none), sink);
   });
 }

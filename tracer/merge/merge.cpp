@@ -14,6 +14,7 @@
 #include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
 #include "tracer/merge/coverage.h"
+#include "tracer/merge/devices.h"
 #include "tracer/merge/limit_size.h"
 #include "tracer/merge/map_operands.h"
 #include "tracer/merge/match.h"
@@ -52,7 +53,7 @@ constexpr std::string_view kWhatToTry =
 class Merger::State {
  public:
   State(const PassLog& timing, const PassLog* access, const MergeOptions& options)
-      : timing_(timing), access_(access), options_(options) {
+      : timing_(timing), access_(access), options_(options), devices_(timing) {
     if (access != nullptr) {
       match();
     }
@@ -60,13 +61,16 @@ class Merger::State {
   }
 
   void run(const std::function<void(const trace::Record&)>& take) {
-    const auto checked = [&](trace::Record&& record) { take(record); };
+    const auto numbered = [&](trace::Record&& record) {
+      devices_.apply(record);
+      take(record);
+    };
     TimingPass pass(timing_, options_, summary, match_.cut.timing, timing_kept_);
     pass.run([&](const Event& event, std::size_t launch,
-                 trace::Kernel& kernel) { fill(pass, event, launch, kernel, checked); },
+                 trace::Kernel& kernel) { fill(pass, event, launch, kernel, numbered); },
              [&](trace::Record&& record) {
                add_time(record);
-               take(record);
+               numbered(std::move(record));
              });
   }
 
@@ -151,6 +155,7 @@ class Merger::State {
     add("recorded_allocations", recorded_kinds(timing_));
     add("device_memory_as", options_.as_managed ? "managed" : "recorded");
     add("settings", log.settings);
+    add("devices", devices_.text());
     if (match_.cut.timing < timing_.events.size()) {
       summary.begin_ns = timing_.events[match_.cut.timing].begin_ns;
       add("begins_at_ns", std::to_string(summary.begin_ns));
@@ -366,6 +371,7 @@ class Merger::State {
   const PassLog& timing_;
   const PassLog* access_;
   MergeOptions options_;
+  DeviceNumbers devices_;
   LaunchMatch match_;
   std::optional<AccessPass> pass_;
   std::vector<bool> timing_kept_;    // by thing of the timing pass: not gone before the cut; empty without access pass

@@ -97,6 +97,31 @@ TEST_F(TimelineTest, TimesOfChildGraphs) {
   EXPECT_EQ(durations(), (Durations{{"first", 100}, {"child's first", 300}, {"child's second", 400}, {"last", 200}}));
 }
 
+// A process that uses GPUs 1 and 3 of its machine.
+TEST_F(TimelineTest, GpusAreNumberedByTheTrace) {
+  const auto launch = [this](int device) {
+    JsonLine line = log.host("launch");
+    line.text("name", "kernel").begin_list("grid").item(1).item(1).item(1).end_list();
+    line.begin_list("block").item(1).item(1).item(1).end_list();
+    log.add(std::move(line.number("device", device)));
+  };
+  log.add(std::move(
+      log.host("alloc").number("va", kBase).number("bytes", kMiB).text("kind", "managed").number("device", 3)));
+  launch(3);
+  launch(1);
+  for (const int to : {1, -1}) {
+    log.add(std::move(log.host("prefetch").number("va", kBase).number("bytes", kMiB).number("to", to)));
+  }
+  const Merged merged = merge();
+  using Attribute = std::pair<std::string, std::string>;
+  EXPECT_THAT(merged.header.attributes, ::testing::Contains(Attribute{"devices", "1, 3"}));
+  EXPECT_EQ(merged.all<trace::ObjectAlloc>()[0].device, 1);
+  EXPECT_EQ(merged.all<trace::Kernel>()[0].device, 1);
+  EXPECT_EQ(merged.all<trace::Kernel>()[1].device, 0);
+  EXPECT_EQ(merged.all<trace::Prefetch>()[0].destination, 0);
+  EXPECT_EQ(merged.all<trace::Prefetch>()[1].destination, -1);
+}
+
 TEST_F(TimelineTest, GapsLieBetweenCalls) {
   log.at(5000, 6000).launch({});
   log.at(6500, 9000).alloc(kBase, kMiB);       // 500 before it, its own 2500 are no gap
