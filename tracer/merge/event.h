@@ -71,7 +71,8 @@ struct AllocEvent {
   MemoryKind kind = MemoryKind::kDevice;
   std::uint64_t va = 0, bytes = 0;
   std::int32_t device = 0;
-  bool segment = false;  // the caching allocator's view of it
+  bool segment = false;      // the caching allocator's view of it
+  std::uint32_t stream = 0;  // of a pool's
 };
 struct FreeEvent {
   std::uint64_t va = 0;
@@ -187,9 +188,10 @@ struct PassLog {
   std::map<std::string, std::uint64_t> lines_by_type;
   std::map<std::string, std::uint64_t> unknown_types;  // skipped
   std::uint64_t lines = 0;
-  std::uint64_t dropped = 0;  // records that the profiler lost
-  bool complete = false;      // has its last line
-  bool cut_line = false;      // the last line was incomplete and is left out
+  std::uint64_t dropped = 0;       // records that the profiler lost
+  bool complete = false;           // has its last line
+  bool cut_line = false;           // the last line was incomplete and is left out
+  std::uint64_t unseen_waits = 0;  // waits that were added (unseen_waits.h)
 };
 
 }  // namespace uvmtrace

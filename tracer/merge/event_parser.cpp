@@ -234,9 +234,9 @@ bool EventParser::host_event(const std::string& type, Fields& fields, Event& eve
     event.what = TensorFreeEvent{address(fields, "va"), type == "tensor_free_done"};
   } else if (type == "alloc") {
     const auto kind = static_cast<MemoryKind>(word(fields, "kind", kKinds));
-    event.what = AllocEvent{kind, address(fields, "va"), size(fields, "bytes"), device(fields), false};
+    event.what = AllocEvent{kind, address(fields, "va"), size(fields, "bytes"), device(fields), false, stream(fields)};
   } else if (type == "segment_alloc") {
-    event.what = AllocEvent{MemoryKind::kDevice, address(fields, "va"), size(fields, "bytes"), device(fields), true};
+    event.what = AllocEvent{MemoryKind::kDevice, address(fields, "va"), size(fields, "bytes"), device(fields), true, 0};
   } else if (type == "free" || type == "segment_free") {
     event.what = FreeEvent{address(fields, "va"), type == "segment_free"};
   } else if (type == "memcpy") {

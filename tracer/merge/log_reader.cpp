@@ -12,6 +12,8 @@
 #include "sim/trace/names.h"
 #include "tracer/merge/child_graphs.h"
 #include "tracer/merge/event_parser.h"
+#include "tracer/merge/pools.h"
+#include "tracer/merge/unseen_waits.h"
 
 namespace uvmtrace {
 
@@ -76,6 +78,8 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
   std::stable_sort(log.uvm.begin(), log.uvm.end(),
                    [](const UvmEvent& a, const UvmEvent& b) { return a.start_ns < b.start_ns; });
   join_child_graphs(log);
+  pools_to_tensors(log);
+  log.unseen_waits = add_unseen_waits(log);
   return log;
 }
 

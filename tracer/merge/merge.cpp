@@ -156,6 +156,8 @@ class Merger::State {
     add("device_memory_as", options_.as_managed ? "managed" : "recorded");
     add("settings", log.settings);
     add("devices", devices_.text());
+    add("unseen_waits",
+        timing_.unseen_waits == 0 ? "" : fmt::format("{} added at ends of iterations", timing_.unseen_waits));
     if (match_.cut.timing < timing_.events.size()) {
       summary.begin_ns = timing_.events[match_.cut.timing].begin_ns;
       add("begins_at_ns", std::to_string(summary.begin_ns));

@@ -301,8 +301,9 @@ void TimingPass::hints_and_sets(const Event& event, const Take& take) {
   }
 }
 
-// Of an iteration that the program does not end: the first synchronisation behind the last work for the GPU. What comes
-// later belongs to the program's end, which may take seconds. The number of events: nothing follows, or it is ended.
+// Of an iteration that the program does not end: the first wait of the host behind the last work for the GPU. What
+// comes later belongs to the program's end, which may take seconds. The number of events: nothing follows, or it is
+// ended.
 std::size_t TimingPass::end_of_last_iteration() const {
   const auto& events = log_.events;
   std::size_t end = events.size();
@@ -311,8 +312,9 @@ std::size_t TimingPass::end_of_last_iteration() const {
         range != nullptr && (range->kind == RangeKind::kIterationBegin || range->kind == RangeKind::kIterationEnd)) {
       return events.size();
     }
-    if (std::holds_alternative<SyncEvent>(events[i].what)) {
-      end = i;
+    if (const auto* sync = std::get_if<SyncEvent>(&events[i].what)) {
+      const bool waits = sync->kind != trace::SyncKind::kEventRecord && sync->kind != trace::SyncKind::kEventWait;
+      end = waits ? i : end;
     } else if (std::holds_alternative<LaunchEvent>(events[i].what) ||
                std::holds_alternative<CopyEvent>(events[i].what) || std::holds_alternative<SetEvent>(events[i].what)) {
       break;

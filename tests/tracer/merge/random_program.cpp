@@ -49,6 +49,7 @@ class Writer {
   }
   void finish() {
     if (iteration_open_) {
+      wait();
       iteration(false);
     }
   }
@@ -263,11 +264,14 @@ class Writer {
     out_.push_back(out);
   }
 
-  void synchronize() {
+  void wait() {
     timing.sync();
     access.sync();
     passed();
     out_.push_back(trace::Sync{trace::SyncKind::kDevice, 0, 0, take_gap()});
+  }
+  void synchronize() {
+    wait();
     if (random_.below(2) == 0) {
       iteration(!iteration_open_);
     }

@@ -122,6 +122,81 @@ TEST_F(TimelineTest, GpusAreNumberedByTheTrace) {
   EXPECT_EQ(merged.all<trace::Prefetch>()[1].destination, -1);
 }
 
+// Kernels of the builder end at 52,000 ns.
+class UnseenWaits : public TimelineTest {
+ protected:
+  // "k" a kernel, "s" a wait for the device, "r" an event recorded, "(" and ")" marks; in the trace, too.
+  std::string merged(const std::string& program) {
+    std::uint64_t index = 0;
+    log.at(60000, 60100);
+    for (const char c : program) {
+      if (c == 'k') log.launch({});
+      if (c == 's') log.sync();
+      if (c == 'r') log.sync("event_record", 7);
+      if (c == '(') log.iteration(index, true);
+      if (c == ')') log.iteration(index++, false);
+    }
+    const Merged merged = merge();
+    std::string out;
+    for (const trace::Record& record : merged.records) {
+      if (std::holds_alternative<trace::Kernel>(record)) out += "k";
+      if (const auto* sync = std::get_if<trace::Sync>(&record)) {
+        out += sync->kind == trace::SyncKind::kDevice ? "s" : "r";
+      }
+      if (const auto* range = std::get_if<trace::Range>(&record)) {
+        out += range->kind == trace::RangeKind::kIterationBegin ? "(" : ")";
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(UnseenWaits, AreAddedWhereIterationsEnd) { EXPECT_EQ(merged("k(kk)(k)"), "k(kks)(ks)"); }
+
+TEST_F(UnseenWaits, NoneWhereTheProgramWaits) { EXPECT_EQ(merged("(ks)(ks)"), "(ks)(ks)"); }
+
+TEST_F(UnseenWaits, TheLastIterationEndsBehindItsWork) { EXPECT_EQ(merged("(k)(krs"), "(ks)(ks)rs"); }
+
+TEST_F(UnseenWaits, OrAtTheFirstWaitOfAProgramThatWaits) { EXPECT_EQ(merged("(ks)(krs"), "(ks)(krs)"); }
+
+TEST_F(UnseenWaits, NoneWhileTheGpuIsAtWork) {
+  log.iteration(0, true);
+  log.at(10000, 10100).launch({});
+  log.iteration(0, false);  // at 11,000
+  EXPECT_TRUE(merge().all<trace::Sync>().empty());
+}
+
+// An allocation of a pool is a tensor in memory that stays.
+TEST_F(TimelineTest, PoolsKeepTheirMemory) {
+  log.alloc(kBase, kMiB, "pool");
+  log.alloc(kBase + kMiB + 512, kMiB, "pool");
+  log.free(kBase, "pool");
+  log.alloc(kBase, kMiB / 2, "pool");
+  log.alloc(kBase + 64 * kMiB, kMiB, "pool");  // another piece
+  log.free(kBase, "pool");
+  const Merged merged = merge();
+  const auto objects = merged.all<trace::ObjectAlloc>();
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_EQ(objects[0].bytes, 2 * kMiB + 512);
+  EXPECT_EQ(objects[1].bytes, kMiB);
+  EXPECT_TRUE(merged.all<trace::ObjectFree>().empty());
+  const auto tensors = merged.all<trace::TensorAlloc>();
+  ASSERT_EQ(tensors.size(), 4u);
+  EXPECT_EQ(tensors[1].object, objects[0].id);
+  EXPECT_EQ(tensors[1].offset, kMiB + 512);
+  EXPECT_EQ(tensors[2].bytes, kMiB / 2);
+  EXPECT_EQ(tensors[3].object, objects[1].id);
+  EXPECT_EQ(merged.all<trace::TensorFree>().size(), 2u);
+  EXPECT_EQ(merged.summary.repairs, 0u);
+}
+
+TEST_F(TimelineTest, PoolsOfAFrameworkWithTensorsStayObjects) {
+  log.alloc(kBase, kMiB, "pool");
+  log.tensor_alloc(kBase, 4096);
+  log.free(kBase, "pool");
+  EXPECT_EQ(merge().all<trace::ObjectFree>().size(), 1u);
+}
+
 TEST_F(TimelineTest, GapsLieBetweenCalls) {
   log.at(5000, 6000).launch({});
   log.at(6500, 9000).alloc(kBase, kMiB);       // 500 before it, its own 2500 are no gap
