@@ -35,9 +35,10 @@ struct GpuState {
   std::uint64_t resident_pages = 0;
   PlanHooks* plan = nullptr;                        // null: no planner
   std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
+  bool migrator_hears_kernels = false;              // information class D3 or higher
   bool oversubscribed = false;                      // something was evicted
   std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
-  bool router_hears_kernels = false;                // information class D3 or higher
+  bool router_hears_kernels = false;                // likewise
   std::uint32_t running_kernels = 0;                // copies and memsets with them
   PageTableChannel page_tables = {};
   std::shared_ptr<policy::Batcher> batcher = {};  // null: the driver takes what is there

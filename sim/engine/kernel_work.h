@@ -212,6 +212,12 @@ struct KernelWork {
       }
     }
   }
+  // The same as pages of blocks, and what it touches one by one.
+  template <class F>
+  void for_each_touched(F&& f) const {
+    for_each_segment([&](const Segment& s, bool) { f(s.block, PageMask::range(s.first, s.count)); });
+    for (const PageRef& page : touches) f(page.block, PageMask::range(page.page, 1));
+  }
 };
 
 // Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
