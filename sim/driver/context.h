@@ -8,6 +8,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/driver/move_hooks.h"
 #include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
 #include "sim/events/counters.h"
@@ -134,8 +135,7 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
-class ChunkPrefetch;
-class Harvest;
+inline MoveHooks no_hooks;
 
 struct DriverContext {
   const config::SystemConfig& system;
@@ -158,8 +158,7 @@ struct DriverContext {
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
-  Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
-  ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
+  MoveHooks* hooks = &no_hooks;                    // who takes part in moving memory; never null
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
   // and from whom this one's evictions took memory. Empty: not shared.
   std::vector<DriverContext*> processes = {};
@@ -189,9 +188,6 @@ struct Work {
   }
   Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
 };
-
-// Page-table entries of the GPU go. Every such step comes through here: kernels in flight rely on it.
-void unmap_from_gpu(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
 inline policy::GpuMemoryUse memory_use(const GpuState& gpu) {
   return {gpu.memory.chunk_count(), gpu.memory.free_chunks(), gpu.oversubscribed};

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
-#include "sim/driver/remote_mappings.h"
+#include "sim/driver/mappings.h"
 #include "sim/engine/capacity.h"
 
 namespace uvmsim::engine {
@@ -58,17 +58,9 @@ void DriverStack::connect() {
   context_->route_label = route.label_with_origin();
   context_->futures = policies_.futures();
   context_->access_bits.kept = prefetch.information >= policy::InformationClass::kD2;
-  context_->harvest = machine.harvest.get();
   residency_ = std::make_unique<driver::Residency>(*context_);
-  if (machine.harvest) {
-    for (const unsigned gpu : process_.gpus) machine.harvest->connect(gpu, *residency_);
-  }
   thrashing_ = std::make_unique<driver::Thrashing>(*context_);
-  if (machine.harvest && machine.harvest->choice().prefetch) {
-    chunk_prefetch_ = std::make_unique<driver::ChunkPrefetch>(*context_, *residency_, *thrashing_);
-    context_->chunk_prefetch = chunk_prefetch_.get();
-    prefetch_at_.resize(gpus_.size(), kNever);
-  }
+  if (machine.harvest) join_harvest(*machine.harvest);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
   access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);
   host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
@@ -86,6 +78,14 @@ void DriverStack::connect() {
     machine.ledger.copies_dropped = true;
   }
   policies_.listen(*context_, plans_.get());
+}
+
+void DriverStack::join_harvest(driver::Harvest& harvest) {
+  harvest_moves_ = std::make_unique<driver::HarvestMoves>(harvest, *context_, *residency_);
+  for (const unsigned gpu : process_.gpus) harvest.connect(gpu, *harvest_moves_);
+  if (!harvest.choice().prefetch) return;
+  chunk_prefetch_ = std::make_unique<driver::ChunkPrefetch>(*context_, *residency_, *thrashing_, *harvest_moves_);
+  prefetch_at_.resize(gpus_.size(), kNever);
 }
 
 Nanoseconds DriverStack::fetch_at(const Event& event) {
@@ -131,7 +131,7 @@ void DriverStack::schedule_prefetch(unsigned gpu) {
 }
 
 void DriverStack::release(BlockIndex b) {
-  process_.machine.ledger.released_pages += residency_->release(b);
+  process_.machine.ledger.released_pages += residency_->departures().release(b);
   thrashing_->forget(b);
   access_counters_->forget(b);
 }
@@ -139,7 +139,7 @@ void DriverStack::release(BlockIndex b) {
 void DriverStack::kernel_starts(const KernelOperation& operation, const KernelWork& work, std::uint64_t record,
                                 Nanoseconds now) {
   const unsigned gpu = operation.gpu();
-  if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *residency_, *thrashing_, now);
+  if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *thrashing_, now);
   if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
   policies_.enter(record);
   if (gpus_[gpu].evictor_sees_touches) note_touches(work, gpu);

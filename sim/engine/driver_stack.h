@@ -70,6 +70,7 @@ class DriverStack {
 
  private:
   void note_touches(const KernelWork& work, unsigned gpu);
+  void join_harvest(driver::Harvest& harvest);
   void prefetch(unsigned gpu);
   void schedule_prefetch(unsigned gpu);
 
@@ -85,6 +86,7 @@ class DriverStack {
   std::unique_ptr<driver::DriverContext> context_;
   std::unique_ptr<driver::Residency> residency_;
   std::unique_ptr<driver::Thrashing> thrashing_;
+  std::unique_ptr<driver::HarvestMoves> harvest_moves_;    // null: it does not harvest
   std::unique_ptr<driver::ChunkPrefetch> chunk_prefetch_;  // null: nothing comes after a fault batch
   std::vector<Nanoseconds> prefetch_at_;                   // by GPU: its event on the clock
   std::unique_ptr<driver::FaultService> fault_service_;
