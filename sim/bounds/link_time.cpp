@@ -29,7 +29,7 @@ LinkTime::LinkTime(const config::SystemConfig& system, std::span<const unsigned>
   const config::LinkConfig& link = system.host_links[gpus.front()];
   for (auto [direction, config] : {std::pair(&in_, &link.host_to_device), std::pair(&out_, &link.device_to_host)}) {
     direction->push_ns = config->latency_ns + gap_ns_;
-    // Without large host pages every page is a run of its own (Residency::copy).
+    // Without large host pages every page is a run of its own (PageCopies::push).
     if (!system.host.large_pages) direction->page_ns = std::min(config->run_ns, direction->push_ns);
   }
 }

@@ -15,7 +15,7 @@ class LinkTime {
   // Of several GPUs the links together, as if all of them could take any page.
   LinkTime(const config::SystemConfig& system, std::span<const unsigned> gpus);
 
-  // From the start of the first to the end of the last, after link/copy_engine.h and Residency::copy: a push concerns
+  // From the start of the first to the end of the last, after link/copy_engine.h and PageCopies::push: a push concerns
   // one VA block and costs its latency and, after another one, a gap; both directions share what link and host can do.
   Nanoseconds of(std::uint64_t pages_in, std::uint64_t pages_out) const;
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
-#include "sim/driver/harvest.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
-ChunkPrefetch::ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing)
-    : context_(context), residency_(residency), thrashing_(thrashing), helpers_(context.gpus.size()) {}
+ChunkPrefetch::ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing, HarvestMoves& moves)
+    : context_(context), residency_(residency), thrashing_(thrashing), moves_(moves), helpers_(context.gpus.size()) {
+  moves.use(*this);
+}
 
 void ChunkPrefetch::stop(unsigned gpu) {
   Helper& helper = helpers_[gpu];
@@ -19,7 +21,8 @@ void ChunkPrefetch::stop(unsigned gpu) {
 }
 
 void ChunkPrefetch::plan(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds start) {
-  const HarvestChoice& choice = context_.harvest->choice();
+  const Harvest& harvest = moves_.harvest();
+  const HarvestChoice& choice = harvest.choice();
   const AddressSpace& space = context_.space;
   Helper& helper = helpers_[gpu];
   const bool up = !helper.began || first.value > helper.last.value;
@@ -33,8 +36,8 @@ void ChunkPrefetch::plan(unsigned gpu, PageIndex first, PageIndex last, Nanoseco
     const BlockIndex b(up ? base + away : base - away);
     const VaBlock& block = space.block(b);
     if (!block.live || block.region != region || !space.pages(b, gpu_processor(gpu)).resident.empty()) continue;
-    if (context_.harvest->holds(b)) {
-      if (context_.harvest->where(b) != gpu) helper.from_peers.waiting.push_back(b);
+    if (harvest.holds(b)) {
+      if (harvest.where(b) != gpu) helper.from_peers.waiting.push_back(b);
     } else if (!space.pages(b, kHost).resident.empty()) {
       helper.from_host.waiting.push_back(b);
     }
@@ -51,7 +54,7 @@ void ChunkPrefetch::step(unsigned gpu, Nanoseconds now) {
     const PageMask here = copy.pages & context_.space.pages(copy.block, gpu_processor(gpu)).resident;
     Work paid(now);  // when it began
     if (!here.empty() && block.live && !block.hints.any() && block.read_duplicated.empty()) {
-      residency_.map_local(paid, copy.block, gpu, here, here);
+      map_local(context_, paid, copy.block, gpu, here, here);
     }
     return true;
   });
@@ -95,24 +98,24 @@ bool ChunkPrefetch::path_busy(const Helper& helper, ProcessorId from, ProcessorI
 }
 
 ChunkPrefetch::Outcome ChunkPrefetch::begin_from_peer(Work& work, unsigned gpu, BlockIndex b) {
-  const Harvest& harvest = *context_.harvest;
+  const Harvest& harvest = moves_.harvest();
   if (!harvest.holds(b) || harvest.where(b) == gpu) return Outcome::kNotNeeded;
   return bring(work, gpu, b, gpu_processor(harvest.where(b)), context_.counters.chunk_prefetches_from_peers, nullptr);
 }
 
 ChunkPrefetch::Outcome ChunkPrefetch::begin_from_host(Work& work, unsigned gpu, BlockIndex b) {
-  Harvest& harvest = *context_.harvest;
+  Harvest& harvest = moves_.harvest();
   Helper& helper = helpers_[gpu];
   if (harvest.holds(b) || context_.space.pages(b, kHost).resident.empty()) return Outcome::kNotNeeded;
   std::uint32_t full = 0;
   for (unsigned peer = 0; peer < context_.gpus.size(); ++peer) {
     if (path_busy(helper, kHost, gpu_processor(peer))) full |= std::uint32_t{1} << peer;
   }
-  const policy::Route way = residency_.way_ahead(work, b, gpu, TransferCause::kPrefetch, full);
+  const policy::Route way = moves_.way_ahead(work, b, gpu, TransferCause::kPrefetch, full);
   if (way.way == policy::Route::Way::kLater) return Outcome::kPathBusy;
   if (way.way == policy::Route::Way::kSpare) {
     if ((full >> way.gpu & 1) != 0) return Outcome::kPathBusy;
-    residency_.fetch_to_spare(work, b, gpu, way.gpu, TransferCause::kPrefetch);
+    moves_.fetch_to_spare(work, b, gpu, way.gpu, TransferCause::kPrefetch);
     ++context_.counters.chunk_prefetches_to_peers;
     harvest.note_prefetched(b);
     helper.copies.push_back({work.done(), b, PageMask{}, kHost, gpu_processor(way.gpu)});
@@ -132,7 +135,7 @@ ChunkPrefetch::Outcome ChunkPrefetch::bring(Work& work, unsigned gpu, BlockIndex
   if (!block.live || block.hints.any() || duplicated || thrashing_.tracks(b)) return Outcome::kNotNeeded;
   const PageMask held = space.pages(b, from).resident | space.pages(b, kHost).resident;
   const PageMask pages = held - space.pages(b, self).resident - block.discarded;
-  if (pages.empty() || !residency_.has_room(b, gpu, pages)) return Outcome::kNotNeeded;
+  if (pages.empty() || !residency_.chunks().has_room({b, gpu}, pages)) return Outcome::kNotNeeded;
   if (path_busy(helper, from, self)) return Outcome::kPathBusy;
   ++counter;
   context_.counters.prefetched_pages += pages.count();

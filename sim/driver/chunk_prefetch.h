@@ -13,15 +13,15 @@
 #include <array>
 #include <vector>
 
-#include "sim/driver/residency.h"
+#include "sim/driver/harvest_moves.h"
 #include "sim/driver/thrashing.h"
 
 namespace uvmsim::driver {
 
 class ChunkPrefetch {
  public:
-  // context.harvest is there. All must outlive it.
-  ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing);
+  // All must outlive it.
+  ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing, HarvestMoves& moves);
 
   // The GPU's next batch is being fetched.
   void stop(unsigned gpu);
@@ -68,6 +68,7 @@ class ChunkPrefetch {
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;
+  HarvestMoves& moves_;
   std::vector<Helper> helpers_;  // by GPU
 };
 

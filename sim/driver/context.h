@@ -8,6 +8,7 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
+#include "sim/driver/move_hooks.h"
 #include "sim/driver/page_table_channel.h"
 #include "sim/driver/plan_hooks.h"
 #include "sim/events/counters.h"
@@ -35,9 +36,10 @@ struct GpuState {
   std::uint64_t resident_pages = 0;
   PlanHooks* plan = nullptr;                        // null: no planner
   std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
+  bool migrator_hears_kernels = false;              // information class D3 or higher
   bool oversubscribed = false;                      // something was evicted
   std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
-  bool router_hears_kernels = false;                // information class D3 or higher
+  bool router_hears_kernels = false;                // likewise
   std::uint32_t running_kernels = 0;                // copies and memsets with them
   PageTableChannel page_tables = {};
   std::shared_ptr<policy::Batcher> batcher = {};  // null: the driver takes what is there
@@ -133,8 +135,7 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
-class ChunkPrefetch;
-class Harvest;
+inline MoveHooks no_hooks;
 
 struct DriverContext {
   const config::SystemConfig& system;
@@ -157,8 +158,7 @@ struct DriverContext {
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
-  Harvest* harvest = nullptr;                      // null: evicted memory goes to the host
-  ChunkPrefetch* chunk_prefetch = nullptr;         // null: nothing comes after a fault batch
+  MoveHooks* hooks = &no_hooks;                    // who takes part in moving memory; never null
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
   // and from whom this one's evictions took memory. Empty: not shared.
   std::vector<DriverContext*> processes = {};
@@ -188,9 +188,6 @@ struct Work {
   }
   Nanoseconds done() const { return cpu > pushed ? cpu : pushed; }
 };
-
-// Page-table entries of the GPU go. Every such step comes through here: kernels in flight rely on it.
-void unmap_from_gpu(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
 inline policy::GpuMemoryUse memory_use(const GpuState& gpu) {
   return {gpu.memory.chunk_count(), gpu.memory.free_chunks(), gpu.oversubscribed};

@@ -3,11 +3,30 @@
 
 #include <algorithm>
 
-#include "sim/driver/chunk_prefetch.h"
-#include "sim/driver/harvest.h"
-#include "sim/driver/remote_mappings.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
+
+namespace {
+
+PageMask missing_pages(const AddressSpace& space, BlockIndex b) {
+  if (b.value >= space.block_count() || !space.block(b).live) return {};
+  PageMask pages = space.block(b).extent();
+  // What another GPU holds stays there: two that took pages from each other ahead of need might never get on.
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages -= space.pages(b, gpu_processor(gpu)).resident;
+  return pages;
+}
+
+// What a prefetcher may ask when a GPU's blocks are served.
+struct GpuQueries final : policy::PrefetchQueries {
+  GpuQueries(const DriverContext& served_by, unsigned served) : context(served_by), gpu(served) {}
+  PageMask missing(BlockIndex block) const override { return missing_pages(context.space, block); }
+  std::uint32_t free_chunks() const override { return context.gpus[gpu].memory.free_chunks(); }
+  const DriverContext& context;
+  const unsigned gpu;
+};
+
+}  // namespace
 
 PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
                         const PageMask& faulted, const PageMask& thrashing, const PageMask& unmapped,
@@ -74,8 +93,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   const std::uint64_t copies_before = copies();
   const std::uint64_t populated_before = context_.counters.populated_pages;
   BatchSummary summary;
-  if (thrashing_.pins_expired(start)) expire_pins(context_, residency_, thrashing_, start);
-  gpu_ = gpu;
+  if (thrashing_.pins_expired(start)) expire_pins(context_, thrashing_, start);
   served_.clear();
   beyond_.clear();
   Work work(start);
@@ -83,21 +101,19 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              context_.costs().fault_entry_ns * sorted_.size());
-  if (context_.chunk_prefetch != nullptr) context_.chunk_prefetch->stop(gpu);
-  // A helper brings blocks from the other end of the batch over the links of peers, until the two meet.
-  const bool parallel = context_.harvest != nullptr && context_.harvest->choice().parallel_fetch;
+  MoveHooks& hooks = *context_.hooks;
+  hooks.batch_begins(gpu);
+  // A helper may bring blocks from the other end of the batch, until the two meet.
+  const bool far_blocks = hooks.fetches_far_blocks();
   Work helper(work.cpu);
   std::size_t tail = sorted_.size();
   for (std::size_t i = 0; i < sorted_.size();) {
     const BlockIndex block(sorted_[i].page() / kPagesPerBlock);
-    while (parallel && helper.cpu <= work.cpu && tail > i) {
+    while (far_blocks && helper.cpu <= work.cpu && tail > i) {
       const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
       if (far == block) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
-      if (context_.space.block(far).evicted.empty()) continue;
-      if (!residency_.fetch_nearer(helper, far, gpu)) continue;
-      ++context_.counters.parallel_fetches;
-      helper.cpu = helper.done();  // one at a time
+      hooks.fetch_far_block(helper, gpu, far);
     }
     PageMask reads;
     PageMask writes;
@@ -119,9 +135,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   if (!sorted_.empty()) {
     summary.lowest_address = lowest_page * kBasePageBytes;
     summary.lowest_is_write = lowest_is_write;
-    if (context_.chunk_prefetch != nullptr) {
-      context_.chunk_prefetch->plan(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
-    }
+    hooks.batch_served(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
   }
   if (copies() != copies_before) {
     work.spend(context_.costs().after_copies_ns);
@@ -184,7 +198,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     return 0;
   }
   work.spend(context_.costs().block_ns);
-  if (context_.chunk_prefetch != nullptr) await_prefetch(work, gpu, b);
+  context_.hooks->before_block(work, gpu, b);
   for (const KnownFuture& known : context_.futures) {
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
@@ -193,9 +207,9 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   context_.prefetch_history.used(b, wanted);
   PageMask thrashing;
   Destinations to;
-  // What lies in spare memory moves, whether the host has a copy or not.
-  const bool lent = context_.harvest != nullptr && context_.harvest->holds(b);
-  const bool simple = !block.hints.any() && (block.read_duplicated.empty() || lent) && !thrashing_.tracks(b);
+  // What lies in lent memory moves, whether the host has a copy or not.
+  const bool single = block.read_duplicated.empty() || context_.hooks->holds(b);
+  const bool simple = single && !block.hints.any() && !thrashing_.tracks(b);
   if (simple) {
     to.local = wanted;
     if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, wanted_reads, wanted_writes, to);
@@ -213,14 +227,6 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
   return (wanted - to.throttled).count();
-}
-
-// The thread that prefetches a block holds its lock until it is there.
-void FaultService::await_prefetch(Work& work, unsigned gpu, BlockIndex b) {
-  const Nanoseconds arrival = context_.chunk_prefetch->arrival(gpu, b);
-  if (arrival <= work.cpu) return;
-  ++context_.counters.chunk_prefetches_late;
-  work.cpu = arrival;
 }
 
 // Asks the migrate policy which faulted pages stay on the host, and checks its answer.
@@ -269,7 +275,8 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   const PageMask to_gpu = to.local | to.duplicate;
   if (!to_gpu.empty()) {
     PageMask prefetched;
-    const LookBeyond beyond{*this, beyond_};
+    const GpuQueries queries(context_, gpu);
+    const LookBeyond beyond{queries, beyond_};
     if (to.host.empty() && to.peers.empty()) {
       prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages,
                                   to.written - mine.writable, &beyond);
@@ -291,7 +298,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     if (!duplicate_prefetch) writable |= prefetched;
     // Where duplicated and written pages of a short block come in turn, the second may push the first out again.
     const PageMask here = (to_gpu | prefetched) & mine.resident;
-    residency_.map_local(work, b, gpu, here, writable - block.read_duplicated);
+    map_local(context_, work, b, gpu, here, writable - block.read_duplicated);
   }
   if (!to.host.empty()) {
     PageMask prefetched;
@@ -302,7 +309,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
     residency_.to_host(work, b, {to.host, prefetched, cause, false});
     if (!moved.empty()) thrashing_.on_migration(b, moved, kHost, work.cpu);
-    residency_.map_remote(work, b, gpu, all, all - block.read_duplicated);
+    map_remote(context_, work, b, gpu, all, all - block.read_duplicated);
   }
   for (const auto& [peer, pages] : to.peers) {
     PageMask prefetched;
@@ -317,27 +324,16 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     }
     if (!moved.empty()) thrashing_.on_migration(b, moved, peer, work.cpu);
     const PageMask there = all & space.pages(b, peer).resident;
-    residency_.map_remote(work, b, gpu, there, there - block.read_duplicated);
+    map_remote(context_, work, b, gpu, there, there - block.read_duplicated);
   }
   if (!to.resting.pages.empty()) {
     const PageMask& on_host = space.pages(b, kHost).resident;
     const PageMask fresh = (to.resting.pages - on_host) | (to.resting.pages & context_.host_memory.swapped(b, on_host));
     if (!fresh.empty()) residency_.to_host(work, b, {fresh, {}, cause, false});
-    residency_.map_remote(work, b, gpu, to.resting.pages, to.resting.writable);
+    map_remote(context_, work, b, gpu, to.resting.pages, to.resting.writable);
   }
-  map_pinned(context_, residency_, work, b, to.pinned_mappings);
+  map_pinned(context_, work, b, to.pinned_mappings);
 }
-
-PageMask FaultService::missing(BlockIndex b) const {
-  const AddressSpace& space = context_.space;
-  if (b.value >= space.block_count() || !space.block(b).live) return {};
-  PageMask pages = space.block(b).extent();
-  // What another GPU holds stays there: two that took pages from each other ahead of need might never get on.
-  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages -= space.pages(b, gpu_processor(gpu)).resident;
-  return pages;
-}
-
-std::uint32_t FaultService::free_chunks() const { return context_.gpus[gpu_].memory.free_chunks(); }
 
 void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served) {
   for (const policy::PageSpan& span : beyond_) {
@@ -347,33 +343,33 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
       const std::uint64_t next = std::min(end, (b.value + 1) * kPagesPerBlock);
       const auto spared = std::lower_bound(served.begin(), served.end(), b);
       const bool is_served = spared != served.end() && *spared == b;
-      residency_.spare(served);
       const PageMask wanted =
           PageMask::range(static_cast<unsigned>(page % kPagesPerBlock), static_cast<unsigned>(next - page));
-      if (bring(work, gpu, b, wanted) && !is_served) served.insert(spared, b);
+      if (bring(work, gpu, b, wanted, served) && !is_served) served.insert(spared, b);
       page = next;
     }
   }
-  residency_.spare({});
   beyond_.clear();
 }
 
 // Brings the missing pages of a block without faults in this batch. False if nothing comes.
-bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted) {
+bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted,
+                         std::span<const BlockIndex> spared) {
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   if (block.hints.any() || !block.read_duplicated.empty()) return false;
   const ProcessorId self = gpu_processor(gpu);
   const ProcessorPages& mine = space.pages(b, self);
-  PageMask pages = wanted & missing(b);
+  PageMask pages = wanted & missing_pages(space, b);
   if (thrashing_.tracks(b)) pages -= thrashing_.pages(b);
-  if (pages.empty() || !residency_.has_room(b, gpu, pages)) return false;
+  if (pages.empty() || !residency_.chunks().has_room({b, gpu, spared}, pages)) return false;
   work.spend(context_.costs().block_ns);
   context_.counters.prefetched_pages += pages.count();
   const PageMask moved = thrashing_.interested() ? pages & space.resident_anywhere(b) : PageMask{};
-  residency_.to_gpu(work, b, gpu, {{}, pages, TransferCause::kPrefetch, false});
+  residency_.to_gpu(work, b, gpu,
+                    {.demanded = {}, .prefetched = pages, .cause = TransferCause::kPrefetch, .spared = spared});
   if (!moved.empty()) thrashing_.on_migration(b, moved, self, work.cpu);
-  residency_.map_local(work, b, gpu, pages & mine.resident, pages);
+  map_local(context_, work, b, gpu, pages & mine.resident, pages);
   return true;
 }
 
@@ -384,7 +380,6 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
   const std::uint32_t moved = (to.local | to.duplicate).count();
   if (moved == 0 && to.host.empty()) return 0;
   work.spend(context_.costs().block_ns);
-  gpu_ = gpu;
   beyond_.clear();
   carry_out(work, gpu, b, to, thrashing_.pages(b), TransferCause::kAccessCounter);
   served_.assign(1, b);

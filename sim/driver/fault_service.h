@@ -26,7 +26,7 @@ struct BatchSummary {
   bool gpu_memory_changed = false;  // pages were copied or populated: the replay waits for the GPU's work on them
 };
 
-class FaultService final : private policy::PrefetchQueries {
+class FaultService {
  public:
   FaultService(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
@@ -69,7 +69,6 @@ class FaultService final : private policy::PrefetchQueries {
   void tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher);
   std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                               bool& throttled);
-  void await_prefetch(Work& work, unsigned gpu, BlockIndex block);
   Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
                       TransferCause cause);
   void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
@@ -80,10 +79,8 @@ class FaultService final : private policy::PrefetchQueries {
                  TransferCause cause);
 
   // Prefetching beyond the faulted blocks, when all of them are served.
-  PageMask missing(BlockIndex block) const override;
-  std::uint32_t free_chunks() const override;
   void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
-  bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted);
+  bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared);
 
   DriverContext& context_;
   Residency& residency_;
@@ -91,7 +88,6 @@ class FaultService final : private policy::PrefetchQueries {
   std::vector<SortedFault> sorted_;
   std::vector<policy::FaultRecord> records_;
   std::vector<BlockIndex> first_;
-  unsigned gpu_ = 0;                      // whose batch is served, for the queries
   std::vector<policy::PageSpan> beyond_;  // what the prefetcher wants besides,
   std::vector<BlockIndex> served_;        // and the blocks that must not be evicted for it
 };

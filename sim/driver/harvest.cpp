@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
-#include "sim/driver/residency.h"
+#include "sim/driver/harvest_moves.h"
 
 namespace uvmsim::driver {
 
@@ -12,7 +12,7 @@ Harvest::Harvest(const HarvestChoice& choice, const link::Topology& topology, st
     : choice_(choice),
       topology_(topology),
       gpus_(gpus),
-      residencies_(gpus.size()),
+      moves_(gpus.size()),
       safe_(gpus.size()),
       pending_(gpus.size()),
       pending_count_(gpus.size()),
@@ -63,7 +63,7 @@ void Harvest::arrives(BlockIndex block, Nanoseconds arrived, bool safe) {
 
 Nanoseconds Harvest::write(BlockIndex block, Nanoseconds start) {
   Spare& lent = spares_[block.value];
-  const Nanoseconds end = residencies_[lent.home]->write_back(block, lent.spare, start);
+  const Nanoseconds end = moves_[lent.home]->write_back(block, lent.spare, start);
   lent.safe = true;
   --pending_count_[lent.spare];
   ++safe_count_[lent.spare];
@@ -100,7 +100,7 @@ bool Harvest::give_back(Work& work, unsigned spare) {
     if (!block) return false;
     write(*block, std::max(work.cpu, spares_[block->value].arrived));  // out of turn
   }
-  residencies_[spares_[block->value].home]->drop_spare_copy(work, *block, spare);
+  moves_[spares_[block->value].home]->drop_spare_copy(work, *block, spare);
   return true;
 }
 

@@ -20,7 +20,7 @@
 
 namespace uvmsim::driver {
 
-class Residency;
+class HarvestMoves;
 
 class Harvest {
  public:
@@ -29,7 +29,7 @@ class Harvest {
 
   const HarvestChoice& choice() const { return choice_; }
   // What moves the pages of the program that runs on the GPU. Before anything is evicted there.
-  void connect(unsigned gpu, Residency& residency) { residencies_[gpu] = &residency; }
+  void connect(unsigned gpu, HarvestMoves& moves) { moves_[gpu] = &moves; }
 
   // Whether a chunk of some GPU holds what another one evicted of the block; on which.
   bool holds(BlockIndex block) const { return block.value < spares_.size() && spares_[block.value].is_used(); }
@@ -86,7 +86,7 @@ class Harvest {
   HarvestChoice choice_;
   const link::Topology& topology_;
   std::vector<GpuState>& gpus_;
-  std::vector<Residency*> residencies_;                    // by GPU
+  std::vector<HarvestMoves*> moves_;                       // by GPU
   std::vector<Spare> spares_;                              // by block
   std::deque<BlockIndex> queue_;                           // of the writer; may name blocks that are gone or safe
   std::vector<std::deque<BlockIndex>> safe_, pending_;     // by lending GPU, oldest first; likewise

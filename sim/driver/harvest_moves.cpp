@@ -1,70 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pages get into spare memory of a peer, on to the host, and back out: Residency's part of Harvest.
+#include "sim/driver/harvest_moves.h"
+
 #include <algorithm>
 
-#include "sim/driver/harvest.h"
-#include "sim/driver/residency.h"
+#include "sim/driver/chunk_prefetch.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
-// The last copy of `runs_` brought the pages into the chunk of a peer.
-Nanoseconds Residency::arrive_in_spare(BlockIndex b, unsigned spare, const PageMask& pages) {
+HarvestMoves::HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency)
+    : harvest_(harvest), context_(context), residency_(residency) {
+  context.hooks = this;
+}
+
+// Pages come into the chunk of a peer. Returns when they are there.
+Nanoseconds HarvestMoves::push_to_spare(Work& work, BlockIndex b, ProcessorId from, unsigned spare, Nanoseconds start,
+                                        const Load& load) {
   GpuMemory& memory = context_.gpus[spare].memory;
-  const Nanoseconds arrived = runs_.back().end;
+  const Nanoseconds arrived = residency_.copies().push(work, b, {from, gpu_processor(spare)}, start, load);
   memory.chunk(memory.whole(b)).ready = arrived;
-  context_.space.pages(b, gpu_processor(spare)).resident |= pages;
-  context_.gpus[spare].add_resident(context_.space.block(b), pages.count());
+  context_.space.pages(b, gpu_processor(spare)).resident |= load.pages();
+  context_.gpus[spare].add_resident(context_.space.block(b), load.pages().count());
   return arrived;
 }
 
-// A victim that a peer may take.
-bool Residency::may_leave_to_spare(BlockIndex b) const {
+bool HarvestMoves::may_take(BlockIndex b) const {
   const VaBlock& block = context_.space.block(b);
-  return context_.harvest != nullptr && context_.harvest->choice().victims && !block.hints.any() &&
-         block.read_duplicated.empty();
+  return harvest_.choice().victims && !block.hints.any() && block.read_duplicated.empty();
 }
 
-// A whole block goes to a peer, `copied` of the pages there that are gone. What is left of it in spare memory already,
-// the rest joins.
-void Residency::evict_to_spare(Work& work, unsigned gpu, BlockIndex b, unsigned spare, const PageMask& gone,
-                               const PageMask& copied) {
-  Harvest& harvest = *context_.harvest;
+// What is left of it in spare memory already, the rest joins, if a link leads there.
+std::optional<policy::Route> HarvestMoves::way_out(BlockIndex b, unsigned gpu) const {
+  if (!harvest_.holds(b)) return std::nullopt;
+  const unsigned spare = harvest_.where(b);
+  const bool joined = spare != gpu && context_.topology.peer(gpu, spare) != nullptr;
+  return joined ? policy::Route{policy::Route::Way::kSpare, spare} : policy::Route{};
+}
+
+void HarvestMoves::take(Work& work, BlockIndex b, unsigned gpu, unsigned spare, const PageMask& gone,
+                        const PageMask& copied) {
   const GpuMemory& memory = context_.gpus[spare].memory;
-  const ChunkId chunk = harvest.holds(b) ? memory.whole(b) : harvest.take(work, spare, b, gpu);
-  const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
-  copy(work, b, {gpu_processor(gpu), gpu_processor(spare)}, std::max(unmapped, memory.chunk(chunk).ready), copied,
-       PageMask{}, TransferCause::kEvict);
-  const Nanoseconds arrived = arrive_in_spare(b, spare, copied);
-  leave_evicted(work, b, gpu, gone);
+  Departures& departures = residency_.departures();
+  const ChunkId chunk = harvest_.holds(b) ? memory.whole(b) : harvest_.take(work, spare, b, gpu);
+  const Nanoseconds unmapped = departures.unmap_victim(work, b, gpu, gone);
+  const Nanoseconds arrived =
+      push_to_spare(work, b, gpu_processor(gpu), spare, std::max(unmapped, memory.chunk(chunk).ready),
+                    {copied, {}, TransferCause::kEvict});
+  departures.leave(work, b, gpu, gone);
   ++context_.counters.evictions_to_peers;
-  harvest.arrives(b, arrived);
+  harvest_.arrives(b, arrived);
 }
 
-Nanoseconds Residency::write_back(BlockIndex b, unsigned spare, Nanoseconds start) {
+Nanoseconds HarvestMoves::write_back(BlockIndex b, unsigned spare, Nanoseconds start) {
   VaBlock& block = context_.space.block(b);
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
   // Pages that bounced may be mapped there all the same: a write to them then faults.
-  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap_gpu(b, gpu, written);
-  back_on_host(writer, b, written);
+  for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap(context_, b, gpu, written);
+  HostTier& host_tier = residency_.host_tier();
+  host_tier.back(writer, b, written);
   if (written.empty()) return writer.done();
-  const Nanoseconds ready = std::max(writer.cpu, host_tier_.admit(writer.cpu, b, written));
-  copy(writer, b, {gpu_processor(spare), kHost}, ready, written, PageMask{}, TransferCause::kEvict);
+  const Nanoseconds ready = std::max(writer.cpu, host_tier.admit(writer.cpu, b, written));
+  const Nanoseconds read =
+      residency_.copies().push(writer, b, {gpu_processor(spare), kHost}, ready, {written, {}, TransferCause::kEvict});
   host.resident |= written;
   context_.host_resident_pages += written.count();
   block.read_duplicated |= written;
   ++context_.counters.peer_write_backs;
   GpuMemory& memory = context_.gpus[spare].memory;
-  memory.chunk(memory.whole(b)).ready = runs_.back().end;
+  memory.chunk(memory.whole(b)).ready = read;
   return writer.done();
 }
 
-void Residency::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
-  ProcessorPages& theirs = context_.space.pages(b, gpu_processor(spare));
-  const PageMask here = theirs.resident;
+void HarvestMoves::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
+  const PageMask here = context_.space.pages(b, gpu_processor(spare)).resident;
   work.spend(context_.costs().evict_chunk_ns);
-  drop_copies(work, b, spare, here);
+  residency_.departures().drop_copies(work, b, spare, here);
   // The host has them, and so have the processors that they were duplicated for.
   PageMask elsewhere;
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
@@ -73,9 +85,10 @@ void Residency::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
   context_.space.block(b).read_duplicated -= here - elsewhere;
 }
 
-policy::Route Residency::way_ahead(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause, std::uint32_t full) {
+policy::Route HarvestMoves::way_ahead(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause,
+                                      std::uint32_t full) {
   const PageMask pages = context_.space.pages(b, kHost).resident - context_.space.block(b).discarded;
-  return routing_.ask(helper, gpu,
+  return choose_route(context_, helper, gpu,
                       {.block = b,
                        .from = kHost,
                        .to = gpu_processor(gpu),
@@ -86,21 +99,12 @@ policy::Route Residency::way_ahead(Work& helper, BlockIndex b, unsigned gpu, Tra
                       full);
 }
 
-bool Residency::fetch_nearer(Work& helper, BlockIndex b, unsigned gpu) {
-  if (!may_go_to_spare(b)) return false;
-  const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
-  if (way.way != policy::Route::Way::kSpare) return false;
-  fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
-  return true;
-}
-
-void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigned spare, TransferCause cause) {
-  Harvest& harvest = *context_.harvest;
+void HarvestMoves::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigned spare, TransferCause cause) {
   VaBlock& block = context_.space.block(b);
   const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
-  const ChunkId chunk = harvest.take(helper, spare, b, gpu);
-  const Nanoseconds ready =
-      std::max({helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, host_tier_.fetch(helper.cpu, b, pages)});
+  const ChunkId chunk = harvest_.take(helper, spare, b, gpu);
+  const Nanoseconds ready = std::max(
+      {helper.cpu, context_.gpus[spare].memory.chunk(chunk).ready, residency_.host_tier().fetch(helper.cpu, b, pages)});
   helper.spend(context_.costs().block_ns);
   // The copy is valid until the host's pages are written: the CPU loses its mappings, and GPUs lose theirs.
   ProcessorPages& host = context_.space.pages(b, kHost);
@@ -109,38 +113,82 @@ void Residency::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigne
   });
   host.mapped -= pages;
   host.writable -= pages;
-  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) unmap_gpu(b, other, pages);
-  const bool prefetch = cause == TransferCause::kPrefetch;
-  copy(helper, b, {kHost, gpu_processor(spare)}, ready, prefetch ? PageMask{} : pages, prefetch ? pages : PageMask{},
-       cause);
-  const Nanoseconds arrived = arrive_in_spare(b, spare, pages);
+  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) unmap(context_, b, other, pages);
+  const Load load = cause == TransferCause::kPrefetch ? Load{{}, pages, cause} : Load{pages, {}, cause};
+  const Nanoseconds arrived = push_to_spare(helper, b, kHost, spare, ready, load);
   block.read_duplicated |= pages;
-  harvest.arrives(b, arrived, true);
+  harvest_.arrives(b, arrived, true);
 }
 
-bool Residency::may_go_to_spare(BlockIndex b) const {
+bool HarvestMoves::may_go_to_spare(BlockIndex b) const {
   const VaBlock& block = context_.space.block(b);
   const PageMask pages = context_.space.pages(b, kHost).resident - block.discarded;
   const bool alone = !pages.empty() && pages == context_.space.resident_anywhere(b);
-  return alone && !block.hints.any() && block.full_size() && !context_.harvest->holds(b);
+  return alone && !block.hints.any() && block.full_size() && !harvest_.holds(b);
 }
 
-void Residency::keep_reserve(Work& work, BlockIndex served, unsigned gpu) {
-  Harvest& harvest = *context_.harvest;
-  GpuMemory& memory = context_.gpus[gpu].memory;
-  Work keeper(std::max(harvest.keeper_free_at(gpu), work.cpu));
+void HarvestMoves::fetched(BlockIndex b) {
+  if (harvest_.take_prefetched(b)) ++context_.counters.chunk_prefetches_moved_on;
+}
+
+void HarvestMoves::before_arrival(BlockIndex b, unsigned gpu) {
+  if (harvest_.holds(b) && harvest_.where(b) == gpu) harvest_.adopt(b);
+}
+
+// Keeps the reserve.
+void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared) {
+  if (!harvest_.choice().pre_evict) return;
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  Work keeper(std::max(harvest_.keeper_free_at(gpu), work.cpu));
   const BlockIndex alone[] = {served};
-  const std::span<const BlockIndex> others = spared_;
-  spared_ = others.empty() ? std::span<const BlockIndex>(alone) : others;
-  while (memory.free_chunks() + harvest.lent(gpu) < harvest.choice().reserve_chunks) {
-    const ChunkId victim = select_victim(keeper, gpu, content(served, 0, gpu), false);
-    if (!victim.valid()) break;
-    empty_root(keeper, gpu, victim);
-    memory.release(victim, GpuMemory::Reuse::kLast);
-    ++context_.counters.pre_evictions;
+  const Demand demand{served, gpu, spared.empty() ? std::span<const BlockIndex>(alone) : spared};
+  while (memory.free_chunks() + harvest_.lent(gpu) < harvest_.choice().reserve_chunks) {
+    if (!residency_.chunks().pre_evict(keeper, demand)) break;
   }
-  spared_ = others;
-  harvest.keeper_free_at(gpu) = keeper.cpu;
+  harvest_.keeper_free_at(gpu) = keeper.cpu;
+}
+
+bool HarvestMoves::give_back(Work& work, unsigned gpu) {
+  if (!harvest_.give_back(work, gpu)) return false;
+  ++context_.counters.spare_chunks_given_back;
+  return true;
+}
+
+bool HarvestMoves::has_room(unsigned gpu, unsigned spare, BlockIndex b, Nanoseconds now) {
+  harvest_.advance(now);
+  return harvest_.has_room(gpu, spare, b);
+}
+
+std::uint32_t HarvestMoves::pending_chunks(unsigned gpu, std::optional<Nanoseconds> now) {
+  if (now) harvest_.advance(*now);
+  return harvest_.pending(gpu);
+}
+
+void HarvestMoves::batch_begins(unsigned gpu) {
+  if (ahead_ != nullptr) ahead_->stop(gpu);
+}
+
+// The thread that prefetches a block holds its lock until it is there.
+void HarvestMoves::before_block(Work& work, unsigned gpu, BlockIndex b) {
+  if (ahead_ == nullptr) return;
+  const Nanoseconds arrival = ahead_->arrival(gpu, b);
+  if (arrival <= work.cpu) return;
+  ++context_.counters.chunk_prefetches_late;
+  work.cpu = arrival;
+}
+
+// Over the links of peers, for a block of a fault batch that was evicted before. Else it stays on the host.
+void HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
+  if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return;
+  const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
+  if (way.way != policy::Route::Way::kSpare) return;
+  fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
+  ++context_.counters.parallel_fetches;
+  helper.cpu = helper.done();  // one at a time
+}
+
+void HarvestMoves::batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) {
+  if (ahead_ != nullptr) ahead_->plan(gpu, first, last, free_at);
 }
 
 }  // namespace uvmsim::driver

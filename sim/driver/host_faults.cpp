@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/driver/remote_mappings.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
@@ -29,7 +29,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   PageMask faulted;
   faulted.set(page);
 
-  if (thrashing_.pins_expired(now)) expire_pins(context_, residency_, thrashing_, now);
+  if (thrashing_.pins_expired(now)) expire_pins(context_, thrashing_, now);
   PageMask thrashing;
   Thrashing::Verdict verdict;
   if (thrashing_.tracks(b)) {
@@ -59,7 +59,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   if (!duplicate) host.writable |= all - block.read_duplicated;
   if (write) block.discarded -= faulted;
   if (context_.host_memory.limited()) note_use(b, page, write);
-  map_pinned(context_, residency_, work, b, verdict.mappings);
+  map_pinned(context_, work, b, verdict.mappings);
   const Nanoseconds end = work.done();
   if (context_.events != nullptr) {
     context_.events->on(CpuFaultEvent{now, end, virtual_address(b, page), write});

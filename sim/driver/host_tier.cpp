@@ -5,8 +5,17 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
+
+void HostTier::back(Work& work, BlockIndex b, const PageMask& pages) {
+  VaBlock& block = context_.space.block(b);
+  if (block.host_backed.contains(pages)) return;
+  // The driver tries 2 MB first: one allocation backs the whole block (>= 530).
+  block.host_backed = context_.system.host.large_pages ? block.extent() : block.host_backed | pages;
+  work.spend(context_.costs().host_allocate_chunk_ns);
+}
 
 Nanoseconds HostTier::admit(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   if (!context_.host_memory.limited() || pages.empty()) return {};
@@ -98,7 +107,7 @@ void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   host.mapped -= pages;
   host.writable -= pages;
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
-    unmap_from_gpu(context_, b, gpu, pages - context_.space.pages(b, gpu_processor(gpu)).resident);
+    unmap(context_, b, gpu, pages - context_.space.pages(b, gpu_processor(gpu)).resident);
   }
   const PageMask written = pages - memory.saved(b) - context_.space.block(b).discarded;
   link::StorageQueue& queue = context_.topology.ssd_write();

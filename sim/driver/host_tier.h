@@ -21,6 +21,8 @@ class HostTier {
  public:
   explicit HostTier(DriverContext& context) : context_(context) {}
 
+  // Memory of the host behind pages that come there; the driver allocates it once.
+  void back(Work& work, BlockIndex block, const PageMask& pages);
   // The pages, which the host does not hold, are about to arrive there. Returns when there is memory for all of them; 0
   // if nothing limits the host. Throws InputError when host and SSD are full, or there is no SSD.
   Nanoseconds admit(Nanoseconds now, BlockIndex block, const PageMask& pages);

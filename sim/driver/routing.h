@@ -33,36 +33,13 @@ void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
   for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) stripe(route.through[gpu], {policy::Route::Way::kGpu, gpu});
 }
 
-class Routing final : private policy::RouteQueries {
- public:
-  explicit Routing(DriverContext& context) : context_(context) {}
+// Whether there is a policy to ask about moves of the GPU.
+inline bool asks_route(const DriverContext& context, unsigned gpu) {
+  return context.gpus.size() > 1 && context.gpus[gpu].router != nullptr;
+}
 
-  // Whether there is a policy to ask about moves of the GPU.
-  bool asks(unsigned gpu) const { return context_.gpus.size() > 1 && context_.gpus[gpu].router != nullptr; }
-
-  // The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the
-  // ends, kHost between two GPUs. `full`: GPUs, a bit each, to whose spare memory no more may be on its way.
-  policy::Route ask(Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);
-
- private:
-  unsigned gpu_count() const override { return static_cast<unsigned>(context_.gpus.size()); }
-  bool joined(ProcessorId from, ProcessorId to) const override;
-  Nanoseconds busy_until(ProcessorId from, ProcessorId to) const override;
-  Nanoseconds unloaded_time(ProcessorId from, ProcessorId to, std::uint64_t bytes) const override;
-  std::uint32_t free_chunks(unsigned gpu) const override;
-  bool has_room(unsigned gpu) const override;
-  bool path_full(unsigned gpu) const override { return gpu < 32 && (full_ >> gpu & 1) != 0; }
-  std::uint32_t pending_chunks(unsigned gpu) const override;
-  bool harvests(unsigned gpu) const override;
-
-  bool exists(unsigned gpu) const { return gpu < context_.gpus.size(); }
-  const link::CopyEngine* engine(ProcessorId from, ProcessorId to) const;
-
-  DriverContext& context_;
-  // Of the question in hand, for the queries.
-  unsigned gpu_ = 0;
-  policy::Move move_;
-  std::uint32_t full_ = 0;
-};
+// The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the
+// ends, kHost between two GPUs. `full`: GPUs, a bit each, to whose spare memory no more may be on its way.
+policy::Route choose_route(DriverContext& context, Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);
 
 }  // namespace uvmsim::driver

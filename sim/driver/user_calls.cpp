@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/user_calls.h"
 
-#include "sim/driver/remote_mappings.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
@@ -37,7 +37,7 @@ void UserCalls::migrate(Work& work, const BlockSpan& span, ProcessorId destinati
   const VaBlock& block = context_.space.block(span.block);
   const PageMask pages = touched(span);
   const PageMask moved = pages - context_.space.pages(span.block, destination).resident;
-  unmap_unpinned(context_, residency_, span.block, thrashing_.reset(span.block, moved));
+  unmap_unpinned(context_, span.block, thrashing_.reset(span.block, moved));
   const Migration migration{pages, {}, TransferCause::kUser, block.hints.read_mostly};
   if (destination.is_gpu()) {
     residency_.to_gpu(work, span.block, destination.gpu(), migration);
@@ -51,7 +51,7 @@ void UserCalls::map(Work& work, const BlockSpan& span, ProcessorId destination) 
   const PageMask pages = touched(span);
   const PageMask writable = block.hints.read_mostly ? PageMask{} : pages - block.read_duplicated;
   if (destination.is_gpu()) {
-    residency_.map_local(work, span.block, destination.gpu(), pages, writable);
+    map_local(context_, work, span.block, destination.gpu(), pages, writable);
   } else {
     ProcessorPages& host = context_.space.pages(span.block, kHost);
     host.mapped |= pages;
@@ -64,7 +64,7 @@ Nanoseconds UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice ad
   Work work(start);
   for (const BlockSpan& span : spans) {
     VaBlock& block = context_.space.block(span.block);
-    unmap_unpinned(context_, residency_, span.block, thrashing_.reset(span.block, block.extent()));
+    unmap_unpinned(context_, span.block, thrashing_.reset(span.block, block.extent()));
     switch (advice) {
       case trace::Advice::kSetPreferredLocation:
         set_preferred(work, span.block, processor);
@@ -74,7 +74,7 @@ Nanoseconds UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice ad
         break;
       case trace::Advice::kSetAccessedBy:
         block.hints.accessed_by |= processor.bit();
-        map_after_migration(context_, residency_, work, span.block, block.extent());
+        map_after_migration(context_, work, span.block, block.extent());
         break;
       case trace::Advice::kUnsetAccessedBy:
         block.hints.accessed_by &= ~processor.bit();
@@ -87,7 +87,7 @@ Nanoseconds UserCalls::advise(std::span<const BlockSpan> spans, trace::Advice ad
         break;
       case trace::Advice::kSetPinned:
       case trace::Advice::kUnsetPinned:
-        residency_.pin(span.block, advice == trace::Advice::kSetPinned);
+        context_.space.pin(span.block, advice == trace::Advice::kSetPinned);
         break;
     }
   }
@@ -99,16 +99,16 @@ void UserCalls::set_preferred(Work& work, BlockIndex b, ProcessorId processor) {
   block.hints.preferred = processor;
   // A preferred processor holds no remote mappings: it faults and pulls the pages. The one before may now hold some.
   if (processor.is_gpu()) {
-    residency_.unmap_gpu(b, processor.gpu(), block.extent() - context_.space.pages(b, processor).resident);
+    unmap(context_, b, processor.gpu(), block.extent() - context_.space.pages(b, processor).resident);
   }
-  map_after_migration(context_, residency_, work, b, block.extent());
+  map_after_migration(context_, work, b, block.extent());
 }
 
 // Copies become read-only; mappings of others go, so that their reads make copies.
 void UserCalls::set_read_mostly(BlockIndex b) {
   VaBlock& block = context_.space.block(b);
   block.hints.read_mostly = true;
-  unmap_unpinned(context_, residency_, b, block.extent());
+  unmap_unpinned(context_, b, block.extent());
   context_.space.pages(b, kHost).writable.clear();
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
@@ -134,7 +134,7 @@ void UserCalls::unset_read_mostly(Work& work, BlockIndex b) {
 
 void UserCalls::discard(std::span<const BlockSpan> spans) {
   for (const BlockSpan& span : spans) {
-    residency_.discard(span.block, enclosed(span), /*unmap=*/true);
+    residency_.departures().discard(span.block, enclosed(span), /*drop=*/true);
   }
 }
 

@@ -48,7 +48,7 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     naming(hosted.name, [&] {
       programs_.push_back(std::make_unique<Program>(machine_, static_cast<std::uint16_t>(programs_.size()), hosted));
     });
-    for (const unsigned gpu : programs_.back()->gpus()) {
+    for (const unsigned gpu : programs_.back()->process().gpus) {
       machine_.users[gpu].push_back(static_cast<unsigned>(programs_.size() - 1));
     }
   }
@@ -60,9 +60,9 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
       Program& program = *programs_[user];
       naming(program.name(), [&] {
         if (user == machine_.users[gpu].front()) {
-          machine_.gpus.push_back(program.make_gpu(gpu));
+          machine_.gpus.push_back(program.driver().make_gpu(gpu));
         } else {
-          program.use_gpu(gpu);
+          program.driver().use_gpu(gpu);
         }
       });
     }
@@ -71,7 +71,7 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
     machine_.harvest = std::make_unique<driver::Harvest>(choice, machine_.topology, machine_.gpus);
     machine_.ledger.copies_dropped = true;
   }
-  for (const auto& program : programs_) naming(program->name(), [&] { program->connect(); });
+  for (const auto& program : programs_) naming(program->name(), [&] { program->driver().connect(); });
   share_gpus(sharing, programs);
 }
 
@@ -97,7 +97,7 @@ std::uint32_t Engine::contended_gpus(std::span<const Hosted> programs) const {
 
 void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
   std::vector<driver::DriverContext*> processes;
-  for (const auto& program : programs_) processes.push_back(&program->context());
+  for (const auto& program : programs_) processes.push_back(&program->driver().context());
   slices_.resize(machine_.gpus.size());
   const std::uint32_t contended = contended_gpus(programs);
   for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
@@ -106,7 +106,7 @@ void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
     for (const unsigned user : machine_.users[gpu]) users.push_back(programs_[user].get());
     for (Program* program : users) {
       if (std::find(sharers_.begin(), sharers_.end(), program) != sharers_.end()) continue;
-      program->share(processes, contended);
+      program->driver().share(processes, contended);
       sharers_.push_back(program);
     }
     machine_.gpus[gpu].process_pages.resize(programs_.size());
@@ -152,14 +152,17 @@ Program& Engine::program_of(const Event& event) const {
 }
 
 std::vector<RunResult> Engine::run() {
-  const bool endless = std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->repeats(); });
-  const auto has_ended = [](const auto& program) { return program->repeats() || program->idle(); };
+  const bool endless =
+      std::any_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->process().repeats; });
+  const auto has_ended = [](const auto& program) { return program->process().repeats || program->idle(); };
   const bool prefetches = machine_.harvest && machine_.harvest->choice().prefetch;
   for (const auto& program : programs_) program->start();
   constexpr std::uint64_t kEventsPerPoll = 256;
   for (std::uint64_t events = 1; !machine_.events.empty(); ++events) {
     if (events % kEventsPerPoll == 0) {
-      for (const auto& each : programs_) each->poll();
+      for (const auto& each : programs_) {
+        if (each->process().observer.poll) each->process().observer.poll();
+      }
     }
     const Event event = machine_.events.pop();
     Program& program = program_of(event);
@@ -201,9 +204,10 @@ void Engine::audit() {
   std::uint64_t host_resident_pages = 0;
   for (unsigned number = 0; number < programs_.size(); ++number) {
     const Program& program = *programs_[number];
-    add(counters, program.counters(), 1);
-    host_resident_pages += program.host_resident_pages();
-    audit_program(machine_.space, number, program.host_resident_pages());
+    const std::uint64_t on_host = program.driver().context().host_resident_pages;
+    add(counters, program.process().result.counters, 1);
+    host_resident_pages += on_host;
+    audit_program(machine_.space, number, on_host);
   }
   audit_memory(machine_.space, machine_.gpus, host_resident_pages);
   audit_host(machine_.space, machine_.host, machine_.system.ssd.memory_bytes);

@@ -35,18 +35,13 @@ bool KernelRun::segment_mapped(const Operand& operand, const Segment& segment) c
 }
 
 // Begins where something was missing last time.
-bool KernelRun::operand_mapped(const Operand& operand) const {
-  const std::vector<Segment>& segments = operand.segments;
-  const std::size_t from = operand.unmapped;
-  for (std::size_t i = from; i < segments.size(); ++i) {
-    if (segment_mapped(operand, segments[i])) continue;
-    operand.unmapped = i;
-    return false;
-  }
-  for (std::size_t i = 0; i < from; ++i) {
-    if (segment_mapped(operand, segments[i])) continue;
-    operand.unmapped = i;
-    return false;
+bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
+  const Operand& operand = section.operands[index];
+  const std::size_t count = operand.segments.size();
+  std::size_t& at = section.unmapped[index];
+  for (std::size_t looked = 0; looked < count; ++looked) {
+    if (!segment_mapped(operand, operand.segments[at])) return false;
+    if (++at == count) at = 0;
   }
   return true;
 }
@@ -54,7 +49,8 @@ bool KernelRun::operand_mapped(const Operand& operand) const {
 bool KernelRun::all_mapped() const {
   for (const Section& section : work_.sections) {
     for (const Operand& operand : section.operands) {
-      if (!operand_mapped(operand)) return false;
+      const auto mapped = [&](const Segment& segment) { return segment_mapped(operand, segment); };
+      if (!std::all_of(operand.segments.begin(), operand.segments.end(), mapped)) return false;
     }
   }
   return std::none_of(work_.touches.begin(), work_.touches.end(),
@@ -80,15 +76,13 @@ void KernelRun::start(Nanoseconds now) {
   sm_order_.resize(sms);
   for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
   lanes_.assign(work_.lanes, Lane{});
-  for (const Section& section : work_.sections) most_operands_ = std::max(most_operands_, section.operands.size());
+  sections_ = std::vector<SectionRun>(work_.sections.begin(), work_.sections.end());
+  for (const SectionRun& section : sections_) most_operands_ = std::max(most_operands_, section.operands.size());
   shares_.resize(work_.lanes * most_operands_);
   end_ = now;
   fault_unit_.reset(now);
   unmap_epoch_ = space_.unmap_epoch(gpu_);
   unmapped_ = false;
-  for (Section& section : work_.sections) {
-    for (const Operand& operand : section.operands) (operand.write ? section.stores : section.loads) = true;
-  }
   plain_slices_ = plain_slices(work_);
   issue_depth_ = std::max(1u, gmmu_.issued_accesses_per_sm / instructions_per_part(work_));
   begin_section();
@@ -109,7 +103,7 @@ void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
 
 bool KernelRun::take_unit(Lane& lane) {
   if (next_unit_ == work_.units) return false;
-  while (next_unit_ >= work_.sections[next_section_].first_unit + work_.sections[next_section_].units) {
+  while (next_unit_ >= sections_[next_section_].first_unit + sections_[next_section_].units) {
     ++next_section_;
     begin_section();
   }
@@ -188,7 +182,7 @@ void KernelRun::resume(Nanoseconds now) {
 }
 
 void KernelRun::begin_section() {
-  const Section& section = work_.sections[next_section_];
+  const SectionRun& section = sections_[next_section_];
   slices_.clear();
   for (const Operand& operand : section.operands) slices_.push_back({{0, operand.pages, section.units}});
   look_at_operands();
@@ -198,7 +192,7 @@ void KernelRun::begin_section() {
 void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
   Share* share = shares_of(index);
-  const Section& section = work_.sections[lane.section];
+  const SectionRun& section = sections_[lane.section];
   if (work_.pattern == Pattern::kSlices) {
     const Operand* operand = section.operands.data();
     for (NextSlice& slice : slices_) {
@@ -224,7 +218,7 @@ void KernelRun::plan_shares(std::uint32_t index) {
 }
 
 // In slices, loads and stores are where the section watches any.
-inline bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const {
+inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) return true;
@@ -239,7 +233,7 @@ inline bool KernelRun::issue_slice(const Section& section, Lane& lane, Nanosecon
 }
 
 // Tiles load in all steps but the last, and store in that.
-inline bool KernelRun::issue_tile(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+inline bool KernelRun::issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) {
@@ -255,7 +249,7 @@ inline bool KernelRun::issue_tile(const Section& section, Lane& lane, const Shar
   return lane.step == last && !section.watched_outputs.empty();
 }
 
-inline bool KernelRun::issue_other(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+inline bool KernelRun::issue_other(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
   const bool explicit_list = work_.explicit_touches;
   if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
     lane.storing = true;
@@ -276,7 +270,7 @@ inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds n
 inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   notice_unmaps();
   Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
+  const SectionRun& section = sections_[lane.section];
   const bool any = plain_slices_                      ? issue_slice(section, lane, now)
                    : work_.pattern == Pattern::kTiles ? issue_tile(section, lane, shares_of(index), now)
                                                       : issue_other(section, lane, shares_of(index), now);
@@ -287,15 +281,15 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
 // Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
 void KernelRun::look_at_operands() {
   ++view_;
-  Section& section = work_.sections[next_section_];
-  watch(section, [&](const Operand& operand) { return beside_others_ || !operand_mapped(operand); });
+  SectionRun& section = sections_[next_section_];
+  section.watch([&](std::uint32_t i) { return beside_others_ || !operand_mapped(section, i); });
 }
 
 void KernelRun::watch_again() {
   unmap_epoch_ = space_.unmap_epoch(gpu_);
   unmapped_ = false;
   for (; watching_from_ < next_section_; ++watching_from_) {
-    watch(work_.sections[watching_from_], [](const Operand&) { return true; });
+    sections_[watching_from_].watch([](std::uint32_t) { return true; });
   }
   look_at_operands();
 }
@@ -314,9 +308,12 @@ void KernelRun::plan_turns() {
       turn_times_[stored][loaded] = as_recorded_ && !lone ? work_.step : std::max(work_.step, ns(turn));
     }
   }
-  for (Section& section : work_.sections) {
-    section.load_time = load_times_[section.loads];
-    section.turn_time = turn_times_[section.stores][section.loads && work_.pattern != Pattern::kPlanes];
+  for (SectionRun& section : sections_) {
+    const auto writes = [](const Operand& operand) { return operand.write; };
+    const bool stores = std::any_of(section.operands.begin(), section.operands.end(), writes);
+    const bool loads = !std::all_of(section.operands.begin(), section.operands.end(), writes);
+    section.load_time = load_times_[loads];
+    section.turn_time = turn_times_[stores][loads && work_.pattern != Pattern::kPlanes];
   }
   if (as_recorded_) return;
   block_start_ = ns(costs.block_start_ns);
@@ -328,7 +325,7 @@ void KernelRun::plan_turns() {
 bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   if (lane.storing || lane.clear_view != view_) return false;
-  const Section& section = work_.sections[lane.section];
+  const SectionRun& section = sections_[lane.section];
   std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
   if (section.early_stores && work_.pattern != Pattern::kTiles) end = std::min(end, lane.clear[1]);
   if (end <= lane.step + 1 || horizon_ <= now) return false;
@@ -345,7 +342,7 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
 // All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  const Section& section = work_.sections[lane.section];
+  const SectionRun& section = sections_[lane.section];
   const bool tiles = work_.pattern == Pattern::kTiles;
   const bool listed = work_.explicit_touches;  // says of each step what it does; others do the same in all
   do {

@@ -20,6 +20,7 @@
 #include "sim/engine/agenda.h"
 #include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
+#include "sim/engine/section_run.h"
 #include "sim/engine/sm_queue.h"
 #include "sim/gmmu/fault_buffer.h"
 #include "sim/gmmu/fault_unit.h"
@@ -152,9 +153,9 @@ class KernelRun {
   // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
   // Steps without any are left out, which takes until `now`.
   bool issue(std::uint32_t index, Nanoseconds& now);
-  bool issue_slice(const Section& section, Lane& lane, Nanoseconds& now) const;
-  bool issue_tile(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
-  bool issue_other(const Section& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
+  bool issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const;
+  bool issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
+  bool issue_other(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
@@ -163,7 +164,7 @@ class KernelRun {
     if (unmapped_) watch_again();
   }
   void watch_again();
-  bool operand_mapped(const Operand& operand) const;
+  bool operand_mapped(SectionRun& section, std::uint32_t index) const;
   bool segment_mapped(const Operand& operand, const Segment& segment) const;
   bool run_mapped(const PageRun& run) const {
     const unsigned end = unsigned{run.first} + run.count;
@@ -187,12 +188,14 @@ class KernelRun {
   bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
-  bool look_at_slice(const Section& section, const Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
-  void note_clear_steps(const Section& section, Lane& lane, const Share* shares) const;
+  bool look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
+                     std::vector<Untaken>& rest) const;
+  void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
   Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
   Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
+  std::vector<SectionRun> sections_;  // of it, once it has started
   unsigned gpu_;
   const config::SystemConfig& system_;
   const config::GmmuConfig gmmu_;  // a copy, at hand

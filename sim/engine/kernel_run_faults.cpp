@@ -82,7 +82,7 @@ inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_inde
 inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
   Lane& lane = lanes_[lane_index];
   if (is_clear(lane)) return false;
-  const Section& section = work_.sections[lane.section];
+  const SectionRun& section = sections_[lane.section];
   const Share* const shares = shares_.data() + lane_index * most_operands_;
   if (plain_slices_) {
     if (look_at_slice(section, lane, shares, rest)) return true;
@@ -114,7 +114,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
 }
 
 // The same for slices.
-inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, const Share* shares,
+inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                                      std::vector<Untaken>& rest) const {
   const bool last = lane.step + 1 == section.steps;
   bool missing = false;
@@ -139,7 +139,7 @@ inline bool KernelRun::look_at_slice(const Section& section, const Lane& lane, c
 }
 
 // The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
-void KernelRun::note_clear_steps(const Section& section, Lane& lane, const Share* shares) const {
+void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
   lane.clear_view = view_;
   std::uint64_t clear = work_.explicit_touches ? 0 : section.steps;  // a list of touches has no operands

@@ -75,9 +75,8 @@ struct Operand {
   std::uint64_t pages = 0;
   std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
   std::vector<Segment> segments;
-  bool contiguous = false;           // its pages follow one another in the simulated address space,
-  std::uint64_t first_index = 0;     // from this one on (PageRef::index)
-  mutable std::size_t unmapped = 0;  // KernelRun: a segment that was not mapped when it last looked
+  bool contiguous = false;        // its pages follow one another in the simulated address space,
+  std::uint64_t first_index = 0;  // from this one on (PageRef::index)
 
   // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
   PageRun run(std::uint64_t first, std::uint64_t end) const {
@@ -148,39 +147,22 @@ struct Operand {
 
 enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kPlanes, kThreads };
 
-// Units [first_unit, first_unit + units) share these operands: the whole kernel, or one phase.
-struct Section {
+// Units [first_unit, first_unit + units) of a section: the whole kernel, or one phase.
+struct SectionShape {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;    // of one unit
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
-  bool loads = false, stores = false;
-  Nanoseconds load_time{}, turn_time{};  // KernelRun: of a step's loads, and from their end to the end of the step
-  std::vector<Operand> operands;         // inputs before outputs, but for kThreads
-  // Inputs and outputs, as indices, that KernelRun has to look at: it did not find them mapped as a whole.
-  std::vector<std::uint32_t> watched_inputs, watched_outputs;
-  bool early_stores = false;  // slices: some watched output is written in every step, not only in the last
+};
 
-  const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
+// They share these operands.
+struct Section : SectionShape {
+  std::vector<Operand> operands;  // inputs before outputs, but for kThreads
 };
 
 // A result much smaller than the input is written when the block is done.
-inline bool stores_in_every_step(const Section& section, const Operand& operand) {
+inline bool stores_in_every_step(const SectionShape& section, const Operand& operand) {
   return operand.pages * 64 >= section.longest;
-}
-
-// Has the section watch the operands for which f(operand) is true.
-template <class F>
-void watch(Section& section, F&& f) {
-  section.watched_inputs.clear();
-  section.watched_outputs.clear();
-  section.early_stores = false;
-  for (std::uint32_t i = 0; i < section.operands.size(); ++i) {
-    const Operand& operand = section.operands[i];
-    if (!f(operand)) continue;
-    (operand.write ? section.watched_outputs : section.watched_inputs).push_back(i);
-    if (operand.write && stores_in_every_step(section, operand)) section.early_stores = true;
-  }
 }
 
 struct KernelWork {
@@ -211,6 +193,12 @@ struct KernelWork {
         for (const Segment& segment : operand.segments) f(segment, operand.write);
       }
     }
+  }
+  // The same as pages of blocks, and what it touches one by one.
+  template <class F>
+  void for_each_touched(F&& f) const {
+    for_each_segment([&](const Segment& s, bool) { f(s.block, PageMask::range(s.first, s.count)); });
+    for (const PageRef& page : touches) f(page.block, PageMask::range(page.page, 1));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/driver/mappings.h"
 
 namespace uvmsim::engine {
 
@@ -110,7 +111,7 @@ bool MigrationThread::evict(driver::Work& work, BlockIndex b, bool drop) {
   if (!evictable(b) || (drop && !inactive(b))) return false;
   if (b.value < kept_until_.size() && kept_until_[b.value] > now_) return false;
   begin_change();
-  parts_.residency.evict_early(work, gpu_, b, drop);
+  parts_.residency.chunks().evict_early(work, gpu_, b, drop);
   return true;
 }
 
@@ -122,7 +123,7 @@ void MigrationThread::on_done() {
     if (copy.done > now_) return false;
     const PageMask here = copy.pages & space.pages(copy.block, gpu_processor(gpu_)).resident;
     driver::Work paid(now_);  // at the begin
-    if (!here.empty()) parts_.residency.map_local(paid, copy.block, gpu_, here, here);
+    if (!here.empty()) driver::map_local(parts_.context, paid, copy.block, gpu_, here, here);
     return true;
   });
 }

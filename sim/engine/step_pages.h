@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/engine/even_steps.h"
-#include "sim/engine/kernel_work.h"
+#include "sim/engine/section_run.h"
 #include "sim/engine/tile_pages.h"
 
 namespace uvmsim::engine {
@@ -38,8 +38,8 @@ inline std::uint32_t instructions_per_part(const KernelWork& work) {
 // pages. f.passes(operand, share): these pages need no look one by one; only asked where that may spare many.
 // shares[i]: what the unit walks through of operand i, in patterns that have such.
 template <class F>
-void slice_pages(const KernelWork& work, const Section& section, std::uint32_t step, bool stores, const Share* shares,
-                 F&& f) {
+void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_t step, bool stores,
+                 const Share* shares, F&& f) {
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
     const Share& share = shares[i];
@@ -70,8 +70,8 @@ void slice_pages(const KernelWork& work, const Section& section, std::uint32_t s
 }
 
 template <class F>
-void stride_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
-                  F&& f) {
+void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
+                  bool stores, F&& f) {
   // Piece k * G + b of `pieces` equal pieces of each operand.
   const std::uint64_t pieces = work.chunk;
   for (const std::uint32_t i : section.watched(stores)) {
@@ -88,11 +88,11 @@ void stride_pages(const KernelWork& work, const Section& section, std::uint64_t 
 }
 
 // The first half of the steps loads, the second stores. Small operands come with the first and the last step.
-inline bool plane_step_stores(const Section& section, std::uint32_t step) { return step >= section.steps / 2; }
+inline bool plane_step_stores(const SectionRun& section, std::uint32_t step) { return step >= section.steps / 2; }
 
 // Parts [part.begin, part.end) of `parts` of the unit's plane of an image.
 template <class F>
-void plane_part(const KernelWork& work, const Section& section, const Operand& operand, std::uint64_t unit,
+void plane_part(const KernelWork& work, const SectionRun& section, const Operand& operand, std::uint64_t unit,
                 std::uint64_t image, const PageRange& part, std::uint64_t parts, F&& f) {
   const std::uint64_t planes = work.images * section.units;
   const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
@@ -107,7 +107,7 @@ void plane_part(const KernelWork& work, const Section& section, const Operand& o
 }
 
 template <class F>
-void plane_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
   if (stores != plane_step_stores(section, step)) return;
   const std::uint64_t half = section.steps / 2;
@@ -142,8 +142,8 @@ void plane_pages(const KernelWork& work, const Section& section, std::uint64_t u
 }
 
 template <class F>
-void thread_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
-                  F&& f) {
+void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
+                  bool stores, F&& f) {
   const std::uint64_t groups = work.units / work.lanes_per_sm_group;
   const std::uint64_t threads_per_group = work.threads / groups;
   const std::uint64_t group = unit / work.lanes_per_sm_group;
@@ -172,8 +172,8 @@ void thread_pages(const KernelWork& work, const Section& section, std::uint64_t 
 }
 
 template <class F>
-void for_each_page(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
-                   const Share* shares, F&& f) {
+void for_each_page(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
+                   bool stores, const Share* shares, F&& f) {
   switch (work.pattern) {
     case Pattern::kSlices:
       return slice_pages(work, section, step, stores, shares, f);
@@ -191,7 +191,7 @@ void for_each_page(const KernelWork& work, const Section& section, std::uint64_t
 // Steps before this one and from `step` on touch only mapped pages of the operand, as far as that is easily told; those
 // of `step` itself are. first_missing(positions): the first of them that is not mapped, their end if all are.
 template <class F>
-std::uint64_t clear_steps(const KernelWork& work, const Section& section, const Operand& operand, const Share& share,
+std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, const Operand& operand, const Share& share,
                           std::uint32_t step, F&& first_missing) {
   const std::uint64_t n = share.pages();
   if (work.pattern == Pattern::kSlices) {
@@ -224,7 +224,7 @@ std::uint64_t clear_steps(const KernelWork& work, const Section& section, const 
 }
 
 // Whether for_each_page() calls its function at all.
-inline bool has_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
+inline bool has_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                       bool stores, const Share* shares) {
   const std::vector<std::uint32_t>& watched = section.watched(stores);
   if (watched.empty() && !work.explicit_touches) return false;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/engine/even_steps.h"
-#include "sim/engine/kernel_work.h"
+#include "sim/engine/section_run.h"
 
 namespace uvmsim::engine {
 
@@ -89,7 +89,7 @@ void cross_pages(const KernelWork& work, const Operand& operand, const CrossPart
 }
 
 // shares[i]: the pages of operand i that `unit` marches through.
-inline void plan_marches(const KernelWork& work, const Section& section, std::uint64_t unit, Share* shares) {
+inline void plan_marches(const KernelWork& work, const SectionRun& section, std::uint64_t unit, Share* shares) {
   for (const Operand& operand : section.operands) {
     Share& share = *shares++;
     if (operand.write || (operand.role != TileRole::kMarch && operand.role != TileRole::kCross)) continue;
@@ -105,7 +105,7 @@ inline void plan_marches(const KernelWork& work, const Section& section, std::ui
 }
 
 // The first step from `step` on that loads anything; the last step when there is none.
-inline std::uint32_t next_loading_step(const Section& section, std::uint32_t step, const Share* shares) {
+inline std::uint32_t next_loading_step(const SectionRun& section, std::uint32_t step, const Share* shares) {
   const std::uint32_t last = section.steps - 1;
   std::uint32_t next = last;
   for (const std::uint32_t i : section.watched_inputs) {
@@ -124,7 +124,7 @@ inline std::uint32_t next_loading_step(const Section& section, std::uint32_t ste
 
 // The panel at once; what is small with the first step of the march; nothing in the last step.
 template <class F>
-void tile_loads(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step,
+void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                 const Share* shares, F&& f) {
   for (const std::uint32_t i : section.watched_inputs) {
     const Operand& operand = section.operands[i];
@@ -269,7 +269,7 @@ void product_stores(const TileShape& shape, const Operand& operand, std::uint64_
 }
 
 template <class F>
-void tile_stores(const KernelWork& work, const Section& section, std::uint64_t unit, F&& f) {
+void tile_stores(const KernelWork& work, const SectionRun& section, std::uint64_t unit, F&& f) {
   for (const std::uint32_t i : section.watched_outputs) {
     const Operand& operand = section.operands[i];
     if (work.convolution && work.convolution->images != 0) {
@@ -283,7 +283,7 @@ void tile_stores(const KernelWork& work, const Section& section, std::uint64_t u
 }
 
 template <class F>
-void tile_pages(const KernelWork& work, const Section& section, std::uint64_t unit, std::uint32_t step, bool stores,
+void tile_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step, bool stores,
                 const Share* shares, F&& f) {
   if (!stores) return tile_loads(work, section, unit, step, shares, f);
   if (step + 1 == section.steps) tile_stores(work, section, unit, f);

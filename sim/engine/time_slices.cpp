@@ -31,10 +31,10 @@ TimeSlices::TimeSlices(unsigned gpu, std::vector<Program*> programs, const Polic
   scheduler_ = entry.create_scheduler(schedule.parameters, seed, state.memory.chunk_count());
   label_ = entry.label_with_origin();
   switch_ += entry.info.decision_cost;
-  for (Program* program : programs_) program->suspend(gpu_);
+  for (Program* program : programs_) program->streams().suspend(gpu_);
 }
 
-bool TimeSlices::wants(std::size_t program) const { return programs_[program]->wants(gpu_); }
+bool TimeSlices::wants(std::size_t program) const { return programs_[program]->streams().wants(gpu_); }
 
 bool TimeSlices::others_want() const {
   for (std::size_t i = 0; i < programs_.size(); ++i) {
@@ -54,7 +54,7 @@ void TimeSlices::see_processes() {
   views_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t program = (first + i) % count;
-    const std::uint32_t process = programs_[program]->number();
+    const std::uint32_t process = programs_[program]->process().number;
     const auto& pages = state_.process_pages[process];
     const Nanoseconds present = program == current_ && !switching_ ? now() - resumed_ : Nanoseconds{};
     views_.push_back({process, wants(program), computed_[program] + present, pages.resident, pages.most_resident});
@@ -69,7 +69,8 @@ bool TimeSlices::interrupted() {
     asked_[i] = waits ? 1 : 0;
     if (!is_new) continue;
     see_processes();
-    if (scheduler_->interrupts(programs_[i]->number(), programs_[*current_]->number(), *this)) return true;
+    if (scheduler_->interrupts(programs_[i]->process().number, programs_[*current_]->process().number, *this))
+      return true;
   }
   return false;
 }
@@ -91,7 +92,7 @@ void TimeSlices::on_event() {
   if (switching_) {
     switching_ = false;
     begin_ = resumed_ = now();
-    programs_[*current_]->resume(gpu_);
+    programs_[*current_]->streams().resume(gpu_);
   } else if (others_want()) {
     choose_next();
   }
@@ -113,10 +114,10 @@ void TimeSlices::choose_next() {
   length_ = std::min(turn.length, kLongestTurn);
   tell_evictor(turn.process);
   std::fill(asked_.begin(), asked_.end(), 0);
-  turn_to(
-      static_cast<std::size_t>(std::find_if(programs_.begin(), programs_.end(),
-                                            [&](const Program* program) { return program->number() == turn.process; }) -
-                               programs_.begin()));
+  turn_to(static_cast<std::size_t>(
+      std::find_if(programs_.begin(), programs_.end(),
+                   [&](const Program* program) { return program->process().number == turn.process; }) -
+      programs_.begin()));
 }
 
 void TimeSlices::tell_evictor(std::uint32_t process) {
@@ -143,14 +144,14 @@ void TimeSlices::turn_to(std::size_t program) {
   }
   if (!first) {
     tell_turn();
-    programs_[*current_]->suspend(gpu_);
+    programs_[*current_]->streams().suspend(gpu_);
     computed_[*current_] += now() - resumed_;
   }
   current_ = program;
   changed_ = now();
   if (first) {
     begin_ = resumed_ = now();
-    programs_[program]->resume(gpu_);
+    programs_[program]->streams().resume(gpu_);
   } else {
     switching_ = true;
     wake_at(now() + switch_);
@@ -162,7 +163,8 @@ void TimeSlices::finish() {
 }
 
 void TimeSlices::tell_turn() const {
-  programs_[*current_]->tell({static_cast<std::int32_t>(gpu_), changed_, resumed_, now()});
+  EventSink* const events = programs_[*current_]->process().observer.events;
+  if (events != nullptr) events->on(TurnEvent{static_cast<std::int32_t>(gpu_), changed_, resumed_, now()});
 }
 
 void TimeSlices::wake_at(Nanoseconds time) {

@@ -20,9 +20,10 @@ using engine::Operand;
 using engine::PageRange;
 using engine::PageRun;
 using engine::Section;
+using engine::SectionRun;
 
 // What each unit of the section walks through, as KernelRun::plan_shares() has it.
-std::vector<engine::Share> shares_of(const KernelWork& work, const Section& section, std::uint64_t unit) {
+std::vector<engine::Share> shares_of(const KernelWork& work, const SectionRun& section, std::uint64_t unit) {
   std::vector<engine::Share> shares(section.operands.size());
   if (work.pattern == engine::Pattern::kTiles) {
     engine::plan_marches(work, section, unit, shares.data());
@@ -44,10 +45,11 @@ struct Visited {
   }
 };
 
-std::set<std::uint64_t> visited_pages(KernelWork work) {
+std::set<std::uint64_t> visited_pages(const KernelWork& work) {
   std::set<std::uint64_t> pages;
-  for (Section& section : work.sections) {
-    engine::watch(section, [](const Operand&) { return true; });
+  for (const Section& plan : work.sections) {
+    SectionRun section(plan);
+    section.watch([](std::uint32_t) { return true; });
     for (std::uint64_t unit = 0; unit < section.units; ++unit) {
       const std::vector<engine::Share> shares = shares_of(work, section, unit);
       for (std::uint32_t step = 0; step < section.steps; ++step) {

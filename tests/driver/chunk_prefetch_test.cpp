@@ -97,7 +97,7 @@ TEST(ChunkPrefetch, ANewBatchDropsWhatHasNotBegun) {
   const std::uint64_t begun = machine.counters.chunk_prefetches_from_host;
   EXPECT_GE(begun, 1u);
   EXPECT_LE(begun, 3u) << "no more than two on their way over one path";
-  machine.ahead.stop(0);
+  machine.ahead->stop(0);
   machine.prefetch_until(kEver);
   EXPECT_EQ(machine.counters.chunk_prefetches_from_host, begun);
   EXPECT_EQ(machine.counters.chunk_prefetches_dropped, 6 - begun);
@@ -109,10 +109,10 @@ TEST(ChunkPrefetch, AFaultOnABlockOnItsWayWaitsForIt) {
   OnHost machine(ahead(1));
   machine.gpu_read(machine.block(0), pages({0}));
   // It begins as soon as the helper can.
-  machine.ahead.step(0, machine.ahead.next_step(0));
-  const Nanoseconds arrival = machine.ahead.arrival(0, machine.block(1));
+  machine.ahead->step(0, machine.ahead->next_step(0));
+  const Nanoseconds arrival = machine.ahead->arrival(0, machine.block(1));
   ASSERT_GT(arrival, machine.now);
-  EXPECT_EQ(machine.ahead.arrival(0, machine.block(2)), Nanoseconds{});
+  EXPECT_EQ(machine.ahead->arrival(0, machine.block(2)), Nanoseconds{});
   const BatchSummary summary = machine.gpu_read(machine.block(1), pages({0}));
   EXPECT_GE(summary.end, arrival);
   EXPECT_EQ(machine.counters.chunk_prefetches_late, 1u);
@@ -228,8 +228,8 @@ TEST(ChunkPrefetch, OtherProgramsBlocksAreNotTouched) {
   ASSERT_EQ(theirs.value - mine.value, 512u);
   machine.cpu_fill(theirs);
   machine.cpu_fill(block_of(mine, 1));
-  machine.ahead.plan(0, PageIndex((theirs.value - 3) * kPagesPerBlock), PageIndex((theirs.value - 3) * kPagesPerBlock),
-                     machine.now);
+  machine.ahead->plan(0, PageIndex((theirs.value - 3) * kPagesPerBlock), PageIndex((theirs.value - 3) * kPagesPerBlock),
+                      machine.now);
   machine.prefetch_until(kEver);
   EXPECT_EQ(machine.counters.chunk_prefetches_from_host, 0u);
 }

@@ -104,7 +104,7 @@ TEST(DiscardMapped, PagesStayWhereTheyAreAndAreEvictedWithoutACopy) {
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
   machine.gpu_fill(a, true);
   machine.gpu_fill(b, true);
-  machine.residency.discard(b, PageMask::all(), false);
+  machine.residency.departures().discard(b, PageMask::all(), false);
   EXPECT_EQ(machine.on_gpu(b).writable, PageMask::all());
   machine.gpu_read(c, pages({0}));
   ASSERT_EQ(machine.events.evictions.size(), 1u);
@@ -119,7 +119,7 @@ TEST(DiscardMapped, EmptyChunksGoBeforeDiscardedOnes) {
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
   machine.gpu_fill(a, true);
   machine.gpu_write(b, pages({0}));
-  machine.residency.discard(a, PageMask::all(), false);
+  machine.residency.departures().discard(a, PageMask::all(), false);
   machine.prefetch({b}, kHost);
   machine.gpu_read(c, pages({0}));
   EXPECT_EQ(machine.events.evictions.at(0).address, virtual_address(b, 0));
@@ -129,7 +129,7 @@ TEST(DiscardMapped, APrefetchMakesThePagesDataAgain) {
   Machine machine(1);
   const BlockIndex a = machine.allocate(), b = machine.allocate();
   machine.gpu_fill(a, true);
-  machine.residency.discard(a, PageMask::all(), false);
+  machine.residency.departures().discard(a, PageMask::all(), false);
   machine.prefetch({a}, kGpu0);
   EXPECT_TRUE(machine.space.block(a).discarded.empty());
   machine.gpu_read(b, pages({0}));
@@ -140,7 +140,7 @@ TEST(DiscardMapped, ACpuFaultFindsNothingToCopy) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
   machine.gpu_fill(a, true);
-  machine.residency.discard(a, PageMask::all(), false);
+  machine.residency.departures().discard(a, PageMask::all(), false);
   machine.cpu_read(a, 0);
   EXPECT_TRUE(machine.events.transfers.empty());
   machine.check();

@@ -12,7 +12,7 @@
 
 #include "sim/driver/access_counters.h"
 #include "sim/driver/host_faults.h"
-#include "sim/driver/remote_mappings.h"
+#include "sim/driver/mappings.h"
 #include "sim/driver/user_calls.h"
 #include "sim/engine/audit.h"
 #include "sim/policy/registry.h"

@@ -175,7 +175,7 @@ TEST(Eviction, FreeingReturnsEverything) {
   const BlockIndex a = machine.allocate();
   machine.cpu_fill(a, page_range(0, 100));
   machine.gpu_read(a, pages({200}));
-  EXPECT_EQ(machine.residency.release(a), 16u);
+  EXPECT_EQ(machine.residency.departures().release(a), 16u);
   machine.space.free(a, 1);
   EXPECT_EQ(machine.gpus[0].memory.free_chunks(), 2u);
   machine.check();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/harvest.h"
@@ -38,12 +39,10 @@ struct Harvesting : Machine {
   explicit Harvesting(std::uint32_t chunks, HarvestChoice choice = {.victims = true, .reserve_chunks = 0},
                       const config::SystemConfig& config = nvlink(), const std::string& route = "min_pending",
                       const policy::GivenParameters& route_parameters = {})
-      : Machine(chunks, config),
-        harvest(choice, topology, gpus),
-        ahead((context.harvest = &harvest, context), residency, thrashing) {
+      : Machine(chunks, config), harvest(choice, topology, gpus), moves(harvest, context, residency) {
     use_router(route, route_parameters);
-    if (choice.prefetch) context.chunk_prefetch = &ahead;
-    for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) harvest.connect(gpu, residency);
+    if (choice.prefetch) ahead.emplace(context, residency, thrashing, moves);
+    for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) harvest.connect(gpu, moves);
   }
   void check() {
     engine::audit_memory(space, gpus, context.host_resident_pages);
@@ -57,15 +56,17 @@ struct Harvesting : Machine {
   }
   // What the engine does of the prefetches until then.
   void prefetch_until(Nanoseconds until) {
+    if (!ahead) return;
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
-      for (Nanoseconds next; (next = ahead.next_step(gpu)) <= until && next.value != INT64_MAX;) {
-        ahead.step(gpu, next);
+      for (Nanoseconds next; (next = ahead->next_step(gpu)) <= until && next.value != INT64_MAX;) {
+        ahead->step(gpu, next);
         advance_to(next);
       }
     }
   }
   Harvest harvest;
-  ChunkPrefetch ahead;
+  HarvestMoves moves;
+  std::optional<ChunkPrefetch> ahead;
 };
 
 inline BlockIndex block_of(BlockIndex first, unsigned i) { return BlockIndex(first.value + i); }

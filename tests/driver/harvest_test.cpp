@@ -122,8 +122,8 @@ TEST(Harvest, WithoutASwitchOrALinkTheHostTakesTheVictim) {
   Machine apart(1, tiny_system(2));
   apart.use_router("min_pending");
   Harvest harvest({.victims = true, .reserve_chunks = 0}, apart.topology, apart.gpus);
-  apart.context.harvest = &harvest;
-  harvest.connect(0, apart.residency);
+  HarvestMoves moves(harvest, apart.context, apart.residency);
+  harvest.connect(0, moves);
   const BlockIndex b = apart.allocate(2 * kBlockBytes);
   apart.gpu_fill(b, true);
   apart.gpu_fill(block_of(b, 1), true);

@@ -190,9 +190,9 @@ TEST(HostTier, FreedAndDiscardedPagesLeaveBothTiers) {
   machine.cpu_fill(b);
   machine.discard(a, page_range(0, 256));
   EXPECT_EQ(machine.context.host_memory.saved_pages(), 256u);
-  machine.residency.release(a);
+  machine.residency.departures().release(a);
   EXPECT_EQ(machine.context.host_memory.saved_pages(), 0u);
-  machine.residency.release(b);
+  machine.residency.departures().release(b);
   EXPECT_EQ(machine.context.host_memory.used_pages(), 0u);
   machine.check();
 }

@@ -196,7 +196,7 @@ TEST(Delayed, FreedMemoryIsForgotten) {
     machine.cpu_fill(a);
     machine.gpu_read(a, pages({0, 1}));
     EXPECT_TRUE(machine.on_gpu(a).resident.empty()) << time;
-    machine.residency.release(a);
+    machine.residency.departures().release(a);
     machine.access_counters.forget(a);
     machine.space.free(a, 1);
   }

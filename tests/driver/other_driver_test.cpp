@@ -122,7 +122,7 @@ TEST(OtherDriver, FreeingUnpins) {
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
   machine.gpu_fill(a, true);
   machine.advise(a, trace::Advice::kSetPinned);
-  machine.residency.release(a);
+  machine.residency.departures().release(a);
   machine.gpu_write(b, pages({0}));
   machine.gpu_write(c, pages({0}));
   EXPECT_EQ(machine.counters.evictions, 1u);

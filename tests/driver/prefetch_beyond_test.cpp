@@ -82,7 +82,7 @@ TEST(PrefetchBeyond, LeavesOutWhatIsThereWhatIsNotAllocatedAndWhatHasHints) {
   const BlockIndex tail = machine.allocate(10 * kBasePageBytes), freed = machine.allocate(),
                    hinted = machine.allocate(), there = machine.allocate();
   machine.gpu_read(there, page_range(0, 100));
-  machine.residency.release(freed);
+  machine.residency.departures().release(freed);
   machine.space.free(freed, 1);
   machine.advise(hinted, trace::Advice::kSetPreferredLocation);
   world.want(0, 1000 * 512);

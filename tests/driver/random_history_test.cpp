@@ -103,7 +103,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
         if (random.below(2) == 0) {
           machine.discard(block, some);
         } else {
-          machine.residency.discard(block, some, false);
+          machine.residency.departures().discard(block, some, false);
         }
         break;
       case 10:  // a quarrel
@@ -121,7 +121,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
       }
       default:
         machine.wait(microseconds(static_cast<std::int64_t>(random.below(200000))));
-        expire_pins(machine.context, machine.residency, machine.thrashing, machine.now);
+        expire_pins(machine.context, machine.thrashing, machine.now);
         break;
     }
     machine.check();
@@ -136,7 +136,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
     EXPECT_EQ(counters.ssd_write_bytes / kBasePageBytes + counters.host_clean_pages, counters.host_reclaimed_pages);
   }
 
-  for (const BlockIndex block : blocks) machine.residency.release(block);
+  for (const BlockIndex block : blocks) machine.residency.departures().release(block);
   for (const GpuState& state : machine.gpus) {
     EXPECT_EQ(state.memory.free_chunks(), setting.chunks);
     EXPECT_EQ(state.resident_pages, 0u);

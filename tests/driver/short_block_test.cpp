@@ -106,9 +106,9 @@ TEST(ShortBlock, FreeingTheLastOneReturnsTheChunk) {
   const BlockIndex a = machine.allocate(64 * kKiB), b = machine.allocate(64 * kKiB);
   machine.gpu_write(a, pages({0}));
   machine.gpu_write(b, pages({0}));
-  machine.residency.release(a);
+  machine.residency.departures().release(a);
   EXPECT_EQ(machine.gpus[0].memory.free_chunks(), 0u);
-  machine.residency.release(b);
+  machine.residency.departures().release(b);
   EXPECT_EQ(machine.gpus[0].memory.free_chunks(), 1u);
   machine.check();
 }

@@ -91,7 +91,7 @@ TEST(SmallChunks, AnOperationDoesNotEvictWhatItBrings) {
 
 TEST(SmallChunks, FreedMemoryIsFree) {
   FullOfUnits gpu("fifo");
-  for (const BlockIndex block : gpu.blocks) gpu.machine.residency.release(block);
+  for (const BlockIndex block : gpu.blocks) gpu.machine.residency.departures().release(block);
   EXPECT_EQ(gpu.machine.gpus[0].memory.free_chunks(), 1u);
   EXPECT_EQ(gpu.machine.gpus[0].memory.free_slots(), 32u);
   const BlockIndex next = gpu.machine.allocate();

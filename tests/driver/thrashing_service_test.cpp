@@ -75,7 +75,7 @@ TEST(ThrashingService, AccessedByKeepsItsMappingWhenThePinRunsOut) {
   ASSERT_TRUE(machine.thrashing.pinned(a).test(0));
   machine.space.block(a).hints.accessed_by = gpu_processor(0).bit();
   machine.wait(microseconds(150000));
-  expire_pins(machine.context, machine.residency, machine.thrashing, machine.now);
+  expire_pins(machine.context, machine.thrashing, machine.now);
   EXPECT_TRUE(machine.on_gpu(a).mapped.test(0));
 }
 

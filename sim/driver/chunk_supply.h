@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU memory for pages that come: a free chunk if there is one, else the eviction policy's victim.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/driver/departures.h"
+
+namespace uvmsim::driver {
+
+// Who needs memory of a GPU: a block, while others are to stay there, in ascending order.
+struct Demand {
+  BlockIndex block;
+  unsigned gpu = 0;
+  std::span<const BlockIndex> spared = {};
+};
+
+class ChunkSupply {
+ public:
+  ChunkSupply(DriverContext& context, Backing& backing, Departures& departures)
+      : context_(context), backing_(backing), departures_(departures) {}
+
+  // Makes sure that every page has GPU memory behind it, which stays until settle().
+  void back(Work& work, const Demand& demand, const PageMask& pages);
+  // The operation is over: what it took can be evicted again. Then early victims go.
+  void settle(unsigned gpu);
+  void serve_early_victims(Work& work, const Demand& demand);
+
+  // Whether back() finds memory for the pages and leaves alone what is spared.
+  bool has_room(const Demand& demand, const PageMask& pages) const;
+  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nothing waits for
+  // the copy. With `drop` its contents are not needed: nothing is copied, and the next touch finds the pages resident
+  // nowhere.
+  void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
+  // The next victim leaves for no block in particular. False: there is none.
+  bool pre_evict(Work& work, const Demand& demand);
+
+ private:
+  class Question;
+
+  ChunkId take(unsigned gpu, ChunkId victim);
+  ChunkId select_victim(Work& work, const Question& question);
+  ChunkId select_early_victim(Work& work, const Question& question);
+  ChunkId checked(const Question& question, ChunkId victim);
+  ChunkId allocate_root(Work& work, const Demand& demand);
+  void reclaim_batch(Work& work, const Demand& demand);
+  void back_small(Work& work, const Demand& demand, const PageMask& pages);
+  void empty_root(Work& work, unsigned gpu, ChunkId victim);
+  void empty_small(Work& work, unsigned gpu);
+  void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
+  void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
+  void tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex block);
+  [[noreturn]] void nothing_to_evict(unsigned gpu) const;
+
+  DriverContext& context_;
+  Backing& backing_;
+  Departures& departures_;
+  std::vector<ChunkId> leaving_;  // victims of one operation that are emptied together
+  std::vector<ChunkId> pinned_;   // chunks taken by the operation in progress
+};
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/departures.h"
+
+#include <algorithm>
+
+#include "sim/driver/mappings.h"
+#include "sim/driver/routing.h"
+
+namespace uvmsim::driver {
+
+// Where part of it lies already, else as the route policy says.
+policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
+  const bool may_stay = whole && context_.hooks->may_take(b);
+  if (const auto way = may_stay ? context_.hooks->way_out(b, gpu) : std::nullopt) return *way;
+  return choose_route(context_, work, gpu,
+                      {.block = b,
+                       .from = gpu_processor(gpu),
+                       .to = kHost,
+                       .bytes = copied.count() * kBasePageBytes,
+                       .cause = policy::MoveCause::kEvict,
+                       .may_stay = may_stay});
+}
+
+PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
+  VaBlock& block = context_.space.block(b);
+  ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  ProcessorPages& host = context_.space.pages(b, kHost);
+  const PageMask gone = mine.resident & pages;
+  const PageMask copied = gone - host.resident - block.discarded;
+  const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
+  if (way.way == policy::Route::Way::kSpare) {
+    context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
+    return PageMask::all();  // counted as one piece
+  }
+  const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
+  if (!copied.empty()) {
+    host_tier_.back(work, b, copied);
+    work.spend(context_.costs().evict_page_ns * copied.count());
+    const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
+    copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, {copied, {}, TransferCause::kEvict});
+    host.resident |= copied;
+    context_.owner(b).host_resident_pages += copied.count();
+  }
+  // The host becomes the only holder, also of duplicated pages.
+  const PageMask duplicated = gone & block.read_duplicated;
+  for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
+    if (other == gpu) continue;
+    unmap(context_, b, other, duplicated);
+    drop_copies(work, b, other, duplicated);
+  }
+  block.read_duplicated -= gone;
+  leave(work, b, gpu, gone);
+  map_after_eviction(context_, b, gpu, gone, work.cpu);
+  return copied;
+}
+
+Nanoseconds Departures::unmap_victim(const Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {
+  const config::DriverCosts& costs = context_.costs();
+  const bool mapped = context_.space.pages(b, gpu_processor(gpu)).mapped.intersects(gone);
+  for (unsigned holder = 0; holder < context_.space.gpu_count(); ++holder) unmap(context_, b, holder, gone);
+  if (!mapped) return work.cpu;
+  const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
+  return context_.gpus[gpu].page_tables.push(work.cpu + ns(costs.push_to_engine_ns), ns(costs.unmap_gpu_ns));
+}
+
+void Departures::leave(Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {
+  context_.space.block(b).evicted |= gone;
+  context_.space.pages(b, gpu_processor(gpu)).resident -= gone;
+  GpuState& state = context_.gpus[gpu];
+  state.drop_resident(context_.space.block(b), gone.count());
+  state.oversubscribed = true;
+  DriverContext& owner = context_.owner(b);
+  if (owner.accounts != nullptr) {
+    tell_residency(*owner.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
+  }
+  owner.prefetcher.on_evicted(b, gone, owner.access_bits.take(b, gone));
+  owner.prefetch_history.left(b, gone);
+}
+
+void Departures::drop_copies(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
+  const PageMask gone = theirs.resident & pages;
+  if (gone.empty()) return;
+  context_.access_bits.take(b, gone);
+  context_.prefetch_history.left(b, gone);
+  theirs.resident -= gone;
+  context_.gpus[gpu].drop_resident(context_.space.block(b), gone.count());
+  backing_.emptied(b, gpu, gone);
+  emit_residency(context_, gpu, work.done());
+  if (context_.accounts != nullptr) {
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kMoved, work.done());
+  }
+}
+
+std::uint64_t Departures::release(BlockIndex b) {
+  AddressSpace& space = context_.space;
+  std::uint64_t populated = 0;
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
+    unmap(context_, b, gpu, PageMask::all());
+    const unsigned n = mine.resident.count();
+    populated += n;
+    context_.gpus[gpu].drop_resident(space.block(b), n);
+    mine.resident.clear();
+    if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_released(b);
+    if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get()) migrator->on_freed(b);
+    backing_.release(b, gpu);
+  }
+  space.pin(b, false);
+  ProcessorPages& host = space.pages(b, kHost);
+  context_.host_resident_pages -= host.resident.count();
+  host = ProcessorPages{};
+  host_tier_.drop(b, PageMask::all());
+  context_.access_bits.take(b, PageMask::all());
+  context_.prefetch_history.left(b, PageMask::all());
+  context_.prefetcher.on_freed(b);
+  return populated;
+}
+
+void Departures::discard(BlockIndex b, const PageMask& pages, bool drop) {
+  AddressSpace& space = context_.space;
+  VaBlock& block = space.block(b);
+  const PageMask held = pages & space.resident_anywhere(b);
+  if (held.empty()) return;
+  context_.counters.discarded_pages += held.count();
+  block.discarded |= held;
+  if (drop) {
+    ProcessorPages& host = space.pages(b, kHost);
+    context_.host_resident_pages -= (host.resident & held).count();
+    host.resident -= held;
+    host.mapped -= held;
+    host.writable -= held;
+    block.read_duplicated -= held;
+    host_tier_.drop(b, held);
+  }
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    ProcessorPages& mine = space.pages(b, gpu_processor(gpu));
+    const PageMask here = mine.resident & held;
+    if (drop) {
+      unmap(context_, b, gpu, held);
+      mine.resident -= held;
+      context_.gpus[gpu].drop_resident(space.block(b), here.count());
+      if (!here.empty()) backing_.emptied(b, gpu, here);
+    } else {
+      backing_.discarded(b, gpu, here);
+    }
+  }
+}
+
+void Departures::drop_contents(Nanoseconds now, unsigned gpu, BlockIndex b) {
+  if (context_.accounts != nullptr) {
+    const PageMask& gone = context_.space.pages(b, gpu_processor(gpu)).resident;
+    tell_residency(*context_.accounts, gpu, b, gone, ResidencyChange::kDropped, now);
+  }
+  discard(b, context_.space.block(b).extent(), /*drop=*/true);
+}
+
+void emit_residency(const DriverContext& context, unsigned gpu, Nanoseconds at) {
+  if (context.events == nullptr) return;
+  const GpuState& state = context.gpus[gpu];
+  const std::uint64_t used = state.memory.chunk_count() - state.memory.free_chunks();
+  context.events->on(
+      ResidencyEvent{static_cast<std::int32_t>(gpu), at, state.resident_pages * kBasePageBytes, used * kBlockBytes});
+}
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// How pages of a process get into spare memory of a peer, on to the host, and back out: the process's part of Harvest.
+#pragma once
+
+#include "sim/driver/harvest.h"
+#include "sim/driver/residency.h"
+
+namespace uvmsim::driver {
+
+class ChunkPrefetch;
+
+class HarvestMoves final : public MoveHooks {
+ public:
+  // Takes part in what moves from here on. All must outlive it.
+  HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency);
+  HarvestMoves(const HarvestMoves&) = delete;
+  HarvestMoves& operator=(const HarvestMoves&) = delete;
+
+  Harvest& harvest() { return harvest_; }
+  // Blocks beyond fault batches come ahead of need.
+  void use(ChunkPrefetch& ahead) { ahead_ = &ahead; }
+
+  // For Harvest. The GPU's pages of the block are copied to the host as well, from `start` on; returns when that is
+  // done.
+  Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
+  // The host has them: they leave the spare memory, whose chunk is free when that copy is done. One eviction's work for
+  // the operation that needs the chunk: the driver locks, clears and pins it as one that it evicts.
+  void drop_spare_copy(Work& work, BlockIndex block, unsigned spare);
+
+  // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
+  // GPU; the host's copy stays. The way of one that is not needed yet; `full` as choose_route().
+  policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
+  void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
+
+  bool holds(BlockIndex block) const override { return harvest_.holds(block); }
+  void release(BlockIndex block) override { harvest_.release(block); }
+  void fetched(BlockIndex block) override;
+  void before_arrival(BlockIndex block, unsigned gpu) override;
+  void after_arrival(Work& work, BlockIndex block, unsigned gpu, std::span<const BlockIndex> spared) override;
+  void on_eviction(unsigned gpu) override { harvest_.note_eviction(gpu); }
+  bool give_back(Work& work, unsigned gpu) override;
+  bool may_take(BlockIndex block) const override;
+  std::optional<policy::Route> way_out(BlockIndex block, unsigned gpu) const override;
+  void take(Work& work, BlockIndex block, unsigned gpu, unsigned spare, const PageMask& gone,
+            const PageMask& copied) override;
+  bool has_room(unsigned gpu, unsigned spare, BlockIndex block, Nanoseconds now) override;
+  std::uint32_t pending_chunks(unsigned gpu, std::optional<Nanoseconds> now) override;
+  bool harvests(unsigned gpu) const override { return harvest_.harvests(gpu); }
+  void batch_begins(unsigned gpu) override;
+  void before_block(Work& work, unsigned gpu, BlockIndex block) override;
+  bool fetches_far_blocks() const override { return harvest_.choice().parallel_fetch; }
+  void fetch_far_block(Work& helper, unsigned gpu, BlockIndex block) override;
+  void batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) override;
+
+ private:
+  bool may_go_to_spare(BlockIndex block) const;
+  Nanoseconds push_to_spare(Work& work, BlockIndex block, ProcessorId from, unsigned spare, Nanoseconds start,
+                            const Load& load);
+
+  Harvest& harvest_;
+  DriverContext& context_;
+  Residency& residency_;
+  ChunkPrefetch* ahead_ = nullptr;
+};
+
+}  // namespace uvmsim::driver

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host thread of a process: issues the records in program order, runs ahead of the GPU, waits where the API waits.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/engine/driver_stack.h"
+#include "sim/engine/ideal_clock.h"
+#include "sim/engine/streams.h"
+
+namespace uvmsim::engine {
+
+class HostThread {
+ public:
+  // Hears where the program comes to a repetition of an iteration.
+  class Listener {
+   public:
+    virtual void before_repetition() = 0;  // its first record comes next,
+    virtual void repetition_begins() = 0;  // and is in hand
+   protected:
+    ~Listener() = default;
+  };
+
+  HostThread(Process& process, RecordFeed& feed, layout::Layout& layout, Accounts& accounts, DriverStack& driver,
+             Streams& streams, Listener& listener);
+
+  void start() { schedule(process_.start); }
+  // EventKind::kHost.
+  void step();
+  // Work of a stream is done, for which it may wait.
+  void work_done();
+
+  bool scheduled() const { return scheduled_; }
+  bool at_end() const { return at_end_; }
+  Nanoseconds time() const { return time_; }
+  std::uint64_t records() const { return record_number_; }  // taken so far
+  const IdealClock& ideal() const { return ideal_; }        // from the program's start
+
+  // As if so many more records had been issued.
+  void leave_out(std::uint64_t records) { record_number_ += records; }
+  // While no work is on its way.
+  void add_state(StateDigest& digest);
+
+ private:
+  // What became of a record that the host tried to issue.
+  enum class Issue : std::uint8_t {
+    kDone,
+    kRetry,  // the host waits, and then tries again
+    kWait,   // it is issued, and the host waits before the next one
+  };
+  // How far the record in hand has come.
+  enum class Stage : std::uint8_t { kNone, kTaken, kDue, kIssued };
+  // What the host waits for.
+  struct Wait {
+    enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
+    std::uint32_t stream = 0;
+    std::size_t recording = 0;
+  };
+
+  void schedule(Nanoseconds time);
+  void pay(std::uint64_t ns) { time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
+  void pay_gap();
+  void pay_for_allocation(std::uint64_t ns);
+  void pay_for_layout();
+  std::uint64_t managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const;
+
+  bool satisfied(const Wait& wait) const;
+  bool wait_for(const Wait& wait);
+  bool wait_for_device();
+  Issue wait_after(const Wait& wait) { return wait_for(wait) ? Issue::kDone : Issue::kWait; }
+  bool wait_for_room(std::uint32_t stream) { return wait_for({Wait::Kind::kQueue, stream, 0}); }
+
+  bool take_record();
+  bool go_on();
+  void follow();
+  Issue issue(const trace::ObjectAlloc& object);
+  Issue issue(const trace::ObjectFree& object);
+  Issue issue(const trace::TensorAlloc& tensor);
+  Issue issue(const trace::TensorFree& tensor);
+  Issue issue(trace::Kernel& kernel);
+  Issue issue(const trace::Memcpy& copy);
+  Issue issue(const trace::Memset& set);
+  Issue issue(const trace::Prefetch& prefetch);
+  Issue issue(const trace::Advise& advise);
+  Issue issue(const trace::Discard& discard);
+  Issue issue(const trace::Sync& sync);
+  Issue issue(const trace::HostAccess& access);
+  Issue issue(trace::Range& range);
+  Issue issue(const trace::UvmCounter&) { return Issue::kDone; }
+
+  void submit(std::uint32_t stream, Operation::Work work);
+  Issue launch(std::uint32_t stream, Operation::Work work, std::int64_t ideal_ns);
+  void check_device(std::int32_t device, const char* what) const;
+  std::optional<std::size_t> recording_of(std::uint64_t event) const;
+  std::optional<PeerCopyOperation> peer_copy(const trace::Memcpy& copy) const;
+  bool touch(BlockIndex block, unsigned page, bool write);
+  bool free(trace::ObjectId id, bool tensor);
+  void free_in_place(trace::ObjectId id, bool tensor);
+  bool free_released();
+  void release(BlockIndex block);
+
+  Process& process_;
+  RecordFeed& feed_;
+  layout::Layout& layout_;
+  Accounts& accounts_;
+  DriverStack& driver_;
+  Streams& streams_;
+  Listener& listener_;
+  EventQueue& events_;
+  IdealClock ideal_;
+  Nanoseconds time_;
+  Wait wait_;
+  bool scheduled_ = false;
+  bool at_end_ = false;
+  trace::Record record_;
+  Stage stage_ = Stage::kNone;
+  std::uint64_t record_number_ = 0;    // of records taken
+  std::uint64_t recorded_number_ = 0;  // of record_ in the recording, where iterations may come once
+  struct {
+    std::size_t part = 0;                                                  // calls.h
+    std::uint64_t page = 0;                                                // within it
+  } touched_;                                                              // of the HostAccess in hand
+  std::unordered_map<std::uint64_t, std::size_t> events_recorded_;         // by event: its last among all recordings
+  std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
+};
+
+}  // namespace uvmsim::engine

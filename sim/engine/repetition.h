@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process does where a repetition of an iteration begins: it may be known already (recurrence.h), or need not be
+// known any more (settled.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/engine/driver_stack.h"
+#include "sim/engine/host_thread.h"
+#include "sim/engine/iterations.h"
+#include "sim/engine/streams.h"
+
+namespace uvmsim::engine {
+
+class Repetition {
+ public:
+  Repetition(Process& process, RecordFeed& feed, layout::Layout& layout, DriverStack& driver, Streams& streams,
+             HostThread& host, Iterations& iterations)
+      : process_(process),
+        feed_(feed),
+        layout_(layout),
+        driver_(driver),
+        streams_(streams),
+        host_(host),
+        iterations_(iterations) {}
+
+  // The first record of a repetition comes next.
+  void before();
+  // Of the whole model, as far as the process depends on it. Absent: it cannot be compared.
+  std::optional<StateDigest::Value> digest_of_state();
+
+ private:
+  void look_for_recurrence();
+  bool stops_when_settled() const;
+  bool has_settled();
+  void leave_out(const Recurrence::Earlier& earlier, std::uint64_t times);
+
+  Process& process_;
+  RecordFeed& feed_;
+  layout::Layout& layout_;
+  DriverStack& driver_;
+  Streams& streams_;
+  HostThread& host_;
+  Iterations& iterations_;
+};
+
+}  // namespace uvmsim::engine

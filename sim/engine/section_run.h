@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A section of a kernel in progress: how long its steps take, and which operands need a look.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/kernel_work.h"
+
+namespace uvmsim::engine {
+
+struct SectionRun : SectionShape {
+  explicit SectionRun(const Section& section)
+      : SectionShape(section), operands(section.operands), unmapped(section.operands.size()) {}
+
+  // Watches the operands for which f(index) is true.
+  template <class F>
+  void watch(F&& f) {
+    watched_inputs.clear();
+    watched_outputs.clear();
+    early_stores = false;
+    for (std::uint32_t i = 0; i < operands.size(); ++i) {
+      const Operand& operand = operands[i];
+      if (!f(i)) continue;
+      (operand.write ? watched_outputs : watched_inputs).push_back(i);
+      if (operand.write && stores_in_every_step(*this, operand)) early_stores = true;
+    }
+  }
+  const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
+
+  const std::vector<Operand>& operands;
+  Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
+  // Inputs and outputs, as indices, that were not found mapped as a whole.
+  std::vector<std::uint32_t> watched_inputs, watched_outputs;
+  bool early_stores = false;          // slices: some watched output is written in every step, not only in the last
+  std::vector<std::size_t> unmapped;  // of each operand, a segment that was not mapped at the last look
+};
+
+}  // namespace uvmsim::engine

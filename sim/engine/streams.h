@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streams of a process: work that the host submitted, in order, and the kernels in progress.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/engine/access_costs.h"
+#include "sim/engine/ideal_clock.h"
+#include "sim/engine/iterations.h"
+#include "sim/engine/kernel_run.h"
+
+namespace uvmsim::engine {
+
+class Streams {
+ public:
+  Streams(Process& process, const layout::Layout& layout, Accounts& accounts, DriverStack& driver,
+          Iterations& iterations);
+
+  // The host.
+  void submit(std::uint32_t stream, Operation operation);
+  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
+  std::size_t new_recording();
+  bool recording_done(std::size_t recording) const { return recordings_done_[recording]; }
+  bool has_room(std::uint32_t stream) const;
+  bool idle(std::uint32_t stream) const { return stream >= streams_.size() || streams_[stream].queue.empty(); }
+  bool idle() const;
+  // The record of the oldest work that is not done, if it is below `limit`; else that.
+  std::uint64_t oldest_record(std::uint64_t limit) const;
+
+  // EventKind::kStreamStart, kOperationEnd. False: no work ended, as the GPU computed for another process meanwhile.
+  void start_operation(std::uint32_t stream);
+  bool end_operation(std::uint32_t stream);
+  // Kernels whose lanes are all done get their end on the clock.
+  void finish_runs();
+  // Something of it is on the clock.
+  bool at_work() const;
+  Nanoseconds last_completion() const { return last_completion_; }
+
+  // Of a GPU whose time processes share: a kernel runs, or waits for nothing but the GPU; the GPU computes for others
+  // from now on, and for this one again.
+  bool wants(unsigned gpu) const;
+  void suspend(unsigned gpu);
+  void resume(unsigned gpu);
+
+  // The end of an iteration, where streams are still on their way there. What has come before that point, it will
+  // count; what happened in the iteration has no influence on what comes.
+  const MarkOperation* pending_end() const;
+  // Returns how many streams are on the clock; absent while there is work. Marks may be on their way.
+  std::optional<std::size_t> add_state(StateDigest& digest, const IdealClock& ideal) const;
+
+ private:
+  struct Stream {
+    std::deque<Operation> queue;
+    bool running = false;  // its front operation has started
+    bool scheduled = false;
+    Nanoseconds free_at{};
+    std::unique_ptr<KernelRun> run;
+    Nanoseconds started{};
+    bool blocked = false;       // its front operation waits for an event
+    Nanoseconds ends = kNever;  // its front operation, if nothing stops it
+    Nanoseconds left = kNever;  // of a kernel that is suspended: what it had left
+
+    // The kernel at its front, if it runs on that GPU.
+    const KernelOperation* running_kernel(unsigned gpu) const;
+  };
+
+  void schedule(std::uint32_t index);
+  void ends_at(Nanoseconds end, std::uint32_t index);
+  void kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing);
+  void start(std::uint32_t index, const KernelOperation& operation, Nanoseconds now);
+  void start(std::uint32_t index, const CopyOperation& copy, Nanoseconds now);
+  void start(std::uint32_t index, const PeerCopyOperation& copy, Nanoseconds now);
+  void start(std::uint32_t index, const PrefetchOperation& prefetch, Nanoseconds now);
+  void start(std::uint32_t index, const DiscardOperation& discard, Nanoseconds now);
+  void start(std::uint32_t index, const EventOperation& event, Nanoseconds now);
+  void start(std::uint32_t index, const MarkOperation& mark, Nanoseconds now);
+  void run_mapped(std::uint32_t index, const KernelOperation& operation, Nanoseconds now);
+  void count_kernel(const KernelOperation& operation, std::uint32_t index, Nanoseconds now);
+  Nanoseconds start_delay() const { return Nanoseconds(static_cast<std::int64_t>(process_.costs().kernel_start_ns)); }
+
+  Process& process_;
+  const layout::Layout& layout_;
+  Accounts& accounts_;
+  DriverStack& driver_;
+  Iterations& iterations_;
+  EventQueue& events_;
+  AccessCosts access_costs_;
+  std::vector<Stream> streams_;
+  std::vector<bool> recordings_done_;   // by number of a recording
+  std::vector<Nanoseconds> suspended_;  // by GPU: since when it computes for others; kNever: it does not
+  std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
+  Nanoseconds last_completion_;
+};
+
+}  // namespace uvmsim::engine
