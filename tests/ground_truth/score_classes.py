@@ -3,11 +3,14 @@
 """How well single library calls come out, by kind of kernel: data/library_classes_*.jsonl.zst against the model.
 
     score_classes.py UVMSIM [FILE...] [--system NAME] [--held-out] [--each] [--only REGEX] [--set KEY=VALUE...]
+    score_classes.py --repeatability
 
 Half of the calls may be looked at while the model is changed; the others are held out. Which is which follows from a
 call's name alone (dev() in tracer/ground_truth/call_classes.py). Without --held-out only the first half is replayed and
 printed, with it only the other: for once, at the end. --each prints every call.
 FILE: those two files by default, each on its own system. Exit status 2 if a command or file is missing.
+--repeatability prints how far two measurements of the same thing lie apart, which no model can undercut: the calls that
+may be looked at on the H200 and on the H100, and the loops of data/loops_h200.jsonl.zst, each made twice on one machine.
 """
 import argparse
 import json
@@ -24,9 +27,13 @@ import call_classes  # noqa: E402
 SYSTEMS = {"library_classes_h200": "h200-sxm-pcie5", "library_classes_h100": "h100-sxm"}
 
 
+def lines_of(path):
+    return subprocess.run(["zstd", "-dcq", path], capture_output=True, text=True, check=True).stdout
+
+
 def half(path, held_out, only):
     """The lines of one half, as text."""
-    text = subprocess.run(["zstd", "-dcq", path], capture_output=True, text=True, check=True).stdout
+    text = lines_of(path)
     names = ((json.loads(line)["name"], line) for line in text.splitlines())
     return "\n".join(line for name, line in names if call_classes.dev(name) != held_out and re.search(only, name)) + "\n"
 
@@ -59,12 +66,15 @@ def row(title, experiments):
     medians = [100 * statistics.median(abs(pair[i]) for pair in pairs) for i in (0, 1)]
     signs = [100 * statistics.median(pair[i] for pair in pairs) for i in (0, 1)]
     within = sum(experiment["within"] for experiment in experiments)
+    copied = [e["transactions"] for e in experiments if e["transactions"]["measured"]]
+    copies = [(pair["simulated"] - pair["measured"]) / pair["measured"] for pair in copied]
+    copies_text = f"{100 * statistics.median(map(abs, copies)):6.1f} % ({100 * statistics.median(copies):+6.1f})" if copies else f"{'-':>17}"
     return (f"{title:34} {len(pairs):4}   {medians[0]:6.1f} % ({signs[0]:+6.1f})  {medians[1]:6.1f} % ({signs[1]:+6.1f})"
-            f"   {within:4} ({100 * within / len(pairs):3.0f} %)")
+            f"  {copies_text}   {within:4} ({100 * within / len(pairs):3.0f} %)")
 
 
 def print_scores(title, experiments, each):
-    print(f"{title}\n{'':34}    n   time: median, signed  batches: median, signed  within")
+    print(f"{title}\n{'':34}    n   time: median, signed  batches: median, signed  copies: median    within")
     groups = {}
     for experiment in experiments:
         for key in (experiment["name"].split(".")[0], "all: " + place(experiment), "all"):
@@ -78,16 +88,53 @@ def print_scores(title, experiments, each):
     print()
 
 
+def measured(experiment):
+    """Time of the kernels and fault batches."""
+    events = experiment["events"]
+    calls = [event for event in events if isinstance(event, dict)]
+    kernels = [(k["start_ns"], k["end_ns"]) for k in calls] or [e[1:3] for e in events if e[0] == "kernel"]
+    batches = sum(isinstance(event, list) and event[0] == "gpu_fault" for event in events)
+    return sum(end - start for start, end in kernels), batches
+
+
+def print_differences(title, pairs):
+    """Of two measurements of the same: the larger over the smaller, in the median."""
+    columns = []
+    for i in (0, 1):
+        apart = [max(a[i], b[i]) / min(a[i], b[i]) - 1 for a, b in pairs if a[i] and b[i]]
+        columns.append(f"{100 * statistics.median(apart):5.1f} %")
+    print(f"{title:44} {len(pairs):4} pairs   time {columns[0]}   batches {columns[1]}")
+
+
+def print_repeatability():
+    def data(name):
+        return [json.loads(line) for line in lines_of(os.path.join(FOLDER, "data", f"{name}.jsonl.zst")).splitlines()]
+
+    first = {}
+    for name in SYSTEMS:
+        first[name] = {e["name"]: measured(e) for e in data(name)
+                       if (e["inputs_on"], e["outputs_on"]) == ("gpu", "nowhere") and call_classes.dev(e["name"])}
+    h200, h100 = first["library_classes_h200"], first["library_classes_h100"]
+    print_differences("calls on the H200 and on the H100", [(h200[n], h100[n]) for n in h200 if n in h100])
+    loops = {e["name"]: measured(e) for e in data("loops_h200")}
+    print_differences("loops twice on one H200", [(loops[n], loops[f"{n}_rep2"]) for n in loops if f"{n}_rep2" in loops])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("uvmsim")
+    parser.add_argument("uvmsim", nargs="?")
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--system", help="for all files")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--repeatability", action="store_true")
     parser.add_argument("--only", default="", metavar="REGEX", help="names that match")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as for `uvmsim validate`")
     given = parser.parse_args()
+    if given.repeatability:
+        return print_repeatability()
+    if given.uvmsim is None:
+        parser.error("which uvmsim?")
     files = given.files or [os.path.join(FOLDER, "data", f"{name}.jsonl.zst") for name in SYSTEMS]
     for path in files:
         name = os.path.basename(path).split(".")[0]
