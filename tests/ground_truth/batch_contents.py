@@ -9,7 +9,8 @@ looked at (dev() in tracer/ground_truth/call_classes.py), loops, and one thread 
 are left out; so are those that wait more than 120 us for their first copy (a late start of the driver).
 
 lead: from the batch's first fault, or from the end of the batch before if that is later, to the first copy. tail: from the
-end of the last copy to the batch's end. raw: faults of the lowest page times pages. Exit status 2 if a file is missing.
+end of the last copy to the batch's end. raw: faults of the lowest page times pages. pages by first fault: over the median
+of the same experiment. Exit status 2 if a file is missing.
 """
 import argparse
 import json
@@ -49,7 +50,8 @@ def batches_of(experiment):
 
 
 def contents(before, first, end, lowest, copies):
-    batch = {"stale": not copies, "left": first < before - AWAKE_NS, "awake": first - before < AWAKE_NS, "ns": end - before}
+    batch = {"stale": not copies, "left": first < before - AWAKE_NS, "awake": first - before < AWAKE_NS, "ns": end - before,
+             "gap": first - before}
     if not copies:
         return batch
     demanded = [(tensor, page) for _, _, tensor, offset, size, flags in copies if flags == 2
@@ -77,12 +79,28 @@ def kinds(only):
     yield "one thread", [e for e in lines("uvm_h200_dev") if e["mode"] == "ordered" and e["host_populated"]]
 
 
+def print_by_gap(groups):
+    """How many pages a batch holds by when its first fault came, after the end of the batch before."""
+    by_gap = {}
+    for batches in groups:
+        fresh = [b for b in batches if not b["stale"] and b["gap"] >= 0]
+        if len(fresh) < 8:
+            continue
+        usual = statistics.median(b["pages"] for b in fresh)
+        for batch in fresh:
+            by_gap.setdefault(min(batch["gap"] // 600, 4), []).append(batch["pages"] / usual)
+    parts = [f"{600 * k} ns on {statistics.median(v):.2f} ({len(v)})" for k, v in sorted(by_gap.items()) if len(v) >= 10]
+    if parts:
+        print("  pages by first fault: " + ", ".join(parts))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="REGEX", help="names that match")
     given = parser.parse_args()
     for kind, experiments in kinds(given.only):
-        batches = [batch for experiment in experiments for batch in batches_of(experiment)]
+        groups = [batches_of(experiment) for experiment in experiments]
+        batches = [batch for group in groups for batch in group]
         copied = [b for b in batches if not b["stale"] and b["lead"] < LATE_NS]
         if not copied:
             continue
@@ -92,6 +110,7 @@ def main():
               f"before the last replay {100 * sum(b['left'] for b in batches) / len(batches):.0f} %")
         columns = ("pages", "stretches", "blocks", "copies", "moved", "raw", "lead", "tail")
         print("  median " + ", ".join(f"{c} {statistics.median(b[c] for b in copied):.0f}" for c in columns))
+        print_by_gap(groups)
         for least, most in ((1, 20), (20, 60), (60, 100), (100, 160), (160, 220), (220, 300)):
             alike = [b for b in copied if b["awake"] and b["blocks"] == 1 and b["runs"] <= 2 and least <= b["moved"] < most]
             if len(alike) >= 10:

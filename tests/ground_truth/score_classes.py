@@ -68,7 +68,9 @@ def row(title, experiments):
     within = sum(experiment["within"] for experiment in experiments)
     copied = [e["transactions"] for e in experiments if e["transactions"]["measured"]]
     copies = [(pair["simulated"] - pair["measured"]) / pair["measured"] for pair in copied]
-    copies_text = f"{100 * statistics.median(map(abs, copies)):6.1f} % ({100 * statistics.median(copies):+6.1f})" if copies else f"{'-':>17}"
+    copies_text = f"{'-':>17}"
+    if copies:
+        copies_text = f"{100 * statistics.median(map(abs, copies)):6.1f} % ({100 * statistics.median(copies):+6.1f})"
     return (f"{title:34} {len(pairs):4}   {medians[0]:6.1f} % ({signs[0]:+6.1f})  {medians[1]:6.1f} % ({signs[1]:+6.1f})"
             f"  {copies_text}   {within:4} ({100 * within / len(pairs):3.0f} %)")
 
