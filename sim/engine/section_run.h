@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/engine/kernel_work.h"
@@ -28,7 +29,7 @@ struct SectionRun : SectionShape {
   }
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 
-  const std::vector<Operand>& operands;
+  std::span<const Operand> operands;
   Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
   // Inputs and outputs, as indices, that were not found mapped as a whole.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
