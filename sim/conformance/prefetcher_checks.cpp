@@ -93,17 +93,18 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
   return answers;
 }
 
-// An allocation of four blocks on a GPU that has room for two: what lies where follows from the calls and answers.
-class FourBlocks final : public Life, private policy::PrefetchQueries {
+// An allocation of eight blocks, three of which are used, on a GPU that has room for two: what lies where follows from
+// the calls and answers.
+class FewBlocks final : public Life, private policy::PrefetchQueries {
  public:
-  FourBlocks(std::shared_ptr<policy::Prefetcher> prefetcher, policy::InformationClass information)
+  FewBlocks(std::shared_ptr<policy::Prefetcher> prefetcher, policy::InformationClass information)
       : prefetcher_(std::move(prefetcher)),
         listening_(policy::part_of<policy::FeatureListener>(prefetcher_), information),
         tells_touched_(information >= policy::InformationClass::kD2) {}
 
   void step() override {
     now_ += Nanoseconds(1000 * static_cast<std::int64_t>(1 + below(2)));
-    const std::uint64_t b = below(kBlocks);
+    const std::uint64_t b = below(kUsed);
     switch (below(12)) {
       case 0:
         return evict(b);
@@ -123,11 +124,11 @@ class FourBlocks final : public Life, private policy::PrefetchQueries {
   }
   // Perhaps all is evicted, and then freed, or brought to the host as a whole by a call of the program.
   void settle() override {
-    const std::uint64_t how = below(4);
-    if (how == 3) return;
-    for (std::uint64_t b = 0; b < kBlocks; ++b) evict(b);
+    const std::uint64_t how = below(6);
     if (how == 0) return;
-    if (how == 1) return free();
+    for (std::uint64_t b = 0; b < kBlocks; ++b) evict(b);
+    if (how == 1) return;
+    if (how == 2) return free();
     for (Block& block : blocks_) block.host = PageMask::all();
   }
   Nanoseconds now() const override { return now_; }
@@ -143,7 +144,7 @@ class FourBlocks final : public Life, private policy::PrefetchQueries {
   }
 
  private:
-  static constexpr std::uint64_t kBlocks = 4, kRoom = 2;
+  static constexpr std::uint64_t kBlocks = 8, kUsed = 3, kRoom = 2;
   struct Block {
     PageMask gpu, host;
     PageMask unused;   // prefetched to the GPU, and since then
@@ -308,8 +309,8 @@ std::string check_prefetcher_state(const PolicyEntry& entry, const CheckOptions&
   constexpr std::uint32_t kChunks = 64;
   const policy::Future future = random_future(options.seed);
   return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
-    return std::make_unique<FourBlocks>(entry.create_prefetcher(given, options.seed, kChunks, &future),
-                                        entry.info.information);
+    return std::make_unique<FewBlocks>(entry.create_prefetcher(given, options.seed, kChunks, &future),
+                                       entry.info.information);
   });
 }
 

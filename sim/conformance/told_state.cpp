@@ -10,12 +10,12 @@ namespace {
 
 using policy::InformationClass;
 
-// How many futures each variant is asked about, how many lives go into each, and how long it is.
+// How many futures are asked about, how many lives go into each, of all variants, and how long it is.
 struct Effort {
   std::uint64_t futures, lives, steps;
 };
-constexpr Effort kOfTheGiven{4, 1000, 64};
-constexpr Effort kOfAnExtreme{1, 60, 48};
+constexpr Effort kOfTheGiven{4, 3000, 64};
+constexpr Effort kOfAnExtreme{1, 120, 48};
 
 struct Tally {
   std::uint64_t lives = 0, compared = 0, refused = 0;
@@ -28,7 +28,7 @@ struct Past {
 
 // Most histories are short: those meet. Some are long, for what is counted.
 std::uint64_t length_of_past(Random& random) {
-  constexpr std::uint64_t kLongest[] = {4, 8, 8, 16, 16, 128};
+  constexpr std::uint64_t kLongest[] = {4, 4, 8, 8, 8, 8, 16, 16, 16, 64, 64, 512};
   return random.below(kLongest[random.below(std::size(kLongest))]);
 }
 
@@ -81,7 +81,7 @@ void Listening::kernel(Random& random, Nanoseconds now) {
   if (!hears(InformationClass::kD3)) return;
   constexpr const char* kNames[] = {"add", "multiply"};
   const char* name = kNames[random.below(2)];
-  if (random.below(4) == 0) layer_ = 0;  // an iteration begins
+  if (random.below(2) == 0) layer_ = 0;  // an iteration begins
   listener_->on_kernel({name, layer_++, 1 + random.below(2), 128, now});
 }
 void Listening::faults(std::uint32_t process, Nanoseconds now, std::span<const policy::FaultRecord> faults) {
@@ -100,7 +100,9 @@ std::string check_told_state(const policy::PolicyEntry& entry, const CheckOption
   bool is_given = true;
   const std::string settings = try_parameters(entry, options, [&](const policy::GivenParameters& given) {
     for (std::uint64_t variant = 0; variant < variants; ++variant) {
-      live(given, options.seed, variant, is_given ? kOfTheGiven : kOfAnExtreme, birth, tally);
+      Effort effort = is_given ? kOfTheGiven : kOfAnExtreme;
+      effort.lives /= variants;
+      live(given, options.seed, variant, effort, birth, tally);
     }
     is_given = false;
   });
