@@ -101,7 +101,7 @@ std::string check_told_state(const policy::PolicyEntry& entry, const CheckOption
   const std::string settings = try_parameters(entry, options, [&](const policy::GivenParameters& given) {
     for (std::uint64_t variant = 0; variant < variants; ++variant) {
       Effort effort = is_given ? kOfTheGiven : kOfAnExtreme;
-      effort.lives /= variants;
+      effort.lives = effort.lives * options.programs / (CheckOptions{}.programs * variants);
       live(given, options.seed, variant, effort, birth, tally);
     }
     is_given = false;
