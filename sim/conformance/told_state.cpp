@@ -2,6 +2,7 @@
 #include "sim/conformance/told_state.h"
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <utility>
 
@@ -17,8 +18,21 @@ struct Effort {
 constexpr Effort kOfTheGiven{4, 3000, 64};
 constexpr Effort kOfAnExtreme{1, 120, 48};
 
+// A policy whose first lives all refuse to be compared has nothing to say.
+constexpr std::uint64_t kRefusals = 16;
+
 struct Tally {
   std::uint64_t lives = 0, compared = 0, refused = 0;
+};
+
+// Processor time for all lives: those of a policy that is slow to make are fewer.
+class Budget {
+ public:
+  explicit Budget(unsigned seconds) : end_(std::clock() + std::clock_t(seconds) * CLOCKS_PER_SEC) {}
+  bool spent() const { return std::clock() >= end_; }
+
+ private:
+  std::clock_t end_;
 };
 
 struct Past {
@@ -45,10 +59,13 @@ void compare(const Past& one, const Past& other) {
 }
 
 void live(const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t variant, const Effort& effort,
-          const Birth& birth, Tally& tally) {
+          const Birth& birth, const Budget& budget, Tally& tally) {
+  const std::uint64_t lives_before = tally.lives, refused_before = tally.refused;
   for (std::uint64_t future = 0; future < effort.futures; ++future) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, Past> by_state;
     for (std::uint64_t number = 0; number < effort.lives; ++number) {
+      const std::uint64_t refused = tally.refused - refused_before;
+      if (budget.spent() || (refused >= kRefusals && refused == tally.lives - lives_before)) return;
       const std::unique_ptr<Life> life = birth(given, variant);
       Random random((seed * 1009 + future) * 100003 + number);
       Past past{number, length_of_past(random), {}};
@@ -97,18 +114,21 @@ void Listening::wasted(BlockIndex block, const PageMask& pages) {
 std::string check_told_state(const policy::PolicyEntry& entry, const CheckOptions& options, std::uint64_t variants,
                              const Birth& birth) {
   Tally tally;
+  const Budget budget(std::max(1u, options.limits.cpu_seconds / 3));
   bool is_given = true;
   const std::string settings = try_parameters(entry, options, [&](const policy::GivenParameters& given) {
+    if (!is_given && tally.refused == tally.lives) return;
     for (std::uint64_t variant = 0; variant < variants; ++variant) {
       Effort effort = is_given ? kOfTheGiven : kOfAnExtreme;
       effort.lives = effort.lives * options.programs / (CheckOptions{}.programs * variants);
-      live(given, options.seed, variant, effort, birth, tally);
+      live(given, options.seed, variant, effort, birth, budget, tally);
     }
     is_given = false;
   });
   if (tally.refused == tally.lives) return "it refuses to be compared: every iteration is replayed";
-  return fmt::format("{} histories with {}; {} of them ended as another one had, {} in states that are not compared",
-                     tally.lives, settings, tally.compared, tally.refused);
+  return fmt::format("{} histories with {}; {} of them ended as another one had, {} in states that are not compared{}",
+                     tally.lives, settings, tally.compared, tally.refused,
+                     budget.spent() ? "; not all, for want of time" : "");
 }
 
 }  // namespace uvmsim::conformance
