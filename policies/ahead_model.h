@@ -41,7 +41,6 @@ class AheadModel {
     kernel_ = 0xcbf29ce484222325u ^ thread_blocks;
     for (const char c : name) kernel_ = (kernel_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     counts_.fill(0);
-    has_last_ = false;
     delta_ = before_ = blocks_ = 0;
   }
 
@@ -54,7 +53,6 @@ class AheadModel {
     features_ = {delta_, before_, log2_bucket(faulted, 10), log2_bucket(blocks_, 8),
                  habit == habits_.end() ? 0 : habit->second};
     last_ = block;
-    has_last_ = true;
     blocks_ = std::min(blocks_ + 1, 1u << 20);
   }
   bool whole_block() const { return score(0) > 0; }
@@ -69,8 +67,7 @@ class AheadModel {
   void add_state(StateDigest& digest) const {
     digest.add(kernel_);
     digest.add(last_);
-    digest.add(std::uint64_t{has_last_});
-    for (const unsigned value : {delta_, before_, blocks_}) digest.add(value);
+    for (const unsigned value : {delta_, blocks_}) digest.add(value);  // the one before is forgotten with the next
     for (const std::uint32_t count : counts_) digest.add(count);
     for (const auto& [kernel, habit] : habits_) {
       StateDigest part = digest.part();
@@ -92,7 +89,7 @@ class AheadModel {
   }
   // 0: there was none; 0, 1, 2, a few, many, back by one, by a few, by many.
   unsigned delta_to(std::uint64_t block) const {
-    if (!has_last_) return 0;
+    if (blocks_ == 0) return 0;
     const auto delta = static_cast<std::int64_t>(block - last_);
     if (delta >= 0 && delta <= 2) return 1 + static_cast<unsigned>(delta);
     if (delta > 0) return delta <= 8 ? 4 : 5;
@@ -111,8 +108,7 @@ class AheadModel {
   std::vector<std::int32_t> weights_;
   std::int32_t bias_;
   std::uint64_t kernel_ = 0;
-  std::uint64_t last_ = 0;  // block that faulted last in this kernel
-  bool has_last_ = false;
+  std::uint64_t last_ = 0;  // block that faulted last in this kernel, if any did
   unsigned delta_ = 0, before_ = 0, blocks_ = 0;
   std::array<std::uint32_t, kDeltas> counts_{};  // of deltas in this kernel
   std::array<unsigned, kFeatures> features_{};   // of the fault in hand

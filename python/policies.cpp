@@ -290,7 +290,11 @@ class PythonEvictor : public Adapter<Evictor> {
   ChunkId select_early_victim(const EvictionQueries& queries) override {
     return early_ ? ask(early_, "select_early_victim", queries) : ChunkId{};
   }
-  void add_state(StateDigest& digest, const std::vector<std::uint64_t>&) const override { digest_state(digest); }
+  // It speaks of chunks by id: each must hold the same.
+  void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
+    for (const std::uint64_t name : names) digest.add(name);
+    digest_state(digest);
+  }
 
  private:
   ChunkId ask(const Method& method, const char* name, const EvictionQueries& queries) {

@@ -21,7 +21,7 @@ class MinPending final : public Router {
   Route route(const Move& move, const RouteQueries& queries) override {
     return move.may_stay && move.cause != MoveCause::kPrefetch ? target_.pick(queries) : Route{};
   }
-  void add_state(StateDigest& digest) const override { target_.add_state(digest); }
+  void add_state(StateDigest&) const override {}  // who had the last block plays no part
 
  private:
   SpareTarget target_{SpareTarget::Order::kFewestPending};

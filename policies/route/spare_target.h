@@ -37,7 +37,9 @@ class SpareTarget {
     return {Route::Way::kSpare, *best};
   }
 
-  void add_state(StateDigest& digest) const { digest.add(next_); }
+  void add_state(StateDigest& digest) const {
+    if (order_ == Order::kInTurn) digest.add(next_);
+  }
 
  private:
   Order order_;

@@ -13,9 +13,15 @@ observation_space if the package is there). Gymnasium is no part of Debian 12, s
 A step is one call of the policy: the simulator stands still meanwhile, in a thread of its own. The reward is the
 simulated time that passed since the step before, in us, negative: the sum is the run's time from the first question on,
 whose time `reset` tells (`info["time_ns"]`).
+
+    python3 -m uvmsim.env TRACE SYSTEM OSF
+
+prints how many steps a second of processor time is enough for, with action 0.
 """
 
+import sys
 import threading
+import time
 
 from uvmsim import policy
 
@@ -28,7 +34,9 @@ class _Exchange:
     """The policy asks, whoever trains answers; one of the two runs at a time."""
 
     def __init__(self):
-        self.asked, self.answered = threading.Semaphore(0), threading.Semaphore(0)
+        self.asked, self.answered = threading.Lock(), threading.Lock()  # taken: not yet
+        self.asked.acquire()
+        self.answered.acquire()
         self.question = self.answer = None
         self.stopped = False
 
@@ -209,3 +217,29 @@ class EvictEnv(Env):
                 return candidates[min(action, len(candidates) - 1)]
 
         return EnvEvictor
+
+
+def _steps_per_second(env):
+    env.reset()
+    begin = time.process_time()
+    over = False
+    while not over:
+        _, _, terminated, truncated, _ = env.step(0)
+        over = terminated or truncated
+    seconds = time.process_time() - begin
+    env.close()
+    return env.steps, env.steps / seconds
+
+
+def _main(trace, system, osf):
+    for kind in (PrefetchEnv, EvictEnv):
+        steps, rate = _steps_per_second(kind(Trace(trace), system, osf=float(osf)))
+        print(f"{kind.__name__}: {steps} steps, {rate:,.0f} a second of processor time")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: python3 -m uvmsim.env TRACE SYSTEM OSF")
+    from uvmsim import Trace
+
+    _main(*sys.argv[1:])

@@ -2,70 +2,94 @@
 // Batch policies on random buffers: any number of faults of any SM, batches with and without evictions.
 #include <algorithm>
 
-#include "sim/conformance/checks.h"
+#include "sim/conformance/told_state.h"
 
 namespace uvmsim::conformance {
 namespace {
 
 using policy::PolicyEntry;
 
-struct BatchAnswers {
-  std::vector<std::uint64_t> numbers;  // shapes, SMs and blocks, one after the other
-  std::uint64_t delays = 0, blocks = 0;
-};
+// One policy and the batches that it shapes; every answer is checked.
+class Batches final : public Life {
+ public:
+  Batches(std::shared_ptr<policy::Batcher> batcher, policy::InformationClass information)
+      : batcher_(std::move(batcher)), listening_(policy::part_of<policy::FeatureListener>(batcher_), information) {}
 
-BatchAnswers run_batches(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
-                         std::uint64_t sequence, int batches) {
-  const policy::Future future = random_future(sequence);
-  const auto batcher = entry.create_batcher(given, seed, 64, &future);
-  Random random(sequence);
-  BatchAnswers answers;
-  std::vector<policy::FaultRecord> faults;
-  std::vector<BlockIndex> first;
-  Nanoseconds now(1000);
-  for (int batch = 0; batch < batches; ++batch) {
-    policy::BatchMoment moment{.now = now,
-                               .oldest = now - Nanoseconds(static_cast<std::int64_t>(random.below(1000))),
+  void step() override {
+    ++number_;
+    if (one_in(8)) listening_.kernel(random_, now_);
+    policy::BatchMoment moment{.now = now_,
+                               .oldest = now_ - Nanoseconds(static_cast<std::int64_t>(below(1000))),
                                .waited = {},
-                               .waiting = static_cast<std::uint32_t>(random.below(random.below(2) == 0 ? 8 : 2048)),
+                               .waiting = static_cast<std::uint32_t>(below(one_in(2) ? 8 : 2048)),
                                .driver_faults = 256,
                                .buffer_entries = 2048,
-                               .memory = {64, static_cast<std::uint32_t>(random.below(65)), random.below(2) == 0}};
+                               .memory = {64, static_cast<std::uint32_t>(below(65)), oversubscribed_}};
     while (true) {
-      const policy::BatchShape shape = batcher->shape(moment);
+      const policy::BatchShape shape = batcher_->shape(moment);
       if (const std::string wrong = policy::shape_error(shape, moment); !wrong.empty()) {
-        throw Wrong(fmt::format("shape for batch {}: {}", batch + 1, wrong));
+        throw Wrong(fmt::format("shape for batch {}: {}", number_, wrong));
       }
-      answers.numbers.push_back(shape.faults);
-      answers.numbers.push_back(static_cast<std::uint64_t>(shape.delay.value));
+      answered("shape", shape.faults);
+      answered("shape", static_cast<std::uint64_t>(shape.delay.value));
       const Nanoseconds delay = std::min(shape.delay, policy::kMostBatchDelay - moment.waited);
       if (delay <= Nanoseconds{}) break;
-      ++answers.delays;
+      ++delays_;
       moment.waited += delay;
-      moment.now = now += delay;
-      moment.waiting += static_cast<std::uint32_t>(random.below(64));
+      moment.now = now_ += delay;
+      moment.waiting += static_cast<std::uint32_t>(below(64));
     }
-    faults.clear();
-    for (std::uint64_t left = 1 + random.below(std::min(256u, moment.waiting + 1)); left > 0; --left) {
-      faults.push_back({PageIndex(random.below(16 * kPagesPerBlock)), now, static_cast<std::uint32_t>(random.below(4)),
-                        1 + static_cast<std::uint32_t>(random.below(3)), random.below(2) == 0});
+    std::vector<policy::FaultRecord> faults;
+    for (std::uint64_t left = 1 + below(std::min(256u, moment.waiting + 1)); left > 0; --left) {
+      faults.push_back({PageIndex(below(16 * kPagesPerBlock)), now_, static_cast<std::uint32_t>(below(4)),
+                        1 + static_cast<std::uint32_t>(below(3)), one_in(2)});
     }
-    first.clear();
-    batcher->arrange({static_cast<std::uint32_t>(random.below(2)), now, faults}, first);
-    answers.blocks += first.size();
-    for (const BlockIndex block : first) answers.numbers.push_back(block.value);
-    const Nanoseconds begin = now;
-    now += Nanoseconds(static_cast<std::int64_t>(1 + random.below(100000)));
-    answers.numbers.push_back(
-        batcher->running_sms({.begin = begin,
-                              .end = now,
-                              .raw_faults = static_cast<std::uint32_t>(faults.size()),
-                              .blocks = static_cast<std::uint32_t>(1 + random.below(16)),
-                              .evictions = static_cast<std::uint32_t>(random.below(2) * random.below(4)),
-                              .sms = 4,
-                              .memory = moment.memory}));
+    const auto process = static_cast<std::uint32_t>(below(2));
+    std::vector<BlockIndex> first;
+    batcher_->arrange({process, now_, faults}, first);
+    listening_.faults(process, now_, faults);
+    blocks_ += first.size();
+    for (const BlockIndex block : first) answered("arrange", block.value);
+    const Nanoseconds begin = now_;
+    now_ += Nanoseconds(static_cast<std::int64_t>(1 + below(100000)));
+    const auto evictions = static_cast<std::uint32_t>(below(2) * below(4));
+    oversubscribed_ = oversubscribed_ || evictions != 0;
+    moment.memory.oversubscribed = oversubscribed_;
+    answered("running_sms", batcher_->running_sms({.begin = begin,
+                                                   .end = now_,
+                                                   .raw_faults = static_cast<std::uint32_t>(faults.size()),
+                                                   .blocks = static_cast<std::uint32_t>(1 + below(16)),
+                                                   .evictions = evictions,
+                                                   .sms = 4,
+                                                   .memory = moment.memory}));
   }
-  return answers;
+  Nanoseconds now() const override { return now_; }
+  // What a batch holds is drawn anew for each.
+  void add_state(StateDigest& digest) const override {
+    digest.add(std::uint64_t{oversubscribed_});
+    listening_.add_state(digest);
+    batcher_->add_state(digest);
+    add_state_of_other_slots(batcher_, digest);
+  }
+  std::uint64_t delays() const { return delays_; }
+  std::uint64_t blocks() const { return blocks_; }
+
+ private:
+  std::shared_ptr<policy::Batcher> batcher_;
+  Listening listening_;
+  Nanoseconds now_{1000};
+  bool oversubscribed_ = false;
+  std::uint64_t number_ = 0;
+  std::uint64_t delays_ = 0, blocks_ = 0;  // put off; named to be served first
+};
+
+Batches run_batches(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
+                    std::uint64_t sequence, int batches) {
+  const policy::Future future = random_future(sequence);
+  Batches run(entry.create_batcher(given, seed, 64, &future), entry.info.information);
+  run.draw_from(sequence);
+  for (int batch = 0; batch < batches; ++batch) run.step();
+  return run;
 }
 
 }  // namespace
@@ -79,20 +103,27 @@ std::string check_batch_parameters(const PolicyEntry& entry, const CheckOptions&
 std::string check_random_batches(const PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t delays = 0, blocks = 0;
   for (std::uint64_t sequence = 0; sequence < 8; ++sequence) {
-    const BatchAnswers answers = run_batches(entry, options.given, options.seed, options.seed + sequence, 1000);
-    delays += answers.delays;
-    blocks += answers.blocks;
+    const Batches run = run_batches(entry, options.given, options.seed, options.seed + sequence, 1000);
+    delays += run.delays();
+    blocks += run.blocks();
   }
   return fmt::format("8 sequences of 1,000 batches, put off {} times, {} blocks named to be served first", delays,
                      blocks);
 }
 
 std::string check_batch_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  if (run_batches(entry, options.given, options.seed, options.seed, 1000).numbers !=
-      run_batches(entry, options.given, options.seed, options.seed, 1000).numbers) {
+  if (run_batches(entry, options.given, options.seed, options.seed, 1000).answers() !=
+      run_batches(entry, options.given, options.seed, options.seed, 1000).answers()) {
     throw Wrong("other answers when the same batches came again");
   }
   return "the same batches twice, the same answers";
+}
+
+std::string check_batch_state(const PolicyEntry& entry, const CheckOptions& options) {
+  const policy::Future future = random_future(options.seed);
+  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
+    return std::make_unique<Batches>(entry.create_batcher(given, options.seed, 64, &future), entry.info.information);
+  });
 }
 
 }  // namespace uvmsim::conformance

@@ -30,10 +30,12 @@ policy::Future random_future(std::uint64_t seed);
 std::string check_evictor_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_tiny_gpus(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_evictor_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_evictor_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 std::string check_prefetcher_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_blocks(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_prefetcher_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_prefetcher_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 std::string check_planner_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_tiny_machines(const policy::PolicyEntry& entry, const CheckOptions& options);
@@ -42,10 +44,12 @@ std::string check_planner_determinism(const policy::PolicyEntry& entry, const Ch
 std::string check_migrator_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_faults(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_migrator_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_migrator_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 std::string check_router_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_moves(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_router_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_router_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 std::string check_scheduler_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_turns(const policy::PolicyEntry& entry, const CheckOptions& options);
@@ -54,6 +58,7 @@ std::string check_scheduler_determinism(const policy::PolicyEntry& entry, const 
 std::string check_batch_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_random_batches(const policy::PolicyEntry& entry, const CheckOptions& options);
 std::string check_batch_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
+std::string check_batch_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);

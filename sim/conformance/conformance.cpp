@@ -21,11 +21,13 @@ struct Check {
 constexpr Check kEvictorChecks[] = {{"parameters", check_evictor_parameters},
                                     {"tiny GPUs", check_tiny_gpus},
                                     {"determinism", check_evictor_determinism},
+                                    {"state", check_evictor_state},
                                     {"programs", check_programs},
                                     {"skipped iterations", check_skipped_iterations}};
 constexpr Check kPrefetcherChecks[] = {{"parameters", check_prefetcher_parameters},
                                        {"random blocks", check_random_blocks},
                                        {"determinism", check_prefetcher_determinism},
+                                       {"state", check_prefetcher_state},
                                        {"programs", check_programs},
                                        {"skipped iterations", check_skipped_iterations}};
 constexpr Check kPlannerChecks[] = {{"parameters", check_planner_parameters},
@@ -37,12 +39,14 @@ constexpr Check kPlannerChecks[] = {{"parameters", check_planner_parameters},
 constexpr Check kMigratorChecks[] = {{"parameters", check_migrator_parameters},
                                      {"random blocks", check_random_faults},
                                      {"determinism", check_migrator_determinism},
+                                     {"state", check_migrator_state},
                                      {"programs", check_programs},
                                      {"skipped iterations", check_skipped_iterations}};
 
 constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
                                    {"random moves", check_random_moves},
                                    {"determinism", check_router_determinism},
+                                   {"state", check_router_state},
                                    {"programs", check_programs},
                                    {"skipped iterations", check_skipped_iterations}};
 
@@ -53,6 +57,7 @@ constexpr Check kSchedulerChecks[] = {{"parameters", check_scheduler_parameters}
 constexpr Check kBatchChecks[] = {{"parameters", check_batch_parameters},
                                   {"random batches", check_random_batches},
                                   {"determinism", check_batch_determinism},
+                                  {"state", check_batch_state},
                                   {"programs", check_programs},
                                   {"skipped iterations", check_skipped_iterations}};
 

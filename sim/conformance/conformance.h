@@ -22,7 +22,7 @@ struct CheckOptions {
   policy::GivenParameters given = {};  // of the policy
   std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
   TimeLimits limits = {};              // per check; what takes longer does not end
-  std::uint64_t programs = 24;         // whole random programs; a third as many of recurring iterations, at least 1
+  std::uint64_t programs = 24;  // whole random programs; as many of recurring iterations, and histories in proportion
 };
 
 // All checks of the policy's slot, in order. The policy must be in policy::default_registry(). Each check runs in a

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "sim/common/error.h"
-#include "sim/conformance/checks.h"
+#include "sim/conformance/told_state.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -15,44 +15,79 @@ using policy::InformationClass;
 using policy::PolicyEntry;
 
 // A GPU of a few chunks and the driver's bookkeeping, driven at random.
-class TinyGpu final : private policy::EvictionQueries {
+class TinyGpu final : public Life, private policy::EvictionQueries {
  public:
-  TinyGpu(Evictor& evictor, bool tells_touches, std::uint32_t chunks, std::uint64_t seed)
-      : evictor_(evictor),
-        tells_touches_(tells_touches),
+  TinyGpu(std::shared_ptr<Evictor> evictor, InformationClass information, std::uint32_t chunks, std::uint64_t contents,
+          std::uint32_t processes)
+      : evictor_(std::move(evictor)),
+        listening_(policy::part_of<policy::FeatureListener>(evictor_), information),
+        tells_touches_(information >= InformationClass::kD2),
         chunks_(chunks),
-        processes_(static_cast<std::uint32_t>(1 + seed % 3)),
-        random_(seed) {}
+        contents_(contents),
+        processes_(processes) {}
 
   // Throws Wrong.
-  void step() {
+  void step() override {
     ++step_;
     if (processes_ > 1 && step_ % 16 == 0) take_turn();
-    const ChunkId chunk{static_cast<std::uint32_t>(random_.below(chunks_.size()))};
-    switch (random_.below(10)) {
+    const ChunkId chunk = some_chunk();
+    switch (below(11)) {
       case 0:
       case 1:
       case 2:
       case 3:
-        return bring(ContentIndex(random_.below(3 * chunks_.size())));
+        return bring(some_content());
       case 4:
       case 5:
         if (tells_touches_ && in_use(chunk)) {
-          evictor_.on_touched(chunk);
+          evictor_->on_touched(chunk);
         }
         return;
       case 6:
         return migrate_again(chunk);
       case 7:
-        return empty(chunk);
+        return empty(chunk, one_in(2));
       case 8:
-        return free(ContentIndex(random_.below(3 * chunks_.size())));
+        if (one_in(4)) free(some_content());
+        return;
+      case 9:
+        return listening_.kernel(random_, now());
       default:
         return pin_or_unpin(chunk);
     }
   }
 
-  const std::vector<std::uint32_t>& answers() const { return answers_; }
+  // No operation is in progress. Perhaps all is freed; perhaps the first contents are there again; perhaps some of
+  // these were emptied since then, in any order.
+  void settle() override {
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
+      if (chunks_[c].state == State::kPinned) pin_or_unpin(ChunkId{c});
+    }
+    const std::uint64_t how = below(4);
+    if (how == 3) return;
+    for (std::uint64_t content = 0; content < contents_; ++content) free(ContentIndex(content));
+    if (how == 0) return;
+    for (std::uint64_t content = 0; content < chunks_.size(); ++content) bring(ContentIndex(content));
+    if (how == 1) return;
+    for (std::size_t left = 2 * chunks_.size(); left > 0; --left) {
+      const ChunkId chunk = some_chunk();
+      if (state(chunk) == State::kUsed) empty(chunk, false);
+    }
+  }
+  Nanoseconds now() const override { return Nanoseconds(step_); }
+  void add_state(StateDigest& digest) const override {
+    std::vector<std::uint64_t> names;
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c) names.push_back(name_of(ChunkId{c}));
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
+      StateDigest part = digest.part();
+      part.add(names[c]);
+      part.add(static_cast<std::uint64_t>(chunks_[c].state));
+      digest.add_unordered(part);
+    }
+    listening_.add_state(digest);
+    evictor_->add_state(digest, names);
+    add_state_of_other_slots(evictor_, digest);
+  }
 
  private:
   enum class State : std::uint8_t { kFree, kUsed, kEmptied, kDiscarded, kPinned };
@@ -67,7 +102,6 @@ class TinyGpu final : private policy::EvictionQueries {
   policy::ChunkView view(ChunkId chunk) const override {
     return {chunks_[chunk.value].content, in_use(chunk) ? kPagesPerBlock : 0};
   }
-  Nanoseconds now() const override { return Nanoseconds(step_); }
   ContentIndex incoming() const override { return incoming_; }
   std::uint32_t process() const override { return static_cast<std::uint32_t>(incoming_.value) % processes_; }
   std::uint32_t free_chunks() const override {
@@ -78,9 +112,27 @@ class TinyGpu final : private policy::EvictionQueries {
   // The GPU computes for another process, the others follow.
   void take_turn() {
     std::vector<std::uint32_t> turns;
-    const std::uint64_t first = random_.below(processes_);
+    const std::uint64_t first = below(processes_);
     for (std::uint32_t i = 0; i < processes_; ++i) turns.push_back(static_cast<std::uint32_t>(first + i) % processes_);
-    evictor_.on_turn(turns);
+    evictor_->on_turn(turns);
+  }
+
+  ContentIndex some_content() { return ContentIndex(below(contents_)); }
+  // By its content; which of several free ones is chance.
+  ChunkId some_chunk() {
+    std::vector<ChunkId> order;
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c) order.push_back(ChunkId{c});
+    const auto place = order.begin() + static_cast<std::ptrdiff_t>(below(order.size()));
+    std::nth_element(order.begin(), place, order.end(),
+                     [this](ChunkId one, ChunkId other) { return name_of(one) < name_of(other); });
+    return *place;
+  }
+  // As the simulator's: what lies in it, else itself.
+  std::uint64_t name_of(ChunkId chunk) const {
+    if (!chunk.valid()) return ~std::uint64_t{0};
+    const bool free = chunk.value < chunks_.size() && state(chunk) == State::kFree;
+    return chunk.value < chunks_.size() && !free ? chunks_[chunk.value].content.value << 1
+                                                 : (std::uint64_t{1} << 32 | chunk.value) << 1 | 1;
   }
 
   State state(ChunkId chunk) const { return chunks_[chunk.value].state; }
@@ -110,19 +162,19 @@ class TinyGpu final : private policy::EvictionQueries {
     incoming_ = content;
     ChunkId chunk = first_in(State::kFree);
     if (!chunk.valid()) {
-      chunk = evictor_.select_victim(*this);
-      answers_.push_back(chunk.value);
+      chunk = evictor_->select_victim(*this);
+      answered("select_victim", name_of(chunk));
       if (!check_answer(chunk, "select_victim")) {
         return;  // all are pinned
       }
-      evictor_.on_released(chunk);
+      evictor_->on_released(chunk);
     }
     chunks_[chunk.value] = {State::kPinned, content};
-    evictor_.on_allocated(chunk, content);
-    if (processes_ > 1) evictor_.on_process(chunk, process());
+    evictor_->on_allocated(chunk, content);
+    if (processes_ > 1) evictor_->on_process(chunk, process());
     chunks_[chunk.value].state = State::kUsed;
-    evictor_.on_migrated(chunk);
-    evictor_.on_migrated(chunk);
+    evictor_->on_migrated(chunk);
+    evictor_->on_migrated(chunk);
     evict_early();
   }
   // False: there is no victim, and rightly so.
@@ -149,8 +201,8 @@ class TinyGpu final : private policy::EvictionQueries {
   }
   void evict_early() {
     for (std::size_t evicted = 0;; ++evicted) {
-      const ChunkId chunk = evictor_.select_early_victim(*this);
-      answers_.push_back(chunk.value);
+      const ChunkId chunk = evictor_->select_early_victim(*this);
+      answered("select_early_victim", name_of(chunk));
       if (!chunk.valid()) {
         return;
       }
@@ -159,37 +211,33 @@ class TinyGpu final : private policy::EvictionQueries {
         throw Wrong(
             fmt::format("select_early_victim on a GPU of {} chunks: never says that it is enough", chunks_.size()));
       }
-      evictor_.on_released(chunk);
+      evictor_->on_released(chunk);
       chunks_[chunk.value].state = State::kFree;
     }
   }
   void migrate_again(ChunkId chunk) {
     if (state(chunk) != State::kFree && state(chunk) != State::kPinned) {
       chunks_[chunk.value].state = State::kUsed;
-      evictor_.on_migrated(chunk);
+      evictor_->on_migrated(chunk);
     }
   }
-  void empty(ChunkId chunk) {
+  void empty(ChunkId chunk, bool discarded) {
     if (!in_use(chunk)) {
       return;
     }
-    const bool discarded = random_.below(2) == 0;
     chunks_[chunk.value].state = discarded ? State::kDiscarded : State::kEmptied;
-    discarded ? evictor_.on_discarded(chunk) : evictor_.on_emptied(chunk);
+    discarded ? evictor_->on_discarded(chunk) : evictor_->on_emptied(chunk);
   }
   // The program frees memory that is or is not on the GPU.
   void free(ContentIndex content) {
-    if (random_.below(4) != 0) {
-      return;
-    }
     if (const auto chunk = find(content)) {
       if (state(*chunk) == State::kPinned) {
         return;
       }
-      evictor_.on_released(*chunk);
+      evictor_->on_released(*chunk);
       chunks_[chunk->value].state = State::kFree;
     }
-    evictor_.on_freed(content);
+    evictor_->on_freed(content);
   }
   // A longer operation holds the chunk; when it is done, the chunk is in use.
   void pin_or_unpin(ChunkId chunk) {
@@ -197,28 +245,29 @@ class TinyGpu final : private policy::EvictionQueries {
       chunks_[chunk.value].state = State::kPinned;
     } else if (state(chunk) == State::kPinned) {
       chunks_[chunk.value].state = State::kUsed;
-      evictor_.on_migrated(chunk);
+      evictor_->on_migrated(chunk);
     }
   }
 
-  Evictor& evictor_;
+  std::shared_ptr<Evictor> evictor_;
+  Listening listening_;
   bool tells_touches_;
   std::vector<Chunk> chunks_;
+  std::uint64_t contents_;   // that come and go
   std::uint32_t processes_;  // that share the GPU
-  Random random_;
   std::int64_t step_ = 0;
   ContentIndex incoming_;
-  std::vector<std::uint32_t> answers_;
 };
 
 constexpr std::uint32_t kSizes[] = {1, 2, 3, 5, 17, 64};
 
 // One history; the answers given on it.
-std::vector<std::uint32_t> run_history(const PolicyEntry& entry, const policy::GivenParameters& given,
-                                       std::uint64_t seed, std::uint32_t chunks, std::uint64_t history, int events) {
+std::vector<Life::Answer> run_history(const PolicyEntry& entry, const policy::GivenParameters& given,
+                                      std::uint64_t seed, std::uint32_t chunks, std::uint64_t history, int events) {
   const policy::Future future = random_future(history);
-  const auto evictor = entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given), &future);
-  TinyGpu gpu(*evictor, entry.info.information >= InformationClass::kD2, chunks, history);
+  TinyGpu gpu(entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given), &future), entry.info.information,
+              chunks, std::uint64_t{3} * chunks, static_cast<std::uint32_t>(1 + history % 3));
+  gpu.draw_from(history);
   for (int event = 0; event < events; ++event) {
     gpu.step();
   }
@@ -258,6 +307,19 @@ std::string check_evictor_determinism(const PolicyEntry& entry, const CheckOptio
     }
   }
   return "the same history twice, the same answers";
+}
+
+// Of one process: of several, no two moments are compared. Little more comes and goes than fits.
+std::string check_evictor_state(const PolicyEntry& entry, const CheckOptions& options) {
+  constexpr std::uint32_t kChunks[] = {2, 3, 5};
+  const policy::Future future = random_future(options.seed);
+  return check_told_state(entry, options, std::size(kChunks),
+                          [&](const policy::GivenParameters& given, std::uint64_t variant) {
+                            const std::uint32_t chunks = kChunks[variant];
+                            return std::make_unique<TinyGpu>(
+                                entry.create_evictor(given, options.seed, chunks, entry.chunk_bytes(given), &future),
+                                entry.info.information, chunks, std::uint64_t{chunks} + 1, 1);
+                          });
 }
 
 }  // namespace uvmsim::conformance

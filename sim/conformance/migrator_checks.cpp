@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Migrate policies on random blocks: any mixture of reads, writes and pages on the host, accesses from afar, evictions.
 #include <algorithm>
+#include <array>
 
 #include "sim/common/error.h"
-#include "sim/conformance/checks.h"
+#include "sim/conformance/told_state.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -109,6 +110,161 @@ class Calls {
   MigratorAnswers answers_;
 };
 
+// An allocation of two blocks: what lies on the GPU, and what rests on the host, follows from the calls and answers.
+class TwoBlocks final : public Life {
+ public:
+  TwoBlocks(std::shared_ptr<policy::Migrator> migrator, policy::InformationClass information)
+      : migrator_(std::move(migrator)),
+        listening_(policy::part_of<policy::FeatureListener>(migrator_), information),
+        counters_(information >= policy::InformationClass::kD1),
+        kernels_(information >= policy::InformationClass::kD3) {}
+
+  void step() override {
+    now_ += Nanoseconds(1000 * static_cast<std::int64_t>(1 + below(2)));
+    const std::uint64_t b = below(kBlocks);
+    switch (below(13)) {
+      case 0:
+        return evict(b);
+      case 1:
+        if (one_in(4)) free();
+        return;
+      case 12:
+        return write_on_host(b, some_pages());
+      case 2:
+        if (kernels_) migrator_->on_kernel(0);
+        return listening_.kernel(random_, now_);
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+        return use_from_afar(b, some_pages());
+      default:
+        return fault(b, some_pages(), one_in(3));
+    }
+  }
+  // Perhaps all is evicted, and then freed; perhaps all lies on the host, used by the GPU, which evicts what comes.
+  void settle() override {
+    const std::uint64_t how = below(4);
+    if (how == 3) return;
+    for (std::uint64_t b = 0; b < kBlocks; ++b) {
+      if (how == 2) {
+        write_on_host(b, PageMask::all());
+        fault(b, PageMask::all(), false);
+      }
+      evict(b);
+    }
+    if (how == 1) free();
+  }
+  Nanoseconds now() const override { return now_; }
+  void add_state(StateDigest& digest) const override {
+    for (const Block& block : blocks_) {
+      for (const PageMask* mask : {&block.gpu, &block.host, &block.resting, &block.writable}) {
+        for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
+      }
+    }
+    digest.add(std::uint64_t{oversubscribed_});
+    listening_.add_state(digest);
+    migrator_->add_state(digest);
+    add_state_of_other_slots(migrator_, digest);
+  }
+
+ private:
+  static constexpr std::uint64_t kBlocks = 2;
+  struct Block {
+    PageMask gpu, host;
+    PageMask resting, writable;  // on the host, mapped by the GPU
+  };
+
+  // One of two units, one of two halves, or all.
+  PageMask some_pages() {
+    const auto second = static_cast<unsigned>(below(2));
+    switch (below(3)) {
+      case 0:
+        return PageMask::range(second * kPagesPerBigPage, kPagesPerBigPage);
+      case 1:
+        return PageMask::range(second * (kPagesPerBlock / 2), kPagesPerBlock / 2);
+      default:
+        return PageMask::all();
+    }
+  }
+  policy::GpuMemoryUse memory() const {
+    const auto used = std::count_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return !b.gpu.empty(); });
+    return {static_cast<std::uint32_t>(kBlocks), static_cast<std::uint32_t>(kBlocks) - static_cast<std::uint32_t>(used),
+            oversubscribed_};
+  }
+
+  void fault(std::uint64_t b, const PageMask& touched, bool write) {
+    Block& block = blocks_[b];
+    const PageMask pages = touched - block.gpu - (write ? block.writable : block.resting);
+    if (pages.empty()) return;
+    const PageMask none;
+    policy::RestingPages rest = migrator_->rest({.block = BlockIndex(b),
+                                                 .range = BlockIndex(0),
+                                                 .reads = write ? none : pages,
+                                                 .writes = write ? pages : none,
+                                                 .on_host = block.host,
+                                                 .memory = memory(),
+                                                 .now = now_});
+    answered("rest", rest.pages);
+    answered("rest", rest.writable);
+    rest.pages -= block.gpu;
+    block.host |= rest.pages;
+    block.resting |= rest.pages;
+    block.writable |= rest.writable & rest.pages;
+    come(b, pages - rest.pages);
+  }
+  void use_from_afar(std::uint64_t b, const PageMask& touched) {
+    const PageMask pages = touched & blocks_[b].resting;
+    if (!counters_ || pages.empty()) return;
+    constexpr std::uint64_t kPerPage[] = {1, 8, 32};
+    const PageMask coming = migrator_->fetch({.block = BlockIndex(b),
+                                              .range = BlockIndex(0),
+                                              .pages = pages,
+                                              .accesses = pages.count() * kPerPage[below(std::size(kPerPage))],
+                                              .memory = memory()});
+    answered("fetch", coming);
+    come(b, coming & blocks_[b].host);
+  }
+  // What lies on the GPU moves; what it uses from afar, it goes on to.
+  void write_on_host(std::uint64_t b, const PageMask& pages) {
+    blocks_[b].gpu -= pages;
+    blocks_[b].host |= pages;
+  }
+  void come(std::uint64_t b, const PageMask& pages) {
+    if (pages.empty()) return;
+    Block& block = blocks_[b];
+    block.gpu |= pages;
+    for (PageMask* mask : {&block.host, &block.resting, &block.writable}) *mask -= pages;
+    migrator_->on_migrated(BlockIndex(b), pages);
+  }
+  void evict(std::uint64_t b) {
+    Block& block = blocks_[b];
+    const PageMask pages = block.gpu;
+    if (pages.empty()) return;
+    oversubscribed_ = true;
+    block.gpu.clear();
+    block.host |= pages;
+    const bool rests = migrator_->on_evicted(BlockIndex(b), pages);
+    answered("on_evicted", std::uint64_t{rests});
+    if (!rests) return;
+    block.resting |= pages;
+    block.writable |= pages;
+  }
+  void free() {
+    for (std::uint64_t b = 0; b < kBlocks; ++b) {
+      blocks_[b] = {};
+      migrator_->on_freed(BlockIndex(b));
+    }
+  }
+
+  std::shared_ptr<policy::Migrator> migrator_;
+  Listening listening_;
+  bool counters_, kernels_;
+  std::array<Block, kBlocks> blocks_;
+  bool oversubscribed_ = false;
+  Nanoseconds now_{};
+};
+
 }  // namespace
 
 std::string check_migrator_parameters(const PolicyEntry& entry, const CheckOptions& options) {
@@ -139,6 +295,14 @@ std::string check_migrator_determinism(const PolicyEntry& entry, const CheckOpti
     }
   }
   return "the same calls twice, the same answers";
+}
+
+std::string check_migrator_state(const PolicyEntry& entry, const CheckOptions& options) {
+  const policy::Future future = random_future(options.seed);
+  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
+    return std::make_unique<TwoBlocks>(entry.create_migrator(given, options.seed, kChunks, &future),
+                                       entry.info.information);
+  });
 }
 
 }  // namespace uvmsim::conformance

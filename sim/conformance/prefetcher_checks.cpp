@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetchers on random blocks: any mixture of resident, faulted and thrashing pages, tails of allocations, CPU faults.
 #include <algorithm>
+#include <array>
 
 #include "sim/common/error.h"
-#include "sim/conformance/checks.h"
+#include "sim/conformance/told_state.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -92,6 +93,182 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
   return answers;
 }
 
+// An allocation of eight blocks, three of which are used, on a GPU that has room for two: what lies where follows from
+// the calls and answers.
+class FewBlocks final : public Life, private policy::PrefetchQueries {
+ public:
+  FewBlocks(std::shared_ptr<policy::Prefetcher> prefetcher, policy::InformationClass information)
+      : prefetcher_(std::move(prefetcher)),
+        listening_(policy::part_of<policy::FeatureListener>(prefetcher_), information),
+        tells_touched_(information >= policy::InformationClass::kD2) {}
+
+  void step() override {
+    now_ += Nanoseconds(1000 * static_cast<std::int64_t>(1 + below(2)));
+    const std::uint64_t b = below(kUsed);
+    switch (below(12)) {
+      case 0:
+        return evict(b);
+      case 1:
+        if (one_in(4)) free();
+        return;
+      case 2:
+        return listening_.kernel(random_, now_);
+      case 3:
+        return use(b, some_pages());
+      case 4:
+      case 5:
+        return fault(b, some_pages() & (blocks_[b].gpu - blocks_[b].host), true);
+      default:
+        return fault(b, some_pages() - blocks_[b].gpu, false);
+    }
+  }
+  // Perhaps all is evicted, and then freed, or brought to the host as a whole by a call of the program.
+  void settle() override {
+    const std::uint64_t how = below(6);
+    if (how == 0) return;
+    for (std::uint64_t b = 0; b < kBlocks; ++b) evict(b);
+    if (how == 1) return;
+    if (how == 2) return free();
+    for (Block& block : blocks_) block.host = PageMask::all();
+  }
+  Nanoseconds now() const override { return now_; }
+  void add_state(StateDigest& digest) const override {
+    for (const Block& block : blocks_) {
+      for (const PageMask* mask : {&block.gpu, &block.host, &block.unused, &block.touched}) {
+        for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
+      }
+    }
+    listening_.add_state(digest);
+    prefetcher_->add_state(digest);
+    add_state_of_other_slots(prefetcher_, digest);
+  }
+
+ private:
+  static constexpr std::uint64_t kBlocks = 8, kUsed = 3, kRoom = 2;
+  struct Block {
+    PageMask gpu, host;
+    PageMask unused;   // prefetched to the GPU, and since then
+    PageMask touched;  // used since they came
+  };
+
+  PageMask missing(BlockIndex block) const override {
+    return block.value < kBlocks ? PageMask::all() - blocks_[block.value].gpu : PageMask{};
+  }
+  std::uint32_t free_chunks() const override {
+    const auto used = std::count_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return !b.gpu.empty(); });
+    return static_cast<std::uint32_t>(kRoom) - std::min<std::uint32_t>(kRoom, static_cast<std::uint32_t>(used));
+  }
+
+  // A page, a unit, half a block or all of it.
+  PageMask some_pages() {
+    const auto quarter = static_cast<unsigned>(below(2)) * (kPagesPerBlock / 4);
+    switch (below(4)) {
+      case 0:
+        return PageMask::range(quarter, 1);
+      case 1:
+        return PageMask::range(quarter, kPagesPerBigPage);
+      case 2:
+        return PageMask::range(2 * quarter, kPagesPerBlock / 2);
+      default:
+        return PageMask::all();
+    }
+  }
+
+  void fault(std::uint64_t b, const PageMask& pages, bool to_host) {
+    if (pages.empty()) return;
+    Block& block = blocks_[b];
+    if (!to_host) {
+      const policy::FaultRecord record{PageIndex(b * kPagesPerBlock + pages.next_set(0)), now_,
+                                       static_cast<std::uint32_t>(below(2)), pages.count(), one_in(2)};
+      listening_.faults(0, now_, {&record, 1});
+      make_room(b);
+    }
+    const PageMask resident = to_host ? block.host : block.gpu;
+    const PageMask thrashing = one_in(16) ? PageMask::range(0, kPagesPerBigPage) : PageMask{};
+    const policy::FaultedBlock faults{.block = BlockIndex(b),
+                                      .allocation = {PageIndex(0), PageIndex(kBlocks * kPagesPerBlock)},
+                                      .resident = resident,
+                                      .faulted = pages,
+                                      .thrashing = thrashing,
+                                      .resident_nowhere = block.gpu.empty() && block.host.empty(),
+                                      .to_host = to_host,
+                                      .now = now_};
+    const PageMask more = prefetcher_->prefetch(faults) - resident - pages;
+    answered("prefetch", more);
+    std::vector<policy::PageSpan> spans;
+    if (!to_host) prefetcher_->prefetch_beyond(faults, *this, spans);
+    move(b, pages, to_host);
+    use(b, pages);
+    move(b, more, to_host);
+    for (const policy::PageSpan& span : spans) {
+      answered("prefetch_beyond", span.first.value << 32 | span.end.value);
+      bring(b, span);
+    }
+  }
+  void bring(std::uint64_t faulted, const policy::PageSpan& span) {
+    for (std::uint64_t b = 0; b < kBlocks; ++b) {
+      const std::uint64_t begin = b * kPagesPerBlock;
+      const std::uint64_t first = std::max(span.first.value, begin);
+      const std::uint64_t end = std::min(span.end.value, begin + kPagesPerBlock);
+      if (b == faulted || first >= end || (free_chunks() == 0 && blocks_[b].gpu.empty())) continue;
+      move(b, PageMask::range(static_cast<unsigned>(first - begin), static_cast<unsigned>(end - first)), false);
+    }
+  }
+  // The pages come, unused; those that are there stay.
+  void move(std::uint64_t b, const PageMask& pages, bool to_host) {
+    Block& block = blocks_[b];
+    if (to_host) {
+      leave(b, block.gpu & pages);
+      block.host |= pages;
+    } else {
+      block.unused |= pages - block.gpu;
+      block.gpu |= pages;
+      block.host -= pages;
+    }
+  }
+  void use(std::uint64_t b, const PageMask& pages) {
+    Block& block = blocks_[b];
+    const PageMask first = block.unused & pages;
+    block.unused -= first;
+    block.touched |= block.gpu & pages;
+    listening_.used(BlockIndex(b), first);
+  }
+  PageMask leave(std::uint64_t b, const PageMask& pages) {
+    Block& block = blocks_[b];
+    const PageMask wasted = block.unused & pages, touched = block.touched & pages;
+    block.gpu -= pages;
+    block.unused -= pages;
+    block.touched -= pages;
+    listening_.wasted(BlockIndex(b), wasted);
+    return touched;
+  }
+  void evict(std::uint64_t b) {
+    const PageMask pages = blocks_[b].gpu;
+    if (pages.empty()) return;
+    const PageMask touched = leave(b, pages);
+    blocks_[b].host |= pages;
+    prefetcher_->on_evicted(BlockIndex(b), pages, tells_touched_ ? touched : PageMask{});
+  }
+  void make_room(std::uint64_t b) {
+    for (std::uint64_t other = 0; other < kBlocks && free_chunks() == 0 && blocks_[b].gpu.empty(); ++other) {
+      if (other != b) evict(other);
+    }
+  }
+  void free() {
+    for (std::uint64_t b = 0; b < kBlocks; ++b) {
+      leave(b, blocks_[b].gpu);
+      blocks_[b] = {};
+      prefetcher_->on_freed(BlockIndex(b));
+    }
+  }
+
+  std::shared_ptr<policy::Prefetcher> prefetcher_;
+  Listening listening_;
+  bool tells_touched_;
+  std::array<Block, kBlocks> blocks_;
+  Nanoseconds now_{};
+};
+
 }  // namespace
 
 std::string check_prefetcher_parameters(const PolicyEntry& entry, const CheckOptions& options) {
@@ -126,6 +303,15 @@ std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOp
     throw Wrong("other blocks were asked for when the same calls were made again");
   }
   return "the same calls twice, the same answers";
+}
+
+std::string check_prefetcher_state(const PolicyEntry& entry, const CheckOptions& options) {
+  constexpr std::uint32_t kChunks = 64;
+  const policy::Future future = random_future(options.seed);
+  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
+    return std::make_unique<FewBlocks>(entry.create_prefetcher(given, options.seed, kChunks, &future),
+                                       entry.info.information);
+  });
 }
 
 }  // namespace uvmsim::conformance

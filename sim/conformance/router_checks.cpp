@@ -3,7 +3,7 @@
 // not.
 #include <algorithm>
 
-#include "sim/conformance/checks.h"
+#include "sim/conformance/told_state.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -36,6 +36,8 @@ class RandomServer final : public policy::RouteQueries {
                static_cast<std::uint32_t>(random.below(8)), static_cast<std::uint32_t>(random.below(8))};
     }
   }
+  // Nothing is on the links.
+  void rest() { std::fill(busy_until_.begin(), busy_until_.end(), Nanoseconds{}); }
   // Of the move in hand.
   const Move* move = nullptr;
   unsigned home = 0;
@@ -72,71 +74,106 @@ class RandomServer final : public policy::RouteQueries {
   std::vector<Spare> spare_;
 };
 
-struct RouterAnswers {
-  std::vector<Route> routes;
-  std::uint64_t around = 0, stay = 0, later = 0;
-};
-
 // One policy and the moves that it is asked about; every answer is checked.
-RouterAnswers ask(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
-                  std::uint64_t sequence, int moves) {
-  Random random(sequence);
-  const policy::Future future = random_future(sequence);
-  const std::shared_ptr<policy::Router> router = entry.create_router(given, seed, 64, &future);
-  const unsigned gpus = 2 + static_cast<unsigned>(random.below(7));
-  RandomServer server(random, gpus);
-  server.home = static_cast<unsigned>(random.below(gpus));
-  const ProcessorId self = gpu_processor(server.home);
-  const bool hears_kernels = entry.info.information >= policy::InformationClass::kD3;
-  std::vector<std::uint32_t> running(gpus);
-  RouterAnswers answers;
-  for (int number = 0; number < moves; ++number) {
+class Moves final : public Life {
+ public:
+  // The GPU that the policy serves and the links follow from `sequence`.
+  Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, std::uint64_t sequence)
+      : Moves(std::move(router), information, Random(sequence)) {}
+
+  void step() override {
+    ++number_;
     Move move;
-    move.now = Nanoseconds(number * 10000);
-    server.change(random, move.now);
-    if (hears_kernels && random.below(4) == 0) {
-      const auto gpu = static_cast<unsigned>(random.below(gpus));
-      running[gpu] = running[gpu] != 0 && random.below(2) == 0 ? running[gpu] - 1 : running[gpu] + 1;
-      router->on_kernels(gpu, running[gpu]);
+    move.now = now();
+    server_.change(random_, move.now);
+    if (hears_kernels_ && one_in(4)) {
+      const auto gpu = static_cast<unsigned>(below(gpus_));
+      running_[gpu] = running_[gpu] != 0 && one_in(2) ? running_[gpu] - 1 : running_[gpu] + 1;
+      router_->on_kernels(gpu, running_[gpu]);
     }
-    move.block = BlockIndex(random.below(256));
-    move.bytes = kBasePageBytes * (1 + random.below(kPagesPerBlock));
-    switch (random.below(5)) {
+    if (one_in(8)) listening_.kernel(random_, move.now);
+    move.block = BlockIndex(below(256));
+    move.bytes = kBasePageBytes * (1 + below(kPagesPerBlock));
+    const ProcessorId self = gpu_processor(server_.home);
+    switch (below(5)) {
       case 0:  // a victim
         move.from = self;
         move.to = kHost;
         move.cause = MoveCause::kEvict;
-        move.may_stay = random.below(2) == 0;
+        move.may_stay = one_in(2);
         break;
       case 1:  // ahead of need
         move.from = kHost;
         move.to = self;
-        move.cause = random.below(3) == 0 ? MoveCause::kFault : MoveCause::kPrefetch;
-        move.may_stay = random.below(4) != 0;
+        move.cause = one_in(3) ? MoveCause::kFault : MoveCause::kPrefetch;
+        move.may_stay = !one_in(4);
         move.may_wait = move.cause == MoveCause::kPrefetch;
         break;
       case 2:  // a CPU fault or a call
         move.from = self;
         move.to = kHost;
-        move.cause = random.below(2) == 0 ? MoveCause::kFault : MoveCause::kUser;
+        move.cause = one_in(2) ? MoveCause::kFault : MoveCause::kUser;
         break;
       default:
-        move.from = ProcessorId{static_cast<std::uint8_t>(random.below(gpus + 1))};
+        move.from = ProcessorId{static_cast<std::uint8_t>(below(gpus_ + 1))};
         if (move.from == self) move.from = kHost;
         move.to = self;
-        move.cause = static_cast<MoveCause>(random.below(4));
+        move.cause = static_cast<MoveCause>(below(4));
     }
-    server.move = &move;
-    const Route route = router->route(move, server);
-    if (const std::string wrong = policy::route_error(route, move, server); !wrong.empty()) {
-      throw Wrong(fmt::format("move {} on a server of {} GPUs: sends {} {}", number + 1, gpus, describe(move), wrong));
+    server_.move = &move;
+    const Route route = router_->route(move, server_);
+    if (const std::string wrong = policy::route_error(route, move, server_); !wrong.empty()) {
+      throw Wrong(fmt::format("move {} on a server of {} GPUs: sends {} {}", number_, gpus_, describe(move), wrong));
     }
-    answers.around += policy::is_detour(route) ? 1 : 0;
-    answers.stay += route.way == Route::Way::kSpare ? 1 : 0;
-    answers.later += route.way == Route::Way::kLater ? 1 : 0;
-    answers.routes.push_back(route);
+    around_ += policy::is_detour(route) ? 1 : 0;
+    stay_ += route.way == Route::Way::kSpare ? 1 : 0;
+    later_ += route.way == Route::Way::kLater ? 1 : 0;
+    answered("route", static_cast<std::uint64_t>(route.way) << 32 | route.gpu);
+    if (route.way != Route::Way::kStriped) return;
+    answered("route", route.direct);
+    for (const std::uint16_t weight : route.through) answered("route", weight);
   }
-  return answers;
+  Nanoseconds now() const override { return Nanoseconds(static_cast<std::int64_t>(number_) * 10000); }
+  void settle() override { server_.rest(); }
+  // What else changes on the server is drawn anew for every move.
+  void add_state(StateDigest& digest) const override {
+    for (const std::uint32_t running : running_) digest.add(running);
+    listening_.add_state(digest);
+    router_->add_state(digest);
+    add_state_of_other_slots(router_, digest);
+  }
+  std::uint64_t around() const { return around_; }
+  std::uint64_t stay() const { return stay_; }
+  std::uint64_t later() const { return later_; }
+
+ private:
+  Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, Random random)
+      : router_(std::move(router)),
+        listening_(policy::part_of<policy::FeatureListener>(router_), information),
+        gpus_(2 + static_cast<unsigned>(random.below(7))),
+        server_(random, gpus_),
+        hears_kernels_(information >= policy::InformationClass::kD3),
+        running_(gpus_) {
+    server_.home = static_cast<unsigned>(random.below(gpus_));
+  }
+
+  std::shared_ptr<policy::Router> router_;
+  Listening listening_;
+  unsigned gpus_;
+  RandomServer server_;
+  bool hears_kernels_;
+  std::vector<std::uint32_t> running_;  // by GPU
+  std::uint64_t number_ = 0;
+  std::uint64_t around_ = 0, stay_ = 0, later_ = 0;
+};
+
+Moves ask(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence,
+          int moves) {
+  const policy::Future future = random_future(sequence);
+  Moves asked(entry.create_router(given, seed, 64, &future), entry.info.information, sequence);
+  asked.draw_from(sequence);
+  for (int number = 0; number < moves; ++number) asked.step();
+  return asked;
 }
 
 }  // namespace
@@ -149,26 +186,30 @@ std::string check_router_parameters(const PolicyEntry& entry, const CheckOptions
 
 std::string check_random_moves(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr int kSequences = 16, kMoves = 2000;
-  RouterAnswers all;
+  std::uint64_t around = 0, stay = 0, later = 0;
   for (std::uint64_t sequence = 0; sequence < kSequences; ++sequence) {
-    const RouterAnswers answers = ask(entry, options.given, options.seed, options.seed + sequence, kMoves);
-    all.around += answers.around;
-    all.stay += answers.stay;
-    all.later += answers.later;
+    const Moves asked = ask(entry, options.given, options.seed, options.seed + sequence, kMoves);
+    around += asked.around();
+    stay += asked.stay();
+    later += asked.later();
   }
   return fmt::format("{} servers of 2 to 8 GPUs, {} moves each; {} through a GPU, {} into spare memory, {} later",
-                     kSequences, kMoves, all.around, all.stay, all.later);
+                     kSequences, kMoves, around, stay, later);
 }
 
 std::string check_router_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  const RouterAnswers first = ask(entry, options.given, options.seed, options.seed, 4000);
-  const RouterAnswers second = ask(entry, options.given, options.seed, options.seed, 4000);
-  for (std::size_t move = 0; move < first.routes.size(); ++move) {
-    if (first.routes[move] != second.routes[move]) {
-      throw Wrong(fmt::format("move {} took another way when the same moves were made again", move + 1));
-    }
-  }
+  const auto first = ask(entry, options.given, options.seed, options.seed, 4000).answers();
+  const auto second = ask(entry, options.given, options.seed, options.seed, 4000).answers();
+  if (first != second) throw Wrong("moves took other ways when the same ones were made again");
   return "the same moves twice, the same ways";
+}
+
+std::string check_router_state(const PolicyEntry& entry, const CheckOptions& options) {
+  const policy::Future future = random_future(options.seed);
+  return check_told_state(entry, options, 2, [&](const policy::GivenParameters& given, std::uint64_t variant) {
+    return std::make_unique<Moves>(entry.create_router(given, options.seed, 64, &future), entry.info.information,
+                                   variant);
+  });
 }
 
 }  // namespace uvmsim::conformance

@@ -81,6 +81,13 @@ class AccessBits {
     bits -= pages;
     return used;
   }
+  void add_state(StateDigest& digest) const {
+    for (std::size_t b = 0; b < bits_.size(); ++b) {
+      if (bits_[b].empty()) continue;
+      digest.add(b);
+      for (unsigned w = 0; w < PageMask::kWords; ++w) digest.add(bits_[b].word(w));
+    }
+  }
 
  private:
   std::vector<PageMask> bits_;

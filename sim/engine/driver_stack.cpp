@@ -184,6 +184,7 @@ void DriverStack::add_state(StateDigest& digest) const {
   access_counters_->add_state(digest);
   context_->host_memory.add_state(digest);
   context_->prefetcher.add_state(digest);
+  if (context_->access_bits.kept) context_->access_bits.add_state(digest);
   if (context_->prefetch_history.kept) context_->prefetch_history.add_state(digest);
   policies_.add_state(digest);
   for (const unsigned gpu : process_.gpus) {
@@ -192,12 +193,10 @@ void DriverStack::add_state(StateDigest& digest) const {
     state.memory.add_state(digest, names);
     if (state.memory.small_chunks()) digest.refuse();  // the names are those of root chunks
     state.evictor->add_state(digest, names);
-    if (state.migrator != nullptr) {
-      state.migrator->add_state(digest);
-      digest.add(std::uint64_t{state.oversubscribed});
-    }
+    if (state.migrator != nullptr) state.migrator->add_state(digest);
     if (state.router != nullptr) state.router->add_state(digest);
     if (state.batcher != nullptr) state.batcher->add_state(digest);
+    if (state.migrator != nullptr || state.batcher != nullptr) digest.add(std::uint64_t{state.oversubscribed});
     state.mmu.add_state(digest);
     state.page_tables.add_state(digest);
     process_.machine.remote_lanes[gpu].add_state(digest);

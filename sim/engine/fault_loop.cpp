@@ -270,6 +270,7 @@ void FaultLoop::on_replay() {
 void FaultLoop::add_state(StateDigest& digest) const {
   if (state_ != State::kIdle || !runs_.empty()) digest.refuse();
   buffer_.add_state(digest);
+  digest.add(std::uint64_t{holds_sms_});
   digest.add(std::uint64_t{served_before_});
   if (!served_before_) return;
   // All sleeps are alike from the one on after which the thread needs longest.

@@ -3,6 +3,10 @@
 // replayed to know what it counts and how long it takes. Nor need those behind it, the last one included: the program
 // goes on as if they had run.
 //
+// Only passes of a repeated iteration recur. Two that were recorded one after the other do not, though they launch the
+// same kernels: the random numbers of a kernel follow from its place in the recording (streams.cpp), so that its SMs
+// try again in another order, and counts and times differ a little.
+//
 // Under one set of policies the state of the model at the begin of an iteration mostly recurs after a few iterations,
 // every one to three of them. What is left out is exact: results are those of a full replay, to the last bit.
 #pragma once

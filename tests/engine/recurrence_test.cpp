@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Iterations that are left out because they recur: the results are those of a full replay.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "sim/common/random.h"
 #include "sim/engine/count_limit.h"
@@ -75,6 +78,114 @@ TEST(Recurrence, ResultsAreThoseOfAFullReplay) {
   }
   // Of the 23 passes of a program some 10 in the mean; the others never recur, or late.
   EXPECT_GT(left_out, programs * 23 / 3) << left_out;
+}
+
+// Three kinds of iterations over the same four objects.
+class MixedKinds {
+ public:
+  explicit MixedKinds(std::uint64_t seed) : seed_(seed) {}
+  // Iterations of these kinds, then two of kind 0, the last of which is the one that is repeated. All have as many
+  // records, so that what follows has the same numbers whatever came before: a kernel's random numbers follow from its
+  // number.
+  Program with(const std::vector<std::uint64_t>& kinds) const {
+    Random sizes(seed_);
+    Program p;
+    const std::uint64_t of[] = {300 * kKiB, 2 * kMiB, 5 * kMiB, 7 * kMiB};
+    for (int i = 0; i < 4; ++i) p.host(p.alloc(of[sizes.below(4)]));
+    p.sync();
+    for (std::uint64_t index = 0; index < kinds.size() + 2; ++index) {
+      p.add(trace::Range{trace::RangeKind::kIterationBegin, "", index});
+      add_one(p, index < kinds.size() ? kinds[index] : 0);
+      p.add(trace::Range{trace::RangeKind::kIterationEnd, "", index});
+    }
+    return p;
+  }
+
+ private:
+  void add_one(Program& p, std::uint64_t kind) const {
+    Random same(seed_ * 3 + kind);
+    for (int i = 0; i < 5; ++i) {
+      const trace::ObjectId id = 1 + same.below(4);
+      if (same.below(5) == 0) {
+        p.host(id, 0, 1 + same.below(p.pages(id)), trace::AccessMode::kWrite);
+      } else {
+        p.kernel("k", static_cast<std::int64_t>(same.below(200000)), {id}, {1 + same.below(4)});
+      }
+      p.sync();
+    }
+  }
+  std::uint64_t seed_;
+};
+
+RunOptions random_settings(std::uint64_t seed, const Program& program) {
+  Random random(seed * 271);
+  RunOptions options = options_with(1);
+  const char* evictors[] = {"lrm", "lru", "fifo", "clock", "sieve", "slru", "reserved_lru", "mru", "free_page_buffer"};
+  const char* prefetchers[] = {"tree", "none", "sequential", "always_2mb", "next_line", "learned_ahead"};
+  const char* migrators[] = {"first_touch", "first_touch", "access_counters", "delayed", "gmem"};
+  const char* batchers[] = {"driver", "driver", "coalesce", "etc_like"};
+  options.evict.name = evictors[random.below(9)];
+  options.prefetch.name = prefetchers[random.below(6)];
+  options.migrate.name = migrators[random.below(5)];
+  options.batch.name = batchers[random.below(4)];
+  options.system.driver.thrashing_enable = random.below(2) == 0;
+  options.system.driver.thrashing_adaptive_lapse = random.below(2) == 0;
+  options.system.host_links[0].both_ways_bytes_per_us = random.below(2) == 0 ? 0 : 15000;
+  const std::uint64_t osf[] = {1250, 1500, 2000};
+  const std::uint64_t footprint = measure_footprint(program.source(), options.layout);
+  options.capacity_bytes =
+      std::max<std::uint64_t>(2, footprint * 1000 / osf[random.below(3)] / kBlockBytes) * kBlockBytes;
+  options.seed = seed;
+  options.replay_all = true;
+  return options;
+}
+
+// Histories that differ and end in one state go on alike. Recurrence of one history with itself shows less: its states
+// hardly differ in anything but what moves on all the time.
+TEST(Recurrence, HistoriesOfMixedKindsThatMeetGoOnAlike) {
+  struct Next {
+    std::string iteration;
+    std::optional<StateDigest::Value> state;
+  };
+  constexpr std::uint64_t kMixed = 4, kRepetitions = 8;
+  std::uint64_t met = 0, met_with_control_of_thrashing = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const MixedKinds kinds(seed);
+    RunOptions options = random_settings(seed, kinds.with({}));
+    SCOPED_TRACE(fmt::format("seed {}: {}, {}, {}, {}", seed, options.evict.name, options.prefetch.name,
+                             options.migrate.name, options.batch.name));
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Next> by_state;
+    Random order(seed);
+    for (int history = 0; history < 6; ++history) {
+      std::vector<std::uint64_t> mixed;
+      for (std::uint64_t i = 0; i < kMixed; ++i) mixed.push_back(order.below(3));
+      const Program program = kinds.with(mixed);
+      const RecordSource source = program.source();
+      std::vector<std::optional<StateDigest::Value>> states;
+      RunObserver observer;
+      observer.state = [&](const auto& state) { states.push_back(state); };
+      options.iterations = kMixed + 2 + kRepetitions;
+      const RunResult result = simulate(Program::header(), source, options, observer);
+      ASSERT_EQ(result.iterations.size(), options.iterations);
+      const std::size_t first = result.iterations.size() - states.size();
+      for (std::size_t i = 0; i + 1 < states.size();
+           ++i) {  // the host runs ahead, and nothing like it follows the last
+        if (!states[i]) continue;
+        const IterationResult& iteration = result.iterations[first + i];
+        const Next next{fmt::format("{} ns, ideal {} ns\n{}", (iteration.end - iteration.begin).value,
+                                    iteration.ideal.value, text_of(iteration.counters)),
+                        states[i + 1]};
+        const auto [other, is_new] = by_state.try_emplace({states[i]->high, states[i]->low}, next);
+        if (is_new) continue;
+        ++met;
+        met_with_control_of_thrashing += options.system.driver.thrashing_enable ? 1 : 0;
+        EXPECT_EQ(next.iteration, other->second.iteration) << "history " << history << ", iteration " << first + i;
+        if (next.state && other->second.state) EXPECT_TRUE(*next.state == *other->second.state);
+      }
+    }
+  }
+  EXPECT_GT(met, 300u);
+  EXPECT_GT(met_with_control_of_thrashing, 50u);
 }
 
 TEST(Recurrence, TimeDoesNotGrowWithIterations) {

@@ -120,8 +120,17 @@ TEST(Nonsense, APrefetcherWithAMemory) {
 TEST(Nonsense, APrefetcherThatForgetsPartOfItsState) {
   auto texts = verdicts_on("forgets_state");
   EXPECT_THAT(texts["skipped iterations"], AllOf(HasSubstr("on a GPU of"), HasSubstr("add_state does not tell all")));
+  EXPECT_THAT(texts["state"], AllOf(HasSubstr("end in the same state, but of what comes then prefetch() answers call"),
+                                    HasSubstr("add_state does not tell all")));
   EXPECT_EQ(texts["programs"].substr(0, 2), "ok");
   EXPECT_EQ(texts["determinism"], "ok");
+}
+
+TEST(Nonsense, AnEvictorThatForgetsPartOfItsState) {
+  auto texts = verdicts_on("forgets_hits");
+  EXPECT_THAT(texts["state"], AllOf(HasSubstr("end in the same state, but of what comes then select_victim() answers"),
+                                    HasSubstr("add_state does not tell all")));
+  EXPECT_EQ(texts["tiny GPUs"].substr(0, 2), "ok");
 }
 
 TEST(Nonsense, APlannerThatNeverRests) {

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does check-policy find a forgotten member in add_state? Takes every built-in policy that compares its state, leaves
-out one statement of its add_state at a time, builds the rest as a plug-in and checks it.
+"""Does check-policy find a forgotten member in add_state? Leaves out one statement of an add_state at a time, of the
+built-in policies that compare their state and of the headers that they are made of, builds a plug-in and checks it.
 
 usage: mutate_add_state.py SOURCE_DIR UVMSIM [NAME...]
 
-Prints a line per statement: found, or not found, and exits with 1 if one was not. Takes minutes and is run by hand;
-tests/policy/README.md has the result.
+Prints a line per statement: found by which checks, or not found, and exits with 1 if one was not. One of a header is found if it is in
+one policy that includes it. Takes minutes and is run by hand; tests/policy/README.md has the result. NAME: a policy or a
+header without its ending.
 """
 
 import concurrent.futures
@@ -44,39 +45,79 @@ def statements_of(text):
     return found
 
 
-def check(source, uvmsim, path, number, place, end):
-    text = path.read_text()
-    statement = " ".join(text[place:end].split())
+HEADER = re.compile(r'#include "((?:policies|sim/policy)/[^"]+)"')
+
+
+def includes(source, path):
+    """The headers of policies that a file includes, at any depth."""
+    seen, todo = set(), [path]
+    while todo:
+        for name in HEADER.findall(todo.pop().read_text()):
+            if name not in seen and (source / name).exists():
+                seen.add(name)
+                todo.append(source / name)
+    return seen
+
+
+def check_plugin(source, uvmsim, path, number, text, headers):
+    """What check-policy says of the policy in `path` with this text, and these headers by name instead of its own."""
     name = path.stem if not path.stem[0].isdigit() else f"p{path.stem}"
-    changed = text[:place] + ";" + text[end:]
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / f"{name}.cpp"
-        changed = re.sub(r"UVMSIM_POLICY\((\w+),", rf"UVMSIM_POLICY(\1_without_{number},", changed)
-        changed = re.sub(r'\.name = "\w+",?', "", changed)
-        file.write_text(changed)
+        folder = pathlib.Path(folder)
+        file = folder / f"{name}.cpp"
+        text = re.sub(r"UVMSIM_POLICY\((\w+),", rf"UVMSIM_POLICY(\1_without_{number},", text)
+        file.write_text(re.sub(r'\.name = "\w+",?', "", text))
+        for header, changed in headers.items():
+            (folder / header).parent.mkdir(parents=True, exist_ok=True)
+            (folder / header).write_text(changed)
         plugin = file.with_suffix(".so")
-        build = ["g++", "-std=c++20", "-O0", "-shared", "-fPIC", "-w", "-DFMT_SHARED", f"-I{source}", str(file), "-o", str(plugin)]
+        # What the program has of the same name does not take the place of the plug-in's own.
+        build = ["g++", "-std=c++20", "-O0", "-shared", "-fPIC", "-w", "-DFMT_SHARED", "-Wl,-Bsymbolic",
+                 f"-I{folder}", f"-I{source}", str(file), "-o", str(plugin)]  # fmt: skip
         built = subprocess.run(build, capture_output=True, text=True)
         if built.returncode != 0:
-            return path.stem, statement, "does not compile: " + built.stderr.strip().splitlines()[0]
+            return "does not compile: " + built.stderr.strip().splitlines()[0]
         ran = subprocess.run([uvmsim, "check-policy", str(plugin)], capture_output=True, text=True)
         if ran.returncode not in (0, 1) or ran.stderr:
-            return path.stem, statement, ran.stderr.strip()
-        return path.stem, statement, "found" if "add_state does not tell all" in ran.stdout else "not found"
+            return ran.stderr.strip()
+        # By which checks: their names begin a line, their texts go over several.
+        verdicts = re.split(r"^  (?:ok|WRONG) +", ran.stdout, flags=re.MULTILINE)
+        told = [" ".join(verdict.split()) for verdict in verdicts]
+        names = [re.split(r"  +", raw)[0] for raw, text in zip(verdicts, told) if "add_state does not tell all" in text]
+        return f"found by {' and '.join(names)}" if names else "not found"
+
+
+def check(source, uvmsim, path, number, place, end, users):
+    text = path.read_text()
+    statement = " ".join(text[place:end].split())
+    changed = text[:place] + ";" + text[end:]
+    if path.suffix == ".cpp":
+        return path.stem, statement, check_plugin(source, uvmsim, path, number, changed, {})
+    outcome = "not found: no policy that compares its state uses it"
+    for user in users:
+        headers = {str(path.relative_to(source)): changed}
+        outcome = check_plugin(source, uvmsim, user, number, user.read_text(), headers)
+        if outcome != "not found":
+            break
+    return path.name, statement, outcome
 
 
 def main():
     source, uvmsim, names = pathlib.Path(sys.argv[1]).resolve(), str(pathlib.Path(sys.argv[2]).resolve()), sys.argv[3:]
+    policies = [path for path in sorted(source.glob("policies/*/*.cpp")) if path.parent.name != "examples"]
+    headers = sorted([*source.glob("policies/**/*.h"), *source.glob("sim/policy/*.h")])
     jobs = []
-    for path in sorted(source.glob("policies/*/*.cpp")):
-        if path.parent.name == "examples" or (names and path.stem not in names):
+    for path in [*policies, *headers]:
+        if names and path.stem not in names:
             continue
-        text = path.read_text()
-        jobs += [(source, uvmsim, path, number, *where) for number, where in enumerate(statements_of(text))]
+        statements = statements_of(path.read_text())
+        name = str(path.relative_to(source))
+        users = [user for user in policies if statements and path.suffix == ".h" and name in includes(source, user)]
+        jobs += [(source, uvmsim, path, number, *where, users) for number, where in enumerate(statements)]
     missed = 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         for name, statement, outcome in pool.map(lambda job: check(*job), jobs):
-            missed += outcome != "found"
+            missed += not outcome.startswith("found")
             print(f"{name}: {outcome}: {statement}", flush=True)
     print(f"{len(jobs) - missed} of {len(jobs)} found")
     return 1 if missed or not jobs else 0
