@@ -218,7 +218,7 @@ TEST(Command, ChecksAFile) {
   EXPECT_EQ(ran.code, 1);  // it passes over chunks at the end of its list
   EXPECT_THAT(ran.output,
               AllOf(HasSubstr("evict policy 'first_in' (" + plugin("first_in") + ")"), HasSubstr("WRONG  parameters"),
-                    HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 5 checks failed")));
+                    HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 6 checks failed")));
 }
 TEST(Command, FindsAPluginByItsNameInTheSearchPath) {
   setenv("UVMSIM_PLUGIN_PATH", ("/nowhere:" UVMSIM_TEST_PLUGINS), 1);
