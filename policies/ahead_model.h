@@ -67,7 +67,7 @@ class AheadModel {
   void add_state(StateDigest& digest) const {
     digest.add(kernel_);
     digest.add(last_);
-    for (const unsigned value : {delta_, blocks_}) digest.add(value);  // the one before is forgotten with the next
+    for (const unsigned value : {delta_, blocks_}) digest.add(value);  // the next fault overwrites before_
     for (const std::uint32_t count : counts_) digest.add(count);
     for (const auto& [kernel, habit] : habits_) {
       StateDigest part = digest.part();

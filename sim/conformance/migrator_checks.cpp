@@ -159,7 +159,7 @@ class TwoBlocks final : public Life {
   void add_state(StateDigest& digest) const override {
     for (const Block& block : blocks_) {
       for (const PageMask* mask : {&block.gpu, &block.host, &block.resting, &block.writable}) {
-        for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
+        add_mask(digest, *mask);
       }
     }
     digest.add(std::uint64_t{oversubscribed_});

@@ -135,7 +135,7 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
   void add_state(StateDigest& digest) const override {
     for (const Block& block : blocks_) {
       for (const PageMask* mask : {&block.gpu, &block.host, &block.unused, &block.touched}) {
-        for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
+        add_mask(digest, *mask);
       }
     }
     listening_.add_state(digest);

@@ -17,6 +17,7 @@
 #include "sim/common/random.h"
 #include "sim/common/state_digest.h"
 #include "sim/conformance/checks.h"
+#include "sim/memory/mask_digest.h"
 #include "sim/policy/features.h"
 #include "sim/policy/guarded.h"
 
@@ -50,7 +51,7 @@ class Life {
   void answered(const char* hook, std::uint64_t value) { answers_.push_back({hook, value}); }
   void answered(const char* hook, const PageMask& pages) {
     StateDigest digest(Nanoseconds{});
-    for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(pages.word(word));
+    add_mask(digest, pages);
     answered(hook, digest.value()->high);
   }
   std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/memory/mask_digest.h"
+
 namespace uvmsim::driver {
 
 namespace {
@@ -352,7 +354,7 @@ void Thrashing::add_state(StateDigest& digest) const {
     const Tracked& tracked = *tracked_[stamp.tracking];
     digest.add(std::uint64_t{tracked.resets} << 1 | std::uint64_t{tracked.ever_pinned});
     add_past(tracked.last_thrashing, epoch);
-    for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(tracked.thrashing.word(word));
+    add_mask(digest, tracked.thrashing);
     digest.add(std::uint64_t{tracked.pages != nullptr});
     if (tracked.pages == nullptr) continue;
     for (const Page& page : *tracked.pages) {

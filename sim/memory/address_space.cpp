@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
+#include "sim/memory/mask_digest.h"
 
 namespace uvmsim {
 
@@ -94,9 +95,6 @@ PageMask AddressSpace::resident_anywhere(BlockIndex b) const {
 }
 
 void AddressSpace::add_state(StateDigest& digest) const {
-  const auto add_mask = [&](const PageMask& mask) {
-    for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask.word(word));
-  };
   digest.add(blocks_.size());
   for (const Region& region : regions_) {
     for (const auto& [first, count] : region.holes) {
@@ -108,14 +106,14 @@ void AddressSpace::add_state(StateDigest& digest) const {
     const VaBlock& b = blocks_[i];
     if (!b.live) continue;
     digest.add(i);
-    for (const PageMask* mask : {&b.read_duplicated, &b.discarded, &b.evicted, &b.host_backed}) add_mask(*mask);
+    for (const PageMask* mask : {&b.read_duplicated, &b.discarded, &b.evicted, &b.host_backed}) add_mask(digest, *mask);
     digest.add(std::uint64_t{b.first_page} << 32 | b.end_page);
     digest.add(std::uint64_t{b.hints.accessed_by} << 32 | std::uint64_t{b.hints.preferred.index} << 8 |
                std::uint64_t{b.hints.read_mostly} << 1 | std::uint64_t{b.hints.pinned});
     digest.add(std::uint64_t{b.dma_mapped} << 32 | b.page_tables);
     for (unsigned p = 0; p < processors_; ++p) {
       const ProcessorPages& pages = pages_[i * processors_ + p];
-      for (const PageMask* mask : {&pages.resident, &pages.mapped, &pages.writable}) add_mask(*mask);
+      for (const PageMask* mask : {&pages.resident, &pages.mapped, &pages.writable}) add_mask(digest, *mask);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sim/common/check.h"
+#include "sim/memory/mask_digest.h"
 
 namespace uvmsim {
 
@@ -129,7 +130,7 @@ void HostMemory::add_state(StateDigest& digest) const {
     for (const PageMask* mask : {&blocks_[b].in_memory, &blocks_[b].saved}) {
       if (mask->empty()) continue;
       digest.add(b);
-      for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask->word(word));
+      add_mask(digest, *mask);
     }
     if (!digest.ahead(blocks_[b].written_until)) continue;
     digest.add(b);

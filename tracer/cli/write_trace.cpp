@@ -83,6 +83,7 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
        fmt::format("of the kernels whose accesses are not instrumented hand data on in workspaces: {} MiB added, {} MiB"
                    " of operands left out",
                    written.workspaces.added_bytes >> 20, written.workspaces.removed_bytes >> 20));
+  line(timing.unseen_waits, "waits for the GPU that no call shows were added where iterations end");
   line(merge.untimed, "launches have no times: the profiler lost their records");
   line(merge.lost_quanta, "touched quanta belong to memory that the timing pass does not have: counted as unknown");
   line(merge.coarsened, "kernels are too scattered for a record: they have fewer phases, or gaps closed");

@@ -146,6 +146,11 @@ struct Event {
       what;
 };
 
+inline bool is_gpu_work(const Event& event) {
+  return std::holds_alternative<LaunchEvent>(event.what) || std::holds_alternative<CopyEvent>(event.what) ||
+         std::holds_alternative<SetEvent>(event.what);
+}
+
 // The GPU's side of a launch.
 struct KernelTime {
   std::int64_t start_ns = 0, end_ns = 0;

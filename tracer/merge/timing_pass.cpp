@@ -315,8 +315,7 @@ std::size_t TimingPass::end_of_last_iteration() const {
     if (const auto* sync = std::get_if<SyncEvent>(&events[i].what)) {
       const bool waits = sync->kind != trace::SyncKind::kEventRecord && sync->kind != trace::SyncKind::kEventWait;
       end = waits ? i : end;
-    } else if (std::holds_alternative<LaunchEvent>(events[i].what) ||
-               std::holds_alternative<CopyEvent>(events[i].what) || std::holds_alternative<SetEvent>(events[i].what)) {
+    } else if (is_gpu_work(events[i])) {
       break;
     }
   }

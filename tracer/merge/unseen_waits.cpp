@@ -30,11 +30,6 @@ bool has_ended(const LastEnds& last_ends, std::int64_t now_ns) {
   return std::all_of(last_ends.begin(), last_ends.end(), [now_ns](const auto& item) { return item.second <= now_ns; });
 }
 
-bool is_work(const Event& event) {
-  return std::holds_alternative<LaunchEvent>(event.what) || std::holds_alternative<CopyEvent>(event.what) ||
-         std::holds_alternative<SetEvent>(event.what);
-}
-
 // At the time of `event`.
 Event wait_at(const Event& event, std::int64_t time_ns) {
   Event wait = event;
@@ -75,7 +70,7 @@ std::uint64_t add_unseen_waits(PassLog& log) {
     }
     in_iteration = begins || (in_iteration && !ends);
     out.push_back(std::move(event));
-    if (is_work(out.back())) {
+    if (is_gpu_work(out.back())) {
       behind_work = out.size();
       waited = last_ends.empty();
     } else if (last_ends.empty()) {

@@ -153,6 +153,13 @@ class UnseenWaits : public TimelineTest {
 
 TEST_F(UnseenWaits, AreAddedWhereIterationsEnd) { EXPECT_EQ(merged("k(kk)(k)"), "k(kks)(ks)"); }
 
+TEST_F(UnseenWaits, AreCountedInTheHeader) {
+  merged("(k)(k)");
+  using Attribute = std::pair<std::string, std::string>;
+  EXPECT_THAT(merge().header.attributes,
+              ::testing::Contains(Attribute{"unseen_waits", "2 added at ends of iterations"}));
+}
+
 TEST_F(UnseenWaits, NoneWhereTheProgramWaits) { EXPECT_EQ(merged("(ks)(ks)"), "(ks)(ks)"); }
 
 TEST_F(UnseenWaits, TheLastIterationEndsBehindItsWork) { EXPECT_EQ(merged("(k)(krs"), "(ks)(ks)rs"); }
