@@ -60,9 +60,7 @@ class Arc final : public CachePolicy {
     bool remember = true;
     if (came_from_ == Ghosts::kNone && once >= chunk_count_) {
       remember = once_left_.size() > 0;  // otherwise all chunks were used once, and none can be remembered
-      if (remember) {
-        once_left_.drop_oldest();
-      }
+      if (remember) once_left_.drop_oldest();
     } else if (came_from_ == Ghosts::kNone && once + again >= 2 * std::size_t{chunk_count_} && again_left_.size() > 0) {
       again_left_.drop_oldest();
     }
@@ -74,9 +72,7 @@ class Arc final : public CachePolicy {
     for (const List list : {first, first == kOnce ? kAgain : kOnce}) {
       const ChunkId victim = lists_.take_first_evictable(list, queries);
       if (victim.valid()) {
-        if (remember) {
-          (list == kOnce ? once_left_ : again_left_).push(content_of(victim));
-        }
+        if (remember) (list == kOnce ? once_left_ : again_left_).push(content_of(victim));
         return victim;
       }
     }

@@ -52,14 +52,10 @@ class HpeLike final : public CachePolicy {
 
   void miss(ContentIndex content) override {
     wrong_ += evicted_.take(content).has_value() ? 1 : 0;
-    if (++misses_ % interval_ == 0) {
-      end_interval();
-    }
+    if (++misses_ % interval_ == 0) end_interval();
   }
   void insert(ChunkId chunk) override {
-    if (sets_.insert(chunk, content_of(chunk))) {
-      touches_[sets_.group_of(chunk).value] = 0;
-    }
+    if (sets_.insert(chunk, content_of(chunk))) touches_[sets_.group_of(chunk).value] = 0;
     touch(chunk);
   }
   void hit(ChunkId chunk) override {
@@ -74,9 +70,7 @@ class HpeLike final : public CachePolicy {
   void remove(ChunkId chunk) override { sets_.remove(chunk); }
 
   ChunkId replace(const EvictionQueries& queries) override {
-    if (strategy_ == Strategy::kUndecided) {
-      classify();
-    }
+    if (strategy_ == Strategy::kUndecided) classify();
     ChunkId victim{};
     if (strategy_ == Strategy::kMru || (strategy_ == Strategy::kEither && mru_now_)) {
       victim = youngest_of_the_old(queries);
@@ -114,13 +108,9 @@ class HpeLike final : public CachePolicy {
     const std::uint64_t now = misses_ / interval_;
     std::uint64_t passed = 0;
     for (GroupId set = sets_.youngest(); set.valid(); set = sets_.older(set)) {
-      if (last_interval_[set.value] + 2 > now || passed++ < skipped_ || touches_[set.value] < set_size_) {
-        continue;
-      }
+      if (last_interval_[set.value] + 2 > now || passed++ < skipped_ || touches_[set.value] < set_size_) continue;
       const ChunkId victim = sets_.oldest_evictable(set, queries);
-      if (victim.valid()) {
-        return victim;
-      }
+      if (victim.valid()) return victim;
     }
     return {};
   }

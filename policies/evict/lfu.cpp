@@ -32,26 +32,20 @@ class LeastFrequentlyUsed final : public CachePolicy {
   using Use = std::pair<std::uint64_t, std::uint64_t>;  // accesses; time of the last one
 
   void insert(ChunkId chunk) override {
-    if (halve_after_ != 0 && ++misses_ % halve_after_ == 0) {
-      halve();
-    }
+    if (halve_after_ != 0 && ++misses_ % halve_after_ == 0) halve();
     by_use_.set(chunk, {1, ++time_});
   }
   void hit(ChunkId chunk) override { by_use_.set(chunk, {by_use_.key(chunk).first + 1, ++time_}); }
   void remove(ChunkId chunk) override { by_use_.remove(chunk); }
   ChunkId replace(const EvictionQueries& queries) override {
     const ChunkId chunk = by_use_.first_evictable(queries);
-    if (chunk.valid()) {
-      by_use_.remove(chunk);
-    }
+    if (chunk.valid()) by_use_.remove(chunk);
     return chunk;
   }
 
   void halve() {
     for (ChunkId chunk{0}; chunk.value < chunk_count_; ++chunk.value) {
-      if (by_use_.contains(chunk)) {
-        by_use_.set(chunk, {by_use_.key(chunk).first / 2, by_use_.key(chunk).second});
-      }
+      if (by_use_.contains(chunk)) by_use_.set(chunk, {by_use_.key(chunk).first / 2, by_use_.key(chunk).second});
     }
   }
 

@@ -61,9 +61,7 @@ class Lirs final : public CachePolicy {
     const bool stays_lir = lists_.contains(kLir, chunk);
     const bool has_room = lists_.size(kLir) < most_lir_;
     lists_.move_to_back(most_lir_ > 0 && (recent || has_room) ? kLir : kHir, chunk);
-    if (!stays_lir && lists_.size(kLir) > most_lir_) {
-      lists_.move_to_back(kHir, lists_.front(kLir));
-    }
+    if (!stays_lir && lists_.size(kLir) > most_lir_) lists_.move_to_back(kHir, lists_.front(kLir));
   }
   void remove(ChunkId chunk) override { lists_.remove(chunk); }
 
@@ -72,12 +70,8 @@ class Lirs final : public CachePolicy {
     if (!victim.valid()) {
       return lists_.take_first_evictable(kLir, queries);  // no HIR chunk, or all are pinned
     }
-    while (ghosts_.size() > 0 && !in_stack(ghosts_.oldest())) {
-      ghosts_.drop_oldest();
-    }
-    if (in_stack(last_access_[victim.value])) {
-      ghosts_.push(content_of(victim), last_access_[victim.value]);
-    }
+    while (ghosts_.size() > 0 && !in_stack(ghosts_.oldest())) ghosts_.drop_oldest();
+    if (in_stack(last_access_[victim.value])) ghosts_.push(content_of(victim), last_access_[victim.value]);
     return victim;
   }
 

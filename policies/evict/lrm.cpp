@@ -25,9 +25,7 @@ class LeastRecentlyMigrated final : public Evictor {
   ChunkId select_victim(const EvictionQueries& queries) override {
     for (std::uint32_t list = 0; list < kListCount; ++list) {
       const ChunkId victim = lists_.first_evictable(list, queries);
-      if (victim.valid()) {
-        return victim;
-      }
+      if (victim.valid()) return victim;
     }
     return {};
   }

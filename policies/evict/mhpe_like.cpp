@@ -61,9 +61,7 @@ class MhpeLike final : public CachePolicy {
 
   ChunkId replace(const EvictionQueries& queries) override {
     ChunkId victim = lru_ ? ChunkId{} : youngest_of_the_old(queries);
-    if (!victim.valid()) {
-      victim = chain_.first_evictable(0, queries);
-    }
+    if (!victim.valid()) victim = chain_.first_evictable(0, queries);
     if (victim.valid()) {
       untouched_ += 16 - std::min(16u, queries.view(victim).resident_pages / pages_per_sixteenth_);
       evicted_.push(content_of(victim));
@@ -75,9 +73,7 @@ class MhpeLike final : public CachePolicy {
     std::uint64_t passed = 0;
     for (ChunkId chunk = chain_.back(0); chunk.valid(); chunk = chain_.previous(chunk)) {
       const bool old = last_interval_[chunk.value] + 2 <= misses_ / interval_;
-      if (old && passed++ >= distance_ && queries.evictable(chunk)) {
-        return chunk;
-      }
+      if (old && passed++ >= distance_ && queries.evictable(chunk)) return chunk;
     }
     return {};
   }

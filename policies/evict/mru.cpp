@@ -29,18 +29,12 @@ class MostRecentlyUsed final : public Evictor {
 
   ChunkId select_victim(const EvictionQueries& queries) override {
     const ChunkId empty = lists_.first_evictable(kEmpty, queries);
-    if (empty.valid()) {
-      return empty;
-    }
+    if (empty.valid()) return empty;
     std::int64_t passed = 0;
     ChunkId oldest_passed{};
     for (ChunkId chunk = lists_.back(kUsed); chunk.valid(); chunk = lists_.previous(chunk)) {
-      if (!queries.evictable(chunk)) {
-        continue;
-      }
-      if (passed++ >= spare_) {
-        return chunk;
-      }
+      if (!queries.evictable(chunk)) continue;
+      if (passed++ >= spare_) return chunk;
       oldest_passed = chunk;
     }
     return oldest_passed;

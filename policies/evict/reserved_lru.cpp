@@ -43,23 +43,15 @@ class ReservedLru final : public CachePolicy {
   }
   ChunkId replace(const EvictionQueries& queries) override {
     ChunkId victim = lists_.first_evictable(kRest, queries);
-    if (!victim.valid()) {
-      victim = lists_.last_evictable(kReserved, queries);
-    }
-    if (victim.valid()) {
-      remove(victim);
-    }
+    if (!victim.valid()) victim = lists_.last_evictable(kReserved, queries);
+    if (victim.valid()) remove(victim);
     return victim;
   }
 
   void cut() {
     const std::uint64_t reserved = (lists_.size(kReserved) + lists_.size(kRest)) * percent_ / 100;
-    while (lists_.size(kReserved) < reserved) {
-      lists_.move_to_back(kReserved, lists_.front(kRest));
-    }
-    while (lists_.size(kReserved) > reserved) {
-      lists_.move_to_front(kRest, lists_.back(kReserved));
-    }
+    while (lists_.size(kReserved) < reserved) lists_.move_to_back(kReserved, lists_.front(kRest));
+    while (lists_.size(kReserved) > reserved) lists_.move_to_front(kRest, lists_.back(kReserved));
   }
 
   std::uint64_t percent_;

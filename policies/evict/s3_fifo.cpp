@@ -60,9 +60,7 @@ class S3Fifo final : public CachePolicy {
   ChunkId leave_small(const EvictionQueries& queries) {
     for (;;) {
       const ChunkId chunk = queues_.take_first_evictable(kSmall, queries);
-      if (!chunk.valid()) {
-        return {};
-      }
+      if (!chunk.valid()) return {};
       if (uses_[chunk.value] < threshold_) {
         ghosts_.push(content_of(chunk));
         return chunk;
@@ -74,9 +72,7 @@ class S3Fifo final : public CachePolicy {
   ChunkId leave_main(const EvictionQueries& queries) {
     for (;;) {
       const ChunkId chunk = queues_.take_first_evictable(kMain, queries);
-      if (!chunk.valid() || uses_[chunk.value] == 0) {
-        return chunk;
-      }
+      if (!chunk.valid() || uses_[chunk.value] == 0) return chunk;
       --uses_[chunk.value];
       queues_.move_to_back(kMain, chunk);
     }

@@ -34,17 +34,13 @@ class Sieve final : public CachePolicy {
   }
   void hit(ChunkId chunk) override { used_[chunk.value] = true; }
   void remove(ChunkId chunk) override {
-    if (chunk == hand_) {
-      hand_ = queue_.next(chunk);
-    }
+    if (chunk == hand_) hand_ = queue_.next(chunk);
     queue_.remove(chunk);
   }
   ChunkId replace(const EvictionQueries& queries) override {
     // In two rounds the hand has cleared and seen again whatever may be evicted.
     for (std::uint32_t seen = 0; seen < 2 * queue_.size(0); ++seen) {
-      if (!hand_.valid()) {
-        hand_ = queue_.front(0);
-      }
+      if (!hand_.valid()) hand_ = queue_.front(0);
       const ChunkId chunk = hand_;
       if (queries.evictable(chunk)) {
         if (!used_[chunk.value]) {

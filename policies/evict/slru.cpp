@@ -33,9 +33,7 @@ class SegmentedLru final : public CachePolicy {
   // While there is room the lowest segment that has some takes it.
   void insert(ChunkId chunk) override {
     std::uint32_t segment = 0;
-    while (segment < count_ && segments_.size(segment) >= size_) {
-      ++segment;
-    }
+    while (segment < count_ && segments_.size(segment) >= size_) ++segment;
     segments_.move_to_back(segment < count_ ? segment : 0, chunk);
   }
   void hit(ChunkId chunk) override {

@@ -19,9 +19,7 @@ namespace uvmsim::policy {
 class TreeEvictor : public CachePolicy {
  public:
   void on_freed(ContentIndex content) override {
-    if (content.value % blocks_.group_size() == 0) {
-      leaves_.erase(content.value / blocks_.group_size());
-    }
+    if (content.value % blocks_.group_size() == 0) leaves_.erase(content.value / blocks_.group_size());
   }
 
  protected:
@@ -49,29 +47,21 @@ class TreeEvictor : public CachePolicy {
     ChunkId victim = next_chosen(queries);
     if (!victim.valid()) {
       victim = oldest(queries);
-      if (victim.valid()) {
-        choose_around(victim);
-      }
+      if (victim.valid()) choose_around(victim);
     }
-    if (victim.valid()) {
-      remove(victim);
-    }
+    if (victim.valid()) remove(victim);
     return victim;
   }
   // What the tree gave up with the last victims.
   ChunkId replace_early(const EvictionQueries& queries) override {
     const ChunkId victim = next_chosen(queries);
-    if (victim.valid()) {
-      remove(victim);
-    }
+    if (victim.valid()) remove(victim);
     return victim;
   }
   ChunkId oldest(const EvictionQueries& queries) const {
     for (GroupId block = blocks_.oldest(); block.valid(); block = blocks_.younger(block)) {
       const ChunkId victim = blocks_.oldest_evictable(block, queries);
-      if (victim.valid()) {
-        return victim;
-      }
+      if (victim.valid()) return victim;
     }
     return {};
   }
@@ -79,9 +69,7 @@ class TreeEvictor : public CachePolicy {
     while (!waiting_.empty()) {
       const ChunkId chunk = waiting_.back();
       waiting_.pop_back();
-      if (chosen_[chunk.value] && queries.evictable(chunk)) {
-        return chunk;
-      }
+      if (chosen_[chunk.value] && queries.evictable(chunk)) return chunk;
       chosen_[chunk.value] = false;  // freed, used for something else, or in use just now
     }
     return {};
@@ -95,18 +83,14 @@ class TreeEvictor : public CachePolicy {
     std::uint64_t valid = 0;  // bit per leaf
     for (unsigned leaf = 0; leaf < blocks_.group_size(); ++leaf) {
       const ChunkId chunk = blocks_.member(block, leaf);
-      if (chunk.valid() && chunk != victim) {
-        valid |= std::uint64_t{1} << leaf;
-      }
+      if (chunk.valid() && chunk != victim) valid |= std::uint64_t{1} << leaf;
     }
     std::uint64_t kept = whole_blocks() ? 0 : valid;
     for (unsigned size = 2; size <= leaves; size *= 2) {
       for (unsigned first = 0; first < leaves; first += size) {
         const std::uint64_t node = ((std::uint64_t{1} << size) - 1) << first;
         const auto count = static_cast<unsigned>(std::popcount(kept & node));
-        if (2 * count < size) {
-          kept &= ~node;
-        }
+        if (2 * count < size) kept &= ~node;
       }
     }
     // Last leaf first: they are taken from the back.

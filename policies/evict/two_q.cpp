@@ -39,9 +39,7 @@ class TwoQ final : public CachePolicy {
   void miss(ContentIndex content) override { came_back_ = left_.take(content).has_value(); }
   void insert(ChunkId chunk) override { lists_.move_to_back(came_back_ ? kProven : kNew, chunk); }
   void hit(ChunkId chunk) override {
-    if (lists_.list_of(chunk) == kProven) {
-      lists_.move_to_back(kProven, chunk);
-    }
+    if (lists_.list_of(chunk) == kProven) lists_.move_to_back(kProven, chunk);
   }
   void remove(ChunkId chunk) override { lists_.remove(chunk); }
   ChunkId replace(const EvictionQueries& queries) override {
@@ -49,9 +47,7 @@ class TwoQ final : public CachePolicy {
     for (const List list : {first, first == kNew ? kProven : kNew}) {
       const ChunkId victim = lists_.take_first_evictable(list, queries);
       if (victim.valid()) {
-        if (list == kNew) {
-          left_.push(content_of(victim));
-        }
+        if (list == kNew) left_.push(content_of(victim));
         return victim;
       }
     }

@@ -27,16 +27,12 @@ class FrequencySketch {
     }
     if (++accesses_ == period_) {
       accesses_ = 0;
-      for (std::uint8_t& counter : counters_) {
-        counter = static_cast<std::uint8_t>(counter / 2);
-      }
+      for (std::uint8_t& counter : counters_) counter = static_cast<std::uint8_t>(counter / 2);
     }
   }
   unsigned frequency(ContentIndex content) const {
     unsigned least = kMost;
-    for (unsigned row = 0; row < kRows; ++row) {
-      least = std::min<unsigned>(least, counters_[place(content, row)]);
-    }
+    for (unsigned row = 0; row < kRows; ++row) least = std::min<unsigned>(least, counters_[place(content, row)]);
     return least;
   }
 
@@ -85,16 +81,12 @@ class WindowTinyLfu final : public CachePolicy {
   // While there is room, what the window cannot hold goes to the main part without a contest.
   void insert(ChunkId chunk) override {
     lists_.move_to_back(kWindow, chunk);
-    if (lists_.size(kWindow) > window_length_) {
-      lists_.move_to_back(kProbation, lists_.front(kWindow));
-    }
+    if (lists_.size(kWindow) > window_length_) lists_.move_to_back(kProbation, lists_.front(kWindow));
   }
   void hit(ChunkId chunk) override {
     sketch_.count(content_of(chunk));
     lists_.move_to_back(lists_.list_of(chunk) == kWindow ? kWindow : kProtected, chunk);
-    if (lists_.size(kProtected) > most_protected_) {
-      lists_.move_to_back(kProbation, lists_.front(kProtected));
-    }
+    if (lists_.size(kProtected) > most_protected_) lists_.move_to_back(kProbation, lists_.front(kProtected));
   }
   void remove(ChunkId chunk) override { lists_.remove(chunk); }
 
@@ -103,12 +95,8 @@ class WindowTinyLfu final : public CachePolicy {
     const ChunkId candidate =
         lists_.size(kWindow) >= window_length_ ? lists_.first_evictable(kWindow, queries) : ChunkId{};
     ChunkId victim = lists_.first_evictable(kProbation, queries);
-    if (!victim.valid()) {
-      victim = lists_.first_evictable(kProtected, queries);
-    }
-    if (!victim.valid()) {
-      return lists_.take_first_evictable(kWindow, queries);
-    }
+    if (!victim.valid()) victim = lists_.first_evictable(kProtected, queries);
+    if (!victim.valid()) return lists_.take_first_evictable(kWindow, queries);
     if (candidate.valid()) {
       if (sketch_.frequency(content_of(candidate)) <= sketch_.frequency(content_of(victim))) {
         victim = candidate;

@@ -23,9 +23,7 @@ class NextUnit final : public Prefetcher {
     block.faulted.for_each([&](unsigned page) {
       const unsigned unit = page / kPagesPerBigPage;
       const unsigned neighbour = backwards_ ? unit - 1 : unit + 1;  // wraps around below unit 0
-      if (neighbour < kBigPagesPerBlock) {
-        pages.set_range(neighbour * kPagesPerBigPage, kPagesPerBigPage);
-      }
+      if (neighbour < kBigPagesPerBlock) pages.set_range(neighbour * kPagesPerBigPage, kPagesPerBigPage);
     });
     return pages;
   }

@@ -74,8 +74,9 @@ inline SwapProgram swap_program(const KernelFuture& future) {
     for (std::size_t i = 0; i < block.kernels.size(); ++i) uses.push_back({block.kernels[i], false});
     for (const auto& [first, last] : block.lives) {
       auto use = std::lower_bound(block.kernels.begin(), block.kernels.end(), first) - block.kernels.begin();
-      for (; uses[static_cast<std::size_t>(use)].kernel < last; ++use)
+      for (; uses[static_cast<std::size_t>(use)].kernel < last; ++use) {
         uses[static_cast<std::size_t>(use)].carries = true;
+      }
     }
     const auto [region, fresh] = regions.try_emplace(std::move(uses), program.regions.size());
     if (fresh) program.regions.push_back({{}, block.kernels.front(), block.kernels.back()});

@@ -16,8 +16,9 @@ class SwapRunner {
   // The program must outlive it.
   explicit SwapRunner(const SwapProgram& program)
       : program_(program), at_begin_(program.resident.size()), at_end_(program.resident.size()) {
-    for (std::size_t region = 0; region < program.regions.size(); ++region)
+    for (std::size_t region = 0; region < program.regions.size(); ++region) {
       come_at_birth(region, program.regions[region].first);
+    }
     for (const Idle& idle : program.idle) {
       if (idle.live) continue;
       at_end_[idle.from].push_back({idle.region, idle.to});

@@ -23,9 +23,7 @@ class None final : public Prefetcher {
 
   PageMask prefetch(const FaultedBlock& block) override {
     // The driver completes no unit in which a page is thrashing; neither does this.
-    if (big_pages_) {
-      return block.faulted.grown_to_big_pages() - block.thrashing.grown_to_big_pages();
-    }
+    if (big_pages_) return block.faulted.grown_to_big_pages() - block.thrashing.grown_to_big_pages();
     return whole_blocks_ && block.thrashing.empty() ? PageMask::all() : PageMask();
   }
 

@@ -32,9 +32,7 @@ class Tree final : public Prefetcher {
         min_faults_(static_cast<unsigned>(context.parameters.integer("min_faults"))) {}
 
   PageMask prefetch(const FaultedBlock& block) override {
-    if (!has_enough_faults(block)) {
-      return {};
-    }
+    if (!has_enough_faults(block)) return {};
     const bool populate_all = block.resident_nowhere && block.destination_is_preferred;
     const PageMask pages = populate_all ? PageMask::range(block.first_page, block.end_page - block.first_page)
                                         : dense_surroundings(block, threshold_, cascade_);
@@ -55,13 +53,9 @@ class Tree final : public Prefetcher {
   };
 
   bool has_enough_faults(const FaultedBlock& block) {
-    if (min_faults_ <= 1) {
-      return true;
-    }
+    if (min_faults_ <= 1) return true;
     Streak& streak = streaks_[block.block.value];
-    if (streak.to_host != block.to_host) {
-      streak = {block.to_host, 0};
-    }
+    if (streak.to_host != block.to_host) streak = {block.to_host, 0};
     streak.faults = std::min(streak.faults + block.faulted.count(), min_faults_);
     return streak.faults >= min_faults_;
   }

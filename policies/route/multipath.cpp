@@ -60,8 +60,9 @@ class Multipath final : public Router {
     }
     for (unsigned gpu = 0; gpu < queries.gpu_count(); ++gpu) {
       const ProcessorId hop = gpu_processor(gpu);
-      if (hop == move.from || hop == move.to || !queries.joined(move.from, hop) || !queries.joined(hop, move.to))
+      if (hop == move.from || hop == move.to || !queries.joined(move.from, hop) || !queries.joined(hop, move.to)) {
         continue;
+      }
       const Nanoseconds there = end_of(move, queries, hop, move.to, end_of(move, queries, move.from, hop, move.now));
       if (there >= end) continue;
       end = there;

@@ -34,8 +34,9 @@ class Striped final : public Router {
     unsigned left = gpus_;
     for (unsigned gpu = 0; gpu < queries.gpu_count() && left != 0; ++gpu) {
       const ProcessorId hop = gpu_processor(gpu);
-      if (hop == move.from || hop == move.to || !queries.joined(move.from, hop) || !queries.joined(hop, move.to))
+      if (hop == move.from || hop == move.to || !queries.joined(move.from, hop) || !queries.joined(hop, move.to)) {
         continue;
+      }
       // Its second hop waits for the first.
       striped.through[gpu] =
           weight(queries.unloaded_time(move.from, hop, kBlockBytes) + queries.unloaded_time(hop, move.to, kBlockBytes));

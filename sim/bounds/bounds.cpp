@@ -23,9 +23,7 @@ std::vector<Window> count_windows(const Steps& steps, std::uint64_t capacity_pag
   std::vector<Window> windows;
   const std::size_t length = steps.steps.size();
   const std::size_t count = std::clamp<std::size_t>(kMostCounts / std::max<std::size_t>(length, 1), 1, length);
-  for (std::size_t i = 0; i < count; ++i) {
-    windows.push_back(count_window(steps, length * i / count, capacity_pages));
-  }
+  for (std::size_t i = 0; i < count; ++i) windows.push_back(count_window(steps, length * i / count, capacity_pages));
   return windows;
 }
 

@@ -235,9 +235,7 @@ void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t num
   if (options_.include_host_gaps) host(engine::host_gap_ns(record));
   free_released();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) {
-    layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
-  }
+  if (layout_.has_empty_segments()) layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
   const config::SystemConfig& system = options_.system;
   const std::uint64_t quantum = header_.quantum_bytes;
   if (const auto* kernel = std::get_if<trace::Kernel>(&record)) return add_kernel(record, *kernel);

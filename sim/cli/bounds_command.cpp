@@ -41,9 +41,7 @@ class Bounder {
     if (trace_.truncated()) {
       fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
     }
-    for (const std::uint64_t osf : run_.osf_thousandths) {
-      sweep::check_factor(osf, footprint, "--osf", trace_.name());
-    }
+    for (const std::uint64_t osf : run_.osf_thousandths) sweep::check_factor(osf, footprint, "--osf", trace_.name());
     const std::vector<sweep::Point> points = points_of(run_);
     std::vector<sweep::PointToRun> limits;
     std::vector<std::string> names;

@@ -119,9 +119,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
     if (path == "-") throw_input_error("standard input has no name that a system could refer to; give a file");
     experiments.push_back(validate::read_experiments(path));
     source += (source.empty() ? "" : ", ") + source_of(path);
-    for (const std::string& warning : experiments.back().warnings) {
-      fmt::print(stderr, "uvmsim: warning: {}\n", warning);
-    }
+    for (const std::string& warning : experiments.back().warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
   }
   Progress progress(values["verbose"].as<bool>());
   std::string step;

@@ -117,9 +117,7 @@ int check_policy_command(const std::vector<std::string>& arguments) {
   }
   check.given = choice.parameters;
   bool all_pass = true;
-  for (const PolicyEntry* entry : entries) {
-    all_pass = passes(*entry, check) && all_pass;
-  }
+  for (const PolicyEntry* entry : entries) all_pass = passes(*entry, check) && all_pass;
   return all_pass ? 0 : 1;
 }
 

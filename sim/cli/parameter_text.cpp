@@ -53,9 +53,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::string_
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   for (const auto& row : rows) {
     std::string line(indent);
@@ -84,9 +82,7 @@ void print_parameters(const policy::ParameterTable& table) {
 
 nlohmann::ordered_json parameters_json(const policy::ParameterTable& table) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
-  for (const Parameter& parameter : table) {
-    parameters.push_back(json_of(parameter));
-  }
+  for (const Parameter& parameter : table) parameters.push_back(json_of(parameter));
   return parameters;
 }
 

@@ -45,9 +45,7 @@ void print_overview(const Entries& entries) {
   std::vector<std::vector<std::string>> rows{{"SLOT", "NAME", "CLASS", "DESCRIPTION"}};
   for (const PolicyEntry* entry : entries) {
     std::string description = entry->info.description;
-    if (!entry->built_in()) {
-      description += fmt::format(" [{}]", entry->origin);
-    }
+    if (!entry->built_in()) description += fmt::format(" [{}]", entry->origin);
     rows.push_back({std::string(slot_name(entry->slot)), entry->info.name,
                     std::string(information_class_name(entry->info.information)), description});
   }
@@ -89,9 +87,7 @@ Entries named(const Entries& all, const std::string& name) {
   std::vector<std::string> names;
   for (const PolicyEntry* entry : all) {
     names.push_back(entry->info.name);
-    if (entry->info.name == name) {
-      entries.push_back(entry);
-    }
+    if (entry->info.name == name) entries.push_back(entry);
   }
   if (entries.empty()) {
     throw_input_error("unknown policy '{}'{}; allowed: {}", name, did_you_mean(name, names), fmt::join(names, ", "));
@@ -129,9 +125,7 @@ int policies_command(const std::vector<std::string>& arguments) {
   } else if (names.empty()) {
     print_overview(entries);
   } else {
-    for (const PolicyEntry* entry : entries) {
-      print_policy(*entry);
-    }
+    for (const PolicyEntry* entry : entries) print_policy(*entry);
   }
   return 0;
 }

@@ -53,9 +53,7 @@ class Runner {
       fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
     }
     // Before the first of several runs.
-    for (const std::uint64_t osf : run_.osf_thousandths) {
-      sweep::check_factor(osf, footprint, "--osf", trace_.name());
-    }
+    for (const std::uint64_t osf : run_.osf_thousandths) sweep::check_factor(osf, footprint, "--osf", trace_.name());
   }
 
   void run_all() {

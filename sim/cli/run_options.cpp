@@ -256,9 +256,7 @@ PolicyPair parse_pair(const std::string& option, const std::string& text) {
 // What `run` and `bounds` share.
 RunArguments read_shared(const std::string& command, const po::variables_map& parsed) {
   const auto positional = positional_arguments(parsed);
-  if (positional.empty()) {
-    throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
-  }
+  if (positional.empty()) throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
   const RunValues values(parsed);
   RunArguments run = read_program_options(command, parsed);
   run.trace = positional.front();

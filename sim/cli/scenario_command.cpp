@@ -190,9 +190,7 @@ int scenario_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   const auto files = positional_arguments(values);
-  if (files.empty()) {
-    throw_input_error("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
-  }
+  if (files.empty()) throw_input_error("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
   const auto json = text_of(values, "json"), timeline = text_of(values, "timeline"),
              profile = text_of(values, "profile");
   for (const auto& [option, path] : {std::pair{"--timeline", &timeline}, std::pair{"--profile", &profile}}) {

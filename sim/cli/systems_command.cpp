@@ -65,9 +65,7 @@ int print_list(const std::vector<std::string>& search_path, bool as_json) {
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     std::size_t width = 0;
-    for (const Listed& system : listed) {
-      width = std::max(width, system.name.size());
-    }
+    for (const Listed& system : listed) width = std::max(width, system.name.size());
     for (const Listed& system : listed) {
       fmt::print("{}", wrapped_text(fmt::format(
                            "{:<{}}  {}\n", system.name, width,
@@ -106,15 +104,11 @@ int systems_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> names = positional_arguments(values);
   const bool has_overrides = values.count("set") != 0;
   if (names.empty()) {
-    if (has_overrides) {
-      throw_input_error("--set needs a system to change; as in uvmsim systems NAME --set KEY=VALUE");
-    }
+    if (has_overrides) throw_input_error("--set needs a system to change; as in uvmsim systems NAME --set KEY=VALUE");
     return print_list(search_path, as_json);
   }
   config::SystemConfig system = config::load_system(names.front(), search_path);
-  if (has_overrides) {
-    config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
-  }
+  if (has_overrides) config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
   fmt::print("{}", as_json ? config::resolved_json(system) : wrapped_text(config::system_report(system)));
   return 0;
 }

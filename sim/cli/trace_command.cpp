@@ -28,23 +28,17 @@ namespace uvmsim::cli {
 namespace {
 
 void warn_truncated(const trace::TraceReader& reader) {
-  if (reader.truncated()) {
-    fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
-  }
+  if (reader.truncated()) fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
 }
 
 // Copies all records, checked when there is a validator.
 void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace::Validator* validator) {
   trace::Record record;
   while (reader.next(record)) {
-    if (validator != nullptr) {
-      validator->check(record, reader.position());
-    }
+    if (validator != nullptr) validator->check(record, reader.position());
     writer.write(record);
   }
-  if (validator != nullptr) {
-    validator->finish(reader.truncated());
-  }
+  if (validator != nullptr) validator->finish(reader.truncated());
   warn_truncated(reader);
 }
 
@@ -70,13 +64,9 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   const layout::SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
   layout::SegmentFinder records(source);
   trace::TraceStatistics statistics = trace::summarize(reader.header(), [&](trace::Record& record) {
-    if (!records.next(record)) {
-      return false;
-    }
+    if (!records.next(record)) return false;
     for (Measured& one : all) {
-      if (!one.meter) {
-        continue;
-      }
+      if (!one.meter) continue;
       try {
         one.meter->add(record, records.is_segment());
       } catch (const InputError& error) {
@@ -102,9 +92,7 @@ int info(const Arguments& arguments) {
   add_partial(options);
   options.add_options()("json", po::bool_switch(), "print one JSON object");
   const Values values("info", kInfoUsage, options, arguments, 1);
-  if (values.help()) {
-    return 0;
-  }
+  if (values.help()) return 0;
   trace::TraceReader reader(values.trace(), {values.flag("partial")});
   const trace::TraceStatistics statistics = with_footprints(reader);
   fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics)
@@ -118,9 +106,7 @@ int dump(const Arguments& arguments) {
   add_partial(options);
   add_output(options, "where to, ends in .jsonl; standard output when left out");
   const Values values("dump", kDumpUsage, options, arguments, 1);
-  if (values.help()) {
-    return 0;
-  }
+  if (values.help()) return 0;
   const std::string output = values.given("output") ? values.output() : "-";
   if (trace::format_of_path(output) != trace::TraceFormat::kJsonLines) {
     throw_input_error("-o {}: dump writes JSON lines; allowed: names that end in .jsonl (pack writes .uvmt)", output);
@@ -139,9 +125,7 @@ int pack(const Arguments& arguments) {
   add_level(options);
   options.add_options()("no-validate", po::bool_switch(), "do not check that the records make sense together");
   const Values values("pack", kPackUsage, options, arguments, 1);
-  if (values.help()) {
-    return 0;
-  }
+  if (values.help()) return 0;
   const std::string output = values.output();
   if (trace::format_of_path(output) != trace::TraceFormat::kUvmt) {
     throw_input_error("-o {}: pack writes .uvmt; allowed: names that end in .uvmt (dump writes .jsonl)", output);
@@ -158,9 +142,7 @@ int validate(const Arguments& arguments) {
   auto options = common_options();
   add_partial(options);
   const Values values("validate", kValidateUsage, options, arguments, 1000000);
-  if (values.help()) {
-    return 0;
-  }
+  if (values.help()) return 0;
   values.trace();  // at least one
   for (const std::string& path : values.positional()) {
     trace::TraceReader reader(path, {values.flag("partial")});
@@ -235,9 +217,7 @@ int generate(const Arguments& arguments) {
       {"grid", "N", "thread blocks, default by the bytes touched", number(program.grid)},
       {"block", "N", "threads per block, default 256", number(program.block)},
   };
-  for (const Option& option : known) {
-    options.add_options()(option.name, text(option.value), option.meaning);
-  }
+  for (const Option& option : known) options.add_options()(option.name, text(option.value), option.meaning);
   options.add_options()("no-host-data", po::bool_switch(),
                         "leave the objects untouched by the host before the kernels");
 
@@ -247,22 +227,16 @@ int generate(const Arguments& arguments) {
     return 0;
   }
   const Arguments positional = values.positional();
-  if (positional.empty()) {
-    throw_input_error("no pattern given; `uvmsim trace generate --help` lists them");
-  }
+  if (positional.empty()) throw_input_error("no pattern given; `uvmsim trace generate --help` lists them");
   program.pattern = positional.front();
   program.host_data = !values.flag("no-host-data");
   for (const Option& option : known) {
-    if (values.given(option.name)) {
-      option.set(std::string("--") + option.name, values.string(option.name));
-    }
+    if (values.given(option.name)) option.set(std::string("--") + option.name, values.string(option.name));
   }
   const auto generated = trace::make_program(program);
   trace::TraceWriter writer(values.output(), generated->header(), writer_options(values));
   trace::Record record;
-  while (generated->next(record)) {
-    writer.write(record);
-  }
+  while (generated->next(record)) writer.write(record);
   writer.finish();
   return 0;
 }
@@ -285,9 +259,7 @@ std::vector<std::string> trace_verbs() {
 }
 
 int trace_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) {
-    throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
-  }
+  if (arguments.empty()) throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
     if (name != "help") parse_options("uvmsim trace", arguments, common_options(), 0);
@@ -296,9 +268,7 @@ int trace_command(const std::vector<std::string>& arguments) {
   }
   std::vector<std::string_view> names;
   for (const TraceVerb& verb : kTraceVerbs) {
-    if (verb.name == name) {
-      return verb.run({arguments.begin() + 1, arguments.end()});
-    }
+    if (verb.name == name) return verb.run({arguments.begin() + 1, arguments.end()});
     names.push_back(verb.name);
   }
   throw_input_error("trace: unknown verb '{}'{}", printable(name), allowed_hint(name, names));

@@ -125,9 +125,7 @@ int trace_fields(const Arguments& arguments) {
   auto options = common_options();
   options.add_options()("json", po::bool_switch(), "print JSON");
   const Values values("fields", kFieldsUsage, options, arguments, 1);
-  if (values.help()) {
-    return 0;
-  }
+  if (values.help()) return 0;
   const Arguments names = values.positional();
   const std::vector<FieldRow> rows = names.empty() ? all_fields() : fields_of(names.front());
   if (!values.flag("json")) {

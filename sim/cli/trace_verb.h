@@ -42,9 +42,7 @@ class Values {
   Arguments positional() const { return positional_arguments(values_); }
   std::string trace() const {
     const Arguments found = positional();
-    if (found.empty()) {
-      throw_input_error("no trace given; `uvmsim trace {} --help` shows examples", verb_);
-    }
+    if (found.empty()) throw_input_error("no trace given; `uvmsim trace {} --help` shows examples", verb_);
     return found.front();
   }
   std::string output() const {
@@ -79,9 +77,7 @@ inline trace::WriterOptions writer_options(const Values& values) {
   trace::WriterOptions options;
   if (values.given("level")) {
     const std::uint64_t level = parse_unsigned("--level", values.string("level"));
-    if (level < 1 || level > 19) {
-      throw_input_error("--level: {} is no level; allowed: 1 to 19", level);
-    }
+    if (level < 1 || level > 19) throw_input_error("--level: {} is no level; allowed: 1 to 19", level);
     options.compression_level = static_cast<int>(level);
   }
   return options;

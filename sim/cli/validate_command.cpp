@@ -178,9 +178,7 @@ int validate_command(const std::vector<std::string>& arguments) {
   std::vector<validate::ExperimentFile> experiments;
   for (const std::string& path : paths) {
     experiments.push_back(validate::read_experiments(path));
-    for (const std::string& warning : experiments.back().warnings) {
-      fmt::print(stderr, "uvmsim: warning: {}\n", warning);
-    }
+    for (const std::string& warning : experiments.back().warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
   }
   Progress progress(values["verbose"].as<bool>());
   std::size_t count = 0;

@@ -99,9 +99,7 @@ AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(pa
       if (descriptor_ < 0) cannot_write(path_, std::strerror(errno));
       return;
     }
-    if (S_ISREG(replaced_.st_mode) && ::access(target_.c_str(), W_OK) != 0) {
-      cannot_write(path_, std::strerror(errno));
-    }
+    if (S_ISREG(replaced_.st_mode) && ::access(target_.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
     if (S_ISREG(replaced_.st_mode) && !rules.over_input) {
       note_output(path_, replaced_);
       noted_ = true;

@@ -102,9 +102,7 @@ std::string sha256_of_file(const std::string& path) {
   note_input(path, fileno(file.get()));
   Sha256 hash;
   std::vector<char> buffer(1 << 20);
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    hash.update({buffer.data(), n});
-  }
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) hash.update({buffer.data(), n});
   if (std::ferror(file.get()) != 0) throw_input_error("cannot read {}: {}", path, std::strerror(errno));
   return hash.finish();
 }

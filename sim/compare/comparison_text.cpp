@@ -50,9 +50,10 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
     table.add_row({change.name, value_text(change.a), value_text(change.b), change_text(change.a, change.b)});
   }
   std::string text = table.text(true, "  ");
-  if (hidden != 0)
+  if (hidden != 0) {
     text += fmt::format("  {} changed: --all shows {}\n", count_text(hidden, "further metric"),
                         hidden == 1 ? "it" : "them");
+  }
   return text;
 }
 

@@ -20,14 +20,10 @@ std::string integer_forms(const Parameter& parameter) {
 }
 
 std::uint64_t integer_of(const Parameter& parameter, const ordered_json& value, const std::string& where) {
-  if (value.is_number_unsigned()) {
-    return value.get<std::uint64_t>();
-  }
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (value.is_string()) {
     const ParsedQuantity parsed = parse_quantity(value.get_ref<const std::string&>(), parameter.unit);
-    if (!parsed.value) {
-      throw_input_error("{}: {}; allowed: {}", where, parsed.problem, integer_forms(parameter));
-    }
+    if (!parsed.value) throw_input_error("{}: {}; allowed: {}", where, parsed.problem, integer_forms(parameter));
     return *parsed.value;
   }
   if (value.is_number() && value < 0) {

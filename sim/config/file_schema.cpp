@@ -20,9 +20,7 @@ ordered_json reference_to(const std::string& definition) { return {{"$ref", "#/$
 
 // Parameters with the same name here share one definition.
 std::string definition_name(const Parameter& parameter) {
-  if (parameter.is_boolean()) {
-    return "switch";
-  }
+  if (parameter.is_boolean()) return "switch";
   if (!parameter.is_integer()) {
     return parameter.choices.empty() ? "text" : fmt::format("{}", fmt::join(parameter.choices, "_or_"));
   }
@@ -53,9 +51,7 @@ ordered_json value_schema(const Parameter& parameter) {
     schema["minLength"] = 1;
   } else {
     ordered_json integer{{"type", "integer"}, {"minimum", parameter.minimum}, {"maximum", parameter.maximum}};
-    if (parameter.unit == Unit::kCount) {
-      return integer;
-    }
+    if (parameter.unit == Unit::kCount) return integer;
     ordered_json text;
     text["type"] = "string";
     text["pattern"] = fmt::format("^[0-9]+(\\.[0-9]+)? ?({})$", unit_pattern(parameter.unit));
@@ -94,9 +90,7 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
   const std::string name(key.substr(top ? 0 : dot + 1));
   ordered_json& entry = parent["properties"][name];
   const auto group = std::find_if(groups().begin(), groups().end(), [&](const Group& g) { return g.key == key; });
-  if (group == groups().end()) {
-    throw ModelError(fmt::format("group {} is not described in schema.cpp", key));
-  }
+  if (group == groups().end()) throw ModelError(fmt::format("group {} is not described in schema.cpp", key));
   if (entry.is_null()) {
     entry["description"] = group->doc;
     if (group->is_list) {
@@ -111,9 +105,7 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
       object["properties"]["count"] = {
           {"description", "so many equal ones"}, {"type", "integer"}, {"minimum", 1}, {"maximum", 64}};
     }
-    if (top && !group->is_list) {
-      object["properties"]["source_of_defaults"] = reference_to("source");
-    }
+    if (top && !group->is_list) object["properties"]["source_of_defaults"] = reference_to("source");
     if (!top) {  // a group inside a list, where everything has to be stated
       parent["required"].push_back(name);
     }
@@ -159,9 +151,7 @@ std::string system_file_schema() {
     const std::string name = key.substr(dot + 1);
     ordered_json& group = group_schema(document, std::string_view(key).substr(0, dot));
     group["properties"][name] = parameter_schema(parameter);
-    if (in_list) {
-      group["required"].push_back(name);
-    }
+    if (in_list) group["required"].push_back(name);
     const std::string definition = definition_name(parameter);
     if (!definitions.contains(definition)) {
       definitions[definition] = value_schema(parameter);

@@ -49,9 +49,7 @@ class Loader {
     open_.push_back(identity(path));
 
     SystemConfig config;
-    if (document.is_object() && document.contains("extends")) {
-      config = load_base(document.at("extends"), path);
-    }
+    if (document.is_object() && document.contains("extends")) config = load_base(document.at("extends"), path);
     config.name = path.stem().string();
     config.description.clear();
     apply_system_file(config, document, file);
@@ -64,19 +62,13 @@ class Loader {
   // `folder` comes before the search path: a file beside the one that extends it.
   fs::path find(const std::string& name, const std::optional<fs::path>& folder, const std::string& where) const {
     std::vector<std::string> folders = search_path_;
-    if (folder) {
-      folders.insert(folders.begin(), folder->string());
-    }
+    if (folder) folders.insert(folders.begin(), folder->string());
     for (const std::string& candidate : folders) {
       const fs::path path = fs::path(candidate) / (name + kExtension);
-      if (is_file(path)) {
-        return path;
-      }
+      if (is_file(path)) return path;
     }
     std::vector<std::string> names;
-    for (const SystemFile& system : list_systems(folders)) {
-      names.push_back(system.name);
-    }
+    for (const SystemFile& system : list_systems(folders)) names.push_back(system.name);
     if (names.empty()) {
       throw_input_error("{}unknown system '{}': no system files in {}; name a file or set UVMSIM_CONFIG_PATH", where,
                         printable(name),
@@ -132,14 +124,10 @@ class Loader {
       throw_input_error("{}'{}' extends itself, directly or through others; allowed: a system that does not", where,
                         printable(base_name));
     }
-    if (!is_file(base)) {
-      throw_input_error("{}there is no file '{}'", where, printable(base_name));
-    }
+    if (!is_file(base)) throw_input_error("{}there is no file '{}'", where, printable(base_name));
     SystemConfig config = load(base);
     for (auto& [key, source] : config.sources) {
-      if (!source.starts_with(kInherited)) {
-        source = fmt::format("{}{}: {}", kInherited, config.name, source);
-      }
+      if (!source.starts_with(kInherited)) source = fmt::format("{}{}: {}", kInherited, config.name, source);
     }
     return config;
   }
@@ -222,12 +210,8 @@ void check_page(const std::string& where, std::string_view key, std::uint64_t by
 
 // The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
 ordered_json scalar(const Parameter& parameter, const std::string& text) {
-  if (!parameter.is_integer() && !parameter.is_boolean()) {
-    return text;
-  }
-  if (text == "true" || text == "false") {
-    return text == "true";
-  }
+  if (!parameter.is_integer() && !parameter.is_boolean()) return text;
+  if (text == "true" || text == "false") return text == "true";
   const bool is_number = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
   const ordered_json number = is_number ? ordered_json::parse(text, nullptr, false) : ordered_json();
   return number.is_number() ? number : ordered_json(text);
@@ -274,12 +258,8 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
 }
 
 void apply_overrides(SystemConfig& config, const std::vector<std::string>& assignments) {
-  for (const std::string& assignment : assignments) {
-    apply_override(config, assignment);
-  }
-  if (!assignments.empty()) {
-    check_system(config, fmt::format("--set {}", fmt::join(assignments, " --set ")));
-  }
+  for (const std::string& assignment : assignments) apply_override(config, assignment);
+  if (!assignments.empty()) check_system(config, fmt::format("--set {}", fmt::join(assignments, " --set ")));
 }
 
 void check_system(const SystemConfig& config, const std::string& where) {

@@ -79,12 +79,8 @@ Decimal read_decimal(std::string_view text) {
       after_point = true;
       continue;
     }
-    if (!is_digit(c)) {
-      break;
-    }
-    if (++count > kMostDigits) {
-      return {};
-    }
+    if (!is_digit(c)) break;
+    if (++count > kMostDigits) return {};
     decimal.digits = decimal.digits * 10 + static_cast<std::uint64_t>(c - '0');
     decimal.decimals += after_point ? 1 : 0;
   }
@@ -146,24 +142,14 @@ std::string unit_spellings(Unit unit) {
 
 ParsedQuantity parse_quantity(std::string_view text, Unit unit) {
   const Decimal decimal = read_decimal(text);
-  if (decimal.length == 0) {
-    return {std::nullopt, fmt::format("'{}' is not a number", printable(text))};
-  }
+  if (decimal.length == 0) return {std::nullopt, fmt::format("'{}' is not a number", printable(text))};
   std::string_view suffix = text.substr(decimal.length);
-  if (suffix.starts_with(' ')) {
-    suffix.remove_prefix(1);
-  }
-  if (unit == Unit::kCount && suffix.empty()) {
-    return scaled(text, decimal, 1, unit);
-  }
+  if (suffix.starts_with(' ')) suffix.remove_prefix(1);
+  if (unit == Unit::kCount && suffix.empty()) return scaled(text, decimal, 1, unit);
   for (const Spelling& spelling : spellings(unit)) {
-    if (spelling.text == suffix) {
-      return scaled(text, decimal, spelling.factor, unit);
-    }
+    if (spelling.text == suffix) return scaled(text, decimal, spelling.factor, unit);
   }
-  if (suffix.empty()) {
-    return {std::nullopt, fmt::format("'{}' has no unit", printable(text))};
-  }
+  if (suffix.empty()) return {std::nullopt, fmt::format("'{}' has no unit", printable(text))};
   return {std::nullopt, fmt::format("'{}' has the unit '{}'", printable(text), printable(suffix))};
 }
 

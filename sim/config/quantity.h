@@ -39,9 +39,7 @@ constexpr Unit unit_by_suffix(std::string_view name) {
       {"_ns", Unit::kNanoseconds},
   };
   for (const Suffix& suffix : kSuffixes) {
-    if (name.ends_with(suffix.text)) {
-      return suffix.unit;
-    }
+    if (name.ends_with(suffix.text)) return suffix.unit;
   }
   return Unit::kCount;
 }

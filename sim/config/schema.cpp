@@ -47,9 +47,7 @@ void append(std::vector<Parameter>& list, const std::string& prefix, Struct& obj
 
 std::vector<Parameter> parameters(SystemConfig& config) {
   std::vector<Parameter> list;
-  for (std::size_t i = 0; i < config.gpus.size(); ++i) {
-    append(list, fmt::format("gpus.{}", i), config.gpus[i], kGpu);
-  }
+  for (std::size_t i = 0; i < config.gpus.size(); ++i) append(list, fmt::format("gpus.{}", i), config.gpus[i], kGpu);
   for (std::size_t i = 0; i < config.host_links.size(); ++i) {
     LinkConfig& link = config.host_links[i];
     const std::string prefix = fmt::format("host_links.{}", i);
@@ -119,9 +117,7 @@ void store(const Parameter& parameter, const ParameterValue& value) {
     void operator()(ReplayPolicy* target) const {
       const auto& word = std::get<std::string>(value);
       const auto* found = std::find(std::begin(kReplayPolicies), std::end(kReplayPolicies), word);
-      if (found == std::end(kReplayPolicies)) {
-        throw ModelError(fmt::format("no replay policy '{}'", word));
-      }
+      if (found == std::end(kReplayPolicies)) throw ModelError(fmt::format("no replay policy '{}'", word));
       *target = static_cast<ReplayPolicy>(found - std::begin(kReplayPolicies));
     }
   };
@@ -137,9 +133,7 @@ std::string allowed_text(const Parameter& parameter) {
     const std::string_view unit = unit_name(parameter.unit);
     return fmt::format("{} to {}{}{}", parameter.minimum, parameter.maximum, unit.empty() ? "" : " ", unit);
   }
-  if (parameter.is_boolean()) {
-    return "true or false";
-  }
+  if (parameter.is_boolean()) return "true or false";
   return parameter.choices.empty() ? "one line of text" : fmt::format("one of {}", fmt::join(parameter.choices, ", "));
 }
 
@@ -154,9 +148,7 @@ std::string without_indices(std::string_view key) {
   while (!key.empty()) {
     const std::string_view part = key.substr(0, key.find('.'));
     key.remove_prefix(std::min(key.size(), part.size() + 1));
-    if (part.front() < '0' || part.front() > '9') {
-      result += (result.empty() ? "" : ".") + std::string(part);
-    }
+    if (part.front() < '0' || part.front() > '9') result += (result.empty() ? "" : ".") + std::string(part);
   }
   return result;
 }

@@ -22,9 +22,7 @@ bool is_folder(const fs::path& path) {
 
 void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
   const std::string text = folder.lexically_normal().string();
-  if (is_folder(folder) && std::find(folders.begin(), folders.end(), text) == folders.end()) {
-    folders.push_back(text);
-  }
+  if (is_folder(folder) && std::find(folders.begin(), folders.end(), text) == folders.end()) folders.push_back(text);
 }
 
 // A folder of system files, or one above it.
@@ -54,9 +52,7 @@ std::vector<std::string> default_search_path() {
     while (!rest.empty()) {
       const std::string_view entry = rest.substr(0, rest.find(':'));
       rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-      if (!entry.empty()) {
-        add_user_folder(folders, entry);
-      }
+      if (!entry.empty()) add_user_folder(folders, entry);
     }
   }
   if (const fs::path folder = module_folder(); !folder.empty()) {
@@ -64,9 +60,7 @@ std::vector<std::string> default_search_path() {
   }
   std::error_code failed;
   const fs::path command = fs::read_symlink("/proc/self/exe", failed);
-  if (!failed) {
-    add_folder(folders, command.parent_path() / ".." / "share" / "uvmsim" / "configs" / "systems");
-  }
+  if (!failed) add_folder(folders, command.parent_path() / ".." / "share" / "uvmsim" / "configs" / "systems");
   add_folder(folders, fs::path(UVMSIM_SOURCE_CONFIGS) / "systems");
   add_folder(folders, fs::path(UVMSIM_INSTALLED_CONFIGS) / "systems");
   return folders;
@@ -84,9 +78,7 @@ std::vector<SystemFile> list_systems(const std::vector<std::string>& search_path
     }
   }
   std::vector<SystemFile> systems;
-  for (const auto& [name, path] : found) {
-    systems.push_back({name, path});
-  }
+  for (const auto& [name, path] : found) systems.push_back({name, path});
   return systems;
 }
 

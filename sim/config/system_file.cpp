@@ -55,9 +55,7 @@ class SystemFileReader {
     resize_list(document, "uplinks", config_.uplinks);
     resize_list(document, "peer_links", config_.peer_links);
     resize_list(document, "peer_switches", config_.peer_switches);
-    for (const Parameter& parameter : parameters(config_)) {
-      parameters_.emplace(parameter.key, parameter);
-    }
+    for (const Parameter& parameter : parameters(config_)) parameters_.emplace(parameter.key, parameter);
     for (const auto& [key, value] : document.items()) {
       if (key == "name" || key == "description") {
         read_text(key, value);
@@ -73,9 +71,7 @@ class SystemFileReader {
   template <class Element>
   void resize_list(const ordered_json& document, const std::string& name, std::vector<Element>& list) {
     const auto found = document.find(name);
-    if (found == document.end()) {
-      return;
-    }
+    if (found == document.end()) return;
     if (!found->is_array() || found->empty() || found->size() > kMostListed) {
       throw_input_error("{}: is {}; allowed: an array of 1 to {} objects", at(name),
                         found->is_array() ? fmt::format("an array of {}", found->size()) : json_kind(*found),
@@ -154,9 +150,7 @@ class SystemFileReader {
         read_member(key, name, member, source);
       }
     }
-    if (value.contains(kSourceOfDefaults)) {
-      cover_defaults(key, value.at(kSourceOfDefaults));
-    }
+    if (value.contains(kSourceOfDefaults)) cover_defaults(key, value.at(kSourceOfDefaults));
   }
 
   // What neither this file nor one below it states keeps uvmsim's default; the group may say where that comes from.
@@ -217,9 +211,7 @@ class SystemFileReader {
     if (prefix.empty()) {
       keys = {"name", "description", "extends", "$schema"};
       for (const Group& group : groups()) {
-        if (group.key.find('.') == std::string_view::npos) {
-          keys.emplace_back(group.key);
-        }
+        if (group.key.find('.') == std::string_view::npos) keys.emplace_back(group.key);
       }
       return keys;
     }
@@ -270,9 +262,7 @@ void complete_system(SystemConfig& config, const std::string& file) {
       missing.push_back(json_pointer(parameter.key));
       allowed.push_back(allowed_text(parameter));
     }
-    if (parameter.needs_source() && !stated) {
-      config.sources[parameter.key] = "uvmsim default";
-    }
+    if (parameter.needs_source() && !stated) config.sources[parameter.key] = "uvmsim default";
   }
   if (missing.size() == 1) throw_input_error("{}: {}: missing; allowed: {}", file, missing.front(), allowed.front());
   if (!missing.empty()) {

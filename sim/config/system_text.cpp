@@ -58,14 +58,10 @@ std::string json_text(const SystemConfig& config, bool with_sources) {
 class SourceList {
  public:
   std::string reference(const std::string& source) {
-    if (source.empty()) {
-      return "";
-    }
+    if (source.empty()) return "";
     const auto found = std::find(sources_.begin(), sources_.end(), source);
     const auto number = found - sources_.begin() + 1;
-    if (found == sources_.end()) {
-      sources_.push_back(source);
-    }
+    if (found == sources_.end()) sources_.push_back(source);
     return fmt::format("[{}]", number);
   }
   std::string text() const {
@@ -83,9 +79,7 @@ class SourceList {
 std::string_view doc_of_group(const std::string& group) {
   const std::string plain = without_indices(group);
   for (const Group& candidate : groups()) {
-    if (candidate.key == plain) {
-      return candidate.doc;
-    }
+    if (candidate.key == plain) return candidate.doc;
   }
   return "";
 }

@@ -39,9 +39,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
         return bring(some_content());
       case 4:
       case 5:
-        if (tells_touches_ && in_use(chunk)) {
-          evictor_->on_touched(chunk);
-        }
+        if (tells_touches_ && in_use(chunk)) evictor_->on_touched(chunk);
         return;
       case 6:
         return migrate_again(chunk);
@@ -139,26 +137,20 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
   bool in_use(ChunkId chunk) const { return state(chunk) == State::kUsed || state(chunk) == State::kDiscarded; }
   std::optional<ChunkId> find(ContentIndex content) const {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-      if (chunks_[c].state != State::kFree && chunks_[c].content == content) {
-        return ChunkId{c};
-      }
+      if (chunks_[c].state != State::kFree && chunks_[c].content == content) return ChunkId{c};
     }
     return std::nullopt;
   }
   ChunkId first_in(State wanted) const {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-      if (chunks_[c].state == wanted) {
-        return ChunkId{c};
-      }
+      if (chunks_[c].state == wanted) return ChunkId{c};
     }
     return {};
   }
 
   // A fault on memory that is or is not on the GPU.
   void bring(ContentIndex content) {
-    if (const auto here = find(content)) {
-      return migrate_again(*here);
-    }
+    if (const auto here = find(content)) return migrate_again(*here);
     incoming_ = content;
     ChunkId chunk = first_in(State::kFree);
     if (!chunk.valid()) {
@@ -185,14 +177,10 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
     const std::string where = fmt::format("{} on a GPU of {} chunks, {} of them evictable (event {})", function,
                                           chunks_.size(), evictables, step_);
     if (!chunk.valid()) {
-      if (evictables != 0) {
-        throw Wrong(fmt::format("{}: no victim", where));
-      }
+      if (evictables != 0) throw Wrong(fmt::format("{}: no victim", where));
       return false;
     }
-    if (chunk.value >= chunks_.size()) {
-      throw Wrong(fmt::format("{}: chunk {} does not exist", where, chunk.value));
-    }
+    if (chunk.value >= chunks_.size()) throw Wrong(fmt::format("{}: chunk {} does not exist", where, chunk.value));
     if (!evictable(chunk)) {
       throw Wrong(fmt::format("{}: chunk {} is {}", where, chunk.value,
                               state(chunk) == State::kFree ? "free already" : "pinned by the operation in progress"));
@@ -203,9 +191,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
     for (std::size_t evicted = 0;; ++evicted) {
       const ChunkId chunk = evictor_->select_early_victim(*this);
       answered("select_early_victim", name_of(chunk));
-      if (!chunk.valid()) {
-        return;
-      }
+      if (!chunk.valid()) return;
       check_answer(chunk, "select_early_victim");
       if (evicted > chunks_.size()) {
         throw Wrong(
@@ -222,18 +208,14 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
     }
   }
   void empty(ChunkId chunk, bool discarded) {
-    if (!in_use(chunk)) {
-      return;
-    }
+    if (!in_use(chunk)) return;
     chunks_[chunk.value].state = discarded ? State::kDiscarded : State::kEmptied;
     discarded ? evictor_->on_discarded(chunk) : evictor_->on_emptied(chunk);
   }
   // The program frees memory that is or is not on the GPU.
   void free(ContentIndex content) {
     if (const auto chunk = find(content)) {
-      if (state(*chunk) == State::kPinned) {
-        return;
-      }
+      if (state(*chunk) == State::kPinned) return;
       evictor_->on_released(*chunk);
       chunks_[chunk->value].state = State::kFree;
     }
@@ -268,9 +250,7 @@ std::vector<Life::Answer> run_history(const PolicyEntry& entry, const policy::Gi
   TinyGpu gpu(entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given), &future), entry.info.information,
               chunks, std::uint64_t{3} * chunks, static_cast<std::uint32_t>(1 + history % 3));
   gpu.draw_from(history);
-  for (int event = 0; event < events; ++event) {
-    gpu.step();
-  }
+  for (int event = 0; event < events; ++event) gpu.step();
   return gpu.answers();
 }
 

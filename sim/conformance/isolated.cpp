@@ -79,13 +79,9 @@ double cpu_seconds_of(const rusage& usage) {
 
 Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits) {
   int ends[2];
-  if (pipe(ends) != 0) {
-    throw_input_error("cannot make a pipe: {}", std::strerror(errno));
-  }
+  if (pipe(ends) != 0) throw_input_error("cannot make a pipe: {}", std::strerror(errno));
   const pid_t child = fork();
-  if (child < 0) {
-    throw_input_error("cannot start a process: {}", std::strerror(errno));
-  }
+  if (child < 0) throw_input_error("cannot start a process: {}", std::strerror(errno));
   if (child == 0) {
     close(ends[0]);
     be_the_child(ends[1], work, limits.cpu_seconds);
@@ -103,13 +99,9 @@ Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits
   if (signal == SIGXCPU || (signal == SIGKILL && cpu_seconds_of(usage) >= limits.cpu_seconds)) {
     return {false, fmt::format("does not return: stopped after {} s of processor time", limits.cpu_seconds)};
   }
-  if (signal == SIGKILL) {
-    return {false, "killed from outside (out of memory?): whether it returns is not known"};
-  }
+  if (signal == SIGKILL) return {false, "killed from outside (out of memory?): whether it returns is not known"};
   if (signal != 0) return {false, fmt::format("crashed: signal {} ({})", signal, strsignal(signal))};
-  if (text->empty()) {
-    return {false, fmt::format("ended the program with exit status {}", WEXITSTATUS(status))};
-  }
+  if (text->empty()) return {false, fmt::format("ended the program with exit status {}", WEXITSTATUS(status))};
   return {text->front() == kPassed, text->substr(1)};
 }
 

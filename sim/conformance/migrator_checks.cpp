@@ -158,9 +158,7 @@ class TwoBlocks final : public Life {
   Nanoseconds now() const override { return now_; }
   void add_state(StateDigest& digest) const override {
     for (const Block& block : blocks_) {
-      for (const PageMask* mask : {&block.gpu, &block.host, &block.resting, &block.writable}) {
-        add_mask(digest, *mask);
-      }
+      for (const PageMask* mask : {&block.gpu, &block.host, &block.resting, &block.writable}) add_mask(digest, *mask);
     }
     digest.add(std::uint64_t{oversubscribed_});
     listening_.add_state(digest);

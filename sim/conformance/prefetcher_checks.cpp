@@ -86,9 +86,7 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
       const PageMask gone = random_pages(random, whole);
       prefetcher->on_evicted(block, gone, random_pages(random, gone));
     }
-    if (random.below(20) == 0) {
-      prefetcher->on_freed(block);
-    }
+    if (random.below(20) == 0) prefetcher->on_freed(block);
   }
   return answers;
 }
@@ -134,9 +132,7 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
   Nanoseconds now() const override { return now_; }
   void add_state(StateDigest& digest) const override {
     for (const Block& block : blocks_) {
-      for (const PageMask* mask : {&block.gpu, &block.host, &block.unused, &block.touched}) {
-        add_mask(digest, *mask);
-      }
+      for (const PageMask* mask : {&block.gpu, &block.host, &block.unused, &block.touched}) add_mask(digest, *mask);
     }
     listening_.add_state(digest);
     prefetcher_->add_state(digest);
@@ -299,9 +295,7 @@ std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOp
       throw Wrong(fmt::format("call {} was answered otherwise when the same calls were made again", call + 1));
     }
   }
-  if (first.beyond != second.beyond) {
-    throw Wrong("other blocks were asked for when the same calls were made again");
-  }
+  if (first.beyond != second.beyond) throw Wrong("other blocks were asked for when the same calls were made again");
   return "the same calls twice, the same answers";
 }
 

@@ -59,12 +59,8 @@ using StateObserver = std::function<void(const State&)>;
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed, unsigned gpus = 1) : random_(seed), gpus_(gpus) {
-    while (pages_.size() < 4) {
-      allocate();
-    }
-    for (int i = 0; i < 60; ++i) {
-      act();
-    }
+    while (pages_.size() < 4) allocate();
+    for (int i = 0; i < 60; ++i) act();
     records_.emplace_back(trace::Sync{});
   }
 
@@ -91,9 +87,7 @@ class RandomProgram {
     header.quantum_bytes = kQuanta;
     const auto open = [this]() -> RecordSource {
       return [this, next = std::size_t{0}](trace::Record& record) mutable {
-        if (next == records_.size()) {
-          return false;
-        }
+        if (next == records_.size()) return false;
         record = records_[next++];
         return true;
       };
@@ -144,9 +138,7 @@ class RandomProgram {
     kernel.distribution = below(3) == 0 ? trace::Distribution::kGridStride : trace::Distribution::kBlockLinear;
     const trace::ObjectId first = object(), second = object();
     kernel.accesses.push_back({first, {part_of(first, trace::AccessMode::kRead)}});
-    if (second != first) {
-      kernel.accesses.push_back({second, {part_of(second, trace::AccessMode::kWrite)}});
-    }
+    if (second != first) kernel.accesses.push_back({second, {part_of(second, trace::AccessMode::kWrite)}});
     records_.emplace_back(std::move(kernel));
   }
   void act() {
@@ -280,9 +272,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
     const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
     try {
       const RunResult first = program.run(run);
-      if (numbers_of(first) != numbers_of(program.run(run))) {
-        throw Wrong("another result when it ran again");
-      }
+      if (numbers_of(first) != numbers_of(program.run(run))) throw Wrong("another result when it ran again");
       evictions += first.counters.evictions;
       prefetched += first.counters.prefetched_pages;
     } catch (const std::exception& error) {

@@ -16,9 +16,7 @@ Nanoseconds Backing::ready(BlockIndex b, unsigned gpu, const PageMask& pages) co
   Nanoseconds ready{};
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
     if (!pages.intersects(unit_pages(unit))) continue;
-    if (const SlotId s = memory.slot(b, unit); s.valid()) {
-      ready = std::max(ready, memory.chunk(ChunkId{s.chunk}).ready);
-    }
+    if (const SlotId s = memory.slot(b, unit); s.valid()) ready = std::max(ready, memory.chunk(ChunkId{s.chunk}).ready);
   }
   return ready;
 }

@@ -70,9 +70,7 @@ void Departures::leave(Work& work, BlockIndex b, unsigned gpu, const PageMask& g
   state.drop_resident(context_.space.block(b), gone.count());
   state.oversubscribed = true;
   DriverContext& owner = context_.owner(b);
-  if (owner.accounts != nullptr) {
-    tell_residency(*owner.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
-  }
+  if (owner.accounts != nullptr) tell_residency(*owner.accounts, gpu, b, gone, ResidencyChange::kEvicted, work.cpu);
   owner.prefetcher.on_evicted(b, gone, owner.access_bits.take(b, gone));
   owner.prefetch_history.left(b, gone);
 }

@@ -137,9 +137,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     summary.lowest_is_write = lowest_is_write;
     hooks.batch_served(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
   }
-  if (copies() != copies_before) {
-    work.spend(context_.costs().after_copies_ns);
-  }
+  if (copies() != copies_before) work.spend(context_.costs().after_copies_ns);
   summary.gpu_memory_changed = context_.counters.populated_pages != populated_before || copies() != copies_before;
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;
@@ -319,9 +317,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
     const PageMask all = pages | prefetched;
     const PageMask absent = all - space.pages(b, peer).resident;
     const PageMask moved = absent & space.resident_anywhere(b);
-    if (!absent.empty()) {
-      residency_.to_gpu(work, b, peer.gpu(), {pages & absent, prefetched & absent, cause, false});
-    }
+    if (!absent.empty()) residency_.to_gpu(work, b, peer.gpu(), {pages & absent, prefetched & absent, cause, false});
     if (!moved.empty()) thrashing_.on_migration(b, moved, peer, work.cpu);
     const PageMask there = all & space.pages(b, peer).resident;
     map_remote(context_, work, b, gpu, there, there - block.read_duplicated);

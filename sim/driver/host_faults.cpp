@@ -61,9 +61,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   if (context_.host_memory.limited()) note_use(b, page, write);
   map_pinned(context_, work, b, verdict.mappings);
   const Nanoseconds end = work.done();
-  if (context_.events != nullptr) {
-    context_.events->on(CpuFaultEvent{now, end, virtual_address(b, page), write});
-  }
+  if (context_.events != nullptr) context_.events->on(CpuFaultEvent{now, end, virtual_address(b, page), write});
   return end;
 }
 

@@ -276,8 +276,9 @@ Thrashing::Hint Thrashing::migration_hint(BlockIndex b, unsigned index, const Pa
     return tired ? pin(preferred) : Hint{};
   }
   if (pinned) {
-    if (won)
+    if (won) {
       return pin(all_in(access_.accessible_from(requester)) ? requester : common_location(page.processors, requester));
+    }
     if ((access_.accessible_from(page.pinned_at) & requester.bit()) != 0) return pin(page.pinned_at);
     return {Hint::Kind::kThrottle};
   }

@@ -133,9 +133,7 @@ void UserCalls::unset_read_mostly(Work& work, BlockIndex b) {
 }
 
 void UserCalls::discard(std::span<const BlockSpan> spans) {
-  for (const BlockSpan& span : spans) {
-    residency_.departures().discard(span.block, enclosed(span), /*drop=*/true);
-  }
+  for (const BlockSpan& span : spans) residency_.departures().discard(span.block, enclosed(span), /*drop=*/true);
 }
 
 }  // namespace uvmsim::driver

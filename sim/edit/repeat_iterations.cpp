@@ -190,9 +190,7 @@ void IterationRepeater::choose() {
   for (std::size_t i = 0; i < chosen; ++i) release_held();
   repeated_ = std::move(held_.front());
   held_.pop_front();
-  for (Unit& unit : held_) {
-    append(rest_, std::move(unit.content.records), unit.first_record);
-  }
+  for (Unit& unit : held_) append(rest_, std::move(unit.content.records), unit.first_record);
   append(rest_, std::move(open_.records), open_first_);
   held_.clear();
   open_ = {};

@@ -185,9 +185,7 @@ std::vector<RunResult> Engine::run() {
     if (slices) slices->finish();
   }
   std::vector<RunResult> results;
-  for (const auto& program : programs_) {
-    naming(program->name(), [&] { results.push_back(program->finish()); });
-  }
+  for (const auto& program : programs_) naming(program->name(), [&] { results.push_back(program->finish()); });
   return results;
 }
 

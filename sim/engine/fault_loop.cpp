@@ -93,9 +93,7 @@ void FaultLoop::begin_service() {
 // Services the batch, process after process where several share the GPU, and counts for each.
 driver::BatchSummary FaultLoop::service(std::span<const gmmu::FaultEntry> entries, std::uint32_t raw, Nanoseconds now) {
   parts_.clear();
-  if (processes_.size() == 1 || entries.empty()) {
-    return service_part(lead_, entries, raw, now);
-  }
+  if (processes_.size() == 1 || entries.empty()) return service_part(lead_, entries, raw, now);
   for (Process& process : processes_) process.part.clear();
   for (const gmmu::FaultEntry& entry : entries) {
     const unsigned region = space_.block(BlockIndex(entry.fault.page.value / kPagesPerBlock)).region;
@@ -277,9 +275,7 @@ void FaultLoop::add_state(StateDigest& digest) const {
   const config::DriverCosts& costs = system_.costs;
   constexpr std::int64_t kNoSleepIsLonger = std::int64_t{1} << 50;
   auto longest = static_cast<std::int64_t>(costs.sleep_after_ns) + 1;
-  while (longest < kNoSleepIsLonger && wakeup_after(Nanoseconds(longest)) < ns(costs.first_fault_ns)) {
-    longest *= 2;
-  }
+  while (longest < kNoSleepIsLonger && wakeup_after(Nanoseconds(longest)) < ns(costs.first_fault_ns)) longest *= 2;
   digest.add_past(last_end_, Nanoseconds(longest));
 }
 

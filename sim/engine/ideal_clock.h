@@ -59,8 +59,9 @@ class IdealClock {
 
   // `digest` has another present than this clock; only differences count.
   void add_state(StateDigest& digest) const {
-    for (const Nanoseconds end : streams_)
+    for (const Nanoseconds end : streams_) {
       digest.add(static_cast<std::uint64_t>(std::max(end - host_, Nanoseconds{}).value));
+    }
     for (const auto& [event, time] : recorded_) {
       if (time <= host_) continue;  // there is no wait
       StateDigest part = digest.part();

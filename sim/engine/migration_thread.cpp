@@ -99,9 +99,7 @@ bool MigrationThread::prefetch(driver::Work& work, BlockIndex b, const PageMask&
   work.spend(costs.prefetch_call_block_ns + costs.map_block_ns + costs.map_page_ns * pages.count());
   parts_.residency.to_gpu(work, b, gpu_, {.demanded = {}, .prefetched = pages});
   parts_.context.counters.prefetched_pages += pages.count();
-  if (parts_.thrashing.interested() && !populated) {
-    parts_.thrashing.on_migration(b, pages, gpu_processor(gpu_), now_);
-  }
+  if (parts_.thrashing.interested() && !populated) parts_.thrashing.on_migration(b, pages, gpu_processor(gpu_), now_);
   copies_.push_back({work.done(), b, pages});
   parts_.events.schedule(work.done(), EventKind::kPlan, gpu_);
   return true;

@@ -107,9 +107,7 @@ void FutureReader::note_kernel(const trace::Kernel& kernel) {
   for (const trace::ObjectAccess& access : kernel.accesses) {
     const auto [number, fresh] = numbers_.try_emplace(access.object, next_number_);
     if (fresh) ++next_number_;
-    for (const BlockIndex block : layout_.find(access.object).blocks) {
-      objects_in[block.value].push_back(number->second);
-    }
+    for (const BlockIndex block : layout_.find(access.object).blocks) objects_in[block.value].push_back(number->second);
   }
   policy::FutureKernel& noted = kernels_.emplace_back(policy::FutureKernel{Nanoseconds(kernel.duration_ns)});
   for (const std::uint64_t block : walk_) {
@@ -138,9 +136,7 @@ void FutureReader::add(const trace::Record& record, bool is_segment, std::uint64
   };
   drop_released();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) {
-    layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
-  }
+  if (layout_.has_empty_segments()) layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
   if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
     add_kernel(*kernel);
   } else if (const auto* set = std::get_if<trace::Memset>(&record)) {

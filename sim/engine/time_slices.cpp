@@ -69,8 +69,9 @@ bool TimeSlices::interrupted() {
     asked_[i] = waits ? 1 : 0;
     if (!is_new) continue;
     see_processes();
-    if (scheduler_->interrupts(programs_[i]->process().number, programs_[*current_]->process().number, *this))
+    if (scheduler_->interrupts(programs_[i]->process().number, programs_[*current_]->process().number, *this)) {
       return true;
+    }
   }
   return false;
 }

@@ -22,13 +22,9 @@ using nlohmann::ordered_json;
 
 std::string read_text(const std::string& name, std::size_t largest) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(name, ignored)) {
-    throw_input_error("{}: is a directory, not a JSON file", name);
-  }
+  if (std::filesystem::is_directory(name, ignored)) throw_input_error("{}: is a directory, not a JSON file", name);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"), &std::fclose);
-  if (!file) {
-    throw_input_error("{}: cannot be opened: {}", name, std::generic_category().message(errno));
-  }
+  if (!file) throw_input_error("{}: cannot be opened: {}", name, std::generic_category().message(errno));
   note_input(name, fileno(file.get()));
   std::string text;
   char chunk[1 << 16];
@@ -40,9 +36,7 @@ std::string read_text(const std::string& name, std::size_t largest) {
   if (std::ferror(file.get()) != 0) {
     throw_input_error("{}: cannot be read: {}", name, std::generic_category().message(errno));
   }
-  if (text.size() > largest) {
-    throw_input_error("{}: is larger than {} MiB", name, largest >> 20);
-  }
+  if (text.size() > largest) throw_input_error("{}: is larger than {} MiB", name, largest >> 20);
   return text;
 }
 
@@ -85,9 +79,7 @@ class DuplicateKeys {
   };
 
   void finish_value() {
-    if (!open_.empty() && open_.back().index >= 0) {
-      ++open_.back().index;
-    }
+    if (!open_.empty() && open_.back().index >= 0) ++open_.back().index;
   }
   std::string pointer() const {
     std::string path;

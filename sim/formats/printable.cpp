@@ -8,9 +8,7 @@ bool is_utf8(std::string_view text) {
   const auto* const end = byte + text.size();
   const auto is_tail = [end](const unsigned char* p, int count) {
     for (int i = 0; i < count; ++i, ++p) {
-      if (p >= end || (*p & 0xc0) != 0x80) {
-        return false;
-      }
+      if (p >= end || (*p & 0xc0) != 0x80) return false;
     }
     return true;
   };
@@ -18,19 +16,13 @@ bool is_utf8(std::string_view text) {
     const unsigned char lead = *byte;
     int tail = 0;
     if (lead >= 0x80) {
-      if (lead < 0xc2 || lead > 0xf4) {
-        return false;
-      }
+      if (lead < 0xc2 || lead > 0xf4) return false;
       tail = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-      if (!is_tail(byte + 1, tail)) {
-        return false;
-      }
+      if (!is_tail(byte + 1, tail)) return false;
       const unsigned char second = byte[1];
       const bool overlong_or_surrogate = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
                                          (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
-      if (overlong_or_surrogate) {
-        return false;
-      }
+      if (overlong_or_surrogate) return false;
     }
     byte += 1 + tail;
   }

@@ -70,9 +70,7 @@ constexpr std::array<ProgramFactory, kPatterns.size()> kFactories = {
 
 void check_options(const GeneratorOptions& options) {
   const auto in_range = [](std::string_view name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
-    if (value < min || value > max) {
-      throw_input_error("{} is {}; allowed: {} to {}", name, value, min, max);
-    }
+    if (value < min || value > max) throw_input_error("{} is {}; allowed: {} to {}", name, value, min, max);
   };
   in_range("bytes", options.bytes, SyntheticProgram::kPageBytes, kMaxObjectBytes);
   in_range("repeats", options.repeats, 1, kMaxRepeats);
@@ -97,16 +95,12 @@ void check_options(const GeneratorOptions& options) {
 std::uint64_t touched_bytes(const Kernel& kernel) {
   std::uint64_t pages = 0;
   for (const ObjectAccess& access : kernel.accesses) {
-    for (const Extent& extent : access.extents) {
-      pages += extent.count;
-    }
+    for (const Extent& extent : access.extents) pages += extent.count;
   }
   std::uint64_t phase_pages = 0;
   for (const Phase& phase : kernel.phases) {
     for (const PhaseAccess& access : phase.accesses) {
-      for (const Extent& extent : access.extents) {
-        phase_pages += extent.count;
-      }
+      for (const Extent& extent : access.extents) phase_pages += extent.count;
     }
   }
   return std::max(pages, phase_pages) * SyntheticProgram::kPageBytes;
@@ -220,9 +214,7 @@ void SyntheticProgram::make_step(std::uint64_t repeat, std::uint64_t index, Reco
   kernel.grid.x = 0;
   fill(repeat, index, kernel);
   const std::uint64_t bytes = touched_bytes(kernel);
-  if (options_.grid != 0 && kernel.phases.empty()) {
-    kernel.grid.x = options_.grid;
-  }
+  if (options_.grid != 0 && kernel.phases.empty()) kernel.grid.x = options_.grid;
   if (kernel.grid.x == 0) {
     // 16 bytes per thread, as a float4 copy
     const std::uint64_t per_block = std::uint64_t{16} * kernel.block.x;
@@ -240,12 +232,8 @@ void SyntheticProgram::add_access(Kernel& kernel, std::size_t object, std::uint6
   ObjectAccess& access = kernel.accesses.emplace_back();
   access.object = object + 1;
   const std::uint64_t written = count * options_.write_percent / 100;
-  if (written != 0) {
-    access.extents.push_back({first, written, AccessMode::kWrite});
-  }
-  if (written != count) {
-    access.extents.push_back({first + written, count - written, AccessMode::kRead});
-  }
+  if (written != 0) access.extents.push_back({first, written, AccessMode::kWrite});
+  if (written != count) access.extents.push_back({first + written, count - written, AccessMode::kRead});
 }
 
 }  // namespace uvmsim::trace

@@ -16,18 +16,14 @@ class TiledMatmul final : public SyntheticProgram {
  public:
   explicit TiledMatmul(const GeneratorOptions& options) : SyntheticProgram(options) {
     const std::uint64_t t = options.tile, e = options.element_bytes;
-    if (e != 1 && e != 2 && e != 4 && e != 8) {
-      throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
-    }
+    if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
     if (t == 0 || t > 65536 || t * t * e % kPageBytes != 0) {
       throw_input_error(
           "tile is {}; allowed: up to 65536 and such that tile x tile x element-bytes is a multiple of {}", t,
           kPageBytes);
     }
     tiles_ = integer_sqrt(options.bytes / 3 / e) / t;
-    if (tiles_ == 0) {
-      throw_input_error("bytes is {}; allowed: at least three tiles of {}", options.bytes, t * t * e);
-    }
+    if (tiles_ == 0) throw_input_error("bytes is {}; allowed: at least three tiles of {}", options.bytes, t * t * e);
     tile_pages_ = t * t * e / kPageBytes;
     per_phase_ = options.blocks_per_phase == 0 ? tiles_ : options.blocks_per_phase;
     const bool fits_row = per_phase_ <= tiles_ && tiles_ % per_phase_ == 0;
@@ -42,9 +38,7 @@ class TiledMatmul final : public SyntheticProgram {
       throw_input_error("{} phases in one kernel; allowed: up to {}; choose larger tiles or more blocks per phase",
                         tiles_ * tiles_ / per_phase_, kMaxPhases);
     }
-    for (int i = 0; i < 3; ++i) {
-      add_object(tiles_ * tiles_ * tile_pages_ * kPageBytes);
-    }
+    for (int i = 0; i < 3; ++i) add_object(tiles_ * tiles_ * tile_pages_ * kPageBytes);
   }
 
  private:

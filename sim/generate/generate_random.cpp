@@ -37,9 +37,7 @@ class Draws final : public SyntheticProgram {
       need_table(pages);
       zipf_.emplace(pages, options.zipf_exponent_thousandths);
       page_of_rank_ = identity(pages);
-      for (std::uint64_t i = pages; i > 1; --i) {
-        std::swap(page_of_rank_[i - 1], page_of_rank_[random_.below(i)]);
-      }
+      for (std::uint64_t i = pages; i > 1; --i) std::swap(page_of_rank_[i - 1], page_of_rank_[random_.below(i)]);
     }
   }
 
@@ -71,9 +69,7 @@ class Draws final : public SyntheticProgram {
     for (std::size_t i = 0; i < sorted_.size();) {
       const std::uint64_t page = sorted_[i] >> 2;
       std::uint64_t modes = 0;
-      for (; i < sorted_.size() && sorted_[i] >> 2 == page; ++i) {
-        modes |= sorted_[i] & 3;
-      }
+      for (; i < sorted_.size() && sorted_[i] >> 2 == page; ++i) modes |= sorted_[i] & 3;
       const auto mode = static_cast<AccessMode>(modes);
       if (!extents.empty() && extents.back().first + extents.back().count == page && extents.back().mode == mode) {
         ++extents.back().count;
@@ -103,9 +99,7 @@ class PointerChase final : public SyntheticProgram {
     // A random single cycle (Sattolo 1986), as the order in which it is walked from stop 0 on.
     auto next = identity(stops);
     Random random(options.seed);
-    for (std::uint64_t i = stops; i > 1; --i) {
-      std::swap(next[i - 1], next[random.below(i - 1)]);
-    }
+    for (std::uint64_t i = stops; i > 1; --i) std::swap(next[i - 1], next[random.below(i - 1)]);
     order_.reserve(stops);
     std::uint32_t stop = 0;
     do {
@@ -118,14 +112,10 @@ class PointerChase final : public SyntheticProgram {
   void fill(std::uint64_t, std::uint64_t index, Kernel& kernel) override {
     const std::uint64_t stops = order_.size(), stride = options_.stride_bytes / kPageBytes;
     const std::uint64_t begin = stops * index / options_.kernels, end = stops * (index + 1) / options_.kernels;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      kernel.touches.push_back({0, order_[i] * stride, AccessMode::kRead});
-    }
+    for (std::uint64_t i = begin; i < end; ++i) kernel.touches.push_back({0, order_[i] * stride, AccessMode::kRead});
     ObjectAccess& access = kernel.accesses.emplace_back();
     access.object = 1;
-    for (const Touch& touch : kernel.touches) {
-      access.extents.push_back({touch.quantum, 1, AccessMode::kRead});
-    }
+    for (const Touch& touch : kernel.touches) access.extents.push_back({touch.quantum, 1, AccessMode::kRead});
     std::sort(access.extents.edit().begin(), access.extents.edit().end(),
               [](const Extent& a, const Extent& b) { return a.first < b.first; });
     kernel.grid = {1, 1, 1};

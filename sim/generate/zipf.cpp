@@ -28,9 +28,7 @@ std::array<std::uint64_t, kFraction> half_powers() {
 std::uint64_t exp2_negative(std::uint64_t exponent, const std::array<std::uint64_t, kFraction>& powers) {
   std::uint64_t result = kOne;
   for (unsigned i = 0; i < kFraction; ++i) {
-    if ((exponent >> (kFraction - 1 - i)) & 1) {
-      result = (result * powers[i]) >> kFraction;
-    }
+    if ((exponent >> (kFraction - 1 - i)) & 1) result = (result * powers[i]) >> kFraction;
   }
   const std::uint64_t whole = exponent >> kFraction;
   return whole > kFraction ? 0 : result >> whole;

@@ -337,14 +337,17 @@ Finding conditions(const Document& document) {
   finding.sentences.push_back(fmt::format(
       "Of {} points {}. Seeds: {}.", document.points.size(), fmt::join(parts, ", "),
       seeds.size() > 8 ? fmt::format("{} different ones", seeds.size()) : fmt::format("{}", fmt::join(seeds, ", "))));
-  if (no_base != 0)
+  if (no_base != 0) {
     finding.sentences.push_back(
         fmt::format("{} points hold no run to compare with, so they have no slowdown.", no_base));
-  if (hypothetical != 0)
+  }
+  if (hypothetical != 0) {
     finding.sentences.push_back(
         fmt::format("{} points have more memory than the GPU: their capacity is hypothetical.", hypothetical));
-  if (partial != 0)
+  }
+  if (partial != 0) {
     finding.sentences.push_back(fmt::format("{} points ran only the whole part of a trace that was cut off.", partial));
+  }
   finding.sentences.emplace_back(
       "All are simulated, not measured. How far the model is from real machines: docs/how_right.md of uvmsim.");
   return finding;
@@ -393,8 +396,9 @@ Finding profile_finding(const ProfileExcerpt& profile) {
   }
   std::int64_t sum = 0;
   std::size_t half = 0;
-  while (half < profile.kernels.size() && sum < profile.stall_ns / 2)
+  while (half < profile.kernels.size() && sum < profile.stall_ns / 2) {
     sum += std::max<std::int64_t>(profile.kernels[half++].second, 0);
+  }
   finding.sentences.push_back(fmt::format("Half of the waiting lies in {} of {} kernel names. The most: {}.", half,
                                           profile.kernels.size(), shares(profile.kernels, profile.stall_ns)));
   if (profile.layers.size() > 1) {

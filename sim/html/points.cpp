@@ -101,8 +101,9 @@ void read_distance(const Json& result, const std::string& where, ReportPoint& po
 void check_lengths(const ReportPoint& point, const std::string& where) {
   constexpr std::size_t kLongestText = 4096, kLongestCommand = 65536;
   const auto check = [&](const std::string& what, const std::string& text, std::size_t most) {
-    if (text.size() > most)
+    if (text.size() > most) {
       throw_input_error("{}: '{}' has {} bytes; allowed: up to {}", where, printable(what), text.size(), most);
+    }
   };
   check("trace.file", point.view.trace_name, kLongestText);
   check("command", point.command, kLongestCommand);

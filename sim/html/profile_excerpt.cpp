@@ -64,8 +64,9 @@ struct Sums {
   std::uint64_t htod_bytes = 0, dtoh_bytes = 0;
 
   Sums& operator+=(const Sums& other) {
-    for (const auto member : {&Sums::duration_ns, &Sums::compute_ns, &Sums::stall_ns})
+    for (const auto member : {&Sums::duration_ns, &Sums::compute_ns, &Sums::stall_ns}) {
       add_to(this->*member, other.*member);
+    }
     for (const auto member : {&Sums::count, &Sums::fault_batches, &Sums::evictions, &Sums::faulting_pages,
                               &Sums::reloaded_pages, &Sums::populated_pages, &Sums::htod_bytes, &Sums::dtoh_bytes}) {
       add_to(this->*member, other.*member);
@@ -167,8 +168,9 @@ class ProfileReader {
   // The last one of those that the result quotes; without iterations everything.
   void choose_iteration() {
     const ReportPoint& run = excerpt_.run;
-    if (run.of_iterations)
+    if (run.of_iterations) {
       iteration_ = static_cast<std::int64_t>(std::min<std::uint64_t>(run.last_iteration, kLargest));
+    }
     excerpt_.about = iteration_ ? fmt::format("iteration {}", *iteration_) : "the whole run";
   }
   bool is_chosen(const Iteration& iteration) const { return !iteration_ || iteration == iteration_; }
@@ -311,8 +313,9 @@ class ProfileReader {
       if (one.kind != "kernel") continue;
       Kernel& kernel = by_name[one.name];
       kernel.sums += one.sums;
-      if (kernel.starts.size() < kMostLaunches)
+      if (kernel.starts.size() < kMostLaunches) {
         kernel.starts.push_back({one.start_ns, one.start_ns + one.sums.duration_ns});
+      }
     }
     std::vector<Kernel> rows;
     for (auto& [id, kernel] : by_name) {
@@ -438,10 +441,12 @@ class ProfileReader {
                                  {"cell_ns", static_cast<std::uint64_t>(bucket_ns) * by_time},
                                  {"cell_bytes", static_cast<std::uint64_t>(bucket_bytes) * by_address},
                                  {"marks", Json::array()}};
-                     for (const auto& [iteration, start] : iteration_starts_)
+                     for (const auto& [iteration, start] : iteration_starts_) {
                        map["marks"].push_back({iteration, start});
-                     for (const auto& [name, values] : heat_values(device, times, addresses, by_time, by_address))
+                     }
+                     for (const auto& [name, values] : heat_values(device, times, addresses, by_time, by_address)) {
                        map[name] = values;
+                     }
                      maps.push_back(std::move(map));
                    });
     return maps;

@@ -51,10 +51,12 @@ class DocumentReader {
   void add(const std::string& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) return add_folder(path);
-    if (!fs::is_regular_file(path, ignored))
+    if (!fs::is_regular_file(path, ignored)) {
       throw_input_error("cannot read {}: not a file or folder; allowed: {}", path, kAllowed);
-    if (compare::is_database(path))
+    }
+    if (compare::is_database(path)) {
       return html::is_profile(path) ? add_profile(path) : add_sweep(path, last_name(path), allow_partial_);
+    }
     if (is_league(path)) return add_league(path, last_name(path));
     add_results(path);
   }
@@ -69,8 +71,9 @@ class DocumentReader {
   void note(const char* kind, const std::string& name, const std::string& path) {
     const std::string hash = sha256_of_file(path);
     for (const DocumentInput& other : document_.inputs) {
-      if (other.sha256 == hash)
+      if (other.sha256 == hash) {
         throw_input_error("{}: holds the same as {}; allowed: every input once", path, other.name);
+      }
     }
     document_.inputs.push_back({kind, name, last_name(path), hash, "", ""});
   }
@@ -124,8 +127,9 @@ class DocumentReader {
     DocumentInput& input = document_.inputs.back();
     {
       const SqliteReader database(path);
-      if (!database.has_table("sweep"))
+      if (!database.has_table("sweep")) {
         throw_input_error("{}: neither a sweep's database nor a profile; allowed: {}", path, kAllowed);
+      }
       database.each("sweep", {"planned", "finished", "failed", "complete", "spec"}, 4,
                     [&](const SqliteReader::Row& row) {
                       if (row.required(3, 0, 1) == 0) {
@@ -179,8 +183,9 @@ class DocumentReader {
           wrong(fmt::format("'{}' is no number", key));
         }
       }
-      if (list != nullptr && (!object.contains(list) || !object.at(list).is_array()))
+      if (list != nullptr && (!object.contains(list) || !object.at(list).is_array())) {
         wrong(fmt::format("'{}' is no list", list));
+      }
     };
     check(league, {"rule", "uvmsim_version", "model_version"},
           {"finished", "failed", "missing", "counted_contests", "best_oracles_over_driver_millionths"}, "overall");

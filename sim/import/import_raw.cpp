@@ -26,18 +26,14 @@ constexpr std::array<std::string_view, 6> kRawTypes = {"alloc", "free", "copy", 
 Dim3 raw_dimensions(JsonFields& fields, std::string_view key) {
   const auto& parts = json_array(fields.require(key), key, 3);
   std::uint32_t values[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    values[i] = static_cast<std::uint32_t>(json_integer(parts[i], key, UINT32_MAX));
-  }
+  for (std::size_t i = 0; i < 3; ++i) values[i] = static_cast<std::uint32_t>(json_integer(parts[i], key, UINT32_MAX));
   return {values[0], values[1], values[2]};
 }
 
 AccessMode raw_mode(const JsonValue& value) {
   const std::string& word = json_text(value, "an access mode");
   for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
-    if (kAccessModeNames[i] == word) {
-      return static_cast<AccessMode>(i);
-    }
+    if (kAccessModeNames[i] == word) return static_cast<AccessMode>(i);
   }
   throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
 }
@@ -61,9 +57,7 @@ class RawImporter::State {
       throw_input_error("quantum of {} bytes; allowed: a power of two from 1 to 65536", options.quantum_bytes);
     }
     std::string_view line;
-    if (!next_line(line)) {
-      throw_input_error("{}: the file is empty; the first line must be a header", name_);
-    }
+    if (!next_line(line)) throw_input_error("{}: the file is empty; the first line must be a header", name_);
     with_place([&] { read_header(parse_json(line)); });
   }
 
@@ -71,9 +65,7 @@ class RawImporter::State {
     while (ready_.empty()) {
       std::string_view line;
       if (!next_line(line)) {
-        if (!iteration_) {
-          return false;
-        }
+        if (!iteration_) return false;
         end_iteration();
         break;
       }
@@ -156,9 +148,7 @@ class RawImporter::State {
       throw_input_error("alloc: address {} is 0 or no multiple of the quantum of {} bytes; choose a smaller quantum",
                         address, options_.quantum_bytes);
     }
-    if (bytes == 0) {
-      throw_input_error("alloc of 0 bytes");
-    }
+    if (bytes == 0) throw_input_error("alloc of 0 bytes");
     const auto after = live_.lower_bound(address);
     const bool overlaps_before =
         after != live_.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
@@ -173,9 +163,7 @@ class RawImporter::State {
   void release(JsonFields& fields) {
     const std::uint64_t address = fields.required_integer("addr");
     const auto found = live_.find(address);
-    if (found == live_.end()) {
-      throw_input_error("free of address {}, where nothing is allocated", address);
-    }
+    if (found == live_.end()) throw_input_error("free of address {}, where nothing is allocated", address);
     ready_.emplace_back(ObjectFree{found->second.id});
     live_.erase(found);
   }
@@ -186,9 +174,7 @@ class RawImporter::State {
     if (after != live_.begin()) {
       const auto& [start, allocation] = *std::prev(after);
       const std::uint64_t offset = address - start;
-      if (offset < allocation.bytes && bytes <= allocation.bytes - offset) {
-        return {allocation.id, offset};
-      }
+      if (offset < allocation.bytes && bytes <= allocation.bytes - offset) return {allocation.id, offset};
     }
     throw_input_error("{} bytes at address {} do not lie in one live allocation", bytes, address);
   }
@@ -210,12 +196,8 @@ class RawImporter::State {
     }
     // Copies with the host are of pageable memory: the call returns when the data have moved.
     out.blocking = out.kind != CopyKind::kDeviceToDevice;
-    if (out.kind != CopyKind::kHostToDevice) {
-      out.src = resolve(source, out.bytes);
-    }
-    if (out.kind != CopyKind::kDeviceToHost) {
-      out.dst = resolve(destination, out.bytes);
-    }
+    if (out.kind != CopyKind::kHostToDevice) out.src = resolve(source, out.bytes);
+    if (out.kind != CopyKind::kDeviceToHost) out.dst = resolve(destination, out.bytes);
     ready_.emplace_back(out);
   }
 
@@ -230,9 +212,7 @@ class RawImporter::State {
   }
 
   void begin_iteration(std::uint64_t index) {
-    if (iteration_) {
-      end_iteration();
-    }
+    if (iteration_) end_iteration();
     iteration_ = index;
     ready_.emplace_back(Range{RangeKind::kIterationBegin, "", index});
   }
@@ -272,17 +252,13 @@ class RawImporter::State {
   void add_pages(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<ObjectAccess>& accesses) {
     const std::uint64_t begin_address = first * page_bytes_, end_address = end * page_bytes_;
     auto next = live_.upper_bound(begin_address);
-    if (next != live_.begin() && begin_address - std::prev(next)->first < std::prev(next)->second.bytes) {
-      --next;
-    }
+    if (next != live_.begin() && begin_address - std::prev(next)->first < std::prev(next)->second.bytes) --next;
     std::uint64_t covered_to = first;  // pages below are overlapped by an object or counted as outside
     for (; next != live_.end() && next->first < end_address; ++next) {
       const auto& [start, object] = *next;
       const std::uint64_t from = std::max(begin_address, start) - start;
       const std::uint64_t to = std::min(end_address, start + object.bytes) - start;
-      if (accesses.empty() || accesses.back().object != object.id) {
-        accesses.push_back({object.id, {}});
-      }
+      if (accesses.empty() || accesses.back().object != object.id) accesses.push_back({object.id, {}});
       append_extent(from / header.quantum_bytes, (to + header.quantum_bytes - 1) / header.quantum_bytes, mode,
                     accesses.back().extents.edit());
       const std::uint64_t first_page = (start + from) / page_bytes_;

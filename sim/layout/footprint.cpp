@@ -50,9 +50,7 @@ void FootprintMeter::add(const trace::Record& record, bool is_segment) {
   const auto release = [this](BlockIndex block) { touched_.release(block); };
   touched_.begin_record();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) {
-    for_each_touched(record, [this](trace::ObjectId id) { layout_.touch(id); });
-  }
+  if (layout_.has_empty_segments()) for_each_touched(record, [this](trace::ObjectId id) { layout_.touch(id); });
   if (quantum_bytes_ != 0) touch(record);
   if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
     check(object->bytes);

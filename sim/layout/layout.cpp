@@ -146,11 +146,10 @@ const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
     tensor_owner_.emplace(tensor.id, tensor.object);
     ++tensors_in_[tensor.object];
   }
-  if (object != nullptr && !object->managed)
+  if (object != nullptr && !object->managed) {
     return insert(tensor.id, Placement{{}, 0, tensor.bytes, false, false, false});
-  if (recorded_) {
-    return insert(tensor.id, place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes));
   }
+  if (recorded_) return insert(tensor.id, place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes));
   if (tensor_memory_) return insert(tensor.id, place_tensor(tensor));
   // A tensor of no bytes has a place too.
   return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));

@@ -102,8 +102,9 @@ std::vector<Point> league_points(const std::vector<Point>& points, sweep::Resolv
   std::vector<Point> all;
   for (const Point& driver : contests) {
     const std::size_t gpus = resolver.resolve(driver).record.options.system.gpus.size();
-    for (Point& point : field_of(driver, combinations[key(driver)], gpus))
+    for (Point& point : field_of(driver, combinations[key(driver)], gpus)) {
       all.push_back(with_own_plugins(std::move(point)));
+    }
   }
   return all;
 }

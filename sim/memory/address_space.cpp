@@ -69,9 +69,7 @@ void AddressSpace::free(BlockIndex first, std::uint64_t block_count, unsigned re
     UVMSIM_CHECK(block(b).live, "block {} is not live", b.value);
     UVMSIM_CHECK(resident_anywhere(b).empty(), "block {} still holds pages", b.value);
     block(b) = VaBlock{};
-    for (unsigned p = 0; p < processors_; ++p) {
-      pages(b, ProcessorId{static_cast<std::uint8_t>(p)}) = ProcessorPages{};
-    }
+    for (unsigned p = 0; p < processors_; ++p) pages(b, ProcessorId{static_cast<std::uint8_t>(p)}) = ProcessorPages{};
   }
   auto& holes = regions_[region].holes;
   auto [it, inserted] = holes.emplace(first.value, block_count);

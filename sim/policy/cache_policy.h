@@ -20,9 +20,7 @@ class CachePolicy : public Evictor {
  public:
   void on_allocated(ChunkId chunk, ContentIndex content) final { contents_[chunk.value] = content; }
   void on_migrated(ChunkId chunk) final {
-    if (!cached_[chunk.value]) {
-      start(chunk);
-    }
+    if (!cached_[chunk.value]) start(chunk);
   }
   void on_touched(ChunkId chunk) final {
     if (cached_[chunk.value]) {
@@ -44,17 +42,13 @@ class CachePolicy : public Evictor {
     if (!victim.valid()) {
       announce(queries.incoming());
       victim = replace(queries);
-      if (victim.valid()) {
-        cached_[victim.value] = false;
-      }
+      if (victim.valid()) cached_[victim.value] = false;
     }
     return victim;
   }
   ChunkId select_early_victim(const EvictionQueries& queries) final {
     const ChunkId victim = replace_early(queries);
-    if (victim.valid()) {
-      cached_[victim.value] = false;
-    }
+    if (victim.valid()) cached_[victim.value] = false;
     return victim;
   }
 

@@ -31,9 +31,7 @@ class ChunkGroups {
         members_(std::size_t{chunk_count} * group_size),
         numbers_(chunk_count),
         counts_(chunk_count, 0) {
-    for (std::uint32_t id = chunk_count; id-- > 0;) {
-      unused_.push_back(id);
-    }
+    for (std::uint32_t id = chunk_count; id-- > 0;) unused_.push_back(id);
   }
 
   unsigned group_size() const { return size_; }
@@ -64,9 +62,7 @@ class ChunkGroups {
   bool remove(ChunkId chunk) {
     const GroupId group = group_of(chunk);
     members_[std::size_t{group.value} * size_ + place_of_[chunk.value]] = {};
-    if (--counts_[group.value] > 0) {
-      return false;
-    }
+    if (--counts_[group.value] > 0) return false;
     chain_.remove(ChunkId{group.value});
     by_number_.erase(numbers_[group.value]);
     unused_.push_back(group.value);

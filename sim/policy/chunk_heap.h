@@ -48,16 +48,12 @@ class ChunkHeap {
   }
   // Nothing happens when it is not in.
   void remove(ChunkId chunk) {
-    if (!contains(chunk)) {
-      return;
-    }
+    if (!contains(chunk)) return;
     const std::uint32_t at = position_[chunk.value];
     swap(at, static_cast<std::uint32_t>(heap_.size()) - 1);
     heap_.pop_back();
     position_[chunk.value] = kAbsent;
-    if (at < heap_.size()) {
-      down(up(at));
-    }
+    if (at < heap_.size()) down(up(at));
   }
 
   // The lowest that may be evicted, ChunkId{} when there is none. Those below it stay.
@@ -72,9 +68,7 @@ class ChunkHeap {
         remove(lowest);
       }
     }
-    for (Entry& entry : passed_over_) {
-      set(ChunkId{entry.chunk}, std::move(entry.key));
-    }
+    for (Entry& entry : passed_over_) set(ChunkId{entry.chunk}, std::move(entry.key));
     passed_over_.clear();
     return found;
   }
@@ -103,13 +97,9 @@ class ChunkHeap {
     for (;;) {
       std::uint32_t lowest = at;
       for (const std::uint32_t child : {2 * at + 1, 2 * at + 2}) {
-        if (child < size && heap_[child].key < heap_[lowest].key) {
-          lowest = child;
-        }
+        if (child < size && heap_[child].key < heap_[lowest].key) lowest = child;
       }
-      if (lowest == at) {
-        return;
-      }
+      if (lowest == at) return;
       swap(at, lowest);
       at = lowest;
     }

@@ -19,9 +19,7 @@ class ChunkLists {
         links_(std::size_t{chunk_count} + list_count),
         list_of_(chunk_count, 0),
         sizes_(list_count, 0) {
-    for (std::uint32_t node = 0; node < links_.size(); ++node) {
-      links_[node] = {node, node};
-    }
+    for (std::uint32_t node = 0; node < links_.size(); ++node) links_[node] = {node, node};
   }
 
   // Take the chunk off the list it is on, if any, and put it at an end of the given one.
@@ -30,9 +28,7 @@ class ChunkLists {
   // Takes the chunk off its list; nothing happens when it is on none.
   void remove(ChunkId chunk) {
     UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
-    if (!contains(chunk)) {
-      return;
-    }
+    if (!contains(chunk)) return;
     const Link link = links_[chunk.value];
     links_[link.previous].next = link.next;
     links_[link.next].previous = link.previous;
@@ -71,24 +67,18 @@ class ChunkLists {
   // The first chunk from the front (the back) that may be evicted, ChunkId{} when the list has none.
   ChunkId first_evictable(std::uint32_t list, const EvictionQueries& queries) const {
     ChunkId chunk = front(list);
-    while (chunk.valid() && !queries.evictable(chunk)) {
-      chunk = next(chunk);
-    }
+    while (chunk.valid() && !queries.evictable(chunk)) chunk = next(chunk);
     return chunk;
   }
   ChunkId last_evictable(std::uint32_t list, const EvictionQueries& queries) const {
     ChunkId chunk = back(list);
-    while (chunk.valid() && !queries.evictable(chunk)) {
-      chunk = previous(chunk);
-    }
+    while (chunk.valid() && !queries.evictable(chunk)) chunk = previous(chunk);
     return chunk;
   }
   // The same, and takes it off the list.
   ChunkId take_first_evictable(std::uint32_t list, const EvictionQueries& queries) {
     const ChunkId chunk = first_evictable(list, queries);
-    if (chunk.valid()) {
-      remove(chunk);
-    }
+    if (chunk.valid()) remove(chunk);
     return chunk;
   }
 

@@ -60,17 +60,13 @@ class DensityTree {
     for (unsigned height = kTreeHeight; height >= kUnitHeight; --height) {
       const unsigned index = leaf >> height;
       const Region node = node_at(leaf, height);
-      if (counts_[(kPagesPerBlock >> height) + index] * 100u > (node.end - node.first) * percent) {
-        return node;
-      }
+      if (counts_[(kPagesPerBlock >> height) + index] * 100u > (node.end - node.first) * percent) return node;
     }
     // Inside a 64 KB unit that was not completed because pages of it thrash.
     for (unsigned height = kUnitHeight; height-- > 0;) {
       const Region node = node_at(leaf, height);
       const std::uint64_t bits = (leaves_[leaf / 64] >> (node.first % 64)) & ((std::uint64_t{1} << (1u << height)) - 1);
-      if (static_cast<unsigned>(std::popcount(bits)) * 100u > (node.end - node.first) * percent) {
-        return node;
-      }
+      if (static_cast<unsigned>(std::popcount(bits)) * 100u > (node.end - node.first) * percent) return node;
     }
     return {};
   }
@@ -85,9 +81,7 @@ class DensityTree {
     const unsigned w = page / 64;
     const unsigned shift = page % 64;
     const std::uint64_t low = w < kWords ? mask.word(w) : 0;
-    if (shift == 0) {
-      return low;
-    }
+    if (shift == 0) return low;
     return (low >> shift) | (w + 1 < kWords ? mask.word(w + 1) << (64 - shift) : 0);
   }
 
@@ -116,15 +110,11 @@ PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool 
   unsigned base = block.first_page - prefix_shift;
   if (has_big_page) {
     PageMask grown = block.faulted.grown_to_big_pages() & whole;
-    if (!block.thrashing.empty()) {
-      grown -= block.thrashing.grown_to_big_pages();
-    }
+    if (!block.thrashing.empty()) grown -= block.thrashing.grown_to_big_pages();
     present |= grown;
   } else {
     base = block.first_page;
-    if (block.thrashing.empty()) {
-      present = whole;
-    }
+    if (block.thrashing.empty()) present = whole;
   }
   const unsigned offset = block.first_page - base;  // leaves without a page before the block's first
   DensityTree tree(present, base, block.end_page - base);
@@ -145,9 +135,7 @@ PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool 
     // which leaves out pages in front of it. Differs from the plain cut only where a block begins inside a unit.
     const unsigned first = leaves.first < offset ? block.first_page + offset : base + leaves.first;
     const unsigned end = base + leaves.end;
-    if (first < end) {
-      pages.set_range(first, end - first);
-    }
+    if (first < end) pages.set_range(first, end - first);
     // Every other fault inside the node has the same largest node.
     page = starts.next_set(std::max(page + 1, end));
   }

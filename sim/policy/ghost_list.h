@@ -30,16 +30,12 @@ class GhostList {
     take(content);
     queue_.push_back({content.value, std::move(note)});
     ghosts_.emplace(content.value, std::prev(queue_.end()));
-    if (size() > limit_) {
-      drop_oldest();
-    }
+    if (size() > limit_) drop_oldest();
   }
   // Takes it out; nothing when it is not in.
   std::optional<Note> take(ContentIndex content) {
     const auto found = ghosts_.find(content.value);
-    if (found == ghosts_.end()) {
-      return std::nullopt;
-    }
+    if (found == ghosts_.end()) return std::nullopt;
     Note note = std::move(found->second->note);
     queue_.erase(found->second);
     ghosts_.erase(found);

@@ -25,9 +25,7 @@ std::optional<Number> parse_number(const std::string& text) {
   Number number{};
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stopped != end) {
-    return std::nullopt;
-  }
+  if (error != std::errc{} || stopped != end) return std::nullopt;
   return number;
 }
 
@@ -57,9 +55,7 @@ std::string contents_of(const std::string& path, Refuse&& refuse) {
 
 std::vector<std::string> names_of(const ParameterTable& table) {
   std::vector<std::string> names;
-  for (const Parameter& parameter : table) {
-    names.push_back(parameter.name);
-  }
+  for (const Parameter& parameter : table) names.push_back(parameter.name);
   return names;
 }
 
@@ -142,28 +138,18 @@ Parameters::Value Parameters::parse(const std::string& policy, const Parameter& 
   switch (parameter.type) {
     case ParameterType::kInteger: {
       const auto value = parse_number<std::int64_t>(text);
-      if (!value) {
-        refuse(policy, parameter, text, "is not an integer");
-      }
-      if (!in_range(*value, parameter.integer_range)) {
-        refuse(policy, parameter, text, "is out of range");
-      }
+      if (!value) refuse(policy, parameter, text, "is not an integer");
+      if (!in_range(*value, parameter.integer_range)) refuse(policy, parameter, text, "is out of range");
       return *value;
     }
     case ParameterType::kReal: {
       const auto value = parse_number<double>(text);
-      if (!value) {
-        refuse(policy, parameter, text, "is not a number");
-      }
-      if (!in_range(*value, parameter.real_range)) {
-        refuse(policy, parameter, text, "is out of range");
-      }
+      if (!value) refuse(policy, parameter, text, "is not a number");
+      if (!in_range(*value, parameter.real_range)) refuse(policy, parameter, text, "is out of range");
       return *value;
     }
     case ParameterType::kBoolean:
-      if (text != "true" && text != "false") {
-        refuse(policy, parameter, text, "is not a boolean");
-      }
+      if (text != "true" && text != "false") refuse(policy, parameter, text, "is not a boolean");
       return text == "true";
     case ParameterType::kText: {
       const auto printable = [](unsigned char c) { return c >= 0x20 && c != 0x7f; };
@@ -221,9 +207,7 @@ Parameters::Parameters(std::string policy, const ParameterTable& table, const Gi
       throw_input_error("{}: unknown parameter '{}'{}; {}", policy_, key, did_you_mean(key, names),
                         names.empty() ? "it has no parameters" : fmt::format("allowed: {}", fmt::join(names, ", ")));
     }
-    if (!seen.insert(key).second) {
-      throw_input_error("{}: parameter '{}' is given twice; allowed: once", policy_, key);
-    }
+    if (!seen.insert(key).second) throw_input_error("{}: parameter '{}' is given twice; allowed: once", policy_, key);
     values_[static_cast<std::size_t>(found - table.begin())].second = parse(policy_, *found, text);
   }
 }
@@ -231,9 +215,7 @@ Parameters::Parameters(std::string policy, const ParameterTable& table, const Gi
 template <class Type>
 const Type& Parameters::get(std::string_view name, ParameterType type) const {
   for (const auto& [key, value] : values_) {
-    if (key == name && std::holds_alternative<Type>(value)) {
-      return std::get<Type>(value);
-    }
+    if (key == name && std::holds_alternative<Type>(value)) return std::get<Type>(value);
   }
   throw ModelError(
       fmt::format("{} reads parameter '{}' as {} but does not declare it so", policy_, name, type_name(type)));
@@ -259,18 +241,16 @@ const std::string* Parameters::file(std::string_view name) const {
 GivenParameters Parameters::resolved() const {
   GivenParameters result;
   for (const auto& [name, value] : values_) {
-    if (const auto* file = std::get_if<File>(&value)) {
-      result.emplace_back(name, file->sha256.empty() ? "" : fmt::format("{} sha256:{}", file->name, file->sha256));
-      continue;
-    }
-    result.emplace_back(name, std::visit(
-                                  [](const auto& v) -> std::string {
-                                    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, File>)
-                                      return {};
-                                    else
-                                      return fmt::format("{}", v);
-                                  },
-                                  value));
+    const std::string text = std::visit(
+        []<class Value>(const Value& v) {
+          if constexpr (std::is_same_v<Value, File>) {
+            return v.sha256.empty() ? std::string() : fmt::format("{} sha256:{}", v.name, v.sha256);
+          } else {
+            return fmt::format("{}", v);
+          }
+        },
+        value);
+    result.emplace_back(name, text);
   }
   return result;
 }

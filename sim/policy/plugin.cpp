@@ -105,9 +105,7 @@ void load_plugin(Registry& registry, const std::string& path) {
   } catch (...) {
     throw_input_error("plug-in {}: its info() or parameters() throws", path);
   }
-  for (const PolicyEntry* entry : staged.list()) {
-    registry.add(*entry);
-  }
+  for (const PolicyEntry* entry : staged.list()) registry.add(*entry);
 }
 
 }  // namespace uvmsim::policy

@@ -15,9 +15,7 @@ namespace {
 // FNV-1a, 64 bit.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
@@ -134,12 +132,8 @@ std::shared_ptr<Batcher> PolicyEntry::create_batcher(const GivenParameters& give
 }
 
 void Registry::add(PolicyEntry entry) {
-  if (entry.origin.empty()) {
-    entry.origin = origin_;
-  }
-  if (entry.slots.empty()) {
-    entry.slots = {entry.slot};
-  }
+  if (entry.origin.empty()) entry.origin = origin_;
+  if (entry.slots.empty()) entry.slots = {entry.slot};
   const std::string label = fmt::format("{} ({})", entry.label(), entry.origin);
   const bool known_class = entry.info.information <= InformationClass::kD4;
   if (entry.info.description.empty() || entry.info.source.empty() || !known_class) {
@@ -176,14 +170,10 @@ void Registry::add(PolicyEntry entry) {
 
 const PolicyEntry& Registry::find(Slot slot, std::string_view name) const {
   const auto found = entries_.find(std::pair(slot, std::string(name)));
-  if (found != entries_.end()) {
-    return found->second;
-  }
+  if (found != entries_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [key, entry] : entries_) {
-    if (key.first == slot) {
-      names.push_back(key.second);
-    }
+    if (key.first == slot) names.push_back(key.second);
   }
   throw_input_error("unknown {} policy '{}'{}", slot_name(slot), name, allowed_hint(name, names));
 }
@@ -201,9 +191,7 @@ void Registry::add_or_replace(PolicyEntry entry) {
 
 std::vector<const PolicyEntry*> Registry::list() const {
   std::vector<const PolicyEntry*> result;
-  for (const auto& [key, entry] : entries_) {
-    result.push_back(&entry);
-  }
+  for (const auto& [key, entry] : entries_) result.push_back(&entry);
   return result;
 }
 

@@ -222,9 +222,7 @@ void add_policy(Registry& registry, const char* name) {
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
-  if (entry.info.name.empty()) {
-    entry.info.name = name;
-  }
+  if (entry.info.name.empty()) entry.info.name = name;
   entry.parameters = Policy::parameters();
   if (is_evictor && entry.info.granularity == Granularity::kEither) {
     entry.parameters.push_back(

@@ -141,9 +141,7 @@ PlacementResult run_placement(const Workload& workload, const Placement& placeme
     return result;
   }
   std::uint64_t most_state_bytes = 0;
-  for (const GpuTables& gpu : program->gpus()) {
-    most_state_bytes = std::max(most_state_bytes, gpu.device_state_bytes());
-  }
+  for (const GpuTables& gpu : program->gpus()) most_state_bytes = std::max(most_state_bytes, gpu.device_state_bytes());
   const RunResult run = simulate(
       program->header(), [&](trace::Record& record) { return program->next(record); },
       run_options(placement, options, system, most_state_bytes));

@@ -67,9 +67,7 @@ std::string study_csv(const Study& study) {
   for (const PlacementResult& result : study.results) {
     out += fmt::format("{},{},{},{}", csv_field(study.workload.name), csv_field(study.system.name),
                        result.placement->name, csv_field(result.refused));
-    for (const auto& [name, value] : result.numbers()) {
-      out += result.refused.empty() ? fmt::format(",{}", value) : ",";
-    }
+    for (const auto& [name, value] : result.numbers()) out += result.refused.empty() ? fmt::format(",{}", value) : ",";
     out += "\n";
   }
   return out;

@@ -54,9 +54,7 @@ void read_tables(const JsonValue& tables, Workload& out) {
     tables.fail("rows of {} bytes (dimension * element_bytes); allowed: a power of two from 16 to 4096",
                 out.row_bytes());
   }
-  if (out.total_rows() > kMostBytes / out.row_bytes()) {
-    tables.fail("more than {} bytes of tables", kMostBytes);
-  }
+  if (out.total_rows() > kMostBytes / out.row_bytes()) tables.fail("more than {} bytes of tables", kMostBytes);
 }
 
 void read_ids(const JsonValue& ids, Workload& out) {

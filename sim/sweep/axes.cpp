@@ -393,9 +393,7 @@ void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>
   std::uint64_t product = 1;
   for (const std::size_t size : sizes) {
     product *= size;
-    if (count + product > kLargestSweep) {
-      object.fail("more than {} points", kLargestSweep);
-    }
+    if (count + product > kLargestSweep) object.fail("more than {} points", kLargestSweep);
   }
   points.reserve(count + product);
 

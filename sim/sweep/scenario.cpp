@@ -138,9 +138,7 @@ ScenarioProgram read_program(const JsonValue& object, Axes axes) {
 }
 
 void read_sharing(const JsonValue& top, Scenario& scenario) {
-  if (const auto value = top.find("sharing")) {
-    scenario.sharing = static_cast<GpuSharing>(value->word(sharing_names()));
-  }
+  if (const auto value = top.find("sharing")) scenario.sharing = static_cast<GpuSharing>(value->word(sharing_names()));
   if (top.has("shared_osf") && top.has("shared_capacity_bytes")) {
     top.fail("shared_osf and shared_capacity_bytes are both there; allowed: one of them, or none");
   }

@@ -47,8 +47,9 @@ bool is_of_scenarios(const JsonValue& top) {
   bool of_scenarios = top.has("scenarios");
   const auto grids = top.find("grids");
   if (!grids || !grids->json().is_array()) return of_scenarios;
-  for (const Json& grid : grids->json())
+  for (const Json& grid : grids->json()) {
     of_scenarios = of_scenarios || (grid.is_object() && grid.contains("scenarios"));
+  }
   return of_scenarios;
 }
 

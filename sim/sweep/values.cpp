@@ -83,9 +83,7 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
 
 std::uint64_t parse_unsigned(const std::string& option, const std::string& text) {
   const auto value = digits(text);
-  if (!value) {
-    throw_input_error("{}: '{}' is no whole number; allowed: 0 to 18446744073709551615", option, text);
-  }
+  if (!value) throw_input_error("{}: '{}' is no whole number; allowed: 0 to 18446744073709551615", option, text);
   return *value;
 }
 

@@ -25,9 +25,7 @@ bool FrameReader::next(std::string_view& content) {
       frame_ = number;
       return true;
     }
-    if (piece.input_ended) {
-      return false;
-    }
+    if (piece.input_ended) return false;
   }
 }
 

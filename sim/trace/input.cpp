@@ -17,18 +17,14 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 }
 
 void Input::FileCloser::operator()(std::FILE* file) const {
-  if (file != stdin) {
-    std::fclose(file);
-  }
+  if (file != stdin) std::fclose(file);
 }
 
 Input Input::from_file(const std::string& path) {
   Input input;
   input.path_ = path == "-" ? "standard input" : path;
   input.file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
-  if (!input.file_) {
-    throw_input_error("{}: cannot be opened: {}", path, std::strerror(errno));
-  }
+  if (!input.file_) throw_input_error("{}: cannot be opened: {}", path, std::strerror(errno));
   struct stat status {};
   if (fstat(fileno(input.file_.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
     throw_input_error("{}: is a folder, not a trace", path);
@@ -49,15 +45,11 @@ std::string_view Input::peek() { return peek(1); }
 std::string_view Input::peek(std::size_t bytes) {
   while (rest_.size() < bytes && file_) {
     // What is left moves to the front; it is short, because peeks are.
-    if (!rest_.empty()) {
-      std::memmove(buffer_.data(), rest_.data(), rest_.size());
-    }
+    if (!rest_.empty()) std::memmove(buffer_.data(), rest_.data(), rest_.size());
     const std::size_t got = std::fread(buffer_.data() + rest_.size(), 1, buffer_.size() - rest_.size(), file_.get());
     rest_ = std::string_view(buffer_.data(), rest_.size() + got);
     if (got == 0) {
-      if (std::ferror(file_.get())) {
-        throw_input_error("{}: cannot be read: {}", path_, std::strerror(errno));
-      }
+      if (std::ferror(file_.get())) throw_input_error("{}: cannot be read: {}", path_, std::strerror(errno));
       file_.reset();
     }
   }

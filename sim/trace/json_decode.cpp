@@ -23,9 +23,7 @@ constexpr auto kMaxTime = static_cast<std::uint64_t>(kMaxTimeNs);
 AccessMode parse_mode(const JsonValue& value) {
   const std::string& word = json_text(value, "an access mode");
   for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
-    if (kAccessModeNames[i] == word) {
-      return static_cast<AccessMode>(i);
-    }
+    if (kAccessModeNames[i] == word) return static_cast<AccessMode>(i);
   }
   throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
 }
@@ -112,9 +110,7 @@ class FieldReader {
     }
   }
   void text(std::string_view key, std::string& value, Presence presence, std::string_view) {
-    if (const JsonValue* found = find(key, presence)) {
-      value = text_of(*found, key);
-    }
+    if (const JsonValue* found = find(key, presence)) value = text_of(*found, key);
   }
   void dimensions(std::string_view key, Dim3& dimensions, std::string_view) {
     if (const JsonValue* value = fields_.find(key)) {
@@ -137,15 +133,11 @@ class FieldReader {
   }
   template <class List>
   void list(std::string_view key, List& items, Presence presence, std::string_view) {
-    if (const JsonValue* value = find(key, presence)) {
-      PartReader::read_list(*value, fmt::format("'{}'", key), items);
-    }
+    if (const JsonValue* value = find(key, presence)) PartReader::read_list(*value, fmt::format("'{}'", key), items);
   }
   // Another major version is refused before its keys, which may be new.
   void end_of_version(const Header& header) {
-    if (header.major != kSchemaMajor) {
-      check_shape(header);
-    }
+    if (header.major != kSchemaMajor) check_shape(header);
   }
   void finish() const { fields_.finish(); }
 
@@ -168,9 +160,7 @@ const std::string& record_type(const JsonValue& object) {
     throw_input_error("a record must be an object {{\"t\":...}}, not {}", object.kind_name());
   }
   for (const auto& [key, value] : object.members()) {
-    if (key == "t") {
-      return json_text(value, "'t'");
-    }
+    if (key == "t") return json_text(value, "'t'");
   }
   throw_input_error("key 't' (the record type) is missing");
 }
@@ -186,9 +176,7 @@ void refuse_raw_recording(const JsonValue& header) {
 template <std::size_t Index = 0>
 void read_alternative(std::size_t index, const JsonValue& object, Record& record) {
   if constexpr (Index < std::variant_size_v<Record>) {
-    if (index != Index) {
-      return read_alternative<Index + 1>(index, object, record);
-    }
+    if (index != Index) return read_alternative<Index + 1>(index, object, record);
     FieldReader reader(object, kRecordTypeNames[Index]);
     fields(reader, reset_to<std::variant_alternative_t<Index, Record>>(record));
     reader.finish();
@@ -215,13 +203,9 @@ void parse_json_record(std::string_view line, Record& record) {
   const JsonValue object = parse_json(line);
   const std::string& type = record_type(object);
   for (std::size_t i = 0; i < kRecordTypeNames.size(); ++i) {
-    if (kRecordTypeNames[i] == type) {
-      return read_alternative(i, object, record);
-    }
+    if (kRecordTypeNames[i] == type) return read_alternative(i, object, record);
   }
-  if (type == "header") {
-    throw_input_error("a second header");
-  }
+  if (type == "header") throw_input_error("a second header");
   throw_input_error("unknown record type '{}'{}", printable(type), allowed_hint(type, kRecordTypeNames));
 }
 

@@ -11,9 +11,7 @@ namespace uvmsim::trace {
 namespace {
 
 void append_text(std::string_view text, std::string& out) {
-  if (!is_utf8(text)) {
-    throw_input_error("'{}' is not UTF-8", printable(text));
-  }
+  if (!is_utf8(text)) throw_input_error("'{}' is not UTF-8", printable(text));
   out += '"';
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -89,9 +87,7 @@ class FieldWriter {
 
   template <class Integer>
   void number(std::string_view key, Integer value, Presence presence, std::string_view) {
-    if (presence != Presence::kOptional || value != 0) {
-      fmt::format_to(begin(key), "{}", value);
-    }
+    if (presence != Presence::kOptional || value != 0) fmt::format_to(begin(key), "{}", value);
   }
   void stream(std::uint32_t value) { number("stream", value, Presence::kOptional, ""); }
   void time(std::string_view key, std::int64_t value, Presence presence, std::string_view meaning) {
@@ -104,9 +100,7 @@ class FieldWriter {
     number(key, value, presence, meaning);
   }
   void flag(std::string_view key, bool value, bool usual, std::string_view) {
-    if (value != usual) {
-      fmt::format_to(begin(key), "{}", value);
-    }
+    if (value != usual) fmt::format_to(begin(key), "{}", value);
   }
   template <class Enum>
   void name(std::string_view key, Enum value, Presence presence, std::string_view meaning) {
@@ -124,9 +118,7 @@ class FieldWriter {
     fmt::format_to(begin(key), "[{},{},{}]", d.x, d.y, d.z);
   }
   void place(std::string_view key, const CopyEnd& end, std::string_view) {
-    if (end.object != kNoObject || end.offset != 0) {
-      fmt::format_to(begin(key), "[{},{}]", end.object, end.offset);
-    }
+    if (end.object != kNoObject || end.offset != 0) fmt::format_to(begin(key), "[{},{}]", end.object, end.offset);
   }
   template <class Items>
   void list(std::string_view key, const Items& items, Presence presence, std::string_view) {

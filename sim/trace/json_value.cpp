@@ -58,9 +58,7 @@ class TreeBuilder {
   }
   void count() {
     // Values take far more memory than their text.
-    if (++values_ > kMaxLineValues) {
-      throw_input_error("more than {} values in one line", kMaxLineValues);
-    }
+    if (++values_ > kMaxLineValues) throw_input_error("more than {} values in one line", kMaxLineValues);
   }
   JsonValue& place(JsonValue node) {
     if (open_.empty()) {
@@ -68,15 +66,11 @@ class TreeBuilder {
       return root_;
     }
     JsonValue& parent = *open_.back();
-    if (parent.kind() == JsonValue::Kind::kArray) {
-      return parent.items().emplace_back(std::move(node));
-    }
+    if (parent.kind() == JsonValue::Kind::kArray) return parent.items().emplace_back(std::move(node));
     return parent.members().back().second = std::move(node);
   }
   bool open(JsonValue::Kind kind) {
-    if (open_.size() == kMaxDepth) {
-      throw_input_error("JSON nested deeper than {} levels", kMaxDepth);
-    }
+    if (open_.size() == kMaxDepth) throw_input_error("JSON nested deeper than {} levels", kMaxDepth);
     count();
     // The pointer stays valid while the value is open: siblings are only added after it is closed.
     open_.push_back(&place(JsonValue::of_parts(kind)));
@@ -156,16 +150,12 @@ std::int64_t json_signed_integer(const JsonValue& value, std::string_view what, 
 }
 
 const std::string& json_text(const JsonValue& value, std::string_view what) {
-  if (value.kind() != JsonValue::Kind::kString) {
-    throw_input_error("{} must be text, not {}", what, value.kind_name());
-  }
+  if (value.kind() != JsonValue::Kind::kString) throw_input_error("{} must be text, not {}", what, value.kind_name());
   return value.text();
 }
 
 const std::vector<JsonValue>& json_array(const JsonValue& value, std::string_view what, std::size_t size) {
-  if (value.kind() != JsonValue::Kind::kArray) {
-    throw_input_error("{} must be a list, not {}", what, value.kind_name());
-  }
+  if (value.kind() != JsonValue::Kind::kArray) throw_input_error("{} must be a list, not {}", what, value.kind_name());
   if (size != 0 && value.items().size() != size) {
     throw_input_error("{} must be a list of {} items, not of {}", what, size, value.items().size());
   }
@@ -181,9 +171,7 @@ JsonFields::JsonFields(const JsonValue& object, std::string_view context) : obje
 const JsonValue* JsonFields::find(std::string_view key) {
   asked_.push_back(key);
   for (const auto& [name, value] : object_.members()) {
-    if (name == key) {
-      return &value;
-    }
+    if (name == key) return &value;
   }
   return nullptr;
 }
@@ -200,9 +188,7 @@ std::string JsonFields::misspelt_hint(std::string_view key) const {
 
 const JsonValue& JsonFields::require(std::string_view key) {
   const JsonValue* value = find(key);
-  if (value == nullptr) {
-    throw_input_error("{}: key '{}' is missing{}", context_, key, misspelt_hint(key));
-  }
+  if (value == nullptr) throw_input_error("{}: key '{}' is missing{}", context_, key, misspelt_hint(key));
   return *value;
 }
 
@@ -236,9 +222,7 @@ std::int64_t JsonFields::signed_integer(std::string_view key, std::int64_t other
 
 bool JsonFields::boolean(std::string_view key, bool otherwise) {
   const JsonValue* value = find(key);
-  if (value == nullptr) {
-    return otherwise;
-  }
+  if (value == nullptr) return otherwise;
   if (value->kind() != JsonValue::Kind::kBoolean) {
     throw_input_error("{}: '{}' must be true or false, not {}", context_, key, value->kind_name());
   }

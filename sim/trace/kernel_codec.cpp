@@ -24,9 +24,7 @@ void split_shared(const std::vector<Extent>& extents, const std::vector<Extent>&
   rest.clear();
   std::size_t next = 0, behind_run = 0;  // in `whole`
   for (const Extent& extent : extents) {
-    while (next < whole.size() && whole[next].first < extent.first) {
-      ++next;
-    }
+    while (next < whole.size() && whole[next].first < extent.first) ++next;
     if (next == whole.size() || !equal(whole[next], extent)) {
       rest.push_back(extent);
     } else if (!runs.empty() && behind_run == next) {
@@ -62,9 +60,7 @@ void put_phase(const Phase& phase, const Kernel& kernel, proto::Phase& out) {
     }
     pack_extents(worth ? rest : access.extents, *out.mutable_extents());
   }
-  if (!shared) {
-    out.clear_share_counts();
-  }
+  if (!shared) out.clear_share_counts();
 }
 
 class PhaseReader {
@@ -141,17 +137,13 @@ class PhaseReader {
 }  // namespace
 
 void put_phases(const Kernel& kernel, proto::Kernel& out) {
-  for (const Phase& phase : kernel.phases) {
-    put_phase(phase, kernel, *out.add_phases());
-  }
+  for (const Phase& phase : kernel.phases) put_phase(phase, kernel, *out.add_phases());
 }
 
 void get_phases(const proto::Kernel& in, const Kernel& kernel, std::vector<Phase>& phases) {
   PhaseReader reader(kernel);
   phases.resize(static_cast<std::size_t>(in.phases_size()));
-  for (int i = 0; i < in.phases_size(); ++i) {
-    reader.read(in.phases(i), phases[static_cast<std::size_t>(i)]);
-  }
+  for (int i = 0; i < in.phases_size(); ++i) reader.read(in.phases(i), phases[static_cast<std::size_t>(i)]);
 }
 
 void put_order(const Kernel& kernel, proto::Kernel& out) {
@@ -163,9 +155,7 @@ void put_order(const Kernel& kernel, proto::Kernel& out) {
     one_slot = one_slot && touch.slot == 0;
   }
   if (!one_slot) {
-    for (const FirstTouch& touch : kernel.order) {
-      out.add_order_slots(touch.slot);
-    }
+    for (const FirstTouch& touch : kernel.order) out.add_order_slots(touch.slot);
   }
 }
 
@@ -188,9 +178,7 @@ void get_order(const proto::Kernel& in, Kernel& kernel) {
 }
 
 void put_counts(const Kernel& kernel, proto::Kernel& out) {
-  if (kernel.counts.empty()) {
-    return;
-  }
+  if (kernel.counts.empty()) return;
   out.mutable_unit_counts()->Resize(static_cast<int>(kernel.accesses.size()), 0);
   std::uint64_t next = 0;
   std::uint32_t slot = 0;
@@ -222,9 +210,7 @@ void get_counts(const proto::Kernel& in, Kernel& kernel) {
       ++unit;
     }
   }
-  if (next != in.unit_gaps_size()) {
-    throw_input_error("{} counts more than their lists say", in.unit_gaps_size() - next);
-  }
+  if (next != in.unit_gaps_size()) throw_input_error("{} counts more than their lists say", in.unit_gaps_size() - next);
 }
 
 }  // namespace uvmsim::trace

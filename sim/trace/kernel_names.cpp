@@ -104,8 +104,9 @@ std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t
   if (number == std::string_view::npos) return 1;
   std::uint64_t sharing = 0;
   const std::string_view digits = kernel_name.substr(number + kNumber.size());
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), sharing).ec != std::errc{} || sharing == 0)
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), sharing).ec != std::errc{} || sharing == 0) {
     return 1;
+  }
   return std::max<std::uint64_t>(1, threads / sharing);
 }
 

@@ -10,9 +10,7 @@
 namespace uvmsim::trace {
 
 LineReader::LineReader(Input& input) : input_(input), buffer_(std::size_t{128} << 10) {
-  if (starts_zstd_frame(input_.peek(4))) {
-    decoder_.emplace(input_);
-  }
+  if (starts_zstd_frame(input_.peek(4))) decoder_.emplace(input_);
 }
 
 bool LineReader::fill() {
@@ -56,18 +54,14 @@ bool LineReader::next(std::string_view& line) {
     }
     searched = text.size();
     if (!fill()) {
-      if (begin_ == end_) {
-        return false;
-      }
+      if (begin_ == end_) return false;
       ended_by_newline_ = false;
       line = std::string_view(buffer_.data() + begin_, end_ - begin_);
       begin_ = end_;
       break;
     }
   }
-  if (line.ends_with('\r')) {
-    line.remove_suffix(1);
-  }
+  if (line.ends_with('\r')) line.remove_suffix(1);
   ++line_number_;
   return true;
 }

@@ -23,9 +23,7 @@ std::uint64_t hash_of(const std::vector<Phase>& phases) {
   std::uint64_t hash = phases.size();
   for (const Phase& phase : phases) {
     hash = mixed(mixed(hash, phase.first_block), phase.block_count);
-    for (const PhaseAccess& access : phase.accesses) {
-      hash = mixed(mixed(hash, access.slot), hash_of(access.extents));
-    }
+    for (const PhaseAccess& access : phase.accesses) hash = mixed(mixed(hash, access.slot), hash_of(access.extents));
   }
   return hash;
 }

@@ -16,15 +16,11 @@ bool SeenIds::contains(ObjectId id) const {
 bool SeenIds::insert(ObjectId id) {
   const auto after = runs_.upper_bound(id);
   const auto before = after == runs_.begin() ? runs_.end() : std::prev(after);
-  if (before != runs_.end() && before->second >= id) {
-    return false;
-  }
+  if (before != runs_.end() && before->second >= id) return false;
   const bool joins_before = before != runs_.end() && before->second == id - 1;
   const bool joins_after = after != runs_.end() && after->first - 1 == id;
   const ObjectId last = joins_after ? after->second : id;
-  if (joins_after) {
-    runs_.erase(after);
-  }
+  if (joins_after) runs_.erase(after);
   if (joins_before) {
     before->second = last;
   } else {
@@ -34,18 +30,12 @@ bool SeenIds::insert(ObjectId id) {
 }
 
 LiveObject& LiveObjects::add(ObjectId id, std::uint64_t bytes) {
-  if (id == kNoObject) {
-    throw_input_error("id 0 means no object; ids start at 1");
-  }
-  if (bytes == 0) {
-    throw_input_error("object {} has 0 bytes; allowed: 1 to {}", id, kMaxObjectBytes);
-  }
+  if (id == kNoObject) throw_input_error("id 0 means no object; ids start at 1");
+  if (bytes == 0) throw_input_error("object {} has 0 bytes; allowed: 1 to {}", id, kMaxObjectBytes);
   if (bytes > kMaxObjectBytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", id, bytes, kMaxObjectBytes);
   }
-  if (!seen_.insert(id)) {
-    throw_input_error("id {} was given before; ids are never used again", id);
-  }
+  if (!seen_.insert(id)) throw_input_error("id {} was given before; ids are never used again", id);
   LiveObject& added = live_[id];
   added.bytes = bytes;
   return added;
@@ -70,15 +60,11 @@ void LiveObjects::check_address_free(const ObjectAlloc& object) const {
 }
 
 void LiveObjects::allocate(const ObjectAlloc& object) {
-  if (object.va != 0) {
-    check_address_free(object);
-  }
+  if (object.va != 0) check_address_free(object);
   LiveObject& added = add(object.id, object.bytes);
   added.va = object.va;
   added.kind = object.kind;
-  if (object.va != 0) {
-    by_address_.emplace(object.va, object.id);
-  }
+  if (object.va != 0) by_address_.emplace(object.va, object.id);
 }
 
 void LiveObjects::allocate(const TensorAlloc& tensor) {
@@ -96,23 +82,17 @@ void LiveObjects::allocate(const TensorAlloc& tensor) {
   LiveObject& added = add(tensor.id, tensor.bytes);  // may move *parent
   added.is_tensor = true;
   added.parent = tensor.object;
-  if (parent != nullptr) {
-    ++live_.at(tensor.object).tensors;
-  }
+  if (parent != nullptr) ++live_.at(tensor.object).tensors;
 }
 
 void LiveObjects::refuse_missing(ObjectId id) const {
-  if (id == kNoObject) {
-    throw_input_error("object 0 (none) where an object is needed");
-  }
+  if (id == kNoObject) throw_input_error("object 0 (none) where an object is needed");
   throw_input_error("object {} {}", id, seen_.contains(id) ? "is already freed" : "was never allocated");
 }
 
 LiveObject& LiveObjects::require(ObjectId id) {
   const auto found = live_.find(id);
-  if (found == live_.end()) {
-    refuse_missing(id);
-  }
+  if (found == live_.end()) refuse_missing(id);
   return found->second;
 }
 
@@ -123,26 +103,16 @@ const LiveObject* LiveObjects::find(ObjectId id) const {
 
 void LiveObjects::release(const ObjectFree& object) {
   const LiveObject& live = require(object.id);
-  if (live.is_tensor) {
-    throw_input_error("object_free of {}, which is a tensor; use tensor_free", object.id);
-  }
-  if (live.tensors != 0) {
-    throw_input_error("object {} is freed while {} tensors live in it", object.id, live.tensors);
-  }
-  if (live.va != 0) {
-    by_address_.erase(live.va);
-  }
+  if (live.is_tensor) throw_input_error("object_free of {}, which is a tensor; use tensor_free", object.id);
+  if (live.tensors != 0) throw_input_error("object {} is freed while {} tensors live in it", object.id, live.tensors);
+  if (live.va != 0) by_address_.erase(live.va);
   live_.erase(object.id);
 }
 
 void LiveObjects::release(const TensorFree& tensor) {
   const LiveObject& live = require(tensor.id);
-  if (!live.is_tensor) {
-    throw_input_error("tensor_free of {}, which is an object; use object_free", tensor.id);
-  }
-  if (live.parent != kNoObject) {
-    --require(live.parent).tensors;
-  }
+  if (!live.is_tensor) throw_input_error("tensor_free of {}, which is an object; use object_free", tensor.id);
+  if (live.parent != kNoObject) --require(live.parent).tensors;
   live_.erase(tensor.id);
 }
 

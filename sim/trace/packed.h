@@ -37,9 +37,7 @@ class ExtentUnpacker {
  public:
   explicit ExtentUnpacker(const Numbers& numbers)
       : next_(numbers.data()), left_(static_cast<std::size_t>(numbers.size()) / 2) {
-    if (numbers.size() % 2 != 0) {
-      throw_input_error("a list of extents has an odd count of numbers");
-    }
+    if (numbers.size() % 2 != 0) throw_input_error("a list of extents has an odd count of numbers");
   }
 
   std::size_t left() const { return left_; }
@@ -47,9 +45,7 @@ class ExtentUnpacker {
   // The next `count` extents as one list. Throws InputError when there are fewer or when one ends beyond kMaxQuantum.
   // Modes and empty extents are left to check_shape.
   void take(std::size_t count, std::vector<Extent>& out) {
-    if (count > left_) {
-      throw_input_error("{} extents where {} are left", count, left_);
-    }
+    if (count > left_) throw_input_error("{} extents where {} are left", count, left_);
     left_ -= count;
     out.resize(count);
     std::uint64_t end = 0;
@@ -66,9 +62,7 @@ class ExtentUnpacker {
 
   // Throws InputError when extents are left that belong to no list.
   void finish() const {
-    if (left_ != 0) {
-      throw_input_error("{} extents more than their counts say", left_);
-    }
+    if (left_ != 0) throw_input_error("{} extents more than their counts say", left_);
   }
 
  private:

@@ -68,9 +68,7 @@ std::int64_t time(std::uint64_t value) {
 }
 
 std::int32_t device(std::int32_t value, std::int32_t min) {
-  if (value < min || value > kMaxDevice) {
-    throw_input_error("device {}; allowed: {} to {}", value, min, kMaxDevice);
-  }
+  if (value < min || value > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", value, min, kMaxDevice);
   return value;
 }
 
@@ -78,12 +76,8 @@ template <class Numbers>
 Dim3 dimensions(const Numbers& numbers) {
   Dim3 out;
   std::uint32_t* const targets[] = {&out.x, &out.y, &out.z};
-  if (numbers.size() > 3) {
-    throw_input_error("a grid or block of {} dimensions; allowed: at most 3", numbers.size());
-  }
-  for (int i = 0; i < numbers.size(); ++i) {
-    *targets[i] = numbers.Get(i);
-  }
+  if (numbers.size() > 3) throw_input_error("a grid or block of {} dimensions; allowed: at most 3", numbers.size());
+  for (int i = 0; i < numbers.size(); ++i) *targets[i] = numbers.Get(i);
   return out;
 }
 
@@ -94,9 +88,7 @@ Dim3 dimensions(const Numbers& numbers) {
   while (take_varint(message, tag) && tag == kNewStringsTag && take_varint(message, size)) {
     message.remove_prefix(std::min<std::size_t>(size, message.size()));
   }
-  if (tag == 0 || tag == kNewStringsTag) {
-    throw_input_error("an entry without a record");
-  }
+  if (tag == 0 || tag == kNewStringsTag) throw_input_error("an entry without a record");
   throw_input_error("unknown record type {} (written by a newer version?); known: 2 to 17", tag >> 3);
 }
 
@@ -144,9 +136,7 @@ struct ProtobufDecoder::State {
     if (slots != 0 && slots != in.touches_size()) {
       throw_input_error("{} touches with {} slots", in.touches_size(), slots);
     }
-    if (in.touches_size() != 0 && in.access_objects_size() == 0) {
-      throw_input_error("touches without accesses");
-    }
+    if (in.touches_size() != 0 && in.access_objects_size() == 0) throw_input_error("touches without accesses");
     last_touch.assign(kernel.accesses.size(), 0);
     kernel.touches.reserve(static_cast<std::size_t>(in.touches_size()));
     for (int i = 0; i < in.touches_size(); ++i) {
@@ -239,9 +229,7 @@ struct ProtobufDecoder::State {
     access.extents = extents;
     access.touches.reserve(static_cast<std::size_t>(in.touches_size()));
     std::uint64_t previous = 0;
-    for (const std::uint64_t number : in.touches()) {
-      access.touches.push_back(unpack_touch(number, previous));
-    }
+    for (const std::uint64_t number : in.touches()) access.touches.push_back(unpack_touch(number, previous));
     access.host_gap_ns = time(in.host_gap_ns());
   }
   void get(const proto::Range& in, Range& range) const {
@@ -260,15 +248,11 @@ struct ProtobufDecoder::State {
   }
 
   static const std::string& utf8(const std::string& text, std::string_view what) {
-    if (!is_utf8(text)) {
-      throw_input_error("{} '{}' is not UTF-8", what, printable(text));
-    }
+    if (!is_utf8(text)) throw_input_error("{} '{}' is not UTF-8", what, printable(text));
     return text;
   }
   static void get_header(const proto::Header& in, Header& header) {
-    if (in.magic() != "UVMT") {
-      throw_input_error("the header lacks the magic 'UVMT'");
-    }
+    if (in.magic() != "UVMT") throw_input_error("the header lacks the magic 'UVMT'");
     header.major = in.major();
     header.minor = in.minor();
     header.quantum_bytes = in.quantum_bytes();
@@ -330,12 +314,8 @@ void ProtobufDecoder::start_frame() { state_->strings.resize(1); }
 
 EntryKind ProtobufDecoder::take(std::string_view& frame, Record& record, Header& header, std::uint64_t& records) {
   std::uint64_t size = 0;
-  if (!take_varint(frame, size) || size > frame.size()) {
-    throw_input_error("a message is longer than its frame");
-  }
-  if (size > kMaxRecordBytes) {
-    throw_input_error("a message of {} bytes; allowed: at most {}", size, kMaxRecordBytes);
-  }
+  if (!take_varint(frame, size) || size > frame.size()) throw_input_error("a message is longer than its frame");
+  if (size > kMaxRecordBytes) throw_input_error("a message of {} bytes; allowed: at most {}", size, kMaxRecordBytes);
   if (state_->bytes_in_arena > kArenaBytes / 16) {
     state_->arena.Reset();
     state_->bytes_in_arena = 0;

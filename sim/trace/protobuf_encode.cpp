@@ -28,16 +28,12 @@ template <class Numbers>
 void put_dimensions(const Dim3& dimensions, Numbers& out) {
   const std::uint32_t values[] = {dimensions.x, dimensions.y, dimensions.z};
   int used = 3;
-  while (used > 0 && values[used - 1] == 1) {
-    --used;
-  }
+  while (used > 0 && values[used - 1] == 1) --used;
   out.Add(values, values + used);
 }
 
 void check_utf8(std::string_view text) {
-  if (!is_utf8(text)) {
-    throw_input_error("'{}' is not UTF-8", printable(text));
-  }
+  if (!is_utf8(text)) throw_input_error("'{}' is not UTF-8", printable(text));
 }
 
 }  // namespace
@@ -49,9 +45,7 @@ struct ProtobufEncoder::State {
   proto::Entry* entry = nullptr;
 
   std::uint32_t string_number(const std::string& text) {
-    if (text.empty()) {
-      return 0;
-    }
+    if (text.empty()) return 0;
     const auto [found, is_new] = strings.try_emplace(text, static_cast<std::uint32_t>(strings.size() + 1));
     if (is_new) {
       check_utf8(text);
@@ -89,9 +83,7 @@ struct ProtobufEncoder::State {
       one_slot = one_slot && touch.slot == 0;
     }
     if (!one_slot) {
-      for (const Touch& touch : kernel.touches) {
-        out.add_touch_slots(touch.slot);
-      }
+      for (const Touch& touch : kernel.touches) out.add_touch_slots(touch.slot);
     }
   }
   void put(const Kernel& kernel) {
@@ -174,9 +166,7 @@ struct ProtobufEncoder::State {
     out.set_object(access.object);
     pack_extents(access.extents, *out.mutable_extents());
     std::uint64_t previous = 0;
-    for (const auto& [quantum, mode] : access.touches) {
-      out.add_touches(pack_touch(quantum, mode, previous));
-    }
+    for (const auto& [quantum, mode] : access.touches) out.add_touches(pack_touch(quantum, mode, previous));
     out.set_host_gap_ns(time(access.host_gap_ns));
   }
   void put(const Range& range) {
@@ -228,9 +218,7 @@ struct ProtobufEncoder::State {
     for (std::size_t rest = size;; rest >>= 7) {
       const bool last = rest < 0x80;
       frame += static_cast<char>(last ? rest : (rest & 0x7f) | 0x80);
-      if (last) {
-        break;
-      }
+      if (last) break;
     }
     const std::size_t start = frame.size();
     frame.resize(start + size);

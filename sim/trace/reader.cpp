@@ -42,9 +42,7 @@ class UvmtDecoder final : public Decoder {
   }
 
   bool next(Record& record) override {
-    if (!more()) {
-      throw DamageError(fmt::format("the file ends after frame {} without its end mark", frames_.frame()));
-    }
+    if (!more()) throw DamageError(fmt::format("the file ends after frame {} without its end mark", frames_.frame()));
     Header header;
     switch (protobuf_.take(rest_, record, header, end_records_)) {
       case EntryKind::kRecord:
@@ -58,9 +56,7 @@ class UvmtDecoder final : public Decoder {
     if (end_records_ != records_) {
       throw DamageError(fmt::format("the end mark counts {} records, the file holds {}", end_records_, records_));
     }
-    if (more()) {
-      throw_input_error("data after the end mark");
-    }
+    if (more()) throw_input_error("data after the end mark");
     return false;
   }
 
@@ -70,9 +66,7 @@ class UvmtDecoder final : public Decoder {
   // Sees to it that rest_ holds a message; false at the end of the file.
   bool more() {
     if (rest_.empty()) {
-      if (!frames_.next(rest_)) {
-        return false;
-      }
+      if (!frames_.next(rest_)) return false;
       protobuf_.start_frame();
     }
     return true;
@@ -90,23 +84,17 @@ class JsonDecoder final : public Decoder {
 
   Header header() override {
     std::string_view line;
-    if (!next_line(line)) {
-      throw_input_error("the file is empty; the first line must be a header");
-    }
+    if (!next_line(line)) throw_input_error("the file is empty; the first line must be a header");
     return parse_json_header(line);
   }
 
   bool next(Record& record) override {
     std::string_view line;
-    if (!next_line(line)) {
-      return false;
-    }
+    if (!next_line(line)) return false;
     try {
       parse_json_record(line, record);
     } catch (const InputError& error) {
-      if (lines_.ended_by_newline()) {
-        throw;
-      }
+      if (lines_.ended_by_newline()) throw;
       throw DamageError(fmt::format("{} (the file ends within this line)", error.what()));
     }
     return true;
@@ -118,9 +106,7 @@ class JsonDecoder final : public Decoder {
   // Skips empty lines.
   bool next_line(std::string_view& line) {
     while (lines_.next(line)) {
-      if (line.find_first_not_of(" \t") != std::string_view::npos) {
-        return true;
-      }
+      if (line.find_first_not_of(" \t") != std::string_view::npos) return true;
     }
     return false;
   }
@@ -131,21 +117,15 @@ class JsonDecoder final : public Decoder {
 std::unique_ptr<Decoder> make_decoder(Input& input) {
   const bool compressed = starts_zstd_frame(input.peek(4));
   std::string_view start = input.peek(std::size_t{32} << 10);
-  if (start.empty()) {
-    throw_input_error("the file is empty");
-  }
+  if (start.empty()) throw_input_error("the file is empty");
   std::string preview;
   if (compressed) {
     preview = ZstdDecoder::preview(start, kPreviewBytes);
     start = preview;
-    if (starts_protobuf_trace(start)) {
-      return std::make_unique<UvmtDecoder>(input);
-    }
+    if (starts_protobuf_trace(start)) return std::make_unique<UvmtDecoder>(input);
   }
   const std::size_t first = start.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && start[first] == '{') {
-    return std::make_unique<JsonDecoder>(input);
-  }
+  if (first != std::string_view::npos && start[first] == '{') return std::make_unique<JsonDecoder>(input);
   if (compressed) {
     // Nothing recognisable, perhaps because the very start is damaged: then this throws.
     std::string content(kPreviewBytes, '\0');
@@ -157,9 +137,7 @@ std::unique_ptr<Decoder> make_decoder(Input& input) {
 }  // namespace
 
 std::string Position::text() const {
-  if (line != 0) {
-    return record == 0 ? fmt::format("line {}", line) : fmt::format("record {} (line {})", record, line);
-  }
+  if (line != 0) return record == 0 ? fmt::format("line {}", line) : fmt::format("record {} (line {})", record, line);
   if (frame != 0) {
     return record == 0 ? fmt::format("frame {}", frame) : fmt::format("record {} (frame {})", record, frame);
   }
@@ -181,9 +159,7 @@ struct TraceReader::State {
   }
 
   bool next(Record& record) {
-    if (ended) {
-      return false;
-    }
+    if (ended) return false;
     try {
       if (!decoder->next(record)) {
         ended = true;
@@ -193,9 +169,7 @@ struct TraceReader::State {
     } catch (const DamageError& error) {
       ended = true;
       truncation = fmt::format("{}: after {} records: {}", name, position.record, error.what());
-      if (!partial) {
-        throw_input_error("{}; --partial loads what is whole", truncation);
-      }
+      if (!partial) throw_input_error("{}; --partial loads what is whole", truncation);
       return false;
     } catch (const InputError& error) {
       ended = true;

@@ -16,9 +16,7 @@ template <class T>
 T& reset_to(Record& record, Kernel& spare) {
   Kernel* held = std::get_if<Kernel>(&record);
   if constexpr (std::is_same_v<T, Kernel>) {
-    if (held == nullptr) {
-      held = &record.emplace<Kernel>(std::move(spare));
-    }
+    if (held == nullptr) held = &record.emplace<Kernel>(std::move(spare));
     Kernel fresh;
     fresh.name.swap(held->name);
     fresh.accesses.swap(held->accesses);
@@ -28,9 +26,7 @@ T& reset_to(Record& record, Kernel& spare) {
     *held = std::move(fresh);
     return *held;
   } else {
-    if (held != nullptr) {
-      spare = std::move(*held);
-    }
+    if (held != nullptr) spare = std::move(*held);
     return record.emplace<T>();
   }
 }

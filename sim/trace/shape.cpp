@@ -15,9 +15,7 @@ bool is_mode(AccessMode mode) { return mode >= AccessMode::kRead && mode <= Acce
 
 [[noreturn]] void refuse_extent(std::span<const Extent> extents, std::size_t index, std::string_view what) {
   const Extent& extent = extents[index];
-  if (extent.count == 0) {
-    throw_input_error("{}: extent {} is empty; counts are at least 1", what, index);
-  }
+  if (extent.count == 0) throw_input_error("{}: extent {} is empty; counts are at least 1", what, index);
   if (!is_mode(extent.mode)) {
     throw_input_error("{}: extent {} has access mode {}; allowed: 1 (read), 2 (write), 3 (both)", what, index,
                       static_cast<unsigned>(extent.mode));
@@ -31,9 +29,7 @@ bool is_mode(AccessMode mode) { return mode >= AccessMode::kRead && mode <= Acce
 }
 
 void check_time(std::int64_t time, std::string_view what) {
-  if (time < 0 || time > kMaxTimeNs) {
-    throw_input_error("{} is {}; allowed: 0 to 2^61 nanoseconds", what, time);
-  }
+  if (time < 0 || time > kMaxTimeNs) throw_input_error("{} is {}; allowed: 0 to 2^61 nanoseconds", what, time);
 }
 
 void check_name(std::string_view name) {
@@ -49,9 +45,7 @@ void check_dimensions(const Dim3& dimensions, std::string_view what) {
 }
 
 void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
-  if (quantum >= kMaxQuantum) {
-    throw_input_error("touch {} at quantum {}; allowed: below 2^60", index, quantum);
-  }
+  if (quantum >= kMaxQuantum) throw_input_error("touch {} at quantum {}; allowed: below 2^60", index, quantum);
   if (!is_mode(mode)) {
     throw_input_error("touch {} has access mode {}; allowed: 1 (read), 2 (write), 3 (both)", index,
                       static_cast<unsigned>(mode));
@@ -90,9 +84,7 @@ struct ListCheck {
   template <class Other>
   void operator()(const Other&) const {}
   void operator()(const Kernel& kernel) const {
-    for (std::size_t i = 0; i < kernel.accesses.size(); ++i) {
-      check(kernel.accesses[i].extents, "accesses", i);
-    }
+    for (std::size_t i = 0; i < kernel.accesses.size(); ++i) check(kernel.accesses[i].extents, "accesses", i);
     for (std::size_t i = 0; i < kernel.touches.size(); ++i) {
       const Touch& touch = kernel.touches[i];
       check_touch(i, touch.quantum, touch.mode);

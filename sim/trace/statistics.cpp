@@ -79,13 +79,9 @@ class Summary {
         }
       }
     }
-    if (kernel.phases.empty()) {
-      one.phase_touched_bytes = one.touched_bytes;
-    }
+    if (kernel.phases.empty()) one.phase_touched_bytes = one.touched_bytes;
     add(one, out_.totals);
-    if (!out_.iterations.empty() && inside_iteration_) {
-      add(one, out_.iterations.back().totals);
-    }
+    if (!out_.iterations.empty() && inside_iteration_) add(one, out_.iterations.back().totals);
     out_.largest_kernel_bytes = std::max(out_.largest_kernel_bytes, one.touched_bytes);
     out_.kernels_with_phases += kernel.phases.empty() ? 0 : 1;
     out_.kernels_with_order += kernel.touches.empty() && kernel.order.empty() ? 0 : 1;
@@ -174,9 +170,7 @@ TraceStatistics summarize(TraceReader& reader) {
 TraceStatistics summarize(const Header& header, const std::function<bool(Record&)>& next) {
   Summary summary(header);
   Record record;
-  while (next(record)) {
-    summary.add(record);
-  }
+  while (next(record)) summary.add(record);
   return summary.take();
 }
 

@@ -14,13 +14,9 @@ namespace {
 // Integers only, so that the text is the same everywhere: "9.98 GiB", "512 bytes".
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) {
-    return fmt::format("{} bytes", bytes);
-  }
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
   std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && (bytes >> (10 * (unit + 2))) != 0) {
-    ++unit;
-  }
+  while (unit + 1 < kUnits.size() && (bytes >> (10 * (unit + 2))) != 0) ++unit;
   const unsigned shift = static_cast<unsigned>(10 * (unit + 1));
   const std::uint64_t whole = bytes >> shift;
   const std::uint64_t hundredths = ((bytes & ((std::uint64_t{1} << shift) - 1)) >> (shift - 10)) * 100 / 1024;
@@ -28,12 +24,8 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string time_text(std::int64_t ns) {
-  if (ns < 1000) {
-    return fmt::format("{} ns", ns);
-  }
-  if (ns < 1000000) {
-    return fmt::format("{}.{:03} us", ns / 1000, ns % 1000);
-  }
+  if (ns < 1000) return fmt::format("{} ns", ns);
+  if (ns < 1000000) return fmt::format("{}.{:03} us", ns / 1000, ns % 1000);
   return fmt::format("{}.{:03} ms", ns / 1000000, ns / 1000 % 1000);
 }
 
@@ -61,9 +53,7 @@ nlohmann::ordered_json counts_json(const std::array<std::uint64_t, N>& counts,
                                    const std::array<std::string_view, N>& names) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < N; ++i) {
-    if (counts[i] != 0) {
-      out[std::string(names[i])] = counts[i];
-    }
+    if (counts[i] != 0) out[std::string(names[i])] = counts[i];
   }
   return out;
 }
@@ -72,9 +62,7 @@ template <std::size_t N>
 std::string counts_text(const std::array<std::uint64_t, N>& counts, const std::array<std::string_view, N>& names) {
   std::string out;
   for (std::size_t i = 0; i < N; ++i) {
-    if (counts[i] != 0) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], names[i]);
-    }
+    if (counts[i] != 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], names[i]);
   }
   return out.empty() ? "none" : out;
 }
@@ -84,18 +72,14 @@ std::string counts_text(const std::array<std::uint64_t, N>& counts, const std::a
 std::string statistics_text(const TraceStatistics& s) {
   std::string out;
   const auto line = [&out](std::string_view key, std::string_view value) {
-    if (!value.empty()) {
-      out += fmt::format("{:<12} {}\n", one_line(std::string(key)), one_line(std::string(value)));
-    }
+    if (!value.empty()) out += fmt::format("{:<12} {}\n", one_line(std::string(key)), one_line(std::string(value)));
   };
   line("program", s.header.program);
   line("recorded on",
        s.header.gpu.empty() || s.header.driver.empty() ? s.header.gpu : s.header.gpu + ", driver " + s.header.driver);
   line("provenance", s.header.provenance);
   line("written by", s.header.tool);
-  for (const auto& [key, value] : s.header.attributes) {
-    line(key, value);
-  }
+  for (const auto& [key, value] : s.header.attributes) line(key, value);
   line("format",
        fmt::format("{}.{}, accesses in quanta of {} bytes", s.header.major, s.header.minor, s.header.quantum_bytes));
   line("records", fmt::format("{}: {}", s.records, counts_text(s.records_by_type, kRecordTypeNames)));
@@ -139,9 +123,7 @@ std::string statistics_text(const TraceStatistics& s) {
 
 std::string statistics_json(const TraceStatistics& s) {
   nlohmann::ordered_json attributes = nlohmann::ordered_json::array();
-  for (const auto& [key, value] : s.header.attributes) {
-    attributes.push_back({key, value});
-  }
+  for (const auto& [key, value] : s.header.attributes) attributes.push_back({key, value});
   nlohmann::ordered_json iterations = nlohmann::ordered_json::array();
   for (const IterationStatistics& iteration : s.iterations) {
     nlohmann::ordered_json item = {{"index", iteration.index}};

@@ -28,9 +28,7 @@ bool allows(AccessMode allowed, AccessMode used) {
 const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quantum) {
   const auto after = std::upper_bound(extents.begin(), extents.end(), quantum,
                                       [](std::uint64_t q, const Extent& extent) { return q < extent.first; });
-  if (after == extents.begin()) {
-    return nullptr;
-  }
+  if (after == extents.begin()) return nullptr;
   const Extent& extent = *std::prev(after);
   return quantum - extent.first < extent.count ? &extent : nullptr;
 }
@@ -41,13 +39,9 @@ bool is_covered(const std::vector<Extent>& part, const std::vector<Extent>& whol
   for (const Extent& extent : part) {
     std::uint64_t from = extent.first;
     const std::uint64_t end = extent.first + extent.count;
-    while (next != whole.end() && next->first + next->count <= from) {
-      ++next;
-    }
+    while (next != whole.end() && next->first + next->count <= from) ++next;
     for (auto cover = next; from < end; ++cover) {
-      if (cover == whole.end() || cover->first > from || !allows(cover->mode, extent.mode)) {
-        return false;
-      }
+      if (cover == whole.end() || cover->first > from || !allows(cover->mode, extent.mode)) return false;
       from = cover->first + cover->count;
     }
   }
@@ -82,12 +76,8 @@ class Validator::State {
     }
     check_touches(kernel);
     check_phases(kernel);
-    for (const FirstTouch& touch : kernel.order) {
-      check_unit(kernel, touch.slot, touch.unit, "order");
-    }
-    for (const UnitCount& item : kernel.counts) {
-      check_unit(kernel, item.slot, item.unit, "counts");
-    }
+    for (const FirstTouch& touch : kernel.order) check_unit(kernel, touch.slot, touch.unit, "order");
+    for (const UnitCount& item : kernel.counts) check_unit(kernel, item.slot, item.unit, "counts");
   }
   void operator()(const Memcpy& copy) {
     add_time(copy.host_gap_ns);
@@ -122,9 +112,7 @@ class Validator::State {
     const LiveObject& object = live_.require(access.object);
     check_extents_inside(access.extents, access.object, object);
     for (const auto& [quantum, mode] : access.touches) {
-      if (quantum >= quanta_of(object)) {
-        refuse_beyond(access.object, object, quantum, 1);
-      }
+      if (quantum >= quanta_of(object)) refuse_beyond(access.object, object, quantum, 1);
     }
   }
   void operator()(const Range& range) {
@@ -139,9 +127,7 @@ class Validator::State {
         open_ranges_.pop_back();
         break;
       case RangeKind::kIterationBegin:
-        if (iteration_) {
-          throw_input_error("iteration {} begins inside iteration {}", range.index, *iteration_);
-        }
+        if (iteration_) throw_input_error("iteration {} begins inside iteration {}", range.index, *iteration_);
         iteration_ = range.index;
         ranges_before_iteration_ = open_ranges_.size();
         break;
@@ -156,9 +142,7 @@ class Validator::State {
   }
 
   void finish() const {
-    if (iteration_) {
-      throw_input_error("{}: end: iteration {} has no end", name, *iteration_);
-    }
+    if (iteration_) throw_input_error("{}: end: iteration {} has no end", name, *iteration_);
     if (!open_ranges_.empty()) {
       throw_input_error("{}: end: range '{}' is never popped", name, printable(open_ranges_.back()));
     }
@@ -176,28 +160,20 @@ class Validator::State {
                       first + count - 1, id, quanta_of(object), quantum_, object.bytes);
   }
   void check_extents_inside(const std::vector<Extent>& extents, ObjectId id, const LiveObject& object) const {
-    if (extents.empty()) {
-      return;
-    }
+    if (extents.empty()) return;
     const Extent& last = extents.back();  // they ascend
-    if (last.first + last.count > quanta_of(object)) {
-      refuse_beyond(id, object, last.first, last.count);
-    }
+    if (last.first + last.count > quanta_of(object)) refuse_beyond(id, object, last.first, last.count);
   }
   void check_piece(ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
     const LiveObject& object = live_.require(id);
-    if (bytes == 0) {
-      throw_input_error("an operation on 0 bytes of object {}; allowed: at least 1", id);
-    }
+    if (bytes == 0) throw_input_error("an operation on 0 bytes of object {}; allowed: at least 1", id);
     if (offset > object.bytes || bytes > object.bytes - offset) {
       throw_input_error("bytes from {} on ({} of them) reach beyond object {} of {} bytes", offset, bytes, id,
                         object.bytes);
     }
   }
   static void check_device(std::int32_t device, std::int32_t min) {
-    if (device < min || device > kMaxDevice) {
-      throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
-    }
+    if (device < min || device > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
   }
   static void check_launch(const Kernel& kernel) {
     if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
@@ -256,9 +232,7 @@ class Validator::State {
       phase_of_slot_.resize(std::max(phase_of_slot_.size(), kernel.accesses.size()));
       ++phases_;
       for (const PhaseAccess& access : phase.accesses) {
-        if (phase_of_slot_[access.slot] == phases_) {
-          throw_input_error("phase {} names slot {} twice", i, access.slot);
-        }
+        if (phase_of_slot_[access.slot] == phases_) throw_input_error("phase {} names slot {} twice", i, access.slot);
         phase_of_slot_[access.slot] = phases_;
         if (!is_covered(access.extents, kernel.accesses[access.slot].extents)) {
           throw_input_error("phase {}: extents of slot {} are not all among the accesses of object {}", i, access.slot,
@@ -268,12 +242,8 @@ class Validator::State {
     }
   }
   void end_iteration(std::uint64_t index) {
-    if (!iteration_) {
-      throw_input_error("end of iteration {}, which has not begun", index);
-    }
-    if (*iteration_ != index) {
-      throw_input_error("end of iteration {} inside iteration {}", index, *iteration_);
-    }
+    if (!iteration_) throw_input_error("end of iteration {}, which has not begun", index);
+    if (*iteration_ != index) throw_input_error("end of iteration {} inside iteration {}", index, *iteration_);
     if (open_ranges_.size() > ranges_before_iteration_) {
       throw_input_error("iteration {} ends while range '{}' is open", index, printable(open_ranges_.back()));
     }
@@ -318,9 +288,7 @@ void Validator::check(const Record& record, const Position& position) {
 void Validator::check(const Record& record) { check(record, {state_->records + 1, 0, 0}); }
 
 void Validator::finish(bool truncated) const {
-  if (!truncated) {
-    state_->finish();
-  }
+  if (!truncated) state_->finish();
 }
 
 std::string validate(TraceReader& reader) {

@@ -19,12 +19,8 @@
 namespace uvmsim::trace {
 
 TraceFormat format_of_path(std::string_view path) {
-  if (path.ends_with(".uvmt")) {
-    return TraceFormat::kUvmt;
-  }
-  if (path.ends_with(".jsonl") || path == "-") {
-    return TraceFormat::kJsonLines;
-  }
+  if (path.ends_with(".uvmt")) return TraceFormat::kUvmt;
+  if (path.ends_with(".jsonl") || path == "-") return TraceFormat::kJsonLines;
   throw_input_error("{}: the name of a trace must end in .uvmt or .jsonl", path);
 }
 
@@ -52,9 +48,7 @@ struct TraceWriter::State {
     }
   }
   void flush() {
-    if (pending.empty()) {
-      return;
-    }
+    if (pending.empty()) return;
     if (format == TraceFormat::kUvmt) {
       zstd.compress(pending, compressed);
       put(compressed);
@@ -67,9 +61,7 @@ struct TraceWriter::State {
 
   // The reader must take it.
   static void check_line(std::string_view line) {
-    if (line.size() < kMaxLineValues) {
-      return;
-    }
+    if (line.size() < kMaxLineValues) return;
     const auto values =
         static_cast<std::size_t>(std::count(line.begin(), line.end(), ',') + std::count(line.begin(), line.end(), '['));
     if (line.size() > kMaxLineBytes || values + 2 > kMaxLineValues) {
@@ -104,18 +96,14 @@ struct TraceWriter::State {
       throw_input_error("{}: record {} ({}): {}", name, records + 1, record_type_name(record), error.what());
     }
     ++records;
-    if (pending.size() >= kFrameBytes) {
-      flush();
-    }
+    if (pending.size() >= kFrameBytes) flush();
   }
 };
 
 TraceWriter::TraceWriter(const std::string& path, const Header& header, const WriterOptions& options)
     : state_(std::make_unique<State>(path, format_of_path(path), options)) {
   state_->write(header);
-  if (path != "-") {
-    state_->file.emplace(path);
-  }
+  if (path != "-") state_->file.emplace(path);
 }
 
 TraceWriter::TraceWriter(std::string& memory, TraceFormat format, const Header& header, const WriterOptions& options)
@@ -130,13 +118,9 @@ TraceWriter::TraceWriter(TraceWriter&&) noexcept = default;
 void TraceWriter::write(const Record& record) { state_->write(record); }
 
 void TraceWriter::finish() {
-  if (state_->format == TraceFormat::kUvmt) {
-    state_->protobuf.append_end(state_->records, state_->pending);
-  }
+  if (state_->format == TraceFormat::kUvmt) state_->protobuf.append_end(state_->records, state_->pending);
   state_->flush();
-  if (state_->file) {
-    state_->file->commit();
-  }
+  if (state_->file) state_->file->commit();
 }
 
 std::uint64_t TraceWriter::records() const { return state_->records; }

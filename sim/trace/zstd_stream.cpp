@@ -9,13 +9,9 @@
 namespace uvmsim::trace {
 
 bool starts_zstd_frame(std::string_view bytes) {
-  if (bytes.size() < 4) {
-    return false;
-  }
+  if (bytes.size() < 4) return false;
   std::uint32_t magic = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    magic |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  }
+  for (unsigned i = 0; i < 4; ++i) magic |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 
@@ -23,9 +19,7 @@ void ZstdDecoder::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(c
 void ZstdEncoder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
 ZstdDecoder::ZstdDecoder(Input& input) : input_(input), context_(ZSTD_createDCtx()) {
-  if (!context_) {
-    throw std::bad_alloc();
-  }
+  if (!context_) throw std::bad_alloc();
 }
 
 ZstdDecoder::Piece ZstdDecoder::read(std::span<char> out) {
@@ -68,9 +62,7 @@ std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes)
     while (filled < bytes) {
       const Piece piece = decoder.read(std::span(out).subspan(filled));
       filled += piece.bytes;
-      if (piece.input_ended) {
-        break;
-      }
+      if (piece.input_ended) break;
     }
   } catch (const DamageError&) {
     // The reader meets the same damage and reports it.
@@ -79,9 +71,7 @@ std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes)
 }
 
 ZstdEncoder::ZstdEncoder(int level) : context_(ZSTD_createCCtx()) {
-  if (!context_) {
-    throw std::bad_alloc();
-  }
+  if (!context_) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 1);
@@ -90,9 +80,7 @@ ZstdEncoder::ZstdEncoder(int level) : context_(ZSTD_createCCtx()) {
 void ZstdEncoder::compress(std::string_view content, std::string& out) {
   out.resize(ZSTD_compressBound(content.size()));
   const std::size_t size = ZSTD_compress2(context_.get(), out.data(), out.size(), content.data(), content.size());
-  if (ZSTD_isError(size)) {
-    throw std::runtime_error(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
-  }
+  if (ZSTD_isError(size)) throw std::runtime_error(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
   out.resize(size);
 }
 

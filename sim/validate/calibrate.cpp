@@ -309,8 +309,9 @@ std::vector<std::string> calibration_parameters() { return {kDefaults.begin(), k
 Calibration calibrate(const std::vector<ExperimentFile>& files, const config::SystemConfig& base,
                       const std::string& source, const CalibrationOptions& options) {
   if (options.rounds == 0 || options.rounds > 20) throw_input_error("{} rounds; allowed: 1 to 20", options.rounds);
-  if (options.holdout == 1)
+  if (options.holdout == 1) {
     throw_input_error("a holdout of every experiment leaves none to fit; allowed: 0, 2 and more");
+  }
   std::vector<ExperimentFile> fitted, kept;
   split(files, options, fitted, kept);
   if (fitted.empty()) throw_input_error("no experiment matches '{}'", printable(options.only));

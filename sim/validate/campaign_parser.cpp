@@ -106,8 +106,9 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
 PublishedStep parse_figures(const JsonValue& object, std::string_view context, std::set<std::string>& unknown) {
   JsonFields fields(object, context);
   PublishedStep step;
-  for (std::size_t i = 0; i < figure::kCount; ++i)
+  for (std::size_t i = 0; i < figure::kCount; ++i) {
     step.figures[i] = optional_integer(fields, kFigureTable[i].key, UINT64_MAX);
+  }
   step.lost_records = fields.boolean("lost_records", false);
   for (const auto& [key, value] : object.members()) {
     bool known = key == "lost_records";

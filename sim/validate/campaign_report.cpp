@@ -114,9 +114,7 @@ std::vector<std::string> totals_of(const CampaignRun& run) {
   if (run.finish_ns) {
     lines.push_back("until all processes ended, ms: " + both_text(kFigureTable[figure::kTime], *run.finish_ns));
   }
-  if (run.ratio_permille) {
-    lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
-  }
+  if (run.ratio_permille) lines.push_back("steady / cold block: " + ratio_text(*run.ratio_permille));
   if (run.total.lost_records) lines.emplace_back("* the profiler lost records: only its time is judged");
   return lines;
 }

@@ -193,8 +193,9 @@ void parse_library_kernel(const JsonValue& item, Experiment& experiment, std::se
   kernel.name = trace::json_text(fields.require("kernel"), "the name of a kernel");
   kernel.grid = parse_dimensions(fields.require("grid"), "the grid of a kernel");
   kernel.block = parse_dimensions(fields.require("block"), "the block of a kernel");
-  if (kernel.block.count() > 1024)
+  if (kernel.block.count() > 1024) {
     throw_input_error("a block has {} threads; allowed: 1 to 1024", kernel.block.count());
+  }
   kernel.registers_per_thread = static_cast<std::uint32_t>(fields.integer("registers", 0, 1024));
   kernel.shared_bytes_per_block = static_cast<std::uint32_t>(fields.integer("shared_bytes", 0, 1u << 24));
   kernel.native_ns = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
@@ -207,8 +208,9 @@ Allocation parse_tensor(const JsonValue& item, std::set<std::string>& unknown) {
   Allocation tensor;
   tensor.name = name_of(fields, "name");
   const std::string role = name_of(fields, "role");
-  if (role != "input" && role != "output")
+  if (role != "input" && role != "output") {
     throw_input_error("tensor '{}' has role '{}'; allowed: input, output", tensor.name, role);
+  }
   tensor.output = role == "output";
   for (const JsonValue& size : trace::json_array(fields.require("shape"), "the shape of a tensor")) {
     tensor.shape.push_back(trace::json_integer(size, "the shape of a tensor", kMaxBytes));

@@ -20,9 +20,7 @@ std::uint64_t draw_below(std::mt19937_64& generator, std::uint64_t bound) {
   auto product = static_cast<WideUnsigned>(generator()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
     const std::uint64_t threshold = (0 - bound) % bound;
-    while (static_cast<std::uint64_t>(product) < threshold) {
-      product = static_cast<WideUnsigned>(generator()) * bound;
-    }
+    while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<WideUnsigned>(generator()) * bound;
   }
   return static_cast<std::uint64_t>(product >> 64);
 }

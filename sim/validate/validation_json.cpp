@@ -142,9 +142,7 @@ std::string validation_json(const Validation& validation) {
   out["classes"] = Json::array();
   for (const ClassSummary& summary : validation.classes) out["classes"].push_back(summary_json(summary));
   out["experiments"] = Json::array();
-  for (const Comparison& comparison : validation.comparisons) {
-    out["experiments"].push_back(comparison_json(comparison));
-  }
+  for (const Comparison& comparison : validation.comparisons) out["experiments"].push_back(comparison_json(comparison));
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -52,8 +52,9 @@ inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies 
   for (const policy::PolicyEntry* prefetch : policies) {
     if (prefetch->slot != policy::Slot::kPrefetch || prefetch->joint()) continue;
     for (const policy::PolicyEntry* evict : policies) {
-      if (evict->slot == policy::Slot::kEvict && !evict->joint())
+      if (evict->slot == policy::Slot::kEvict && !evict->joint()) {
         pairs.push_back({{prefetch->info.name, {}}, {evict->info.name, {}}});
+      }
     }
   }
   if (which == Policies::kAll || pairs.size() <= kSome) return pairs;

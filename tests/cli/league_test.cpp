@@ -206,9 +206,7 @@ TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
   for (const json& policy : known["policies"]) {
     const std::string name = policy["name"];
     if (name == "none" || name == "random" || policy["for_processes"]) continue;  // the first two take minutes
-    if (policy["slot"] == "prefetch") {
-      arguments.insert(arguments.end(), {"--prefetch", name});
-    }
+    if (policy["slot"] == "prefetch") arguments.insert(arguments.end(), {"--prefetch", name});
   }
   ASSERT_GT(arguments.size(), 20u);
   const auto result = league(arguments);

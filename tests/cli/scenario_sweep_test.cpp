@@ -29,8 +29,9 @@ class ScenarioSweep : public SweepCommandTest {
   std::vector<std::string> labels(const std::string& more) {
     const sweep::Spec spec = sweep::read_spec(folder.path(of_s(more)));
     std::vector<std::string> all;
-    for (const scenario::ScenarioPoint& point : spec.scenarios)
+    for (const scenario::ScenarioPoint& point : spec.scenarios) {
       all.push_back(scenario::label(point, scenario::common_point(point)));
+    }
     return all;
   }
   void expect_refused(const std::string& text, const std::vector<std::string>& words) {
@@ -91,8 +92,9 @@ TEST_F(ScenarioSweep, APointIsTheScenarioThatTheCommandRuns) {
   EXPECT_EQ(rows[0][1], one["last_end_ns"].dump());
   EXPECT_EQ(rows[0][2], one["unfairness_thousandths"].dump());
   std::uint64_t evictions = 0;
-  for (const json& program : one["programs"])
+  for (const json& program : one["programs"]) {
     evictions += program["together"]["counters"]["evictions"].get<std::uint64_t>();
+  }
   EXPECT_GT(evictions, 0u);
   EXPECT_EQ(rows[0][3], std::to_string(evictions));
   EXPECT_EQ(rows[0][4], "round_robin");

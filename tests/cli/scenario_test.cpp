@@ -115,8 +115,9 @@ TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
   const json events = json::parse(folder.read("t.json"))["traceEvents"];
   std::int64_t turns_track = 0;
   for (const json& event : events) {
-    if (event["ph"] == "M" && event["args"].value("name", "") == "turns")
+    if (event["ph"] == "M" && event["args"].value("name", "") == "turns") {
       turns_track = event["tid"].get<std::int64_t>();
+    }
   }
   ASSERT_NE(turns_track, 0);
   const auto ns = [](const json& us) { return static_cast<std::int64_t>(us.get<double>() * 1000 + 0.5); };
@@ -127,14 +128,10 @@ TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
     if (event["ph"] != "X" || event["tid"] != turns_track || event["cat"] != "turn") continue;
     EXPECT_EQ(event["pid"], 3) << "of GPU 1";
     const std::string name = event["name"];
-    if (end >= 0) {
-      EXPECT_EQ(ns(event["ts"]), end) << "no gap";
-    }
+    if (end >= 0) EXPECT_EQ(ns(event["ts"]), end) << "no gap";
     end = ns(event["ts"]) + ns(event["dur"]);
     EXPECT_NE(name, before);
-    if (name == "change") {
-      EXPECT_EQ(ns(event["dur"]), 7000);
-    }
+    if (name == "change") EXPECT_EQ(ns(event["dur"]), 7000);
     before = name;
     ++slices[name];
   }

@@ -318,8 +318,9 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
       ::kill(process, SIGKILL);
       kills += exit_code_of(process) == 128 + SIGKILL;
       const auto after = finished(dir);
-      for (const auto& [name, content] : before)
+      for (const auto& [name, content] : before) {
         ASSERT_EQ(after.at(name), content) << "lost or changed by kill " << kills;
+      }
       for (const auto& [name, content] : after) ASSERT_EQ(all.at(name), content) << "half a file after kill " << kills;
     }
     ASSERT_EQ(sweep({"run", dir}).exit_code, 0);

@@ -22,9 +22,7 @@ using Json = nlohmann::ordered_json;
 
 std::vector<RunView> views(const std::vector<Json>& results) {
   std::vector<RunView> runs;
-  for (const Json& result : results) {
-    runs.push_back(view_of_result(result, "line " + std::to_string(runs.size() + 1)));
-  }
+  for (const Json& result : results) runs.push_back(view_of_result(result, "line " + std::to_string(runs.size() + 1)));
   return runs;
 }
 

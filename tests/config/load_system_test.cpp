@@ -22,9 +22,7 @@ const std::vector<std::string> kShipped{UVMSIM_SOURCE_DIR "/configs/systems"};
 
 TEST(ShippedSystems, AreThoseOfTheReadme) {
   std::vector<std::string> names;
-  for (const SystemFile& file : list_systems(kShipped)) {
-    names.push_back(file.name);
-  }
+  for (const SystemFile& file : list_systems(kShipped)) names.push_back(file.name);
   EXPECT_THAT(names, ElementsAre("a100-pcie-80g", "a100-pcie-80g-nvme", "a100-sxm-40g", "dgx-v100", "dgx-v100-x4",
                                  "gtx1080ti-pcie3", "h100-sxm", "h200-sxm-pcie5", "hgx-a100", "hgx-h200-x2",
                                  "p3-8xlarge", "rtx4080-pcie4", "rtx5070ti-pcie5", "rtx5090-pcie5", "titan-v-pcie3",

@@ -25,12 +25,8 @@ std::vector<std::vector<double>> table(const std::string& file, const std::strin
     }
     std::istringstream words(line);
     std::vector<double> row;
-    for (double value = 0; words >> value;) {
-      row.push_back(value);
-    }
-    if (row.size() != columns) {
-      break;
-    }
+    for (double value = 0; words >> value;) row.push_back(value);
+    if (row.size() != columns) break;
     rows.push_back(row);
   }
   EXPECT_FALSE(rows.empty()) << file << ": " << header;

@@ -60,9 +60,7 @@ TEST(Schema, EveryLineIsUsable) {
 TEST(Schema, EveryGroupIsDescribed) {
   SystemConfig config = one_gpu();
   std::set<std::string> described;
-  for (const Group& group : groups()) {
-    described.emplace(group.key);
-  }
+  for (const Group& group : groups()) described.emplace(group.key);
   for (const Parameter& parameter : parameters(config)) {
     const std::string key = without_indices(parameter.key);
     EXPECT_TRUE(described.contains(key.substr(0, key.rfind('.')))) << key;

@@ -115,9 +115,7 @@ TEST(AccessCounters, BatchesAreLimited) {
   Machine machine(8, system);
   std::vector<BlockIndex> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(remote_block(machine));
-  for (std::size_t i = blocks.size(); i-- > 0;) {
-    machine.access_counters.on_remote_access(0, blocks[i], pages({0}), 256);
-  }
+  for (std::size_t i = blocks.size(); i-- > 0;) machine.access_counters.on_remote_access(0, blocks[i], pages({0}), 256);
   machine.access_counters.service(0, machine.now);
   ASSERT_EQ(machine.events.transfers.size(), 5u);
   // Sorted by address within a batch; batches in order of arrival: {4 3} {2 1} {0}.

@@ -43,9 +43,7 @@ TEST(PrefetchCall, Vector12RefreshesEveryBlockOfTheRange) {
   machine.events.clear();
   for (std::size_t i = 4; i < 8; ++i) machine.gpu_read(block[i], pages({0}));
   ASSERT_EQ(machine.events.evictions.size(), 4u);
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(machine.events.evictions[i].address, virtual_address(block[i], 0));
-  }
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(machine.events.evictions[i].address, virtual_address(block[i], 0));
   machine.check();
 }
 

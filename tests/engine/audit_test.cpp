@@ -112,8 +112,9 @@ TEST(Audit, FindsPagesThatTwoProgramsMistakeForEachOthers) {
   AddressSpace space(1);
   const std::uint64_t regions[] = {1, 1};
   space.divide(regions);
-  for (const unsigned program : {0u, 1u})
+  for (const unsigned program : {0u, 1u}) {
     space.pages(space.allocate(0, kBlockBytes, program), kHost).resident.set(program);
+  }
   EXPECT_NO_THROW(audit_program(space, 0, 1));
   EXPECT_NO_THROW(audit_program(space, 1, 1));
   EXPECT_THROW(audit_program(space, 0, 2), ModelError);

@@ -59,9 +59,7 @@ Program in_turns(std::uint64_t objects, std::uint64_t rounds, std::uint64_t obje
   Program program;
   for (std::uint64_t i = 0; i < objects; ++i) program.host(program.alloc(object_bytes));
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    for (std::uint64_t i = 1; i <= objects; ++i) {
-      program.kernel("k" + std::to_string(i), 3000000, {i}, {});
-    }
+    for (std::uint64_t i = 1; i <= objects; ++i) program.kernel("k" + std::to_string(i), 3000000, {i}, {});
   }
   program.sync();
   return program;

@@ -31,9 +31,7 @@ std::string lines_of(std::string_view bytes) {
     TraceReader reader(bytes, "input");
     append_json(reader.header(), lines);
     Record record;
-    while (reader.next(record)) {
-      append_json(record, lines);
-    }
+    while (reader.next(record)) append_json(record, lines);
   });
   return whole ? lines : std::string();
 }
@@ -52,17 +50,13 @@ void read_and_check(std::string_view bytes, bool partial) {
 
 void write_and_read_again(std::string_view bytes) {
   const std::string lines = lines_of(bytes);
-  if (lines.empty()) {
-    return;
-  }
+  if (lines.empty()) return;
   require(lines_of(lines) == lines);
   std::string packed;
   TraceReader reader(lines, "input");
   TraceWriter writer(packed, TraceFormat::kUvmt, reader.header());
   Record record;
-  while (reader.next(record)) {
-    writer.write(record);
-  }
+  while (reader.next(record)) writer.write(record);
   writer.finish();
   require(lines_of(packed) == lines);
 }
@@ -72,9 +66,7 @@ void import(std::string_view bytes) {
     RawImporter importer(bytes, "input");
     Validator validator("input", importer.header());
     Record record;
-    while (importer.next(record)) {
-      validator.check(record);
-    }
+    while (importer.next(record)) validator.check(record);
     validator.finish();
   });
 }
@@ -91,9 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     encoder.compress(bytes, frame);
     bytes = std::move(frame);
   }
-  for (const bool partial : {false, true}) {
-    read_and_check(bytes, partial);
-  }
+  for (const bool partial : {false, true}) read_and_check(bytes, partial);
   write_and_read_again(bytes);
   import(bytes);
   return 0;

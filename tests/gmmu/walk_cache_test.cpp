@@ -63,8 +63,9 @@ TEST(WalkCache, CountsStayExactThroughReplacement) {
     for (unsigned page = 0; page < kPagesPerBlock; page += 16) walk(cache, block, page, EntrySize::k4K);
   }
   unsigned held = 0;
-  for (std::uint64_t block = 0; block < 4000; ++block)
+  for (std::uint64_t block = 0; block < 4000; ++block) {
     held += cache.may_hold(BlockIndex(block), EntrySize::k4K) ? 1 : 0;
+  }
   EXPECT_GE(held, 1u);
   EXPECT_LE(held, 2u);  // 32 lines, some of them directories: one block's table is 32 lines
 }

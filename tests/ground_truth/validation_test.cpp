@@ -150,9 +150,7 @@ TEST(GroundTruth, TheListNamesNothingElse) {
     for (const Experiment& experiment : read_experiments(path).experiments) names.insert(experiment.name);
   }
   for (const Experiment& experiment : ground_truth::campaigns()) names.insert(experiment.name);
-  for (const auto& [name, checks] : ground_truth::load_known_differences()) {
-    EXPECT_TRUE(names.count(name) == 1) << name;
-  }
+  for (const auto& [name, checks] : ground_truth::load_known_differences()) EXPECT_TRUE(names.count(name) == 1) << name;
 }
 
 }  // namespace

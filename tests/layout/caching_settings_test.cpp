@@ -161,8 +161,9 @@ TEST(GarbageCollection, NeedsALimit) {
   AllocatorSettings settings;
   settings.garbage_collection_threshold = 0.1;
   CachingAllocator allocator(settings);
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < 10; ++i) {
     allocator.free(allocator.allocate((30 + 2 * static_cast<std::uint64_t>(i)) * kMiB, 0).id);
+  }
   EXPECT_EQ(allocator.segment_count(), 10u);
   EXPECT_EQ(allocator.reserved_bytes(), (300 + 90) * kMiB);
 }
@@ -172,10 +173,11 @@ TEST(GarbageCollection, GivesBackWhatWasFreeForAtLeastTheMeanAge) {
   settings.garbage_collection_threshold = 0.2;  // 200 MiB
   CachingAllocator allocator(settings);
   std::vector<Placed> blocks;
-  for (const std::uint64_t mib : {40U, 50U, 60U})
+  for (const std::uint64_t mib : {40U, 50U, 60U}) {
     blocks.push_back(allocator.allocate(mib * kMiB, 0));  // searches 1 to 3
-  allocator.free(blocks[0].id);                           // free since search 3
-  const Placed big = allocator.allocate(80 * kMiB, 0);    // 4; 150 MiB are not more than 200
+  }
+  allocator.free(blocks[0].id);                         // free since search 3
+  const Placed big = allocator.allocate(80 * kMiB, 0);  // 4; 150 MiB are not more than 200
   EXPECT_THAT(allocator.released(), IsEmpty());
   allocator.free(blocks[1].id);  // since 4
   // Search 5: 230 MiB are reserved, 30 too many. Ages 5 - 3 = 2 and 5 - 4 = 1, mean 1.5: the 40 MiB go, which is

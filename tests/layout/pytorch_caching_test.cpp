@@ -121,9 +121,7 @@ trace::Kernel kernel_on(std::vector<trace::ObjectId> ids, std::uint64_t bytes) {
   kernel.grid = {64, 1, 1};
   kernel.block = {256, 1, 1};
   kernel.duration_ns = 20000;
-  for (const trace::ObjectId id : ids) {
-    kernel.accesses.push_back({id, {{0, bytes / 512, trace::AccessMode::kWrite}}});
-  }
+  for (const trace::ObjectId id : ids) kernel.accesses.push_back({id, {{0, bytes / 512, trace::AccessMode::kWrite}}});
   return kernel;
 }
 

@@ -68,8 +68,9 @@ class ReferenceAllocator {
       const std::uint64_t handle = (segment.small ? 2 : 20) * kMiB / kCell;
       for (std::uint64_t h = 0; h < segment.cells.size(); h += handle) {
         const auto begin = segment.cells.begin() + static_cast<std::ptrdiff_t>(h);
-        if (!std::all_of(begin, begin + static_cast<std::ptrdiff_t>(handle), [](auto c) { return c == kFree; }))
+        if (!std::all_of(begin, begin + static_cast<std::ptrdiff_t>(handle), [](auto c) { return c == kFree; })) {
           continue;
+        }
         std::fill_n(begin, handle, kUnmapped);
         released += handle * kCell;
       }

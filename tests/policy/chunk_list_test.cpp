@@ -8,16 +8,12 @@ namespace {
 
 std::vector<std::uint32_t> forwards(const ChunkLists& lists, std::uint32_t list) {
   std::vector<std::uint32_t> order;
-  for (ChunkId chunk = lists.front(list); chunk.valid(); chunk = lists.next(chunk)) {
-    order.push_back(chunk.value);
-  }
+  for (ChunkId chunk = lists.front(list); chunk.valid(); chunk = lists.next(chunk)) order.push_back(chunk.value);
   return order;
 }
 std::vector<std::uint32_t> backwards(const ChunkLists& lists, std::uint32_t list) {
   std::vector<std::uint32_t> order;
-  for (ChunkId chunk = lists.back(list); chunk.valid(); chunk = lists.previous(chunk)) {
-    order.push_back(chunk.value);
-  }
+  for (ChunkId chunk = lists.back(list); chunk.valid(); chunk = lists.previous(chunk)) order.push_back(chunk.value);
   return order;
 }
 using Order = std::vector<std::uint32_t>;

@@ -287,8 +287,9 @@ class TreeOfPages {
 TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
   TreeOfPages tree(8);
   tree.fill(0, 8);
-  for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u})
+  for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u}) {
     tree.access(page);  // in this order they are the oldest
+  }
   // New pages are neighbours far away; what is evicted early makes room for several of them.
   EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
   EXPECT_EQ(tree.victims_of(1001, 0, 8), (Pages{3}));

@@ -56,9 +56,7 @@ TEST_P(ByRecency, TakesAnEmptiedChunkFirst) {
 
 TEST_P(ByRecency, APrefetchedRangeIsTheYoungestInAscendingOrder) {
   const auto policy = evictor(GetParam(), 3);
-  for (const ChunkId chunk : {kB, kA, kC}) {
-    policy->on_migrated(chunk);
-  }
+  for (const ChunkId chunk : {kB, kA, kC}) policy->on_migrated(chunk);
   for (const ChunkId chunk : {kA, kB}) {  // a prefetch call over the blocks of both, resident already
     policy->on_migrated(chunk);
   }
@@ -90,9 +88,7 @@ TEST_P(ByRecency, SelectingAVictimChangesNothing) {
 TEST(Lrm, GoesByUnusedThenDiscardedThenUsed) {
   const auto lrm = evictor("lrm", 4);
   const ChunkId d{3};
-  for (const ChunkId chunk : {kA, kB, kC, d}) {
-    lrm->on_migrated(chunk);
-  }
+  for (const ChunkId chunk : {kA, kB, kC, d}) lrm->on_migrated(chunk);
   lrm->on_discarded(kC);
   lrm->on_emptied(kB);
   for (const ChunkId expected : {kB, kC, kA, d}) {
@@ -110,16 +106,12 @@ class NaiveLists {
     lists_.at(list).push_back(chunk);
   }
   void remove(ChunkId chunk) {
-    for (auto& list : lists_) {
-      list.erase(std::remove(list.begin(), list.end(), chunk), list.end());
-    }
+    for (auto& list : lists_) list.erase(std::remove(list.begin(), list.end(), chunk), list.end());
   }
   ChunkId victim(const FakeChunks& chunks) const {
     for (const auto& list : lists_) {
       for (const ChunkId chunk : list) {
-        if (chunks.evictable(chunk)) {
-          return chunk;
-        }
+        if (chunks.evictable(chunk)) return chunk;
       }
     }
     return {};
@@ -146,9 +138,7 @@ TEST_P(ByRecency, AgreesWithPlainListsOnRandomHistories) {
         break;
       case 2:
         policy->on_touched(chunk);
-        if (is_lru) {
-          naive.append(2, chunk);
-        }
+        if (is_lru) naive.append(2, chunk);
         break;
       case 3:
         policy->on_emptied(chunk);
@@ -202,9 +192,7 @@ class EveryEvictor : public ::testing::TestWithParam<std::string> {
   static std::vector<std::string> names() {
     std::vector<std::string> names;
     for (const PolicyEntry* entry : default_registry().list()) {
-      if (entry->slot == Slot::kEvict && entry->origin == "built-in") {
-        names.push_back(entry->info.name);
-      }
+      if (entry->slot == Slot::kEvict && entry->origin == "built-in") names.push_back(entry->info.name);
     }
     return names;
   }
@@ -219,9 +207,7 @@ TEST_P(EveryEvictor, TakesEmptiedAndDiscardedChunksFirst) {
     policy->on_allocated(chunk, ContentIndex(content));
     policy->on_migrated(chunk);
   };
-  for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
-    bring(ChunkId{chunk}, chunk);
-  }
+  for (std::uint32_t chunk = 0; chunk < 4; ++chunk) bring(ChunkId{chunk}, chunk);
   policy->on_emptied(kC);
   EXPECT_EQ(policy->select_victim(FakeChunks(4)), kC);
   policy->on_released(kC);

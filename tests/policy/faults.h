@@ -12,9 +12,7 @@ namespace uvmsim::policy {
 
 inline PageMask mask_of(std::initializer_list<unsigned> pages) {
   PageMask mask;
-  for (const unsigned page : pages) {
-    mask.set(page);
-  }
+  for (const unsigned page : pages) mask.set(page);
   return mask;
 }
 

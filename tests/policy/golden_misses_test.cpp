@@ -239,9 +239,7 @@ TEST_P(EveryEvictorOnPages, NeverBeatsTheOptimumAndMissesOncePerPageWhenAllFit) 
   for (int round = 0; round < 60; ++round) {
     const std::uint64_t universe = 1 + random.below(14);
     Pages pages;
-    for (int i = 0; i < 300; ++i) {
-      pages.push_back(random.below(1 + random.below(universe)));
-    }
+    for (int i = 0; i < 300; ++i) pages.push_back(random.below(1 + random.below(universe)));
     for (std::uint32_t frames = 1; frames <= universe; ++frames) {
       EXPECT_GE(misses_of(GetParam(), pages, frames), optimal_misses(pages, frames)) << "round " << round;
     }

@@ -132,8 +132,9 @@ TEST(MinBypass, BringsWhatRestsOnceItIsUsedSoonerThanSomethingThatIsThere) {
   uvmsim::Program program;
   const auto first = program.alloc(kBlockBytes), second = program.alloc(kBlockBytes), late = program.alloc(kBlockBytes);
   for (const trace::ObjectId id : {first, second, late}) program.host(id);
-  for (const trace::ObjectId id : {first, second, late, first, second, late, late, late})
+  for (const trace::ObjectId id : {first, second, late, first, second, late, late, late}) {
     program.kernel("k", 1000, {id});
+  }
   program.sync();
   // It rests once, and again after both others, which are not used again; then it comes.
   const Counters counters = program.run(joint_options("min_bypass", 2)).counters;

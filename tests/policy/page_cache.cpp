@@ -20,9 +20,7 @@ PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, s
       written_(frames, false),
       future_(future) {
   frame_of_.reserve(frames);
-  for (std::uint32_t frame = frames; frame-- > 0;) {
-    free_.push_back(frame);
-  }
+  for (std::uint32_t frame = frames; frame-- > 0;) free_.push_back(frame);
 }
 
 bool PageCache::access(std::uint64_t page, bool write) {
@@ -30,18 +28,14 @@ bool PageCache::access(std::uint64_t page, bool write) {
   if (future_ != nullptr) future_->enter(accesses_);
   if (const auto found = frame_of_.find(page); found != frame_of_.end()) {
     if (write) written_[found->second] = true;
-    if (sees_hits_) {
-      evictor_->on_touched(ChunkId{found->second});
-    }
+    if (sees_hits_) evictor_->on_touched(ChunkId{found->second});
     return true;
   }
   ++misses_;
   if (migrator_ != nullptr && rests(page, write)) return false;
   incoming_ = page;
   kept_ = {};
-  if (free_.empty()) {
-    release(evictor_->select_victim(*this));
-  }
+  if (free_.empty()) release(evictor_->select_victim(*this));
   const ChunkId frame{free_.back()};
   free_.pop_back();
   used_[frame.value] = true;
@@ -51,9 +45,7 @@ bool PageCache::access(std::uint64_t page, bool write) {
   evictor_->on_allocated(frame, ContentIndex(page));
   evictor_->on_migrated(frame);
   kept_ = frame;
-  for (ChunkId early; (early = evictor_->select_early_victim(*this)).valid();) {
-    release(early);
-  }
+  for (ChunkId early; (early = evictor_->select_early_victim(*this)).valid();) release(early);
   return false;
 }
 

@@ -38,9 +38,7 @@ TEST_F(PluginTest, AddsItsPolicy) {
   EXPECT_EQ(entry.origin, plugin("first_in"));
   EXPECT_EQ(entry.parameters.at(0).name, "skip");
   const auto first_in = registry_.create_evictor("first_in", {{"skip", "1"}}, 1, 4);
-  for (const std::uint32_t chunk : {2u, 1u, 3u, 2u}) {
-    first_in->on_migrated(ChunkId{chunk});
-  }
+  for (const std::uint32_t chunk : {2u, 1u, 3u, 2u}) first_in->on_migrated(ChunkId{chunk});
   EXPECT_EQ(first_in->select_victim(FakeChunks(4)), ChunkId{1});
   EXPECT_THROW(registry_.create_evictor("first_in", {{"skip", "4"}}, 1, 4), InputError);
 }

@@ -25,15 +25,11 @@ std::array<Case, kCases> cases(Prefetcher& policy, unsigned faults) {
   std::array<Case, kCases> result;
   BlockUnderTest block{policy};
   for (Case& c : result) {
-    if (block.resident.count() + faults > kPagesPerBlock) {
-      block.resident.clear();
-    }
+    if (block.resident.count() + faults > kPagesPerBlock) block.resident.clear();
     c.resident = block.resident;
     while (c.faulted.count() < faults) {
       const auto page = static_cast<unsigned>(random.below(kPagesPerBlock));
-      if (!c.resident.test(page)) {
-        c.faulted.set(page);
-      }
+      if (!c.resident.test(page)) c.faulted.set(page);
     }
     block.service(c.faulted);
   }
@@ -62,12 +58,8 @@ void evict(benchmark::State& state, const char* name) {
   constexpr std::uint32_t kChunkCount = 32768;
   PageCache cache(default_registry().find(Slot::kEvict, name), {}, kChunkCount);
   std::uint64_t page = 0;
-  for (; page < kChunkCount; ++page) {
-    cache.access(page);
-  }
-  for (auto _ : state) {
-    cache.access(page++ % (2 * kChunkCount));
-  }
+  for (; page < kChunkCount; ++page) cache.access(page);
+  for (auto _ : state) cache.access(page++ % (2 * kChunkCount));
 }
 // An access to a chunk that is there.
 void touch(benchmark::State& state, const char* name) {
@@ -78,15 +70,11 @@ void touch(benchmark::State& state, const char* name) {
     policy->on_migrated(ChunkId{chunk});
   }
   Random random(1);
-  for (auto _ : state) {
-    policy->on_touched(ChunkId{static_cast<std::uint32_t>(random.below(kChunkCount))});
-  }
+  for (auto _ : state) policy->on_touched(ChunkId{static_cast<std::uint32_t>(random.below(kChunkCount))});
 }
 const bool kEvictors = [] {
   for (const PolicyEntry* entry : default_registry().list()) {
-    if (entry->slot != Slot::kEvict) {
-      continue;
-    }
+    if (entry->slot != Slot::kEvict) continue;
     const char* name = entry->info.name.c_str();
     benchmark::RegisterBenchmark(("evict/" + entry->info.name).c_str(), evict, name);
     if (entry->info.information >= InformationClass::kD2) {

@@ -131,8 +131,9 @@ TEST(Leap, FindsTheTrendOfTheMajorityAndWidensItsWindow) {
   SpaceUnderTest space("leap", {}, {8});
   Units came;
   std::uint64_t largest = 0;
-  for (std::uint64_t unit = 0; unit < 8 * 32; unit += 2)
+  for (std::uint64_t unit = 0; unit < 8 * 32; unit += 2) {
     largest = std::max<std::uint64_t>(largest, space.fault(unit).size());
+  }
   EXPECT_EQ(largest, 9u) << "the faulted one and a full window of 8";
   EXPECT_LE(space.faults, 20u);
   EXPECT_FALSE(space.resident(3).test(kPagesPerBigPage)) << "units in between are not touched";

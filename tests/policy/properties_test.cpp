@@ -37,8 +37,9 @@ std::vector<std::string> all_policies() {
 // The times among a policy's parameters.
 PolicyChoice twice_as_slow(PolicyChoice choice) {
   if (choice.name == "coalesce") choice.parameters = {{"delay_us", "40"}};
-  if (choice.name == "late_ahead")
+  if (choice.name == "late_ahead") {
     choice.parameters = {{"collect_us", "100"}, {"decide_us", "40"}, {"fault_ns", "200"}};
+  }
   return choice;
 }
 

@@ -39,18 +39,14 @@ struct Nobody final : EvictionQueries {
 
 std::vector<std::uint32_t> throws_of(Evictor& dice) {
   std::vector<std::uint32_t> values;
-  for (int i = 0; i < 8; ++i) {
-    values.push_back(dice.select_victim(Nobody()).value);
-  }
+  for (int i = 0; i < 8; ++i) values.push_back(dice.select_victim(Nobody()).value);
   return values;
 }
 
 TEST(Registry, HasTheBuiltInsBySlotAndName) {
   std::vector<std::string> labels;
   for (const PolicyEntry* entry : default_registry().list()) {
-    if (entry->origin == "built-in") {
-      labels.push_back(entry->label());
-    }
+    if (entry->origin == "built-in") labels.push_back(entry->label());
   }
   for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "migrate policy 'first_touch'",
                                "plan policy 'deepum'", "plan policy 'deepum_ideal'", "plan policy 'none'",

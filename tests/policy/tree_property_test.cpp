@@ -50,9 +50,7 @@ void compare(RandomBlocks& random, Prefetcher& tree, unsigned threshold, unsigne
 TEST(TreeProperty, AgreesWithTheNaiveTreeOnFullBlocks) {
   RandomBlocks random(1);
   const auto tree = prefetcher("tree");
-  for (int i = 0; i < 4000 && !::testing::Test::HasFatalFailure(); ++i) {
-    compare(random, *tree, 51, 0, kPagesPerBlock);
-  }
+  for (int i = 0; i < 4000 && !::testing::Test::HasFatalFailure(); ++i) compare(random, *tree, 51, 0, kPagesPerBlock);
 }
 
 TEST(TreeProperty, AgreesWithTheNaiveTreeOnPartOfABlock) {

@@ -27,9 +27,7 @@ class TreeTest : public ::testing::Test {
   // count pages from first, step apart
   static PageMask every(unsigned first, unsigned step, unsigned count) {
     PageMask mask;
-    for (unsigned i = 0; i < count; ++i) {
-      mask.set(first + i * step);
-    }
+    for (unsigned i = 0; i < count; ++i) mask.set(first + i * step);
     return mask;
   }
 

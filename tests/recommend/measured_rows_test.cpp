@@ -38,8 +38,9 @@ std::vector<double> simulated(std::uint64_t table_bytes) {
     kernel.distribution = trace::Distribution::kThreadChunk;
     kernel.bytes_per_thread_access = kRowBytes;
     for (std::uint64_t warp = 0; warp < kWarps; ++warp) {
-      for (std::uint64_t i = warp; i < kRows; i += kWarps)
+      for (std::uint64_t i = warp; i < kRows; i += kWarps) {
         kernel.touches.push_back({0, rows[i], trace::AccessMode::kRead});
+      }
     }
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -64,8 +65,9 @@ std::vector<double> simulated(std::uint64_t table_bytes) {
       },
       options);
   std::vector<double> times;
-  for (const IterationResult& one : result.iterations)
+  for (const IterationResult& one : result.iterations) {
     times.push_back(static_cast<double>((one.end - one.begin).value) / 1e6);
+  }
   return times;
 }
 

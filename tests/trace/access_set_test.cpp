@@ -28,8 +28,9 @@ Model model_of(const std::vector<ObjectAccess>& accesses) {
       EXPECT_FALSE(before != nullptr && extent.first == last_end && extent.mode == before->mode);  // else joined
       last_end = extent.first + extent.count;
       before = &extent;
-      for (std::uint64_t i = extent.first; i < last_end; ++i)
+      for (std::uint64_t i = extent.first; i < last_end; ++i) {
         model[{access.object, i}] = static_cast<unsigned>(extent.mode);
+      }
     }
   }
   return model;

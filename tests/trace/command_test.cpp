@@ -28,9 +28,7 @@ class TraceCommand : public ::testing::Test {
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const std::string& name : folder_.names()) {
-      if (!name.starts_with(".")) {
-        names.push_back(name);
-      }
+      if (!name.starts_with(".")) names.push_back(name);
     }
     return names;
   }

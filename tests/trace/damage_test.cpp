@@ -37,9 +37,7 @@ Trace large_trace() {
   Random random(3);
   for (int i = 0; i < 40; ++i) {
     HostAccess access{1, {}, {}, 0};
-    for (int k = 0; k < 10000; ++k) {
-      access.touches.emplace_back(random.below(4), AccessMode::kRead);
-    }
+    for (int k = 0; k < 10000; ++k) access.touches.emplace_back(random.below(4), AccessMode::kRead);
     trace.records.emplace_back(access);
   }
   return trace;
@@ -94,9 +92,7 @@ TEST(Damage, EndMarkMissing) {
     TraceWriter writer(part, TraceFormat::kUvmt, trace.header);
     for (const Record& record : trace.records) {
       writer.write(record);
-      if (!part.empty()) {
-        break;
-      }
+      if (!part.empty()) break;
     }
   }
   EXPECT_THAT(message_of([&] { decode(part); }),
@@ -116,9 +112,7 @@ TEST(Damage, FlippedBits) {
         // Some bits of a zstd frame mean nothing; then the records are as they were.
         const Trace found = decode(bad);
         ASSERT_EQ(found.records.size(), trace.records.size());
-        for (std::size_t i = 0; i < found.records.size(); ++i) {
-          ASSERT_TRUE(same(found.records[i], trace.records[i]));
-        }
+        for (std::size_t i = 0; i < found.records.size(); ++i) ASSERT_TRUE(same(found.records[i], trace.records[i]));
       } catch (const InputError&) {
       }
     }

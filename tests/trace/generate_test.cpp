@@ -36,9 +36,7 @@ std::vector<Record> generate(const GeneratorOptions& options) {
 std::vector<Kernel> kernels(const GeneratorOptions& options) {
   std::vector<Kernel> out;
   for (const Record& record : generate(options)) {
-    if (const auto* kernel = std::get_if<Kernel>(&record)) {
-      out.push_back(*kernel);
-    }
+    if (const auto* kernel = std::get_if<Kernel>(&record)) out.push_back(*kernel);
   }
   return out;
 }
@@ -55,16 +53,12 @@ GeneratorOptions options_of(const std::string& pattern, std::uint64_t pages, std
 
 std::uint64_t pages_of(const std::vector<Extent>& extents) {
   std::uint64_t pages = 0;
-  for (const Extent& extent : extents) {
-    pages += extent.count;
-  }
+  for (const Extent& extent : extents) pages += extent.count;
   return pages;
 }
 std::uint64_t pages_of(const Kernel& kernel) {
   std::uint64_t pages = 0;
-  for (const ObjectAccess& access : kernel.accesses) {
-    pages += pages_of(access.extents);
-  }
+  for (const ObjectAccess& access : kernel.accesses) pages += pages_of(access.extents);
   return pages;
 }
 
@@ -82,19 +76,13 @@ std::vector<PageName> touched_in_order(const GeneratorOptions& options) {
   };
   for (const Kernel& kernel : kernels(options)) {
     if (!kernel.touches.empty()) {
-      for (const Touch& touch : kernel.touches) {
-        out.emplace_back(kernel.accesses[touch.slot].object, touch.quantum);
-      }
+      for (const Touch& touch : kernel.touches) out.emplace_back(kernel.accesses[touch.slot].object, touch.quantum);
     } else if (!kernel.phases.empty()) {
       for (const Phase& phase : kernel.phases) {
-        for (const PhaseAccess& access : phase.accesses) {
-          add(kernel.accesses[access.slot].object, access.extents);
-        }
+        for (const PhaseAccess& access : phase.accesses) add(kernel.accesses[access.slot].object, access.extents);
       }
     } else {
-      for (const ObjectAccess& access : kernel.accesses) {
-        add(access.object, access.extents);
-      }
+      for (const ObjectAccess& access : kernel.accesses) add(access.object, access.extents);
     }
   }
   return out;
@@ -172,9 +160,7 @@ TEST(Generate, EveryPatternIsValidAndTheSameEachTime) {
     options.write_percent = 30;
     const auto first = generate(options), second = generate(options);
     ASSERT_EQ(first.size(), second.size());
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      ASSERT_TRUE(same(first[i], second[i])) << pattern.name;
-    }
+    for (std::size_t i = 0; i < first.size(); ++i) ASSERT_TRUE(same(first[i], second[i])) << pattern.name;
     EXPECT_FALSE(pattern.answer.empty());
   }
 }
@@ -321,9 +307,7 @@ TEST(Generate, RandomDraws) {
   for (const Kernel& kernel : kernels(options)) {
     EXPECT_EQ(kernel.touches.size(), 1000u);
     different += static_cast<double>(pages_of(kernel));
-    for (const Touch& touch : kernel.touches) {
-      written += touch.mode == AccessMode::kWrite ? 1 : 0;
-    }
+    for (const Touch& touch : kernel.touches) written += touch.mode == AccessMode::kWrite ? 1 : 0;
   }
   EXPECT_NEAR(different / 20, 1000 * (1 - 0.36769), 10);  // (1 - 1/1000)^1000 = 0.36769
   EXPECT_NEAR(written / 20000, 0.2, 0.01);
@@ -338,13 +322,9 @@ TEST(Generate, ZipfDraws) {
   GeneratorOptions options = options_of("zipf", 500, 20, 1);
   options.touches = 5000;
   std::map<PageName, std::uint64_t> counts;
-  for (const PageName& page : touched_in_order(options)) {
-    ++counts[page];
-  }
+  for (const PageName& page : touched_in_order(options)) ++counts[page];
   std::vector<std::uint64_t> sorted;
-  for (const auto& [page, count] : counts) {
-    sorted.push_back(count);
-  }
+  for (const auto& [page, count] : counts) sorted.push_back(count);
   std::sort(sorted.rbegin(), sorted.rend());
   double harmonic = 0, top = 0, drawn = 0;
   for (int rank = 1; rank <= 500; ++rank) {
@@ -366,9 +346,7 @@ TEST(Generate, PointerChase) {
   EXPECT_EQ(std::set<PageName>(pages.begin(), pages.begin() + 100).size(), 100u);  // one cycle through all stops
   EXPECT_TRUE(std::equal(pages.begin(), pages.begin() + 100, pages.begin() + 100));
   EXPECT_EQ(pages[0].second, 0u);
-  for (const PageName& page : pages) {
-    EXPECT_EQ(page.second % 16, 0u);
-  }
+  for (const PageName& page : pages) EXPECT_EQ(page.second % 16, 0u);
   EXPECT_EQ(found[0].grid.count() * found[0].block.count(), 1u);
   EXPECT_EQ(found[0].touches.size() + found[1].touches.size() + found[2].touches.size(), 100u);
   EXPECT_EQ(found[0].duration_ns, static_cast<std::int64_t>(600 * found[0].touches.size()));
@@ -388,9 +366,7 @@ TEST(Generate, TiledMatmul) {
     ASSERT_EQ(kernel.phases.size(), matrix / w);
     std::uint64_t touched[3] = {};
     for (const Phase& phase : kernel.phases) {
-      for (const PhaseAccess& access : phase.accesses) {
-        touched[access.slot] += pages_of(access.extents);
-      }
+      for (const PhaseAccess& access : phase.accesses) touched[access.slot] += pages_of(access.extents);
     }
     // Phases of several rows of tiles touch B once each; phases of a part of a row touch A once per part.
     EXPECT_EQ(touched[0], w >= m ? matrix : matrix * (m / w)) << w;

@@ -73,9 +73,7 @@ TEST(ImportRaw, HeaderAndOrder) {
   EXPECT_EQ(header.provenance, "here");
   std::vector<Record> found;
   Record record;
-  while (importer.next(record)) {
-    found.push_back(record);
-  }
+  while (importer.next(record)) found.push_back(record);
   const std::vector<Record> expected = {ObjectAlloc{1, ObjectKind::kDevice, 1000, 16 * kPage, 0},
                                         Memcpy{{1, 0}, {}, 1000, CopyKind::kHostToDevice, 0, true, 0},
                                         Range{RangeKind::kIterationBegin, "", 0},
@@ -90,9 +88,7 @@ TEST(ImportRaw, HeaderAndOrder) {
                                         Sync{},
                                         Range{RangeKind::kIterationEnd, "", 1}};
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_TRUE(same(found[i], expected[i])) << i;
-  }
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(same(found[i], expected[i])) << i;
   EXPECT_EQ(importer.summary().objects, 2u);
 }
 

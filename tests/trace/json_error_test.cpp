@@ -102,9 +102,7 @@ TEST(JsonErrors, Syntax) {
 
 TEST(JsonErrors, LinesHaveLimits) {
   std::string many = "{\"t\":\"kernel\",\"accesses\":[";
-  for (int i = 0; i < 12000000; ++i) {
-    many += "1,";
-  }
+  for (int i = 0; i < 12000000; ++i) many += "1,";
   EXPECT_THAT(about(many + "1]}"), HasSubstr("more than 12000000 values in one line"));
   EXPECT_THAT(about(std::string(130 << 20, ' ') + "{}"), HasSubstr("line 2 is longer than 134217728 bytes"));
 }

@@ -55,8 +55,9 @@ TEST(PhaseList, EmptyListsHaveNoIdentity) {
 TEST(PhasePool, FindsWhatIsInUse) {
   PhasePool pool;
   std::vector<PhaseList> kept;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     kept.push_back(pool.find(phases_from(seed)));  // is cleaned on the way
+  }
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const std::vector<Phase> phases = phases_from(seed);
     const PhaseList found = pool.find(phases);

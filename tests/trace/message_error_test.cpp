@@ -15,9 +15,7 @@ using ::testing::HasSubstr;
 // Protobuf's wire format by hand.
 std::string varint(std::uint64_t value) {
   std::string out;
-  for (; value >= 0x80; value >>= 7) {
-    out += static_cast<char>((value & 0x7f) | 0x80);
-  }
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7f) | 0x80);
   return out + static_cast<char>(value);
 }
 std::string number(unsigned field, std::uint64_t value) { return varint(field << 3) + varint(value); }
@@ -26,9 +24,7 @@ std::string bytes(unsigned field, const std::string& content) {
 }
 std::string packed(unsigned field, const std::vector<std::uint64_t>& values) {
   std::string content;
-  for (const auto value : values) {
-    content += varint(value);
-  }
+  for (const auto value : values) content += varint(value);
   return bytes(field, content);
 }
 std::string message(const std::string& entry) { return varint(entry.size()) + entry; }

@@ -25,22 +25,16 @@ void expect_same(const Trace& expected, const Trace& found) {
 TEST(RoundTrip, EveryTypeAndEveryField) {
   const Trace trace{sample_header(), sample_records()};
   std::vector<bool> seen(std::variant_size_v<Record>);
-  for (const Record& record : trace.records) {
-    seen[record.index()] = true;
-  }
+  for (const Record& record : trace.records) seen[record.index()] = true;
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<std::ptrdiff_t>(seen.size()));
-  for (const TraceFormat format : kFormats) {
-    expect_same(trace, decode(encode(trace, format)));
-  }
+  for (const TraceFormat format : kFormats) expect_same(trace, decode(encode(trace, format)));
 }
 
 TEST(RoundTrip, RandomRecords) {
   Random random(42);
   for (int repeat = 0; repeat < 50; ++repeat) {
     Trace trace{sample_header(), {}};
-    for (int i = 0; i < 200; ++i) {
-      trace.records.push_back(random_record(random));
-    }
+    for (int i = 0; i < 200; ++i) trace.records.push_back(random_record(random));
     for (const TraceFormat format : kFormats) {
       ASSERT_NO_FATAL_FAILURE(expect_same(trace, decode(encode(trace, format))));
     }
@@ -72,9 +66,7 @@ TEST(RoundTrip, LimitsOfNumbers) {
       {1, kMaxQuantum - 1, AccessMode::kWrite}, {1, 0, AccessMode::kWrite}, {1, kMaxQuantum - 1, AccessMode::kWrite}};
   kernel.phases = {{most, most, {}}};
   const Trace trace{Header{}, {ObjectAlloc{most, ObjectKind::kHost, most, most, kMaxDevice}, kernel}};
-  for (const TraceFormat format : kFormats) {
-    expect_same(trace, decode(encode(trace, format)));
-  }
+  for (const TraceFormat format : kFormats) expect_same(trace, decode(encode(trace, format)));
 }
 
 TEST(RoundTrip, ManyFramesWithInternedNames) {
@@ -161,13 +153,9 @@ TEST(RoundTrip, PhasesOfManyExtents) {
 TEST(RoundTrip, RepeatedExtentsAreCheap) {
   Kernel kernel;
   kernel.accesses.resize(1);
-  for (std::uint64_t i = 0; i < 20000; ++i) {
-    kernel.accesses[0].extents.push_back({3 * i + i % 2, 1, AccessMode::kRead});
-  }
+  for (std::uint64_t i = 0; i < 20000; ++i) kernel.accesses[0].extents.push_back({3 * i + i % 2, 1, AccessMode::kRead});
   const std::size_t once = decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size();
-  for (std::uint64_t i = 0; i < 16; ++i) {
-    kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
-  }
+  for (std::uint64_t i = 0; i < 16; ++i) kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
   EXPECT_LT(decompress(encode({sample_header(), {kernel}}, TraceFormat::kUvmt)).size(), once + 16 * 30);
 }
 

@@ -244,9 +244,7 @@ std::vector<Record> sample_records() {
     covered.distribution = static_cast<Distribution>(i % 4);
     records.emplace_back(covered);
   }
-  for (int i = 0; i < 6; ++i) {
-    records.emplace_back(Advise{1, 64, 128, static_cast<Advice>(i), i - 1});
-  }
+  for (int i = 0; i < 6; ++i) records.emplace_back(Advise{1, 64, 128, static_cast<Advice>(i), i - 1});
   for (int i = 0; i < 4; ++i) {
     records.emplace_back(Range{static_cast<RangeKind>(i), i % 2 == 0 ? "layer" : "", static_cast<std::uint64_t>(i)});
   }
@@ -302,9 +300,7 @@ Record random_record(Random& random) {
 std::string encode(const Trace& trace, TraceFormat format) {
   std::string out;
   TraceWriter writer(out, format, trace.header);
-  for (const Record& record : trace.records) {
-    writer.write(record);
-  }
+  for (const Record& record : trace.records) writer.write(record);
   writer.finish();
   return out;
 }
@@ -313,9 +309,7 @@ Trace decode(std::string_view bytes, bool partial) {
   TraceReader reader(bytes, "t", {partial});
   Trace out{reader.header(), {}};
   Record record;
-  while (reader.next(record)) {
-    out.records.push_back(record);
-  }
+  while (reader.next(record)) out.records.push_back(record);
   return out;
 }
 
@@ -327,9 +321,7 @@ std::string decompress(std::string_view bytes) {
   for (;;) {
     const auto piece = decoder.read(buffer);
     out.append(buffer, 0, piece.bytes);
-    if (piece.input_ended) {
-      return out;
-    }
+    if (piece.input_ended) return out;
   }
 }
 

@@ -34,9 +34,7 @@ std::string encode(TraceFormat format) {
   std::string out;
   TraceWriter writer(out, format, input().header);
   for (int i = 0; i < kRepeats; ++i) {
-    for (const Record& record : input().records) {
-      writer.write(record);
-    }
+    for (const Record& record : input().records) writer.write(record);
   }
   writer.finish();
   return out;
@@ -55,9 +53,7 @@ void read(benchmark::State& state, TraceFormat format) {
   for (auto _ : state) {
     TraceReader reader(bytes, "benchmark");
     Record record;
-    while (reader.next(record)) {
-      benchmark::DoNotOptimize(record);
-    }
+    while (reader.next(record)) benchmark::DoNotOptimize(record);
   }
   set_counters(state);
 }
@@ -65,9 +61,7 @@ void read_uvmt(benchmark::State& state) { read(state, TraceFormat::kUvmt); }
 void read_json_lines(benchmark::State& state) { read(state, TraceFormat::kJsonLines); }
 
 void write_uvmt(benchmark::State& state) {
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(encode(TraceFormat::kUvmt));
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(encode(TraceFormat::kUvmt));
   set_counters(state);
 }
 
@@ -75,9 +69,7 @@ void validate_records(benchmark::State& state) {
   for (auto _ : state) {
     for (int i = 0; i < kRepeats; ++i) {
       Validator validator("benchmark", input().header);
-      for (const Record& record : input().records) {
-        validator.check(record);
-      }
+      for (const Record& record : input().records) validator.check(record);
       validator.finish();
     }
   }

@@ -25,9 +25,7 @@ Header header_of(std::uint32_t quantum) {
 
 void check(const std::vector<Record>& records, std::uint32_t quantum = 4096) {
   Validator validator("t", header_of(quantum));
-  for (const Record& record : records) {
-    validator.check(record);
-  }
+  for (const Record& record : records) validator.check(record);
   validator.finish();
 }
 std::string about(const std::vector<Record>& records, std::uint32_t quantum = 4096) {
@@ -243,12 +241,8 @@ TEST(Validate, TimesAddUp) {
 TEST(SeenIds, RandomOrder) {
   Random random(5);
   std::vector<ObjectId> ids;
-  for (ObjectId id = 1; id <= 500; ++id) {
-    ids.push_back(id);
-  }
-  for (std::size_t i = ids.size(); i > 1; --i) {
-    std::swap(ids[i - 1], ids[random.below(i)]);
-  }
+  for (ObjectId id = 1; id <= 500; ++id) ids.push_back(id);
+  for (std::size_t i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[random.below(i)]);
   SeenIds seen;
   for (const ObjectId id : ids) {
     EXPECT_FALSE(seen.contains(id));

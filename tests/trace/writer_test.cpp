@@ -26,9 +26,7 @@ TEST(Writer, FileAppearsAtTheEnd) {
   const ScratchFolder folder;
   for (const char* name : {"t.jsonl", "t.uvmt"}) {
     TraceWriter writer(folder.path(name), sample_header());
-    for (const Record& record : sample_records()) {
-      writer.write(record);
-    }
+    for (const Record& record : sample_records()) writer.write(record);
     EXPECT_FALSE(std::filesystem::exists(folder.path(name)));
     writer.finish();
     EXPECT_EQ(writer.records(), sample_records().size());

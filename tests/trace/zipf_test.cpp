@@ -22,9 +22,7 @@ TEST(Zipf, WeightsFollowThePowerLaw) {
   EXPECT_EQ(zipf.weight(1), ZipfDistribution(2, 990).weight(1));
   Random random(1);
   std::uint64_t sum = 0;
-  for (int i = 0; i < 1000; ++i) {
-    sum = sum * 31 + zipf.draw(random);
-  }
+  for (int i = 0; i < 1000; ++i) sum = sum * 31 + zipf.draw(random);
   EXPECT_EQ(sum, UINT64_C(2425951212453199490));
 }
 

@@ -78,8 +78,9 @@ UVMTRACE_DEVICE void note_order(Marks* marks, std::uint64_t record, std::uint64_
   if (!set_bit<Machine>(record + marks->order_offset, page_bit)) return;
   const auto base = reinterpret_cast<std::uint64_t>(marks);
   const std::uint32_t place = Machine::add(base + __builtin_offsetof(Marks, order_size), 1);
-  if (place < marks->order_capacity)
+  if (place < marks->order_capacity) {
     *reinterpret_cast<std::uint64_t*>(marks->order_log + 8 * std::uint64_t{place}) = page;
+  }
 }
 
 // Reads or writes of one quantum; `phase_word` 0 when phases are not wanted. The usual case, that both bits are set,

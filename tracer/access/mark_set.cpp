@@ -18,8 +18,9 @@ constexpr std::uint32_t kReadGap = 128;
 
 bool allocate(CUcontext context, std::uint64_t bytes, char*& out, std::string& why) {
   void* address = nullptr;
-  if (!succeeded(sanitizer().sanitizerAlloc(context, &address, bytes), "device memory for the marks", why))
+  if (!succeeded(sanitizer().sanitizerAlloc(context, &address, bytes), "device memory for the marks", why)) {
     return false;
+  }
   out = static_cast<char*>(address);
   return true;
 }
@@ -41,8 +42,9 @@ bool DeviceTable::upload(const ChunkTable& chunks, Sanitizer_StreamHandle stream
     if (entries_ != nullptr) (void)sanitizer().sanitizerFree(context_, entries_);
     entries_ = nullptr;
     capacity_ = 0;
-    if (!succeeded(sanitizer().sanitizerAlloc(context_, &entries_, bytes), "device memory for the table", why))
+    if (!succeeded(sanitizer().sanitizerAlloc(context_, &entries_, bytes), "device memory for the table", why)) {
       return false;
+    }
     capacity_ = bytes;
   }
   size_ = chunks.entries().size();
@@ -96,8 +98,9 @@ bool MarkSet::reserve(std::uint32_t records, Sanitizer_StreamHandle stream, std:
 
   const std::uint64_t record_total = std::uint64_t{wanted} * record_bytes_;
   const std::uint64_t control_total = kControlHead + (std::uint64_t{wanted} + 63) / 64 * 8;
-  if (!allocate(context_, control_total, control_, why) || !allocate(context_, record_total, records_, why))
+  if (!allocate(context_, control_total, control_, why) || !allocate(context_, record_total, records_, why)) {
     return false;
+  }
   if (options_.order && !allocate(context_, std::uint64_t{wanted} * kPagesPerChunk * 8, order_log_, why)) return false;
   capacity_ = wanted;
   return succeeded(sanitizer().sanitizerMemset(records_, 0, record_total, stream), "clearing the marks", why) &&

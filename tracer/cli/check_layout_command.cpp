@@ -26,9 +26,7 @@ constexpr std::uint32_t kNeededThousandths = 999;
 
 int check_layout_command(const Arguments& arguments) {
   const Options options("check-layout", kCheckLayoutUsage, make_options(), arguments, 1000000);
-  if (options.help()) {
-    return 0;
-  }
+  if (options.help()) return 0;
   if (options.positional().empty()) {
     uvmsim::throw_input_error("no trace given; `uvmtrace check-layout --help` shows an example");
   }
@@ -44,15 +42,11 @@ int check_layout_command(const Arguments& arguments) {
     fmt::print("{}: {} of {} tensors ({} %) where they were recorded, in {} of {} segments{}\n", path, check.equal,
                check.tensors, percent(check.equal, check.tensors), check.model_segments, check.segments,
                good ? "" : "; at least 99.9 % are needed");
-    if (check.unplaced != 0) {
-      fmt::print("  {} tensors have no recorded placement\n", check.unplaced);
-    }
+    if (check.unplaced != 0) fmt::print("  {} tensors have no recorded placement\n", check.unplaced);
     if (check.segments_freed != 0) {
       fmt::print("  {} segments were given back while recording; the model emptied its cache\n", check.segments_freed);
     }
-    if (!check.first_difference.empty()) {
-      fmt::print("  first difference: {}\n", check.first_difference);
-    }
+    if (!check.first_difference.empty()) fmt::print("  first difference: {}\n", check.first_difference);
     code = good ? code : 1;
   }
   return code;

@@ -32,17 +32,13 @@ int complete_command(const Arguments& arguments) {
   add_text(list, "output,o", "FILE", "where to, ends in .uvmt or .jsonl");
   add_text(list, "level", "N", "zstd compression level, 1 to 19; default 9");
   const Options options("complete", kCompleteUsage, list, arguments, 1);
-  if (options.help()) {
-    return 0;
-  }
+  if (options.help()) return 0;
   if (options.positional().empty() || !options.given("output")) {
     uvmsim::throw_input_error("needs a trace and -o FILE; `uvmtrace complete --help` shows an example");
   }
   trace::TraceReader reader(options.positional().front());
   std::vector<trace::Record> records;
-  for (trace::Record record; reader.next(record);) {
-    records.push_back(record);
-  }
+  for (trace::Record record; reader.next(record);) records.push_back(record);
   const WorkspaceSummary done = complete_workspaces(records);
   const std::string output = options.text("output");
   trace::TraceWriter writer(output, reader.header(), {compression_level(options)});

@@ -15,9 +15,7 @@ std::string find(const std::vector<fs::path>& folders, const std::vector<fs::pat
   std::error_code ignored;
   for (const fs::path& folder : folders) {
     for (const fs::path& name : names) {
-      if (fs::exists(folder / name, ignored)) {
-        return fs::weakly_canonical(folder / name, ignored).string();
-      }
+      if (fs::exists(folder / name, ignored)) return fs::weakly_canonical(folder / name, ignored).string();
     }
   }
   return {};
@@ -41,9 +39,7 @@ Parts find_parts() {
     }
   }
   Parts parts;
-  for (const fs::path& folder : folders) {
-    parts.searched.push_back(folder.string());
-  }
+  for (const fs::path& folder : folders) parts.searched.push_back(folder.string());
   parts.timing = find(folders, {"libuvmtrace_timing.so", "timing/libuvmtrace_timing.so"});
   parts.access = find(folders, {"libuvmtrace_access.so", "access/libuvmtrace_access.so"});
   // Python files are not built: a build tree lies somewhere in the source tree.

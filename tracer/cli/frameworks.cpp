@@ -43,18 +43,14 @@ class Reader {
   void read(const fs::path& file) {
     std::error_code ignored;
     const std::string name = fs::weakly_canonical(file, ignored).string();
-    if (!fs::is_regular_file(file, ignored) || done_.size() >= kMostFiles || !done_.insert(name).second) {
-      return;
-    }
+    if (!fs::is_regular_file(file, ignored) || done_.size() >= kMostFiles || !done_.insert(name).second) return;
     std::ifstream in(file, std::ios::binary);
     std::size_t bytes = 0;
     for (std::string line; bytes < kMostBytes && std::getline(in, line); bytes += line.size() + 1) {
       line.resize(std::min(line.find('#'), line.size()));
       found.torch_compile = found.torch_compile || line.find("torch.compile(") != std::string::npos ||
                             line.find("@torch.compile") != std::string::npos;
-      if (const std::string module = imported_by(line); !module.empty()) {
-        take_import(file.parent_path(), module);
-      }
+      if (const std::string module = imported_by(line); !module.empty()) take_import(file.parent_path(), module);
     }
   }
 
@@ -73,9 +69,7 @@ class Reader {
     found.triton = found.triton || first == "triton";
     // A package's modules may call each other by the name of the package.
     read_module(folder, module);
-    if (folder.filename() == first) {
-      read_module(folder.parent_path(), module);
-    }
+    if (folder.filename() == first) read_module(folder.parent_path(), module);
   }
 
   std::set<std::string> done_;
@@ -90,15 +84,9 @@ bool is_set(const char* name) {
 
 std::string Frameworks::names() const {
   std::vector<std::string_view> out;
-  if (torch_compile) {
-    out.emplace_back("torch.compile");
-  }
-  if (triton) {
-    out.emplace_back("Triton");
-  }
-  if (jax) {
-    out.emplace_back("JAX");
-  }
+  if (torch_compile) out.emplace_back("torch.compile");
+  if (triton) out.emplace_back("Triton");
+  if (jax) out.emplace_back("JAX");
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
@@ -117,9 +105,7 @@ Frameworks frameworks_of(const std::vector<std::string>& program) {
 std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std::string& cache_folder) {
   std::vector<Setting> out;
   const auto add = [&out](const char* name, const std::string& value, const std::string& shown) {
-    if (!is_set(name)) {
-      out.push_back({name, value, shown});
-    }
+    if (!is_set(name)) out.push_back({name, value, shown});
   };
   const auto plain = [&add](const char* name, const char* value) { add(name, value, value); };
   if (frameworks.any()) {
@@ -129,18 +115,14 @@ std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std
     plain("TORCHINDUCTOR_FX_GRAPH_CACHE", "1");
     plain("TORCHINDUCTOR_AUTOGRAD_CACHE", "1");
   }
-  if (frameworks.torch_compile || frameworks.triton) {
-    plain("TRITON_CACHE_AUTOTUNING", "1");
-  }
+  if (frameworks.torch_compile || frameworks.triton) plain("TRITON_CACHE_AUTOTUNING", "1");
   if (frameworks.jax) {
     // One allocation of the driver per buffer instead of an arena, so that the trace tells what is in use.
     plain("XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async");
     plain("XLA_PYTHON_CLIENT_PREALLOCATE", "false");
   }
   if (frameworks.jax && !cache_folder.empty()) {
-    if (!is_set("JAX_COMPILATION_CACHE_DIR")) {
-      add("JAX_COMPILATION_CACHE_DIR", cache_folder, "(of the recording)");
-    }
+    if (!is_set("JAX_COMPILATION_CACHE_DIR")) add("JAX_COMPILATION_CACHE_DIR", cache_folder, "(of the recording)");
     plain("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0");
     plain("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1");
   } else if (frameworks.jax) {

@@ -63,9 +63,7 @@ void print_coverage(const trace::TraceStatistics& statistics, const std::map<std
     fmt::print("{:<12} {} launches, {} us: {}\n", i == 0 ? "elsewhere" : "", item.launches, item.duration_ns / 1000,
                trace::printable(name));
   }
-  if (order.size() > kShown) {
-    fmt::print("{:<12} and {} more names\n", "", order.size() - kShown);
-  }
+  if (order.size() > kShown) fmt::print("{:<12} and {} more names\n", "", order.size() - kShown);
 }
 
 }  // namespace
@@ -75,16 +73,12 @@ int info_command(const Arguments& arguments) {
   add_flag(list, "partial", "of a file that is cut off or damaged, take what is whole");
   add_flag(list, "json", "print one JSON object (that of `uvmsim trace info`, which has the coverage too)");
   const Options options("info", kInfoUsage, list, arguments, 1);
-  if (options.help()) {
-    return 0;
-  }
+  if (options.help()) return 0;
   if (options.positional().empty()) {
     uvmsim::throw_input_error("no trace given; `uvmtrace info --help` shows an example");
   }
   const std::string& path = options.positional().front();
-  if (path == "-") {
-    uvmsim::throw_input_error("info reads a file twice and cannot take standard input");
-  }
+  if (path == "-") uvmsim::throw_input_error("info reads a file twice and cannot take standard input");
   trace::TraceReader reader(path, {options.flag("partial")});
   const trace::TraceStatistics statistics = trace::summarize(reader);
   if (options.flag("json")) {

@@ -22,9 +22,7 @@ constexpr const char* kLogUsage = R"(uvmtrace log FILE...: what the log of one p
 
 void print_launches(const PassLog& log) {
   std::set<std::uint32_t> streams, threads, names;
-  for (const Event& event : log.events) {
-    threads.insert(event.tid);
-  }
+  for (const Event& event : log.events) threads.insert(event.tid);
   std::uint64_t patched = 0, runs = 0, quanta = 0, phases = 0, unknown = 0, untimed = 0, pointers = 0;
   std::int64_t kernel_ns = 0;
   for (const Launch& launch : log.launches) {
@@ -35,9 +33,7 @@ void print_launches(const PassLog& log) {
     phases += launch.phases.empty() ? 0 : 1;
     unknown += launch.unknown;
     pointers += launch.params.size();
-    for (const trace::Extent& run : launch.accesses) {
-      quanta += run.count;
-    }
+    for (const trace::Extent& run : launch.accesses) quanta += run.count;
     const auto time = log.kernel_times.find({launch.corr, launch.node});
     if (time == log.kernel_times.end()) {
       ++untimed;
@@ -71,31 +67,19 @@ void print_log(const PassLog& log) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, type);
   }
   fmt::print("events       {}\n", counts);
-  for (const auto& [type, count] : log.unknown_types) {
-    fmt::print("unknown      {} {}\n", count, trace::printable(type));
-  }
+  for (const auto& [type, count] : log.unknown_types) fmt::print("unknown      {} {}\n", count, trace::printable(type));
   print_launches(log);
-  if (log.dropped != 0) {
-    fmt::print("lost         {} records of the profiler\n", log.dropped);
-  }
-  for (const std::string& note : log.notes) {
-    fmt::print("note         {}\n", trace::printable(note));
-  }
+  if (log.dropped != 0) fmt::print("lost         {} records of the profiler\n", log.dropped);
+  for (const std::string& note : log.notes) fmt::print("note         {}\n", trace::printable(note));
 }
 
 }  // namespace
 
 int log_command(const Arguments& arguments) {
   const Options options("log", kLogUsage, make_options(), arguments, 1000000);
-  if (options.help()) {
-    return 0;
-  }
-  if (options.positional().empty()) {
-    uvmsim::throw_input_error("no log given; `uvmtrace log --help` shows an example");
-  }
-  for (const std::string& path : options.positional()) {
-    print_log(read_log(path, std::nullopt));
-  }
+  if (options.help()) return 0;
+  if (options.positional().empty()) uvmsim::throw_input_error("no log given; `uvmtrace log --help` shows an example");
+  for (const std::string& path : options.positional()) print_log(read_log(path, std::nullopt));
   return 0;
 }
 

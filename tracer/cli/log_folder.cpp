@@ -24,9 +24,7 @@ std::vector<fs::path> logs_in(const std::string& folder, const std::string& pass
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(pass + ".") && name.ends_with(".jsonl")) {
-      found.push_back(entry.path());
-    }
+    if (name.starts_with(pass + ".") && name.ends_with(".jsonl")) found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -36,9 +34,7 @@ std::uint64_t count_launches(const fs::path& path) {
   constexpr std::string_view kLaunch = R"({"t":"launch",)";
   std::ifstream file(path, std::ios::binary);
   std::uint64_t count = 0;
-  for (std::string line; std::getline(file, line);) {
-    count += std::string_view(line).starts_with(kLaunch) ? 1 : 0;
-  }
+  for (std::string line; std::getline(file, line);) count += std::string_view(line).starts_with(kLaunch) ? 1 : 0;
   return count;
 }
 
@@ -49,9 +45,7 @@ LogFolder::LogFolder(const std::string& keep, const std::string& output) : keep_
   if (keep_) {
     path_ = fs::absolute(keep, error).string();
     fs::create_directories(path_, error);
-    if (error) {
-      throw_input_error("cannot make the folder {}: {}", keep, error.message());
-    }
+    if (error) throw_input_error("cannot make the folder {}: {}", keep, error.message());
     if (!fs::is_empty(path_, error)) {
       throw_input_error("--keep-logs: {}: {}", keep,
                         error ? error.message() : "is not empty; name a new folder for every recording");
@@ -78,9 +72,7 @@ LogFolder::Choice LogFolder::choose(const std::string& pass) const {
   for (const fs::path& log : logs_in(path_, pass)) {
     const std::uint64_t launches = count_launches(log);
     if (choice.log.empty() || launches > most) {
-      if (most != 0) {
-        choice.others.push_back(choice.log);
-      }
+      if (most != 0) choice.others.push_back(choice.log);
       choice.log = log.string();
       most = launches;
     } else if (launches != 0) {
@@ -93,9 +85,7 @@ LogFolder::Choice LogFolder::choose(const std::string& pass) const {
 std::vector<std::string> LogFolder::processes(const std::string& pass) const {
   std::vector<std::string> out;
   for (const fs::path& log : logs_in(path_, pass)) {
-    if (count_launches(log) != 0) {
-      out.push_back(log.string());
-    }
+    if (count_launches(log) != 0) out.push_back(log.string());
   }
   return out;
 }

@@ -30,12 +30,8 @@ int merge_command(const Arguments& arguments) {
   add_text(list, "output,o", "FILE", "where to, ends in .uvmt or .jsonl");
   add_merge_options(list);
   const Options options("merge", kMergeUsage, list, arguments, 2);
-  if (options.help()) {
-    return 0;
-  }
-  if (options.positional().empty()) {
-    uvmsim::throw_input_error("no log given; `uvmtrace merge --help` shows examples");
-  }
+  if (options.help()) return 0;
+  if (options.positional().empty()) uvmsim::throw_input_error("no log given; `uvmtrace merge --help` shows examples");
   if (!options.given("output")) {
     uvmsim::throw_input_error("no output given: add -o FILE; `uvmtrace merge --help` shows examples");
   }
@@ -43,9 +39,7 @@ int merge_command(const Arguments& arguments) {
   const int level = compression_level(options);
   const PassLog timing = read_log(options.positional()[0], Pass::kTiming);
   std::optional<PassLog> access;
-  if (options.positional().size() == 2) {
-    access = read_log(options.positional()[1], Pass::kAccess);
-  }
+  if (options.positional().size() == 2) access = read_log(options.positional()[1], Pass::kAccess);
   const PassLog* second = access ? &*access : nullptr;
   const std::string output = options.text("output");
   const WrittenTrace written = write_trace(timing, second, merge, output, level);

@@ -43,9 +43,7 @@ std::string Options::text(const char* name) const {
 }
 
 std::uint64_t Options::number(const char* name, std::uint64_t otherwise, std::uint64_t min, std::uint64_t max) const {
-  if (!given(name)) {
-    return otherwise;
-  }
+  if (!given(name)) return otherwise;
   const std::string value = text(name);
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);

@@ -34,9 +34,7 @@ std::uint64_t number_of(std::string_view line, std::string_view key) {
 }  // namespace
 
 std::string duration_text(double seconds) {
-  if (seconds < 100) {
-    return fmt::format("{:.0f} s", std::max(seconds, 0.0));
-  }
+  if (seconds < 100) return fmt::format("{:.0f} s", std::max(seconds, 0.0));
   return seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
@@ -64,9 +62,7 @@ void Progress::read_more() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with("access.") || !name.ends_with(".jsonl")) {
-      continue;
-    }
+    if (!name.starts_with("access.") || !name.ends_with(".jsonl")) continue;
     std::uint64_t& read = read_[name];
     std::ifstream file(entry.path(), std::ios::binary);
     file.seekg(static_cast<std::streamoff>(read));
@@ -79,9 +75,7 @@ void Progress::read_more() {
 
 void Progress::tick() {
   const Clock::time_point now = Clock::now();
-  if (now < next_) {
-    return;
-  }
+  if (now < next_) return;
   const auto passed = now - start_;
   next_ = now + std::min<Clock::duration>(passed, seconds(120));
   const std::uint64_t before = launches_;

@@ -34,9 +34,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 // Standard output is the program's.
 void say(std::string_view text) {
   std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    fmt::print(stderr, "uvmtrace: {}\n", line);
-  }
+  for (std::string line; std::getline(lines, line);) fmt::print(stderr, "uvmtrace: {}\n", line);
   std::fflush(stderr);
 }
 
@@ -107,9 +105,7 @@ class Recording {
           "written");
       return timed.exit_code != 0 ? timed.exit_code : 2;
     }
-    for (const std::string& log : logs_.processes("timing")) {
-      add_log(log, expected_);
-    }
+    for (const std::string& log : logs_.processes("timing")) add_log(log, expected_);
     std::string access;
     if (two_passes_ && (stopped(timed) || runner.pending_signal() != 0)) {
       say("the program was stopped: no access pass");
@@ -133,9 +129,7 @@ class Recording {
 
   std::string searched() const {
     std::string out;
-    for (const std::string& folder : parts_.searched) {
-      out += (out.empty() ? "" : ", ") + folder;
-    }
+    for (const std::string& folder : parts_.searched) out += (out.empty() ? "" : ", ") + folder;
     return out;
   }
 
@@ -145,9 +139,7 @@ class Recording {
 
   // What compilers choose must be the same in all runs.
   void take_settings() {
-    if (options_.own_settings || !frameworks_.any()) {
-      return;
-    }
+    if (options_.own_settings || !frameworks_.any()) return;
     std::string shown;
     const std::string cache = warm_up_ ? logs_.path() + "/jax_cache" : "";
     for (const Setting& setting : repeatable_settings(frameworks_, cache)) {
@@ -166,16 +158,12 @@ class Recording {
     pass.program = options_.program;
     pass.environment = settings_;
     pass.spare_input = true;
-    if (!options_.both_outputs) {
-      pass.output = logs_.path() + "/warm_up.txt";
-    }
+    if (!options_.both_outputs) pass.output = logs_.path() + "/warm_up.txt";
     const RunResult result = runner.run(pass);
     if (result.exit_code != 0) {
       say(fmt::format("the warm-up ended with exit code {}{}", result.exit_code,
                       pass.output.empty() ? "" : "; it printed at last:"));
-      if (!pass.output.empty()) {
-        say(tail_of(pass.output));
-      }
+      if (!pass.output.empty()) say(tail_of(pass.output));
     }
     return result;
   }
@@ -190,9 +178,7 @@ class Recording {
       pass.environment.emplace_back("NVTX_INJECTION64_PATH", parts_.timing);
     }
     // Observing operators takes host time: in the timing pass only when there is no other.
-    for (auto& item : operators(!two_passes_)) {
-      pass.environment.push_back(std::move(item));
-    }
+    for (auto& item : operators(!two_passes_)) pass.environment.push_back(std::move(item));
     return pass;
   }
 
@@ -216,21 +202,15 @@ class Recording {
     pass.environment.emplace_back("CUDA_INJECTION64_PATH", parts_.access);
     // Launches from several threads would share one patch buffer on drivers from 470.57 on (GVProf documentation).
     pass.environment.emplace_back("SANITIZER_DISABLE_PARALLEL_LAUNCHES", "1");
-    for (auto& item : operators(true)) {
-      pass.environment.push_back(std::move(item));
-    }
+    for (auto& item : operators(true)) pass.environment.push_back(std::move(item));
     pass.spare_input = true;
     pass.tick = [&progress] { progress.tick(); };
-    if (!options_.both_outputs) {
-      pass.output = logs_.path() + "/access_pass.txt";
-    }
+    if (!options_.both_outputs) pass.output = logs_.path() + "/access_pass.txt";
     const RunResult result = runner.run(pass);
     if (result.exit_code != timed.exit_code) {
       say(fmt::format("the passes end differently: exit code {} in the timing pass, {} in the access pass{}",
                       timed.exit_code, result.exit_code, pass.output.empty() ? "" : "; the latter printed at last:"));
-      if (!pass.output.empty()) {
-        say(tail_of(pass.output));
-      }
+      if (!pass.output.empty()) say(tail_of(pass.output));
     }
     const LogFolder::Choice choice = logs_.choose("access");
     if (choice.log.empty()) {
@@ -243,9 +223,7 @@ class Recording {
   void write(const LogFolder::Choice& timing_choice, const std::string& access_log) {
     const PassLog timing = read_log(timing_choice.log, Pass::kTiming);
     std::optional<PassLog> access;
-    if (!access_log.empty()) {
-      access = read_log(access_log, Pass::kAccess);
-    }
+    if (!access_log.empty()) access = read_log(access_log, Pass::kAccess);
     if (!timing_choice.others.empty()) {
       say(
           fmt::format("{} other processes used the GPU too; the trace is of process {}, which launched most kernels "
@@ -305,9 +283,7 @@ class Recording {
 
 int record_command(const std::vector<std::string>& arguments) {
   RecordOptions options = RecordOptions::parse(arguments);
-  if (options.help) {
-    return 0;
-  }
+  if (options.help) return 0;
   return Recording(std::move(options)).run();
 }
 

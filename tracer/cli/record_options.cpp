@@ -54,9 +54,7 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   const Options options("record", kRecordUsage, list, Arguments(arguments.begin(), dashes), 1);
   RecordOptions out;
   out.help = options.help();
-  if (out.help) {
-    return out;
-  }
+  if (out.help) return out;
   if (!options.positional().empty()) {
     throw_input_error("put -- before the program: uvmtrace record ... -- {} ...", options.positional().front());
   }
@@ -66,9 +64,7 @@ RecordOptions RecordOptions::parse(const std::vector<std::string>& arguments) {
   out.program.assign(dashes + 1, arguments.end());
   out.output = options.given("output") ? options.text("output") : "trace.uvmt";
   trace::format_of_path(out.output);  // refuses other endings
-  if (out.output == "-") {
-    throw_input_error("-o -: standard output is the program's; give a file");
-  }
+  if (out.output == "-") throw_input_error("-o -: standard output is the program's; give a file");
   out.torch_operators = options.flag("torch-operators");
   out.torch = options.flag("torch") || out.torch_operators;
   out.timing_only = options.flag("timing-only");

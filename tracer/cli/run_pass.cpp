@@ -36,9 +36,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   if (child > 0) {
     last_forwarded = number;
     // Ctrl-C reaches the program by itself: the terminal sends it to the whole group.
-    if (info->si_code != SI_KERNEL) {
-      ::kill(child, number);
-    }
+    if (info->si_code != SI_KERNEL) ::kill(child, number);
   } else if (pending.exchange(number) != 0) {
     ::_exit(128 + number);  // asked twice, and no program is running
   }
@@ -46,12 +44,8 @@ void on_signal(int number, siginfo_t* info, void*) {
 }
 
 [[noreturn]] void become(const ProgramRun& pass, int report) {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], &previous_actions[i], nullptr);
-  }
-  for (const auto& [name, value] : pass.environment) {
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &previous_actions[i], nullptr);
+  for (const auto& [name, value] : pass.environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (!pass.output.empty()) {
     const int file = ::open(pass.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file >= 0) {
@@ -69,9 +63,7 @@ void on_signal(int number, siginfo_t* info, void*) {
     }
   }
   std::vector<char*> arguments;
-  for (const std::string& argument : pass.program) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
+  for (const std::string& argument : pass.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
   const int error = errno;
@@ -83,9 +75,7 @@ void on_signal(int number, siginfo_t* info, void*) {
 void wait_for(pid_t child, const std::function<void()>& tick, int& status) {
   while (child > 0) {
     const pid_t ended = ::waitpid(child, &status, tick ? WNOHANG : 0);
-    if (ended > 0 || (ended < 0 && errno != EINTR)) {
-      return;
-    }
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return;
     if (tick && ended == 0) {
       tick();
       const timespec pause{0, 20'000'000};
@@ -113,9 +103,7 @@ PassRunner::PassRunner() {
 }
 
 PassRunner::~PassRunner() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], &previous_actions[i], nullptr);
-  }
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &previous_actions[i], nullptr);
 }
 
 int PassRunner::pending_signal() const { return pending; }
@@ -128,9 +116,7 @@ RunResult PassRunner::run(const ProgramRun& pass) {
   // No signal is lost between the start of the program and the moment when we know it.
   sigset_t ours, before;
   ::sigemptyset(&ours);
-  for (const int number : kSignals) {
-    ::sigaddset(&ours, number);
-  }
+  for (const int number : kSignals) ::sigaddset(&ours, number);
   ::sigprocmask(SIG_BLOCK, &ours, &before);
   const pid_t child = ::fork();
   if (child == 0) {

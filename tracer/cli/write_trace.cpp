@@ -63,13 +63,9 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
                                 coverage.empty() ? "none" : coverage, written.objects, written.tensors,
                                 written.iterations, ignored ? "" : fmt::format(", {} KiB", (bytes + 1023) / 1024));
   const auto line = [&out](std::uint64_t count, std::string_view text) {
-    if (count != 0) {
-      out += fmt::format("{} {}\n", count, text);
-    }
+    if (count != 0) out += fmt::format("{} {}\n", count, text);
   };
-  if (!merge.dropped.empty()) {
-    out += fmt::format("left out: {}\n", merge.dropped);
-  }
+  if (!merge.dropped.empty()) out += fmt::format("left out: {}\n", merge.dropped);
   if (access != nullptr && merge.matched != merge.launches) {
     line(merge.launches - merge.matched, "launches were not found in the access pass: " + merge.divergence);
   }
@@ -91,19 +87,13 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
   line(merge.unmatched_memory, "allocations of the access pass have no partner in the timing pass");
   line(merge.repairs, "allocations or frees contradict earlier ones: the later ones were believed");
   for (const PassLog* log : {&timing, access}) {
-    if (log == nullptr) {
-      continue;
-    }
+    if (log == nullptr) continue;
     line(log->dropped, fmt::format("records lost by the profiler ({})", log->path));
-    if (!log->complete) {
-      out += fmt::format("{} has no end: the program was killed, or is still running\n", log->path);
-    }
+    if (!log->complete) out += fmt::format("{} has no end: the program was killed, or is still running\n", log->path);
     for (const auto& [type, count] : log->unknown_types) {
       out += fmt::format("{}: {} events of unknown type '{}' left out\n", log->path, count, trace::printable(type));
     }
-    for (const std::string& note : log->notes) {
-      out += fmt::format("note: {}\n", trace::printable(note));
-    }
+    for (const std::string& note : log->notes) out += fmt::format("note: {}\n", trace::printable(note));
   }
   return out;
 }

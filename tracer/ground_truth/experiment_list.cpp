@@ -236,8 +236,9 @@ class List {
       }
     }
     // Writes of memory that the host has: what moves says which pages each batch held, which first touches do not.
-    for (const std::uint32_t per_sm : {1u, 2u, 4u, 8u})
+    for (const std::uint32_t per_sm : {1u, 2u, 4u, 8u}) {
       add_loop("stream_wr_host", 64, per_sm * options_.sm_count, 256, 16);
+    }
     // One access per thread: 4, 8 and 16 bytes, as the kernels of libraries have them.
     for (const std::uint32_t access_bytes : {4u, 8u, 16u}) {
       for (const std::uint32_t threads : {128u, 256u, 1024u}) {

@@ -163,9 +163,7 @@ std::string to_line(const BeyondRun& run, const BeyondMeasurement& measurement) 
   }
   out += "]";
   if (!lost) out += ",\"published_total\":" + figures_text(total, false);
-  if (!run.cold_run.empty() && !run.growing) {
-    out += ",\"steady\":{\"from\":1,\"cold_run\":\"" + run.cold_run + "\"}";
-  }
+  if (!run.cold_run.empty() && !run.growing) out += ",\"steady\":{\"from\":1,\"cold_run\":\"" + run.cold_run + "\"}";
   return out +
          ",\"limits\":{\"time_permille\":200,\"bytes_permille\":100,\"copies_permille\":200,\"ratio_permille\":150}}\n";
 }

@@ -184,11 +184,13 @@ class MapLayout::Learner {
     Place place = 0;
     for (std::size_t i = 0; i < kMapBytes; ++i) {
       bits += std::popcount(difference[i]);
-      if (difference[i] != 0)
+      if (difference[i] != 0) {
         place = static_cast<Place>(i * 8 + static_cast<std::size_t>(std::countr_zero(difference[i])));
+      }
     }
-    if (bits != 1)
+    if (bits != 1) {
       throw Problem{std::string("one bit of ") + what + " changes " + std::to_string(bits) + " of the map"};
+    }
     if (bit_of(out_.numbers_, place)) throw Problem{std::string("a bit of ") + what + " shares its place"};
     return place;
   }

@@ -20,9 +20,7 @@ struct Axis {
 std::vector<Axis> outer_axes(const TensorMap& map) {
   std::vector<Axis> axes;
   for (std::uint32_t d = 1; d < map.rank; ++d) {
-    if (map.dims[d] > 1 && map.strides[d - 1] != 0) {
-      axes.push_back({map.dims[d], map.strides[d - 1]});
-    }
+    if (map.dims[d] > 1 && map.strides[d - 1] != 0) axes.push_back({map.dims[d], map.strides[d - 1]});
   }
   std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
   return axes;
@@ -54,9 +52,7 @@ std::uint64_t span_bytes(const TensorMap& map) {
   std::uint64_t bytes = row_bytes(map);
   for (std::uint32_t d = 1; d < map.rank; ++d) {
     const std::uint64_t stride = map.strides[d - 1];
-    if (stride != 0 && map.dims[d] - 1 > (kMost - bytes) / stride) {
-      return kMost;
-    }
+    if (stride != 0 && map.dims[d] - 1 > (kMost - bytes) / stride) return kMost;
     bytes += (map.dims[d] - 1) * stride;
   }
   return bytes;
@@ -71,9 +67,7 @@ bool is_possible(const TensorMap& map) {
     if (map.dims[d] < 1 || map.dims[d] > kMaxDimension || !(boxed || (map.im2col && d != 0 && map.box[d] == 0))) {
       return false;
     }
-    if (d != 0 && (map.strides[d - 1] >= kMaxStride || map.strides[d - 1] % 16 != 0)) {
-      return false;
-    }
+    if (d != 0 && (map.strides[d - 1] >= kMaxStride || map.strides[d - 1] % 16 != 0)) return false;
   }
   return map.va % 16 == 0 && map.box[0] * map.element_bits % 128 == 0;
 }
@@ -81,13 +75,9 @@ bool is_possible(const TensorMap& map) {
 std::uint64_t box_count(const TensorMap& map) {
   std::uint64_t boxes = 1;
   for (std::uint32_t d = 0; d < map.rank; ++d) {
-    if (map.box[d] == 0) {
-      return 0;
-    }
+    if (map.box[d] == 0) return 0;
     const std::uint64_t along = (map.dims[d] + map.box[d] - 1) / map.box[d];
-    if (along > kMost / boxes) {
-      return kMost;
-    }
+    if (along > kMost / boxes) return kMost;
     boxes *= along;
   }
   return boxes;
@@ -119,30 +109,22 @@ MapRuns runs_of(const TensorMap& map, std::uint64_t least_gap, std::uint64_t mos
   std::vector<Axis> axes = outer_axes(map);
   std::uint64_t bytes = row_bytes(map);
   std::uint64_t count = 1;
-  for (const Axis& axis : axes) {
-    count = axis.count > kMost / count ? kMost : count * axis.count;
-  }
+  for (const Axis& axis : axes) count = axis.count > kMost / count ? kMost : count * axis.count;
   while (!axes.empty()) {
     const Axis& axis = axes.front();
     const bool near = axis.stride < bytes + least_gap;
-    if (!near && count <= most_runs) {
-      break;
-    }
+    if (!near && count <= most_runs) break;
     out.whole = out.whole && near;
     bytes = closed(bytes, axis);
     axes.erase(axes.begin());
     count = 1;
-    for (const Axis& rest : axes) {
-      count = rest.count > kMost / count ? kMost : count * rest.count;
-    }
+    for (const Axis& rest : axes) count = rest.count > kMost / count ? kMost : count * rest.count;
   }
   out.runs.push_back({map.va, bytes});
   for (const Axis& axis : axes) {
     const std::size_t inner = out.runs.size();
     for (std::uint64_t i = 1; i < axis.count; ++i) {
-      for (std::size_t k = 0; k < inner; ++k) {
-        out.runs.push_back({out.runs[k].va + i * axis.stride, bytes});
-      }
+      for (std::size_t k = 0; k < inner; ++k) out.runs.push_back({out.runs[k].va + i * axis.stride, bytes});
     }
   }
   join(out.runs, least_gap);

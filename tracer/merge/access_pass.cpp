@@ -37,9 +37,7 @@ void OpenOperators::apply(std::size_t position) { follow(log_.events[position], 
 
 std::vector<Slot> OpenOperators::operands(std::uint32_t tid, const World& world) const {
   const auto found = running_.find(tid);
-  if (found == running_.end()) {
-    return {};
-  }
+  if (found == running_.end()) return {};
   for (auto position = found->second.rbegin(); position != found->second.rend(); ++position) {
     std::vector<AddressRange> ranges = std::get<OperatorEvent>(log_.events[*position].what).tensors;
     if (const auto outputs = outputs_of_.find(*position); outputs != outputs_of_.end()) {
@@ -47,9 +45,7 @@ std::vector<Slot> OpenOperators::operands(std::uint32_t tid, const World& world)
       ranges.insert(ranges.end(), made.begin(), made.end());
     }
     std::vector<Slot> slots = resolve_ranges(ranges, world);
-    if (!slots.empty()) {
-      return slots;
-    }
+    if (!slots.empty()) return slots;
   }
   return {};
 }
@@ -59,16 +55,12 @@ AccessPass::AccessPass(const PassLog& log, const LaunchMatch& match,
     : world(log), made(log.events.size(), kNothing), launches(log.launches.size()) {
   std::vector<bool> wanted(log.launches.size(), false);
   for (const std::size_t launch : match.access_of) {
-    if (launch != kUnmatched) {
-      wanted[launch] = true;
-    }
+    if (launch != kUnmatched) wanted[launch] = true;
   }
   OpenOperators operators(log);
   for (std::size_t i = 0; i < log.events.size(); ++i) {
     const Event& event = log.events[i];
-    if (i == match.cut.access) {
-      kept = world.live_things();
-    }
+    if (i == match.cut.access) kept = world.live_things();
     made[i] = world.apply(i).made;
     operators.apply(i);
     if (const auto* at = std::get_if<LaunchEvent>(&event.what); at != nullptr && wanted[at->launch]) {

@@ -22,9 +22,7 @@ class Search {
 
   // Appends the pairs of a[a_begin, a_end) and b[b_begin, b_end).
   bool solve(Position a_begin, Position a_end, Position b_begin, Position b_end, Alignment& out) {
-    while (a_begin < a_end && b_begin < b_end && equal(a_begin, b_begin)) {
-      add(a_begin++, b_begin++, out);
-    }
+    while (a_begin < a_end && b_begin < b_end && equal(a_begin, b_begin)) add(a_begin++, b_begin++, out);
     Position tail = 0;
     while (a_begin < a_end && b_begin < b_end && equal(a_end - 1, b_end - 1)) {
       --a_end;
@@ -37,9 +35,7 @@ class Search {
       whole = split(a_begin, a_end, b_begin, b_end, a_middle, b_middle) &&
               solve(a_begin, a_middle, b_begin, b_middle, out) && solve(a_middle, a_end, b_middle, b_end, out);
     }
-    for (Position i = 0; i < tail; ++i) {
-      add(a_end + i, b_end + i, out);
-    }
+    for (Position i = 0; i < tail; ++i) add(a_end + i, b_end + i, out);
     return whole;
   }
 
@@ -63,15 +59,11 @@ class Search {
     backward(1) = 0;
     for (Position d = 0; d <= (n + m + 1) / 2; ++d) {
       steps_ += static_cast<std::uint64_t>(d) + 1;
-      if (steps_ > kMaxSteps) {
-        return false;
-      }
+      if (steps_ > kMaxSteps) return false;
       for (Position k = -d; k <= d; k += 2) {
         Position x = k == -d || (k != d && forward(k - 1) < forward(k + 1)) ? forward(k + 1) : forward(k - 1) + 1;
         const Position start = x;
-        while (x < n && x - k < m && equal(a_begin + x, b_begin + x - k)) {
-          ++x;
-        }
+        while (x < n && x - k < m && equal(a_begin + x, b_begin + x - k)) ++x;
         steps_ += static_cast<std::uint64_t>(x - start);
         forward(k) = x;
         const Position mirrored = delta - k;
@@ -84,9 +76,7 @@ class Search {
       for (Position k = -d; k <= d; k += 2) {
         Position x = k == -d || (k != d && backward(k - 1) < backward(k + 1)) ? backward(k + 1) : backward(k - 1) + 1;
         const Position start = x;
-        while (x < n && x - k < m && equal(a_end - 1 - x, b_end - 1 - (x - k))) {
-          ++x;
-        }
+        while (x < n && x - k < m && equal(a_end - 1 - x, b_end - 1 - (x - k))) ++x;
         steps_ += static_cast<std::uint64_t>(x - start);
         backward(k) = x;
         const Position mirrored = delta - k;
@@ -128,12 +118,8 @@ Alignment align_ends(const std::vector<std::uint64_t>& a, const std::vector<std:
     ++front;
   }
   std::size_t back = 0;
-  while (back < common - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) {
-    ++back;
-  }
-  for (; back > 0; --back) {
-    out.pairs.emplace_back(a.size() - back, b.size() - back);
-  }
+  while (back < common - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  for (; back > 0; --back) out.pairs.emplace_back(a.size() - back, b.size() - back);
   return out;
 }
 
@@ -167,9 +153,7 @@ std::pair<std::size_t, std::size_t> similar_ends(const std::vector<std::uint64_t
         best = {static_cast<std::size_t>(x), static_cast<std::size_t>(y)};
       }
     }
-    if (steps > kMaxSteps) {
-      break;
-    }
+    if (steps > kMaxSteps) break;
   }
   return best;
 }
@@ -192,9 +176,7 @@ Alignment align_ends_of(const std::vector<std::uint64_t>& a, const std::vector<s
 Alignment align(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
   Alignment out;
   Search search(a, b);
-  if (search.solve(0, static_cast<Position>(a.size()), 0, static_cast<Position>(b.size()), out)) {
-    return out;
-  }
+  if (search.solve(0, static_cast<Position>(a.size()), 0, static_cast<Position>(b.size()), out)) return out;
   return align_ends(a, b);
 }
 

@@ -30,18 +30,12 @@ bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& 
   for (const Slot& slot : given) {
     const bool large = world.things()[slot.thing].bytes >= kPageBytes;
     any_large = any_large || large;
-    if (large && find(touched, slot.thing) == nullptr) {
-      return true;
-    }
+    if (large && find(touched, slot.thing) == nullptr) return true;
   }
-  if (any_large) {
-    return false;
-  }
+  if (any_large) return false;
   std::uint64_t quanta = 0;
   for (const Slot& slot : touched) {
-    for (const trace::Extent& extent : slot.extents) {
-      quanta += extent.count;
-    }
+    for (const trace::Extent& extent : slot.extents) quanta += extent.count;
   }
   return quanta * kQuantumBytes <= 2 * kPageBytes;
 }
@@ -67,9 +61,7 @@ std::vector<Slot> with_extents(const std::vector<Slot>& a, const std::vector<Slo
     }
   }
   std::vector<Slot> out;
-  for (auto& [thing, extents] : things) {
-    out.push_back({thing, std::move(extents)});
-  }
+  for (auto& [thing, extents] : things) out.push_back({thing, std::move(extents)});
   return out;
 }
 
@@ -82,16 +74,10 @@ bool take_modes(std::vector<Slot>& slots, const std::vector<Slot>& given) {
   for (Slot& slot : slots) {
     const Slot* const source = find(given, slot.thing);
     all = all && source != nullptr;
-    if (source == nullptr) {
-      continue;
-    }
+    if (source == nullptr) continue;
     unsigned mode = 0;
-    for (const trace::Extent& extent : source->extents) {
-      mode |= static_cast<unsigned>(extent.mode);
-    }
-    for (trace::Extent& extent : slot.extents) {
-      extent.mode = static_cast<trace::AccessMode>(mode);
-    }
+    for (const trace::Extent& extent : source->extents) mode |= static_cast<unsigned>(extent.mode);
+    for (trace::Extent& extent : slot.extents) extent.mode = static_cast<trace::AccessMode>(mode);
   }
   return all;
 }
@@ -102,9 +88,7 @@ std::vector<Slot> of_parameters(const std::vector<std::uint64_t>& addresses, con
     ThingIndex thing = world.tensor_at(address);
     if (thing == kNothing) {
       thing = world.object_at(address);
-      if (thing == kNothing || world.holds_tensors(thing)) {
-        continue;
-      }
+      if (thing == kNothing || world.holds_tensors(thing)) continue;
     }
     things[thing] = true;
   }

@@ -11,9 +11,7 @@ namespace uvmtrace {
 
 DeviceNumbers::DeviceNumbers(const PassLog& log) {
   std::set<std::int32_t> used;
-  for (const Launch& launch : log.launches) {
-    used.insert(launch.device);
-  }
+  for (const Launch& launch : log.launches) used.insert(launch.device);
   for (const Event& event : log.events) {
     if (const auto* alloc = std::get_if<AllocEvent>(&event.what); alloc != nullptr) {
       used.insert(alloc->device);
@@ -27,9 +25,7 @@ DeviceNumbers::DeviceNumbers(const PassLog& log) {
   }
   used.erase(-1);  // the host
   used_.assign(used.begin(), used.end());
-  if (used_.empty() || used_.back() + 1 == static_cast<std::int32_t>(used_.size())) {
-    used_.clear();
-  }
+  if (used_.empty() || used_.back() + 1 == static_cast<std::int32_t>(used_.size())) used_.clear();
 }
 
 std::int32_t DeviceNumbers::number(std::int32_t device) const {
@@ -38,9 +34,7 @@ std::int32_t DeviceNumbers::number(std::int32_t device) const {
 }
 
 void DeviceNumbers::apply(trace::Record& record) const {
-  if (used_.empty()) {
-    return;
-  }
+  if (used_.empty()) return;
   if (auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
     object->device = number(object->device);
   } else if (auto* kernel = std::get_if<trace::Kernel>(&record)) {

@@ -60,18 +60,14 @@ trace::Dim3 dimensions(JsonFields& fields, std::string_view key) {
   std::uint32_t values[3];
   for (std::size_t i = 0; i < 3; ++i) {
     values[i] = static_cast<std::uint32_t>(json_integer(parts[i], key, UINT32_MAX));
-    if (values[i] == 0) {
-      throw_input_error("{}: '{}' has a dimension of 0", fields.context(), key);
-    }
+    if (values[i] == 0) throw_input_error("{}: '{}' has a dimension of 0", fields.context(), key);
   }
   return {values[0], values[1], values[2]};
 }
 
 trace::AccessMode mode(const JsonValue& value) {
   const std::uint64_t number = json_integer(value, "an access mode", 3);
-  if (number == 0) {
-    throw_input_error("access mode 0; allowed: 1 read, 2 write, 3 both");
-  }
+  if (number == 0) throw_input_error("access mode 0; allowed: 1 read, 2 write, 3 both");
   return static_cast<trace::AccessMode>(number);
 }
 
@@ -96,9 +92,7 @@ void runs(const JsonValue& value, std::string_view what, std::uint64_t last, std
 }  // namespace
 
 std::uint32_t EventParser::name_number(const std::string& name) {
-  if (name.empty()) {
-    return 0;
-  }
+  if (name.empty()) return 0;
   const auto [found, is_new] = names_.try_emplace(name, static_cast<std::uint32_t>(log_.names.size()));
   if (is_new) {
     if (name.size() > trace::kMaxNameBytes) {
@@ -115,9 +109,7 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
     throw_input_error("not an event log: the first line must be a header {{\"t\":\"header\",...}}");
   }
   const std::uint64_t version = fields.required_integer("version");
-  if (version != 1) {
-    throw_input_error("event log of version {}; this program reads version 1", version);
-  }
+  if (version != 1) throw_input_error("event log of version {}; this program reads version 1", version);
   LogHeader& out = log_.header;
   out.pass = static_cast<Pass>(word(fields, "pass", std::array<std::string_view, 2>{"timing", "access"}));
   if (expected && out.pass != *expected) {
@@ -149,9 +141,7 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
   }
   for (const auto& [key, wanted] : {std::pair("quantum_bytes", kQuantumBytes), std::pair("phase_bytes", kPageBytes)}) {
     const std::uint64_t found = fields.integer(key, wanted);
-    if (found != wanted) {
-      throw_input_error("header: '{}' is {}; this program reads {}", key, found, wanted);
-    }
+    if (found != wanted) throw_input_error("header: '{}' is {}; this program reads {}", key, found, wanted);
   }
   ++log_.lines_by_type["header"];
 }
@@ -160,9 +150,7 @@ void EventParser::line(const JsonValue& value, std::uint64_t number) {
   JsonFields outer(value, "event");
   const std::string& type = trace::json_text(outer.require("t"), "'t'");
   JsonFields fields(value, type);
-  if (log_.complete) {
-    throw_input_error("{} after the end of the log", trace::printable(type));
-  }
+  if (log_.complete) throw_input_error("{} after the end of the log", trace::printable(type));
   if (type == "note") {
     log_.notes.push_back(fields.text("text"));
   } else if (type == "end") {
@@ -187,9 +175,7 @@ void EventParser::line(const JsonValue& value, std::uint64_t number) {
 }
 
 bool EventParser::gpu_event(const std::string& type, Fields& fields) {
-  if (type == "memcpy_time" || type == "memset_time") {
-    return true;
-  }
+  if (type == "memcpy_time" || type == "memset_time") return true;
   if (type == "kernel") {
     KernelTime out;
     out.start_ns = time(fields, "start_ns");
@@ -308,9 +294,7 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
 
 void EventParser::maps(Fields& fields, Launch& out) {
   const JsonValue* list = fields.find("maps");
-  if (list == nullptr) {
-    return;
-  }
+  if (list == nullptr) return;
   for (const JsonValue& item : json_array(*list, "'maps'")) {
     const auto& parts = json_array(item, "a map [offset, va, bits, im2col, dimensions, strides, box]", 7);
     MapParameter& parameter = out.maps.emplace_back();
@@ -330,12 +314,8 @@ void EventParser::maps(Fields& fields, Launch& out) {
     }
     for (std::uint32_t d = 0; d < map.rank; ++d) {
       map.dims[d] = json_integer(dims[d], "a dimension of a map");
-      if (d != 0) {
-        map.strides[d - 1] = json_integer(strides[d - 1], "a stride of a map");
-      }
-      if (d < box.size()) {
-        map.box[d] = static_cast<std::uint32_t>(json_integer(box[d], "a side of a box", 256));
-      }
+      if (d != 0) map.strides[d - 1] = json_integer(strides[d - 1], "a stride of a map");
+      if (d < box.size()) map.box[d] = static_cast<std::uint32_t>(json_integer(box[d], "a side of a box", 256));
     }
     if (!is_possible(map) || span_bytes(map) > trace::kMaxObjectBytes) {
       throw_input_error("a map at {} that CUDA does not allow", map.va);
@@ -350,9 +330,7 @@ void EventParser::tensor_copies(Fields& fields) {
     const auto& parts = json_array(item, "a copy [kind, sure, repeated, count, offsets]", 5);
     CopyCode& code = out.emplace_back();
     const std::uint64_t kind = json_integer(parts[0], "kind of a copy", 3);
-    if (kind == 0) {
-      throw_input_error("kind of a copy 0; allowed: 1 load, 2 store, 3 reduction");
-    }
+    if (kind == 0) throw_input_error("kind of a copy 0; allowed: 1 load, 2 store, 3 reduction");
     code.copy.kind = static_cast<TensorCopy::Kind>(kind);
     code.copy.sure = json_integer(parts[1], "'sure' of a copy", 1) == 1;
     code.copy.repeated = json_integer(parts[2], "'repeated' of a copy", 1) == 1;
@@ -367,9 +345,7 @@ void EventParser::tensor_copies(Fields& fields) {
 void EventParser::instrumented(Fields& fields, Launch& out) {
   const JsonValue* accesses = fields.find("accesses");
   out.patched = fields.boolean("patched", accesses != nullptr);
-  if (accesses != nullptr) {
-    runs(*accesses, "'accesses' [first, count, mode]", kLastQuantum, out.accesses);
-  }
+  if (accesses != nullptr) runs(*accesses, "'accesses' [first, count, mode]", kLastQuantum, out.accesses);
   out.unknown = fields.integer("unknown", 0, UINT64_MAX / 2);
   if (const JsonValue* phases = fields.find("phases")) {
     std::uint64_t end = 0;
@@ -438,9 +414,7 @@ void EventParser::operator_tensors(Fields& fields, OperatorEvent& out) {
       const std::uint64_t va = json_integer(parts[0], "address of a tensor", trace::kMaxAddress);
       const std::uint64_t bytes = json_integer(parts[1], "size of a tensor", trace::kMaxObjectBytes);
       const trace::AccessMode how = mode(parts[2]);
-      if (bytes != 0) {
-        out.tensors.push_back({va, bytes, how});
-      }
+      if (bytes != 0) out.tensors.push_back({va, bytes, how});
     }
   }
 }

@@ -16,12 +16,8 @@ namespace uvmtrace {
 class HostGaps {
  public:
   void call(const Event& event) {
-    if (event.begin_ns == 0) {
-      return;
-    }
-    if (quiet_since_ != 0 && event.begin_ns > quiet_since_) {
-      pending_ += event.begin_ns - quiet_since_;
-    }
+    if (event.begin_ns == 0) return;
+    if (quiet_since_ != 0 && event.begin_ns > quiet_since_) pending_ += event.begin_ns - quiet_since_;
     quiet_since_ = std::max(quiet_since_, event.end_ns);
   }
 

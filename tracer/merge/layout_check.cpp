@@ -41,9 +41,7 @@ class Check {
     out.segments += first_use ? 1 : 0;
     const CachingAllocator::Placed placed = model_.allocate(tensor.bytes, tensor.stream, first_use ? object.va : 0);
     placed_[tensor.id] = placed.id;
-    if (placed.new_segment && first_use) {
-      object.segment = placed.segment;
-    }
+    if (placed.new_segment && first_use) object.segment = placed.segment;
     ++out.tensors;
     const bool equal =
         object.segment == placed.segment && object.bytes == placed.segment_bytes && tensor.offset == placed.offset;

@@ -29,9 +29,7 @@ std::size_t bytes_of(const std::vector<trace::Extent>& extents) {
 std::size_t shared_bytes_of(const std::vector<trace::Extent>& extents, const std::vector<trace::Extent>& whole) {
   std::size_t bytes = 0, next = 0, behind_run = whole.size();
   for (const trace::Extent& extent : extents) {
-    while (next < whole.size() && whole[next].first < extent.first) {
-      ++next;
-    }
+    while (next < whole.size() && whole[next].first < extent.first) ++next;
     const bool equal = next < whole.size() && whole[next].first == extent.first && whole[next].count == extent.count &&
                        whole[next].mode == extent.mode;
     if (!equal) {
@@ -50,9 +48,7 @@ struct Size {
 
 Size size_of(const trace::Kernel& kernel) {
   Size size;
-  for (const trace::ObjectAccess& access : kernel.accesses) {
-    size.access_bytes += bytes_of(access.extents);
-  }
+  for (const trace::ObjectAccess& access : kernel.accesses) size.access_bytes += bytes_of(access.extents);
   for (const trace::Phase& phase : kernel.phases) {
     for (const trace::PhaseAccess& access : phase.accesses) {
       size.phase_bytes += shared_bytes_of(access.extents, kernel.accesses[access.slot].extents);
@@ -72,9 +68,7 @@ void join(trace::Phase& phase, trace::Phase& next) {
     }
   }
   phase.accesses.clear();
-  for (auto& [slot, extents] : slots) {
-    phase.accesses.push_back({slot, std::move(extents)});
-  }
+  for (auto& [slot, extents] : slots) phase.accesses.push_back({slot, std::move(extents)});
 }
 
 void halve_phases(trace::Kernel& kernel) {
@@ -82,14 +76,10 @@ void halve_phases(trace::Kernel& kernel) {
   std::vector<trace::Phase> out;
   for (std::size_t i = 0; i < phases.size(); i += 2) {
     out.push_back(std::move(phases[i]));
-    if (i + 1 < phases.size()) {
-      join(out.back(), phases[i + 1]);
-    }
+    if (i + 1 < phases.size()) join(out.back(), phases[i + 1]);
   }
   kernel.phases = std::move(out);
-  if (kernel.phases.size() == 1) {
-    kernel.phases.clear();
-  }
+  if (kernel.phases.size() == 1) kernel.phases.clear();
 }
 
 // Extents closer than `gap` become one, in the mode of both.
@@ -118,9 +108,7 @@ bool limit_size(trace::Kernel& kernel, std::size_t max_bytes, std::size_t max_ph
     changed = true;
   }
   for (std::uint64_t gap = 2; size_of(kernel).access_bytes > max_bytes && gap != 0; gap *= 2) {
-    for (trace::ObjectAccess& access : kernel.accesses) {
-      close_gaps(access.extents.edit(), gap);
-    }
+    for (trace::ObjectAccess& access : kernel.accesses) close_gaps(access.extents.edit(), gap);
     changed = true;
   }
   return changed;

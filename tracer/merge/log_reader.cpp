@@ -26,9 +26,7 @@ using uvmsim::throw_input_error;
 std::string as_utf8(std::string_view line) {
   std::string out(line);
   for (char& c : out) {
-    if (static_cast<unsigned char>(c) >= 0x80) {
-      c = '?';
-    }
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   }
   return out;
 }
@@ -47,16 +45,12 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
     std::string_view line;
     while (true) {
       number = lines.line_number() + 1;
-      if (!lines.next(line)) {
-        break;
-      }
+      if (!lines.next(line)) break;
       trace::JsonValue value;
       try {
         value = parse_line(line);
       } catch (const InputError&) {
-        if (lines.ended_by_newline()) {
-          throw;
-        }
+        if (lines.ended_by_newline()) throw;
         log.cut_line = true;
         break;
       }

@@ -33,17 +33,13 @@ class OperandsOfMaps {
             .insert(code.copy.offsets.begin(), code.copy.offsets.end());
       }
     }
-    for (const CopyCode& code : copies) {
-      add(code);
-    }
+    for (const CopyCode& code : copies) add(code);
   }
 
   MapOperands run() {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       MapUse& use = uses_[i];
-      if (use.mode == 0 && open_ != 0) {
-        use = {open_, 0, false};
-      }
+      if (use.mode == 0 && open_ != 0) use = {open_, 0, false};
       if (use.mode != 0) {
         emit(launch_.maps[i].map, use, use.copies == 0 || reads_what_is_stored(i) ? out_.undirected : out_.ranges);
       }
@@ -58,27 +54,19 @@ class OperandsOfMaps {
     for (const std::uint32_t offset : offsets) {
       const auto place = std::find_if(launch_.maps.begin(), launch_.maps.end(),
                                       [&](const MapParameter& map) { return map.offset == offset; });
-      if (place == launch_.maps.end()) {
-        continue;
-      }
+      if (place == launch_.maps.end()) continue;
       found = true;
       MapUse& use = uses_[static_cast<std::size_t>(place - launch_.maps.begin())];
       use.mode |= mode_of(code.copy.kind);
       use.copies += code.count;
       use.all_known = use.all_known && code.copy.sure && !code.copy.repeated;
     }
-    if (offsets.empty()) {
-      open_ |= mode_of(code.copy.kind);
-    }
-    if (!found) {
-      out_.complete = false;
-    }
+    if (offsets.empty()) open_ |= mode_of(code.copy.kind);
+    if (!found) out_.complete = false;
   }
 
   std::vector<std::uint32_t> likely(const TensorCopy& copy) const {
-    if (copy.sure || copy.offsets.size() < 2) {
-      return copy.offsets;
-    }
+    if (copy.sure || copy.offsets.size() < 2) return copy.offsets;
     const auto& others = copy.kind == CopyKind::kLoad ? stored_ : loaded_;
     std::vector<std::uint32_t> out;
     std::copy_if(copy.offsets.begin(), copy.offsets.end(), std::back_inserter(out),
@@ -88,9 +76,7 @@ class OperandsOfMaps {
 
   // The output's old content, as C in D = A B + C: the code can load it, and a launch without C gives the output there.
   bool reads_what_is_stored(std::size_t map) const {
-    if (uses_[map].mode != mode_of(CopyKind::kLoad)) {
-      return false;
-    }
+    if (uses_[map].mode != mode_of(CopyKind::kLoad)) return false;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       if (i != map && (uses_[i].mode & mode_of(CopyKind::kStore)) != 0 &&
           launch_.maps[i].map == launch_.maps[map].map) {
@@ -126,9 +112,7 @@ class OperandsOfMaps {
 }  // namespace
 
 MapOperands operands_of_maps(const Launch& launch, const std::vector<CopyCode>* copies) {
-  if (copies != nullptr) {
-    return OperandsOfMaps(launch, *copies).run();
-  }
+  if (copies != nullptr) return OperandsOfMaps(launch, *copies).run();
   MapOperands out;
   for (const MapParameter& parameter : launch.maps) {
     for (const ByteRun& run : runs_of(parameter.map, kQuantumBytes, kMostRuns).runs) {

@@ -34,9 +34,7 @@ class LaunchKeys {
         Stream& stream = out[launch.stream];
         stream.launches.push_back(at->launch);
         stream.keys.push_back(key(log.names[launch.name], launch));
-        if (of_launch != nullptr) {
-          (*of_launch)[at->launch] = stream.keys.back();
-        }
+        if (of_launch != nullptr) (*of_launch)[at->launch] = stream.keys.back();
       }
     }
     return out;
@@ -58,9 +56,7 @@ class LaunchKeys {
 };
 
 std::string describe(const PassLog& log, const std::vector<std::size_t>& launches, std::size_t index) {
-  if (index >= launches.size()) {
-    return "nothing";
-  }
+  if (index >= launches.size()) return "nothing";
   const Launch& launch = log.launches[launches[index]];
   return fmt::format("launch {} is '{}' grid {}x{}x{} block {}x{}x{}", index, trace::printable(log.names[launch.name]),
                      launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z);
@@ -88,26 +84,18 @@ class Matcher {
     for (const auto& [number, stream] : access_streams_) {
       const bool paired =
           std::any_of(partner.begin(), partner.end(), [n = number](const auto& pair) { return pair.second == n; });
-      if (!paired) {
-        add(number, kNoLaunches, stream);
-      }
+      if (!paired) add(number, kNoLaunches, stream);
     }
   }
 
   LaunchMatch run(std::uint32_t thousandths, bool drop_prologue) {
     LaunchMatch whole = behind({});
-    if (whole.at_least(thousandths) || !drop_prologue) {
-      return whole;
-    }
+    if (whole.at_least(thousandths) || !drop_prologue) return whole;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      if (!whole_[i]) {
-        set_pairs(i, align_ends_of(*timing_keys_[i], *access_keys_[i], thousandths));
-      }
+      if (!whole_[i]) set_pairs(i, align_ends_of(*timing_keys_[i], *access_keys_[i], thousandths));
     }
     const std::optional<Cut> cut = find_cut(timing_, access_, pairs_, keys_, thousandths);
-    if (!cut) {
-      return whole;
-    }
+    if (!cut) return whole;
     LaunchMatch rest = behind(*cut);
     rest.prologue = Prologue{launches_before(timing_, cut->timing), launches_before(access_, cut->access),
                              whole.matched, whole.compared, std::move(whole.divergence)};
@@ -133,9 +121,7 @@ class Matcher {
       for (const auto& [number, stream] : timing_streams_) {
         for (auto other = access_streams_.begin(); !partner.contains(number) && other != access_streams_.end();
              ++other) {
-          if (!taken[other->first] && alike(stream, other->second)) {
-            join(number, other->first);
-          }
+          if (!taken[other->first] && alike(stream, other->second)) join(number, other->first);
         }
       }
     };
@@ -146,9 +132,7 @@ class Matcher {
       return alike(a.keys.rbegin(), a.keys.rend(), b.keys.rbegin(), b.keys.rend());
     });
     for (const auto& [number, stream] : timing_streams_) {
-      if (!partner.contains(number) && access_streams_.contains(number) && !taken[number]) {
-        join(number, number);
-      }
+      if (!partner.contains(number) && access_streams_.contains(number) && !taken[number]) join(number, number);
     }
     return partner;
   }
@@ -177,12 +161,8 @@ class Matcher {
     pair.pairs = std::move(aligned.pairs);
     pair.timing_end = pair.timing.size();
     pair.access_end = pair.access.size();
-    if (!access_.complete) {
-      pair.timing_end = pair.pairs.empty() ? 0 : pair.pairs.back().first + 1;
-    }
-    if (!timing_.complete) {
-      pair.access_end = pair.pairs.empty() ? 0 : pair.pairs.back().second + 1;
-    }
+    if (!access_.complete) pair.timing_end = pair.pairs.empty() ? 0 : pair.pairs.back().first + 1;
+    if (!timing_.complete) pair.access_end = pair.pairs.empty() ? 0 : pair.pairs.back().second + 1;
   }
 
   LaunchMatch behind(const Cut& cut) const {
@@ -202,9 +182,7 @@ class Matcher {
       out.compared += std::max(std::max(pair.timing_end, i) - i, std::max(pair.access_end, j) - j);
       const std::size_t i_begin = i, j_begin = j;
       for (const auto& [a, b] : pair.pairs) {
-        if (a < i_begin || b < j_begin) {
-          continue;
-        }
+        if (a < i_begin || b < j_begin) continue;
         out.access_of[pair.timing[a]] = pair.access[b];
         ++out.matched;
         if (a == i && b == j) {
@@ -295,9 +273,7 @@ std::vector<ThingIndex> match_things(const PassLog& timing, const World& timing_
   const Sequence b = sequence_of(access, access_world, access_made, access_kept, access_anchors);
   std::vector<ThingIndex> out(access_world.things().size(), kNothing);
   for (const auto& [i, j] : align(a.tokens, b.tokens).pairs) {
-    if (b.things[j] != kNothing) {
-      out[b.things[j]] = a.things[i];
-    }
+    if (b.things[j] != kNothing) out[b.things[j]] = a.things[i];
   }
   return out;
 }

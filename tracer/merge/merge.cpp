@@ -37,9 +37,7 @@ std::string recorded_kinds(const PassLog& log) {
   }
   std::string out;
   for (std::size_t kind = 0; kind < kNames.size(); ++kind) {
-    if (counts[kind] != 0) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[kind], kNames[kind]);
-    }
+    if (counts[kind] != 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[kind], kNames[kind]);
   }
   return out.empty() ? "none" : out;
 }
@@ -54,9 +52,7 @@ class Merger::State {
  public:
   State(const PassLog& timing, const PassLog* access, const MergeOptions& options)
       : timing_(timing), access_(access), options_(options), devices_(timing) {
-    if (access != nullptr) {
-      match();
-    }
+    if (access != nullptr) match();
     make_header();
   }
 
@@ -88,13 +84,9 @@ class Merger::State {
                         options_.match_thousandths % 10, match_.divergence, kWhatToTry);
     }
     std::set<std::string> with_copies;
-    for (const auto& [name, copies] : timing_.copies) {
-      with_copies.insert(timing_.names[name]);
-    }
+    for (const auto& [name, copies] : timing_.copies) with_copies.insert(timing_.names[name]);
     for (const Launch& launch : timing_.launches) {
-      if (!launch.maps.empty()) {
-        with_copies.insert(timing_.names[launch.name]);
-      }
+      if (!launch.maps.empty()) with_copies.insert(timing_.names[launch.name]);
     }
     pass_.emplace(*access_, match_, [&](const std::string& kernel) {
       return may_use_tensor_copies(kernel) || with_copies.contains(kernel);
@@ -102,9 +94,7 @@ class Merger::State {
     World timing_world(timing_);
     std::vector<ThingIndex> made(timing_.events.size(), kNothing);
     for (std::size_t i = 0; i < made.size(); ++i) {
-      if (i == match_.cut.timing) {
-        timing_kept_ = timing_world.live_things();
-      }
+      if (i == match_.cut.timing) timing_kept_ = timing_world.live_things();
       made[i] = timing_world.apply(i).made;
     }
     const std::size_t kept_from_prologue =
@@ -122,9 +112,7 @@ class Merger::State {
   }
 
   void describe_prologue(std::size_t kept) {
-    if (!match_.prologue) {
-      return;
-    }
+    if (!match_.prologue) return;
     const Prologue& prologue = *match_.prologue;
     const std::string before =
         match_.cut.iteration ? fmt::format("before iteration {}", *match_.cut.iteration) : "before what repeats itself";
@@ -143,9 +131,7 @@ class Merger::State {
     header.program = fmt::format("{}", fmt::join(log.program, " "));
     header.provenance = options_.provenance;
     const auto add = [this](std::string key, std::string value) {
-      if (!value.empty()) {
-        header.attributes.emplace_back(std::move(key), std::move(value));
-      }
+      if (!value.empty()) header.attributes.emplace_back(std::move(key), std::move(value));
     };
     add("cuda", log.cuda);
     add("sm_count", log.sm_count == 0 ? "" : std::to_string(log.sm_count));
@@ -162,9 +148,7 @@ class Merger::State {
       summary.begin_ns = timing_.events[match_.cut.timing].begin_ns;
       add("begins_at_ns", std::to_string(summary.begin_ns));
     }
-    for (const auto& [key, value] : options_.attributes) {
-      add(key, value);
-    }
+    for (const auto& [key, value] : options_.attributes) add(key, value);
     add("access_pass",
         access_ == nullptr ? "none" : fmt::format("{} of {} launches matched", match_.matched, match_.compared));
     add("left_out", summary.dropped);
@@ -181,12 +165,8 @@ class Merger::State {
     const std::int64_t time = std::visit(
         [](const auto& r) -> std::int64_t {
           std::int64_t sum = 0;
-          if constexpr (requires { r.host_gap_ns; }) {
-            sum += r.host_gap_ns;
-          }
-          if constexpr (requires { r.duration_ns; }) {
-            sum += r.duration_ns;
-          }
+          if constexpr (requires { r.host_gap_ns; }) sum += r.host_gap_ns;
+          if constexpr (requires { r.duration_ns; }) sum += r.duration_ns;
           return sum;
         },
         record);
@@ -208,12 +188,8 @@ class Merger::State {
       const bool live = partner < pass.world().things().size() && pass.world().things()[partner].live;
       return live ? Target{pass.id_of(partner), partner} : Target{};
     }
-    if (pass_->world.things()[thing].kind != MemoryKind::kModule) {
-      return {};
-    }
-    if (extra_[thing] == trace::kNoObject) {
-      extra_[thing] = pass.add_object(pass_->world.things()[thing], take);
-    }
+    if (pass_->world.things()[thing].kind != MemoryKind::kModule) return {};
+    if (extra_[thing] == trace::kNoObject) extra_[thing] = pass.add_object(pass_->world.things()[thing], take);
     return {extra_[thing], kNothing};
   }
 
@@ -224,9 +200,7 @@ class Merger::State {
     const bool instrumented = seen != nullptr && seen->patched;
     kernel.coverage = instrumented ? trace::Coverage::kInstrumented : trace::Coverage::kNone;
     std::vector<Slot> touched;
-    if (instrumented) {
-      touched = add_seen(pass, *seen, kernel, take);
-    }
+    if (instrumented) touched = add_seen(pass, *seen, kernel, take);
     const Launch& launch = timing_.launches[number];
     const auto copies = timing_.copies.find(launch.name);
     const bool has_copies = copies != timing_.copies.end() || !launch.maps.empty();
@@ -269,31 +243,23 @@ class Merger::State {
     for (const Found& item : found) {
       slot_of[item.slot] = static_cast<std::uint32_t>(kernel.accesses.size());
       kernel.accesses.push_back({item.target.id, seen.slots[item.slot].extents});
-      if (item.target.thing != kNothing) {
-        touched.push_back({item.target.thing, seen.slots[item.slot].extents});
-      }
+      if (item.target.thing != kNothing) touched.push_back({item.target.thing, seen.slots[item.slot].extents});
     }
     for (const SlotPhase& phase : seen.phases) {
       trace::Phase& out = kernel.phases.edit().emplace_back();
       out.first_block = phase.first_block;
       out.block_count = phase.block_count;
       for (const trace::PhaseAccess& access : phase.accesses) {
-        if (slot_of[access.slot] != kLost) {
-          out.accesses.push_back({slot_of[access.slot], access.extents});
-        }
+        if (slot_of[access.slot] != kLost) out.accesses.push_back({slot_of[access.slot], access.extents});
       }
       std::sort(out.accesses.begin(), out.accesses.end(),
                 [](const trace::PhaseAccess& a, const trace::PhaseAccess& b) { return a.slot < b.slot; });
     }
     for (const trace::FirstTouch& touch : seen.order) {
-      if (slot_of[touch.slot] != kLost) {
-        kernel.order.push_back({slot_of[touch.slot], touch.unit});
-      }
+      if (slot_of[touch.slot] != kLost) kernel.order.push_back({slot_of[touch.slot], touch.unit});
     }
     for (const trace::UnitCount& item : seen.counts) {
-      if (slot_of[item.slot] != kLost) {
-        kernel.counts.push_back({slot_of[item.slot], item.unit, item.count});
-      }
+      if (slot_of[item.slot] != kLost) kernel.counts.push_back({slot_of[item.slot], item.unit, item.count});
     }
     std::sort(kernel.counts.begin(), kernel.counts.end(), [](const trace::UnitCount& a, const trace::UnitCount& b) {
       return std::pair(a.slot, a.unit) < std::pair(b.slot, b.unit);
@@ -339,9 +305,7 @@ class Merger::State {
     }
     const bool missing =
         instrumented ? !maps.complete && misses_operands(known, given, pass.world()) : names_others(known, given);
-    if (instrumented && !missing && maps.empty()) {
-      return;
-    }
+    if (instrumented && !missing && maps.empty()) return;
     if (missing) {
       summary.tensor_copies += instrumented ? 1 : 0;
       kernel.coverage = given.empty() ? trace::Coverage::kNone : source;
@@ -358,14 +322,10 @@ class Merger::State {
     for (trace::ObjectAccess& access : kernel.accesses) {
       const bool is_thing = std::any_of(touched.begin(), touched.end(),
                                         [&](const Slot& slot) { return pass.id_of(slot.thing) == access.object; });
-      if (!is_thing) {
-        others.push_back(std::move(access));
-      }
+      if (!is_thing) others.push_back(std::move(access));
     }
     kernel.accesses = std::move(others);
-    for (Slot& slot : known) {
-      kernel.accesses.push_back({pass.id_of(slot.thing), std::move(slot.extents)});
-    }
+    for (Slot& slot : known) kernel.accesses.push_back({pass.id_of(slot.thing), std::move(slot.extents)});
     std::sort(kernel.accesses.begin(), kernel.accesses.end(),
               [](const trace::ObjectAccess& a, const trace::ObjectAccess& b) { return a.object < b.object; });
   }

@@ -21,9 +21,7 @@ bool has(trace::AccessMode mode, trace::AccessMode wanted) {
 std::vector<trace::Extent> only(const std::vector<trace::Extent>& extents, trace::AccessMode mode) {
   std::vector<trace::Extent> out;
   for (const trace::Extent& extent : extents) {
-    if (!has(extent.mode, mode)) {
-      continue;
-    }
+    if (!has(extent.mode, mode)) continue;
     if (!out.empty() && out.back().first + out.back().count == extent.first) {
       out.back().count += extent.count;
     } else {
@@ -40,18 +38,12 @@ void subtract(const std::vector<trace::Extent>& whole, const std::vector<trace::
   for (const trace::Extent& extent : whole) {
     std::uint64_t at = extent.first;
     const std::uint64_t end = extent.first + extent.count;
-    while (next != part.end() && next->first + next->count <= at) {
-      ++next;
-    }
+    while (next != part.end() && next->first + next->count <= at) ++next;
     for (auto inner = next; inner != part.end() && inner->first < end; ++inner) {
-      if (inner->first > at) {
-        out.push_back({at, inner->first - at, extent.mode});
-      }
+      if (inner->first > at) out.push_back({at, inner->first - at, extent.mode});
       at = std::max(at, inner->first + inner->count);
     }
-    if (at < end) {
-      out.push_back({at, end - at, extent.mode});
-    }
+    if (at < end) out.push_back({at, end - at, extent.mode});
   }
 }
 
@@ -59,15 +51,11 @@ void cover_grid(std::uint64_t blocks, std::vector<SlotPhase>& phases) {
   std::vector<SlotPhase> out;
   std::uint64_t end = 0;
   for (SlotPhase& phase : phases) {
-    if (phase.first_block > end) {
-      out.push_back({end, phase.first_block - end, {}});
-    }
+    if (phase.first_block > end) out.push_back({end, phase.first_block - end, {}});
     end = phase.first_block + phase.block_count;
     out.push_back(std::move(phase));
   }
-  if (end < blocks) {
-    out.push_back({end, blocks - end, {}});
-  }
+  if (end < blocks) out.push_back({end, blocks - end, {}});
   phases = std::move(out);
 }
 
@@ -86,9 +74,7 @@ void cover_accesses(ResolvedLaunch& launch) {
       subtract(only(launch.slots[slot].extents, mode), only(covered[slot], mode), of_mode);
       missing = unite(missing, of_mode);
     }
-    if (missing.empty()) {
-      continue;
-    }
+    if (missing.empty()) continue;
     const auto place =
         std::lower_bound(first.begin(), first.end(), slot,
                          [](const trace::PhaseAccess& a, std::uint32_t wanted) { return a.slot < wanted; });
@@ -104,12 +90,8 @@ class Ordinals {
     for (const trace::Extent& extent : quanta) {
       std::uint64_t first = page(extent.first);
       const std::uint64_t end = page(extent.first + extent.count - 1) + 1;
-      if (!runs_.empty()) {
-        first = std::max(first, runs_.back().first + runs_.back().count);
-      }
-      if (first >= end) {
-        continue;
-      }
+      if (!runs_.empty()) first = std::max(first, runs_.back().first + runs_.back().count);
+      if (first >= end) continue;
       runs_.push_back({first, end - first, total_});
       total_ += end - first;
     }
@@ -146,9 +128,7 @@ bool near(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) <= 
 // Whether the quanta of the phase lie in just the pages [begin, end) by ordinal, give or take one at either end.
 bool is_slice(const std::vector<trace::Extent>& quanta, const Ordinals& ordinals, std::uint64_t begin,
               std::uint64_t end) {
-  if (quanta.empty()) {
-    return end - begin <= 2;
-  }
+  if (quanta.empty()) return end - begin <= 2;
   const std::uint64_t first = ordinals.of(quanta.front().first);
   const std::uint64_t last = ordinals.of(quanta.back().first + quanta.back().count - 1) + 1;
   std::uint64_t pages = 0, done = 0;  // pages that the extents meet; `done`: below it they are counted
@@ -174,18 +154,14 @@ bool says_no_more_than_linear(std::uint64_t blocks, const World& world, const Re
     const std::uint64_t va = world.things()[launch.slots[slot].thing].va;
     for (const trace::AccessMode mode : kModes) {
       const Ordinals ordinals(only(launch.slots[slot].extents, mode), va);
-      if (ordinals.total() == 0) {
-        continue;
-      }
+      if (ordinals.total() == 0) continue;
       for (const SlotPhase& phase : launch.phases) {
         const auto found = std::find_if(phase.accesses.begin(), phase.accesses.end(),
                                         [slot](const trace::PhaseAccess& access) { return access.slot == slot; });
         const auto& extents = found == phase.accesses.end() ? kNoExtents : found->extents;
         const std::uint64_t begin = share(ordinals.total(), phase.first_block, blocks, false);
         const std::uint64_t end = share(ordinals.total(), phase.first_block + phase.block_count, blocks, true);
-        if (!is_slice(only(extents, mode), ordinals, begin, end)) {
-          return false;
-        }
+        if (!is_slice(only(extents, mode), ordinals, begin, end)) return false;
       }
     }
   }

@@ -52,9 +52,7 @@ bool has_tensors(const std::vector<Event>& events) {
 
 void pools_to_tensors(PassLog& log) {
   std::vector<Range> ranges = ranges_of(log.events);
-  if (ranges.empty() || has_tensors(log.events)) {
-    return;
-  }
+  if (ranges.empty() || has_tensors(log.events)) return;
   std::vector<Event> out;
   out.reserve(log.events.size() + ranges.size());
   std::set<std::uint64_t> live;  // addresses

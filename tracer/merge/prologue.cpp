@@ -16,9 +16,7 @@ std::vector<Cut> iteration_cuts(const PassLog& timing, const PassLog& access) {
   const auto begins = [](const PassLog& log, auto&& take) {
     for (std::size_t i = 0; i < log.events.size(); ++i) {
       const auto* range = std::get_if<RangeEvent>(&log.events[i].what);
-      if (range != nullptr && range->kind == trace::RangeKind::kIterationBegin) {
-        take(range->index, i);
-      }
+      if (range != nullptr && range->kind == trace::RangeKind::kIterationBegin) take(range->index, i);
     }
   };
   std::map<std::uint64_t, std::size_t> access_begin;
@@ -43,9 +41,7 @@ std::vector<Cut> pair_cuts(const std::vector<StreamPair>& streams, const std::ve
     }
   }
   std::sort(out.begin(), out.end(), [](const Cut& a, const Cut& b) { return a.timing < b.timing; });
-  for (std::size_t i = out.size(); i-- > 1;) {
-    out[i - 1].access = std::min(out[i - 1].access, out[i].access);
-  }
+  for (std::size_t i = out.size(); i-- > 1;) out[i - 1].access = std::min(out[i - 1].access, out[i].access);
   return out;
 }
 
@@ -56,12 +52,8 @@ class Behind {
 
   void add(std::uint32_t stream, std::optional<std::size_t> timing_event, std::optional<std::size_t> access_event) {
     std::size_t behind = cuts_.size();  // the first so many cuts
-    if (timing_event) {
-      behind = std::min(behind, upper_bound(*timing_event, &Cut::timing));
-    }
-    if (access_event) {
-      behind = std::min(behind, upper_bound(*access_event, &Cut::access));
-    }
+    if (timing_event) behind = std::min(behind, upper_bound(*timing_event, &Cut::timing));
+    if (access_event) behind = std::min(behind, upper_bound(*access_event, &Cut::access));
     if (behind != 0) {
       items_.push_back({behind - 1, stream, timing_event && access_event ? kPair : timing_event ? kTiming : kAccess});
     }
@@ -89,9 +81,7 @@ class Behind {
         ++(items_[next].what == kTiming ? of_stream.timing : of_stream.access);
         compared += of_stream.compared();
       }
-      if (pairs != 0 && pairs * 1000 >= compared * thousandths) {
-        first = cut;
-      }
+      if (pairs != 0 && pairs * 1000 >= compared * thousandths) first = cut;
     }
     return first;
   }
@@ -116,9 +106,7 @@ class Behind {
 // Whether at least half of the sequence belongs to runs of four that occur more than once in it.
 bool repeats(const std::vector<std::uint64_t>& sequence) {
   constexpr std::size_t kRun = 4;
-  if (sequence.size() < 2 * kRun) {
-    return false;
-  }
+  if (sequence.size() < 2 * kRun) return false;
   using Run = std::pair<std::array<std::uint64_t, kRun>, std::size_t>;
   std::vector<Run> runs(sequence.size() - kRun + 1);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -130,18 +118,14 @@ bool repeats(const std::vector<std::uint64_t>& sequence) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const bool again =
         (i != 0 && runs[i - 1].first == runs[i].first) || (i + 1 != runs.size() && runs[i + 1].first == runs[i].first);
-    for (std::size_t k = 0; again && k < kRun; ++k) {
-      seen_again[runs[i].second + k] = true;
-    }
+    for (std::size_t k = 0; again && k < kRun; ++k) seen_again[runs[i].second + k] = true;
   }
   return static_cast<std::size_t>(std::count(seen_again.begin(), seen_again.end(), true)) * 2 >= sequence.size();
 }
 
 // Right behind the last launch before the event: what prepares the next one stays with it.
 std::size_t behind_the_launch_before(const PassLog& log, std::size_t event) {
-  while (event > 0 && !std::holds_alternative<LaunchEvent>(log.events[event - 1].what)) {
-    --event;
-  }
+  while (event > 0 && !std::holds_alternative<LaunchEvent>(log.events[event - 1].what)) --event;
   return event;
 }
 
@@ -150,9 +134,7 @@ std::size_t behind_the_launch_before(const PassLog& log, std::size_t event) {
 std::vector<std::size_t> event_of_launch(const PassLog& log) {
   std::vector<std::size_t> out(log.launches.size(), 0);
   for (std::size_t i = 0; i < log.events.size(); ++i) {
-    if (const auto* at = std::get_if<LaunchEvent>(&log.events[i].what)) {
-      out[at->launch] = i;
-    }
+    if (const auto* at = std::get_if<LaunchEvent>(&log.events[i].what)) out[at->launch] = i;
   }
   return out;
 }
@@ -165,33 +147,21 @@ std::optional<Cut> find_cut(const PassLog& timing, const PassLog& access, const 
   Behind behind(cuts);
   for (std::uint32_t s = 0; s < streams.size(); ++s) {
     const StreamPair& stream = streams[s];
-    for (std::size_t i = 0; i < stream.timing_end; ++i) {
-      behind.add(s, timing_event[stream.timing[i]], {});
-    }
-    for (std::size_t j = 0; j < stream.access_end; ++j) {
-      behind.add(s, {}, access_event[stream.access[j]]);
-    }
+    for (std::size_t i = 0; i < stream.timing_end; ++i) behind.add(s, timing_event[stream.timing[i]], {});
+    for (std::size_t j = 0; j < stream.access_end; ++j) behind.add(s, {}, access_event[stream.access[j]]);
     for (const auto& [i, j] : stream.pairs) {
       behind.add(s, timing_event[stream.timing[i]], access_event[stream.access[j]]);
     }
   }
   const std::optional<std::size_t> first = behind.first_alike(streams.size(), thousandths);
-  if (!first) {
-    return {};
-  }
+  if (!first) return {};
   Cut cut = cuts[*first];
-  if (cut.iteration) {
-    return cut;
-  }
+  if (cut.iteration) return cut;
   std::vector<std::uint64_t> rest;
   for (std::size_t i = cut.timing; i < timing.events.size(); ++i) {
-    if (const auto* at = std::get_if<LaunchEvent>(&timing.events[i].what)) {
-      rest.push_back(keys[at->launch]);
-    }
+    if (const auto* at = std::get_if<LaunchEvent>(&timing.events[i].what)) rest.push_back(keys[at->launch]);
   }
-  if (!repeats(rest)) {
-    return {};
-  }
+  if (!repeats(rest)) return {};
   cut.timing = behind_the_launch_before(timing, cut.timing);
   cut.access = behind_the_launch_before(access, cut.access);
   return cut;

@@ -11,41 +11,29 @@ using trace::RangeKind;
 // Takes one range out of the trace's stack; those above it are closed for it and opened again.
 void RangeNesting::remove(std::size_t position, const Emit& emit) {
   for (std::size_t i = stack_.size(); i-- > position;) {
-    if (stack_[i].written) {
-      emit({RangeKind::kPop, "", 0});
-    }
+    if (stack_[i].written) emit({RangeKind::kPop, "", 0});
   }
   stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(position));
   for (std::size_t i = position; i < stack_.size(); ++i) {
-    if (stack_[i].written) {
-      emit({RangeKind::kPush, stack_[i].name, 0});
-    }
+    if (stack_[i].written) emit({RangeKind::kPush, stack_[i].name, 0});
   }
 }
 
 void RangeNesting::end_iteration(const Emit& emit) {
   for (std::size_t i = stack_.size(); i-- > before_iteration_;) {
-    if (std::exchange(stack_[i].written, false)) {
-      emit({RangeKind::kPop, "", 0});
-    }
+    if (std::exchange(stack_[i].written, false)) emit({RangeKind::kPop, "", 0});
   }
   emit({RangeKind::kIterationEnd, "", *iteration_});
   iteration_.reset();
   for (std::size_t i = stack_.size(); i-- > 0;) {
-    if (stack_[i].popped) {
-      remove(i, emit);
-    }
+    if (stack_[i].popped) remove(i, emit);
   }
 }
 
 void RangeNesting::pop(std::uint32_t tid, const Emit& emit) {
   std::size_t above = stack_.size();
-  while (above > 0 && (stack_[above - 1].tid != tid || stack_[above - 1].popped)) {
-    --above;
-  }
-  if (above == 0) {
-    return;
-  }
+  while (above > 0 && (stack_[above - 1].tid != tid || stack_[above - 1].popped)) --above;
+  if (above == 0) return;
   const std::size_t at = above - 1;
   const bool outside = iteration_ && at < before_iteration_;
   if (outside && stack_[at].written) {
@@ -70,17 +58,13 @@ void RangeNesting::apply(const RangeEvent& event, const std::string& name, std::
       pop(tid, emit);
       break;
     case RangeKind::kIterationBegin:
-      if (iteration_) {
-        end_iteration(emit);
-      }
+      if (iteration_) end_iteration(emit);
       iteration_ = event.index;
       before_iteration_ = stack_.size();
       emit({RangeKind::kIterationBegin, "", event.index});
       break;
     case RangeKind::kIterationEnd:
-      if (iteration_ == event.index) {
-        end_iteration(emit);
-      }
+      if (iteration_ == event.index) end_iteration(emit);
       break;
   }
 }
@@ -96,17 +80,13 @@ void RangeNesting::begin_here(const Emit& emit) {
 }
 
 void RangeNesting::finish_iteration(const Emit& emit) {
-  if (iteration_) {
-    end_iteration(emit);
-  }
+  if (iteration_) end_iteration(emit);
 }
 
 void RangeNesting::finish(const Emit& emit) {
   finish_iteration(emit);
   for (; !stack_.empty(); stack_.pop_back()) {
-    if (stack_.back().written) {
-      emit({RangeKind::kPop, "", 0});
-    }
+    if (stack_.back().written) emit({RangeKind::kPop, "", 0});
   }
 }
 

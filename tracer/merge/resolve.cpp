@@ -58,9 +58,7 @@ std::vector<Slot> resolve_quanta(const std::vector<trace::Extent>& quanta, const
   for (const trace::Extent& run : quanta) {
     const std::uint64_t missed =
         builder.add(run.first * kQuantumBytes, (run.first + run.count) * kQuantumBytes, run.mode);
-    if (unknown != nullptr) {
-      *unknown += missed;
-    }
+    if (unknown != nullptr) *unknown += missed;
   }
   return builder.take();
 }
@@ -72,16 +70,12 @@ std::vector<trace::Extent> intersect(const std::vector<trace::Extent>& pages,
   auto next = quanta.begin();
   for (const trace::Extent& run : pages) {
     const std::uint64_t begin = run.first * kQuantaPerPage, end = begin + run.count * kQuantaPerPage;
-    while (next != quanta.end() && next->first + next->count <= begin) {
-      ++next;
-    }
+    while (next != quanta.end() && next->first + next->count <= begin) ++next;
     for (auto inner = next; inner != quanta.end() && inner->first < end; ++inner) {
       const unsigned mode = static_cast<unsigned>(run.mode) & static_cast<unsigned>(inner->mode);
       const std::uint64_t first = std::max(begin, inner->first);
       const std::uint64_t last = std::min(end, inner->first + inner->count);
-      if (mode == 0 || first >= last) {
-        continue;
-      }
+      if (mode == 0 || first >= last) continue;
       const auto common = static_cast<trace::AccessMode>(mode);
       if (!out.empty() && out.back().mode == common && out.back().first + out.back().count == first) {
         out.back().count += last - first;
@@ -120,15 +114,11 @@ class Units {
   void of_page(std::uint64_t page, F&& f) const {
     world_.cut(page * kPageBytes, (page + 1) * kPageBytes, [&](ThingIndex thing, std::uint64_t from, std::uint64_t to) {
       const std::uint32_t slot = slot_of(slots_, thing);
-      if (slot == slots_.size()) {
-        return;
-      }
+      if (slot == slots_.size()) return;
       for (std::uint64_t unit = from / trace::kUnitBytes; unit * trace::kUnitBytes < to; ++unit) {
         const std::uint64_t begin = std::max(from, unit * trace::kUnitBytes) / kQuantumBytes;
         const std::uint64_t end = (std::min(to, (unit + 1) * trace::kUnitBytes) + kQuantumBytes - 1) / kQuantumBytes;
-        if (touched(slots_[slot].extents, begin, end)) {
-          f(slot, unit);
-        }
+        if (touched(slots_[slot].extents, begin, end)) f(slot, unit);
       }
     });
   }
@@ -150,9 +140,7 @@ void add_order(const Launch& launch, const World& world, ResolvedLaunch& out) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, bool> seen;
   for (const std::uint64_t page : launch.order) {
     units.of_page(page, [&](std::uint32_t slot, std::uint64_t unit) {
-      if (seen.emplace(std::pair(slot, unit), true).second) {
-        out.order.push_back({slot, unit});
-      }
+      if (seen.emplace(std::pair(slot, unit), true).second) out.order.push_back({slot, unit});
     });
   }
 }
@@ -171,18 +159,14 @@ void add_counts(const Launch& launch, const World& world, ResolvedLaunch& out) {
       }
     });
   }
-  for (const auto& [place, count] : sums) {
-    out.counts.push_back({place.first, place.second, count});
-  }
+  for (const auto& [place, count] : sums) out.counts.push_back({place.first, place.second, count});
 }
 
 }  // namespace
 
 void normalize(std::vector<trace::Extent>& extents) {
   const auto apart = [](const trace::Extent& a, const trace::Extent& b) { return a.first + a.count > b.first; };
-  if (std::adjacent_find(extents.begin(), extents.end(), apart) == extents.end()) {
-    return;
-  }
+  if (std::adjacent_find(extents.begin(), extents.end(), apart) == extents.end()) return;
   // Every border of an extent may begin a new one: count what is open in each mode between two borders.
   std::map<std::uint64_t, std::array<std::int64_t, 2>> borders;
   for (const trace::Extent& extent : extents) {
@@ -199,9 +183,7 @@ void normalize(std::vector<trace::Extent>& extents) {
     open[0] += at->second[0];
     open[1] += at->second[1];
     const unsigned mode = (open[0] > 0 ? 1u : 0u) | (open[1] > 0 ? 2u : 0u);
-    if (mode == 0) {
-      continue;
-    }
+    if (mode == 0) continue;
     const std::uint64_t end = std::next(at)->first;
     if (!extents.empty() && extents.back().first + extents.back().count == at->first &&
         extents.back().mode == static_cast<trace::AccessMode>(mode)) {
@@ -217,15 +199,9 @@ std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std:
   out.reserve(std::max(a.size(), b.size()));
   std::uint64_t at = 0;  // below it all is done
   for (auto i = a.begin(), j = b.begin();;) {
-    while (i != a.end() && i->first + i->count <= at) {
-      ++i;
-    }
-    while (j != b.end() && j->first + j->count <= at) {
-      ++j;
-    }
-    if (i == a.end() && j == b.end()) {
-      return out;
-    }
+    while (i != a.end() && i->first + i->count <= at) ++i;
+    while (j != b.end() && j->first + j->count <= at) ++j;
+    if (i == a.end() && j == b.end()) return out;
     const std::uint64_t i_begin = i == a.end() ? UINT64_MAX : std::max(i->first, at);
     const std::uint64_t j_begin = j == b.end() ? UINT64_MAX : std::max(j->first, at);
     const std::uint64_t begin = std::min(i_begin, j_begin);
@@ -256,20 +232,14 @@ ResolvedLaunch resolve(const Launch& launch, const World& world) {
       out.linear = true;
     }
   }
-  if (!launch.order.empty()) {
-    add_order(launch, world, out);
-  }
-  if (!launch.counts.empty()) {
-    add_counts(launch, world, out);
-  }
+  if (!launch.order.empty()) add_order(launch, world, out);
+  if (!launch.counts.empty()) add_counts(launch, world, out);
   return out;
 }
 
 std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const World& world) {
   SlotBuilder builder(world);
-  for (const AddressRange& range : ranges) {
-    builder.add(range.va, range.va + range.bytes, range.mode);
-  }
+  for (const AddressRange& range : ranges) builder.add(range.va, range.va + range.bytes, range.mode);
   std::vector<Slot> slots = builder.take();
   // What an operator names may be made after the launch: an output, while kernels of its first half run.
   std::erase_if(slots, [&](const Slot& slot) { return world.things()[slot.thing].cut; });

@@ -18,9 +18,7 @@ constexpr std::uint64_t kStagedAtOnceBytes = 65536;
 template <class F>
 void for_each_piece(std::uint64_t rows, std::uint64_t row_bytes, bool contiguous, F&& f) {
   const std::uint64_t step = contiguous ? rows : (rows + kMaxPieces - 1) / kMaxPieces;
-  for (std::uint64_t row = 0; row < rows; row += step) {
-    f(row, std::min(step, rows - row) * row_bytes);
-  }
+  for (std::uint64_t row = 0; row < rows; row += step) f(row, std::min(step, rows - row) * row_bytes);
 }
 
 }  // namespace
@@ -59,14 +57,10 @@ void TimingPass::change_memory(std::size_t position, const Take& take) {
       take(trace::ObjectFree{ids_[index]});
     }
   }
-  if (change.made == kNothing) {
-    return;
-  }
+  if (change.made == kNothing) return;
   const Thing& thing = world_.things()[change.made];
   ids_.resize(change.made + 1, trace::kNoObject);
-  if (!kept_.empty() && !kept_[change.made]) {
-    return;
-  }
+  if (!kept_.empty() && !kept_[change.made]) return;
   ids_[change.made] = ++last_id_;
   if (!thing.tensor) {
     take(trace::ObjectAlloc{last_id_, kind_of(thing), thing.bytes, thing.va, thing.device});
@@ -111,23 +105,17 @@ void TimingPass::kernel(const Event& event, std::size_t number, const FillAccess
 }
 
 trace::CopyKind TimingPass::copy_kind(const CopyEvent& event, const Place& dst, const Place& src) const {
-  if (event.kind != trace::CopyKind::kDefault) {
-    return event.kind;
-  }
+  if (event.kind != trace::CopyKind::kDefault) return event.kind;
   const auto on_device = [this](const Place& end) {
     return end.thing != kNothing && world_.things()[end.thing].kind != MemoryKind::kPinned;
   };
-  if (on_device(dst)) {
-    return on_device(src) ? trace::CopyKind::kDeviceToDevice : trace::CopyKind::kHostToDevice;
-  }
+  if (on_device(dst)) return on_device(src) ? trace::CopyKind::kDeviceToDevice : trace::CopyKind::kHostToDevice;
   return on_device(src) ? trace::CopyKind::kDeviceToHost : trace::CopyKind::kHostToHost;
 }
 
 void TimingPass::copy(const CopyEvent& event, const Take& take) {
   const bool contiguous = event.dst_pitch <= event.row_bytes && event.src_pitch <= event.row_bytes;
-  if (event.row_bytes == 0) {
-    return;
-  }
+  if (event.row_bytes == 0) return;
   const std::uint64_t total = event.rows * event.row_bytes;
   for_each_piece(event.rows, event.row_bytes, contiguous, [&](std::uint64_t row, std::uint64_t bytes) {
     const Place dst = place(event.dst + row * event.dst_pitch, bytes);
@@ -153,9 +141,7 @@ void TimingPass::copy(const CopyEvent& event, const Take& take) {
 }
 
 void TimingPass::set(const SetEvent& event, const Take& take) {
-  if (event.row_bytes == 0) {
-    return;
-  }
+  if (event.row_bytes == 0) return;
   const bool contiguous = event.pitch <= event.row_bytes;
   for_each_piece(event.rows, event.row_bytes, contiguous, [&](std::uint64_t row, std::uint64_t bytes) {
     const Place target = place(event.va + row * event.pitch, bytes);
@@ -222,15 +208,11 @@ void TimingPass::emit_uvm_until(std::int64_t time_ns, const Take& take) {
 // becomes a set, from pinned memory a copy of pageable memory.
 void TimingPass::write_of_prologue(const CopyEvent& event, const Take& take) {
   const bool contiguous = event.dst_pitch <= event.row_bytes && event.src_pitch <= event.row_bytes;
-  if (event.row_bytes == 0) {
-    return;
-  }
+  if (event.row_bytes == 0) return;
   for_each_piece(event.rows, event.row_bytes, contiguous, [&](std::uint64_t row, std::uint64_t bytes) {
     const Place dst = place(event.dst + row * event.dst_pitch, bytes);
     const Place src = place(event.src + row * event.src_pitch, bytes);
-    if (dst.id == trace::kNoObject || world_.things()[dst.thing].kind == MemoryKind::kPinned) {
-      return;
-    }
+    if (dst.id == trace::kNoObject || world_.things()[dst.thing].kind == MemoryKind::kPinned) return;
     const trace::CopyKind kind = copy_kind(event, dst, src);
     if (kind == trace::CopyKind::kDeviceToDevice) {
       take(trace::Memset{dst.id, dst.offset, bytes, event.stream, 0});
@@ -323,22 +305,16 @@ std::size_t TimingPass::end_of_last_iteration() const {
 }
 
 void TimingPass::run(const FillAccesses& fill, const Take& take) {
-  for (std::size_t i = 0; i < begin_; ++i) {
-    step_before_begin(i, take);
-  }
+  for (std::size_t i = 0; i < begin_; ++i) step_before_begin(i, take);
   if (begin_ != 0 && begin_ < log_.events.size()) {
     const std::int64_t start_ns = log_.events[begin_].begin_ns;
-    while (next_uvm_ < log_.uvm.size() && log_.uvm[next_uvm_].start_ns < start_ns) {
-      ++next_uvm_;
-    }
+    while (next_uvm_ < log_.uvm.size() && log_.uvm[next_uvm_].start_ns < start_ns) ++next_uvm_;
     ranges_.begin_here([&](trace::Range out) { take(std::move(out)); });
   }
   const std::size_t end_of_iteration = end_of_last_iteration();
   for (std::size_t i = begin_; i < log_.events.size(); ++i) {
     step(i, fill, take);
-    if (i == end_of_iteration) {
-      ranges_.finish_iteration([&](trace::Range out) { take(std::move(out)); });
-    }
+    if (i == end_of_iteration) ranges_.finish_iteration([&](trace::Range out) { take(std::move(out)); });
   }
   emit_uvm_until(INT64_MAX, take);
   ranges_.finish([&](trace::Range out) { take(std::move(out)); });

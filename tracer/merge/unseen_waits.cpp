@@ -41,9 +41,7 @@ Event wait_at(const Event& event, std::int64_t time_ns) {
 }  // namespace
 
 std::uint64_t add_unseen_waits(PassLog& log) {
-  if (log.kernel_times.empty()) {
-    return 0;
-  }
+  if (log.kernel_times.empty()) return 0;
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   LastEnds last_ends;
   bool in_iteration = false;

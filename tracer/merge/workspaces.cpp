@@ -31,9 +31,7 @@ template <class Wanted>
 Quanta quanta_of(const trace::ExtentList& extents, Wanted&& wanted) {
   Quanta out;
   for (const trace::Extent& extent : extents) {
-    if (wanted(extent.mode)) {
-      out += interval_of(extent);
-    }
+    if (wanted(extent.mode)) out += interval_of(extent);
   }
   return out;
 }
@@ -63,9 +61,7 @@ struct Tensor {
 
 Quanta by_kernels(const Tensor& tensor) {
   Quanta out;
-  for (const Use& writer : tensor.writers) {
-    out += writer.quanta;
-  }
+  for (const Use& writer : tensor.writers) out += writer.quanta;
   return out;
 }
 
@@ -116,9 +112,7 @@ class Completion {
   void guess(std::size_t place, trace::Kernel& kernel) {
     for (std::size_t slot = kernel.accesses.size(); slot-- > 0;) {
       Tensor* operand = tensor(kernel.accesses[slot].object);
-      if (operand == nullptr) {
-        continue;
-      }
+      if (operand == nullptr) continue;
       const Quanta read = quanta_of(kernel.accesses[slot].extents, reads);
       const Quanta written = quanta_of(kernel.accesses[slot].extents, writes);
       if (read.empty() && operand->read.empty() && operand->whole(by_kernels(*operand))) {
@@ -140,14 +134,10 @@ class Completion {
   void see(std::size_t place, const trace::Kernel& kernel) {
     std::set<std::size_t> partners;  // guessed kernels that wrote what this one reads
     for (const trace::ObjectAccess& access : kernel.accesses) {
-      if (Tensor* operand = tensor(access.object)) {
-        take_from(*operand, access, kernel.stream, partners);
-      }
+      if (Tensor* operand = tensor(access.object)) take_from(*operand, access, kernel.stream, partners);
     }
     for (const trace::ObjectAccess& access : kernel.accesses) {
-      if (Tensor* operand = tensor(access.object)) {
-        give_to(place, *operand, access, partners);
-      }
+      if (Tensor* operand = tensor(access.object)) give_to(place, *operand, access, partners);
     }
   }
 
@@ -161,9 +151,7 @@ class Completion {
       partners.insert(guesses.back());
     }
     operand.read += quanta_of(access.extents, reads);
-    if (!operand.read.empty()) {
-      operand.claims.clear();
-    }
+    if (!operand.read.empty()) operand.claims.clear();
   }
 
   // The last guess wrote `unwritten` of the workspace; those before it read what was there.
@@ -174,16 +162,12 @@ class Completion {
     for (const Use& writer : workspace.writers) {
       const Quanta unread = writer.quanta - workspace.read;
       const auto reader = std::upper_bound(first, guesses.end(), writer.kernel);
-      if (reader == guesses.end() || unread.empty() || is_guess(kernel_at(writer.kernel))) {
-        continue;
-      }
+      if (reader == guesses.end() || unread.empty() || is_guess(kernel_at(writer.kernel))) continue;
       add(*reader, id, unread, trace::AccessMode::kRead);
       workspace.read += unread;
       for (const trace::ObjectAccess& access : kernel_at(writer.kernel).accesses) {
         const Tensor* source = access.object == id ? nullptr : tensor(access.object);
-        if (source != nullptr && source->whole(quanta_of(access.extents, reads))) {
-          handed.insert(access.object);
-        }
+        if (source != nullptr && source->whole(quanta_of(access.extents, reads))) handed.insert(access.object);
       }
     }
     add(guesses.back(), id, unwritten, trace::AccessMode::kWrite);
@@ -194,14 +178,10 @@ class Completion {
   void give_to(std::size_t place, Tensor& operand, const trace::ObjectAccess& access,
                const std::set<std::size_t>& partners) {
     const Quanta written = quanta_of(access.extents, writes);
-    if (written.empty()) {
-      return;
-    }
+    if (written.empty()) return;
     if (operand.whole(written)) {
       for (const std::size_t claim : operand.claims) {
-        if (partners.contains(claim)) {
-          remove(claim, slot_of(claim, access.object));
-        }
+        if (partners.contains(claim)) remove(claim, slot_of(claim, access.object));
       }
     }
     operand.claims.clear();
@@ -221,9 +201,7 @@ class Completion {
     for (const trace::ObjectId id : handed) {
       const std::size_t slot = slot_of(place, id);
       const auto& accesses = kernel_at(place).accesses;
-      if (slot != accesses.size() && quanta_of(accesses[slot].extents, writes).empty()) {
-        remove(place, slot);
-      }
+      if (slot != accesses.size() && quanta_of(accesses[slot].extents, writes).empty()) remove(place, slot);
     }
   }
 
@@ -236,9 +214,7 @@ class Completion {
 
   void add(std::size_t place, trace::ObjectId id, const Quanta& quanta, trace::AccessMode mode) {
     std::vector<trace::Extent> extents;
-    for (const Interval& part : quanta) {
-      extents.push_back({part.lower(), part.upper() - part.lower(), mode});
-    }
+    for (const Interval& part : quanta) extents.push_back({part.lower(), part.upper() - part.lower(), mode});
     auto& accesses = kernel_at(place).accesses;
     const std::size_t slot = slot_of(place, id);
     if (slot != accesses.size()) {

@@ -34,17 +34,13 @@ World::World(const PassLog& log) : log_(log), last_word_(last_words(log)) {}
 
 std::vector<bool> World::live_things() const {
   std::vector<bool> live(things_.size());
-  for (std::size_t i = 0; i < things_.size(); ++i) {
-    live[i] = things_[i].live;
-  }
+  for (std::size_t i = 0; i < things_.size(); ++i) live[i] = things_[i].live;
   return live;
 }
 
 ThingIndex World::find(const Map& map, std::uint64_t address) const {
   const auto after = map.upper_bound(address);
-  if (after == map.begin()) {
-    return kNothing;
-  }
+  if (after == map.begin()) return kNothing;
   const ThingIndex thing = std::prev(after)->second;
   return address < things_[thing].end() ? thing : kNothing;
 }
@@ -83,9 +79,7 @@ void World::make(const Thing& thing) {
 
 void World::release(ThingIndex index) {
   Thing& thing = things_[index];
-  if (!thing.tensor) {
-    release_tensors_in(thing.va, thing.end());
-  }
+  if (!thing.tensor) release_tensors_in(thing.va, thing.end());
   thing.live = false;
   (thing.tensor ? tensors_ : objects_).erase(thing.va);
   change_.freed.push_back(index);
@@ -97,12 +91,8 @@ void World::release_tensors_in(std::uint64_t begin, std::uint64_t end) { release
 void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end) {
   std::vector<ThingIndex> found;
   auto next = map.lower_bound(begin);
-  if (next != map.begin() && things_[std::prev(next)->second].end() > begin) {
-    --next;
-  }
-  for (; next != map.end() && next->first < end; ++next) {
-    found.push_back(next->second);
-  }
+  if (next != map.begin() && things_[std::prev(next)->second].end() > begin) --next;
+  for (; next != map.end() && next->first < end; ++next) found.push_back(next->second);
   for (const ThingIndex thing : found) {
     repairs_ += let_go_[thing] || things_[thing].kind == MemoryKind::kModule ? 0 : 1;
     release(thing);
@@ -113,9 +103,7 @@ void World::make_object(const AllocEvent& event) {
   const bool known = event.segment && object_holder(event.va, event.bytes) != kNothing;
   // The driver's own memory may hold what the program allocates from a pool: the program's calls say it better.
   const bool hidden = event.kind == MemoryKind::kModule && meets_object(event.va, event.va + event.bytes);
-  if (event.bytes == 0 || known || hidden) {
-    return;
-  }
+  if (event.bytes == 0 || known || hidden) return;
   release_overlaps(objects_, event.va, event.va + event.bytes);
   Thing thing;
   thing.va = event.va;
@@ -140,9 +128,7 @@ const World::Change& World::apply(std::size_t position) {
       ++repairs_;
     }
   } else if (const auto* tensor = std::get_if<TensorAllocEvent>(&event.what)) {
-    if (tensor->bytes == 0) {
-      return change_;
-    }
+    if (tensor->bytes == 0) return change_;
     release_overlaps(tensors_, tensor->va, tensor->va + tensor->bytes);
     Thing thing;
     thing.va = tensor->va;
@@ -150,9 +136,7 @@ const World::Change& World::apply(std::size_t position) {
     thing.tensor = true;
     thing.stream = tensor->stream;
     thing.parent = object_holder(tensor->va, tensor->bytes);
-    if (thing.parent != kNothing) {
-      things_[thing.parent].cut = true;
-    }
+    if (thing.parent != kNothing) things_[thing.parent].cut = true;
     make(thing);
   } else if (const auto* dead = std::get_if<TensorFreeEvent>(&event.what)) {
     const auto found = tensors_.find(dead->va);
@@ -172,20 +156,14 @@ std::uint64_t World::cut(std::uint64_t begin, std::uint64_t end,
   std::uint64_t missed = 0;
   std::uint64_t at = begin;  // below it everything is given away
   auto next = tensors_.lower_bound(begin);
-  if (next != tensors_.begin() && reach(things_[std::prev(next)->second]) > begin) {
-    --next;
-  }
+  if (next != tensors_.begin() && reach(things_[std::prev(next)->second]) > begin) --next;
   for (; next != tensors_.end() && next->first < end; ++next) {
     const Thing& tensor = things_[next->second];
     // A quantum that two tensors share belongs to both.
     const std::uint64_t first_quantum = tensor.va / kQuantumBytes * kQuantumBytes;
-    if (first_quantum > at) {
-      missed += cut_objects(at, first_quantum, piece);
-    }
+    if (first_quantum > at) missed += cut_objects(at, first_quantum, piece);
     const std::uint64_t from = std::max(begin, tensor.va), to = std::min(end, tensor.end());
-    if (from < to) {
-      piece(next->second, from - tensor.va, to - tensor.va);
-    }
+    if (from < to) piece(next->second, from - tensor.va, to - tensor.va);
     at = std::max(at, std::min(end, reach(tensor)));
   }
   return at < end ? missed + cut_objects(at, end, piece) : missed;
@@ -196,17 +174,13 @@ std::uint64_t World::cut_objects(std::uint64_t begin, std::uint64_t end,
   std::uint64_t missed = 0;
   std::uint64_t at = begin;
   auto next = objects_.lower_bound(begin);
-  if (next != objects_.begin() && reach(things_[std::prev(next)->second]) > begin) {
-    --next;
-  }
+  if (next != objects_.begin() && reach(things_[std::prev(next)->second]) > begin) --next;
   for (; next != objects_.end() && next->first < end; ++next) {
     const Thing& object = things_[next->second];
     const std::uint64_t first_quantum = object.va / kQuantumBytes * kQuantumBytes;
     missed += first_quantum > at ? first_quantum - at : 0;
     const std::uint64_t from = std::max(begin, object.va), to = std::min(end, object.end());
-    if (from < to) {
-      piece(next->second, from - object.va, to - object.va);
-    }
+    if (from < to) piece(next->second, from - object.va, to - object.va);
     at = std::max(at, std::min(end, reach(object)));
   }
   return at < end ? missed + (end - at) : missed;

@@ -112,9 +112,7 @@ void write_set(const Call& call, const SetShape& shape, CUstream stream, bool as
   if (node != 0) line.number("node", node);
   line.number("va", shape.va).number("bytes", shape.row_bytes * shape.rows);
   line.number("stream", stream_number(stream)).boolean("async", async);
-  if (shape.rows > 1) {
-    line.number("rows", shape.rows).number("row_bytes", shape.row_bytes).number("pitch", shape.pitch);
-  }
+  if (shape.rows > 1) line.number("rows", shape.rows).number("row_bytes", shape.row_bytes).number("pitch", shape.pitch);
   finish_event(std::move(line), call);
 }
 

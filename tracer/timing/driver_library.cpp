@@ -48,8 +48,9 @@ GpuDescription describe_gpu(CUdevice device) {
   }
   const auto attribute = [&](CUdevice_attribute which) {
     int value = 0;
-    if (api.cuDeviceGetAttribute == nullptr || api.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS)
+    if (api.cuDeviceGetAttribute == nullptr || api.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS) {
       return 0;
+    }
     return value;
   };
   gpu.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -51,8 +51,9 @@ void context_created(const CUpti_ResourceData& data) {
     counted[device] = true;
   }
   const std::string problem = Activity::instance().start_uvm_counters(device);
-  if (!problem.empty())
+  if (!problem.empty()) {
     EventLog::instance().note("no counters of managed memory on GPU " + std::to_string(device) + ": " + problem);
+  }
 }
 
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {

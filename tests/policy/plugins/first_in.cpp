@@ -17,16 +17,12 @@ class FirstIn final : public Evictor {
       : lists_(context.chunk_count), skip_(context.parameters.integer("skip")) {}
 
   void on_migrated(ChunkId chunk) override {
-    if (!lists_.contains(chunk)) {
-      lists_.move_to_back(0, chunk);
-    }
+    if (!lists_.contains(chunk)) lists_.move_to_back(0, chunk);
   }
   void on_released(ChunkId chunk) override { lists_.remove(chunk); }
   ChunkId select_victim(const EvictionQueries& queries) override {
     ChunkId victim = lists_.first_evictable(0, queries);
-    for (std::int64_t i = 0; i < skip_ && victim.valid(); ++i) {
-      victim = lists_.next(victim);
-    }
+    for (std::int64_t i = 0; i < skip_ && victim.valid(); ++i) victim = lists_.next(victim);
     return victim;
   }
 

@@ -98,9 +98,7 @@ TEST(ChunkTable, NumbersAnewWhenMostIsUnused) {
   for (std::uint64_t i = 0; i < 90; ++i) table.remove(kChunk * (1000 + i * 200), kChunk * 100);
   EXPECT_TRUE(table.refresh());
   EXPECT_EQ(table.size(), 1000U);
-  for (std::uint64_t i = 0; i < 100; ++i) {
-    EXPECT_EQ(find(table, 1000 + i * 200) != ~0U, i >= 90) << i;
-  }
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(find(table, 1000 + i * 200) != ~0U, i >= 90) << i;
 }
 
 TEST(ChunkTable, RandomHistoryAgainstAMap) {

@@ -59,9 +59,7 @@ class CommandTest : public ::testing::Test {
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     result.out = folder.read(".stdout");
     result.err = folder.read(".stderr");
-    for (const char* name : {".script", ".stdout", ".stderr"}) {
-      std::filesystem::remove(folder.path(name));
-    }
+    for (const char* name : {".script", ".stdout", ".stderr"}) std::filesystem::remove(folder.path(name));
     return result;
   }
   CommandResult record(const std::string& options = "", const std::string& arguments = "") {
@@ -79,9 +77,7 @@ inline void expect_one_line_error(const CommandResult& result, const std::vector
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, ::testing::StartsWith("uvmtrace: error: "));
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  for (const std::string& word : words) {
-    EXPECT_THAT(result.err, ::testing::HasSubstr(word));
-  }
+  for (const std::string& word : words) EXPECT_THAT(result.err, ::testing::HasSubstr(word));
 }
 
 }  // namespace uvmtrace

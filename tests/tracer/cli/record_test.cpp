@@ -180,9 +180,7 @@ class RecordWarmUp : public RecordTest {
   std::string attribute(const std::string& key) {
     trace::TraceReader reader(folder.path("out.uvmt"));
     for (const auto& [name, value] : reader.header().attributes) {
-      if (name == key) {
-        return value;
-      }
+      if (name == key) return value;
     }
     return "";
   }
@@ -210,9 +208,7 @@ TEST_F(RecordWarmUp, RunsOnceMoreWhereTheScriptCompiles) {
   EXPECT_THAT(folder.read("set.timing"), StartsWith(settings + "UVMTRACE_SETTINGS=PYTHONHASHSEED=0 TORCHINDUCTOR_FX"));
   EXPECT_EQ(folder.read("set.timing"), folder.read("set.access"));
   EXPECT_EQ(attribute("settings"), "TRITON_CACHE_AUTOTUNING=1");
-  for (const char* pass : {"in.warm", "in.timing", "in.access"}) {
-    EXPECT_EQ(folder.read(pass), "data");
-  }
+  for (const char* pass : {"in.warm", "in.timing", "in.access"}) EXPECT_EQ(folder.read(pass), "data");
   expect_clean();
 }
 
@@ -360,9 +356,7 @@ TEST_F(RecordTest, SeveralProcesses) {
 
 TEST_F(RecordTest, ProgressCountsWholeLaunchesOfAllProcesses) {
   LogBuilder builder(Pass::kTiming);
-  for (int i = 0; i < 4; ++i) {
-    builder.launch({});
-  }
+  for (int i = 0; i < 4; ++i) builder.launch({});
   folder.write("timing.1.jsonl", builder.text());
   Expected expected;
   add_log(folder.path("timing.1.jsonl"), expected);

@@ -59,9 +59,7 @@ TEST(CopyCode, DamagedCode) {
   };
   for (int round = 0; round < 300; ++round) {
     std::vector<unsigned char> code = code_of(kKnownCode[below(std::size(kKnownCode))].kernel);
-    for (std::uint64_t n = 1 + below(40); n > 0; --n) {
-      code[below(code.size())] = static_cast<unsigned char>(below(256));
-    }
+    for (std::uint64_t n = 1 + below(40); n > 0; --n) code[below(code.size())] = static_cast<unsigned char>(below(256));
     code.erase(code.end() - static_cast<std::ptrdiff_t>(below(32)), code.end());
     const std::vector<TensorCopy> copies = tensor_copies(code);
     EXPECT_EQ(has_tensor_copies(code), !copies.empty());

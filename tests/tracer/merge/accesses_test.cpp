@@ -136,9 +136,7 @@ TEST_F(AccessesTest, UnknownAndLost) {
 
 std::vector<PhaseRuns> slices(std::uint32_t blocks, std::uint32_t count, const Extents& everything) {
   std::vector<PhaseRuns> out;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    out.push_back({k * blocks / count, blocks / count, everything});
-  }
+  for (std::uint32_t k = 0; k < count; ++k) out.push_back({k * blocks / count, blocks / count, everything});
   return out;
 }
 
@@ -188,16 +186,12 @@ TEST_F(AccessesTest, DescendingOrGatheredSplitsAreKept) {
   alloc(0, 64 * kMiB);
   LogBuilder::LaunchSpec spec;
   spec.accesses = {{0, 32 * kMiB, kR}};
-  for (std::uint64_t k = 0; k < 16; ++k) {
-    spec.phases.push_back({k, 1, {{(15 - k) * 2 * kMiB, 2 * kMiB, kR}}});
-  }
+  for (std::uint64_t k = 0; k < 16; ++k) spec.phases.push_back({k, 1, {{(15 - k) * 2 * kMiB, 2 * kMiB, kR}}});
   EXPECT_EQ(launch(spec).phases.size(), 16u);
   spec.phases.clear();
   for (std::uint64_t k = 0; k < 16; ++k) {  // every phase reaches over everything, in steps
     Extents pages;
-    for (std::uint64_t i = 0; i < 32; ++i) {
-      pages.push_back({i * kMiB + k * 65536, 65536, kR});
-    }
+    for (std::uint64_t i = 0; i < 32; ++i) pages.push_back({i * kMiB + k * 65536, 65536, kR});
     spec.phases.push_back({k, 1, pages});
   }
   EXPECT_EQ(launch(spec).phases.size(), 16u);

@@ -62,9 +62,7 @@ TEST(Align, RandomSequencesAgainstDynamicProgramming) {
     const std::uint64_t alphabet = 1 + random.below(6);
     Sequence a(random.below(30)), b(random.below(30));
     for (Sequence* sequence : {&a, &b}) {
-      for (std::uint64_t& item : *sequence) {
-        item = random.below(alphabet);
-      }
+      for (std::uint64_t& item : *sequence) item = random.below(alphabet);
     }
     const Alignment alignment = align(a, b);
     expect_valid(a, b, alignment);
@@ -76,9 +74,7 @@ TEST(Align, RandomSequencesAgainstDynamicProgramming) {
 TEST(Align, LongSequencesWithFewDifferences) {
   uvmsim::Random random(6);
   Sequence a(200000);
-  for (std::uint64_t& item : a) {
-    item = random.below(50);
-  }
+  for (std::uint64_t& item : a) item = random.below(50);
   Sequence b = a;
   for (int i = 0; i < 100; ++i) {
     b.erase(b.begin() + static_cast<std::ptrdiff_t>(random.below(b.size())));
@@ -95,9 +91,7 @@ TEST(AlignEnds, RandomSequencesAgainstAllEnds) {
   for (int round = 0; round < 300; ++round) {
     Sequence a(random.below(25)), b(random.below(25));
     for (Sequence* sequence : {&a, &b}) {
-      for (std::uint64_t& item : *sequence) {
-        item = random.below(3);
-      }
+      for (std::uint64_t& item : *sequence) item = random.below(3);
     }
     const Sequence tail = {7, 8, 9, 7, 8};
     a.insert(a.end(), tail.begin(), tail.end());
@@ -121,12 +115,8 @@ TEST(AlignEnds, RandomSequencesAgainstAllEnds) {
 // Millions of launches: what differs before the ends costs next to nothing.
 TEST(AlignEnds, LongSequences) {
   Sequence a(1000000), b(800000);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] = 2 * i;
-  }
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    b[i] = 2 * i + 1;
-  }
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2 * i;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = 2 * i + 1;
   for (std::size_t i = 0; i < 500000; ++i) {
     a.push_back(i % 997);
     b.push_back(i % 997);

@@ -20,8 +20,9 @@ class CoverageTest : public ::testing::Test {
   CoverageTest() {
     both([](LogBuilder& log, std::uint64_t base) {
       log.alloc(base, 32 * kMiB);
-      for (const std::uint64_t offset : {kLeft, kRight, kOut, kWorkspace})
+      for (const std::uint64_t offset : {kLeft, kRight, kOut, kWorkspace}) {
         log.tensor_alloc(base + offset, kTensorBytes);
+      }
     });
   }
   template <class F>

@@ -69,9 +69,7 @@ std::string damaged(const std::string& text, Random& random) {
     }
   }
   std::string out;
-  for (const std::string& line : lines) {
-    out += line;
-  }
+  for (const std::string& line : lines) out += line;
   return random.below(8) == 0 ? out.substr(0, random.below(out.size())) : out;
 }
 

@@ -18,12 +18,8 @@ trace::Kernel scattered(std::uint64_t count, std::uint64_t step, std::uint32_t p
   kernel.name = "gather";
   kernel.grid = {std::max(phases, 1u), 1, 1};
   kernel.accesses.push_back({1, {}});
-  for (std::uint64_t i = 0; i < count; ++i) {
-    kernel.accesses[0].extents.push_back({i * step, 1, kR});
-  }
-  for (std::uint32_t i = 0; i < phases; ++i) {
-    kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
-  }
+  for (std::uint64_t i = 0; i < count; ++i) kernel.accesses[0].extents.push_back({i * step, 1, kR});
+  for (std::uint32_t i = 0; i < phases; ++i) kernel.phases.edit().push_back({i, 1, {{0, kernel.accesses[0].extents}}});
   return kernel;
 }
 

@@ -43,9 +43,7 @@ class LogBuilder {
   JsonLine host(std::string_view type) {
     JsonLine line(type);
     line.number("seq", ++seq_).number("tid", tid_);
-    if (pass_ == Pass::kTiming) {
-      line.number("begin_ns", begin_ns_).number("end_ns", end_ns_);
-    }
+    if (pass_ == Pass::kTiming) line.number("begin_ns", begin_ns_).number("end_ns", end_ns_);
     begin_ns_ = end_ns_ + 1000;
     end_ns_ = begin_ns_ + 100;
     return line;
@@ -80,9 +78,7 @@ class LogBuilder {
   }
   void range(std::string_view type, std::string_view name = "") {
     JsonLine line = host(type);
-    if (type == "push") {
-      line.text("name", name);
-    }
+    if (type == "push") line.text("name", name);
     add(std::move(line));
   }
   void iteration(std::uint64_t index, bool begin) {
@@ -90,9 +86,7 @@ class LogBuilder {
   }
   void operator_event(std::string_view type, const std::vector<AddressRange>& tensors) {
     JsonLine line = host(type);
-    if (type == "operator") {
-      line.text("name", "aten::mm");
-    }
+    if (type == "operator") line.text("name", "aten::mm");
     if (type != "operator_end") {
       line.begin_list("tensors");
       for (const AddressRange& tensor : tensors) {
@@ -137,9 +131,7 @@ class LogBuilder {
       return;
     }
     line.boolean("patched", spec.patched);
-    if (spec.patched) {
-      put_accesses(line, spec);
-    }
+    if (spec.patched) put_accesses(line, spec);
     add(std::move(line));
   }
 
@@ -150,23 +142,17 @@ class LogBuilder {
  private:
   static void put_params(JsonLine& line, const LaunchSpec& spec) {
     line.begin_list("params");
-    for (const std::uint64_t address : spec.params) {
-      line.item(address);
-    }
+    for (const std::uint64_t address : spec.params) line.item(address);
     line.end_list();
   }
   static void put_maps(JsonLine& line, const LaunchSpec& spec) {
-    if (spec.maps.empty()) {
-      return;
-    }
+    if (spec.maps.empty()) return;
     line.begin_list("maps");
     for (const auto& [offset, map] : spec.maps) {
       line.begin_list().item(offset).item(map.va).item(map.element_bits).item(map.im2col ? 1 : 0);
       const auto list = [&line](const auto& values, std::uint32_t count) {
         line.begin_list();
-        for (std::uint32_t i = 0; i < count; ++i) {
-          line.item(values[i]);
-        }
+        for (std::uint32_t i = 0; i < count; ++i) line.item(values[i]);
         line.end_list();
       };
       list(map.dims, map.rank);
@@ -178,9 +164,7 @@ class LogBuilder {
   }
   static void put_runs(JsonLine& line, const std::vector<trace::Extent>& runs, std::uint64_t unit) {
     line.begin_list();
-    for (const trace::Extent& run : runs) {
-      put_run(line, run, unit);
-    }
+    for (const trace::Extent& run : runs) put_run(line, run, unit);
     line.end_list();
   }
   static void put_run(JsonLine& line, const trace::Extent& run, std::uint64_t unit) {
@@ -188,9 +172,7 @@ class LogBuilder {
   }
   static void put_accesses(JsonLine& line, const LaunchSpec& spec) {
     line.begin_list("accesses");
-    for (const trace::Extent& run : spec.accesses) {
-      put_run(line, run, kQuantumBytes);
-    }
+    for (const trace::Extent& run : spec.accesses) put_run(line, run, kQuantumBytes);
     line.end_list();
     if (!spec.phases.empty()) {
       line.begin_list("phases");
@@ -203,9 +185,7 @@ class LogBuilder {
     }
     if (!spec.order.empty()) {
       line.begin_list("order");
-      for (const std::uint64_t address : spec.order) {
-        line.item(address / kPageBytes);
-      }
+      for (const std::uint64_t address : spec.order) line.item(address / kPageBytes);
       line.end_list();
     }
     if (!spec.counts.empty()) {
@@ -215,9 +195,7 @@ class LogBuilder {
       }
       line.end_list();
     }
-    if (spec.unknown != 0) {
-      line.number("unknown", spec.unknown);
-    }
+    if (spec.unknown != 0) line.number("unknown", spec.unknown);
   }
 
   Pass pass_;
@@ -236,9 +214,7 @@ struct Merged {
   std::vector<T> all() const {
     std::vector<T> out;
     for (const trace::Record& record : records) {
-      if (const T* found = std::get_if<T>(&record)) {
-        out.push_back(*found);
-      }
+      if (const T* found = std::get_if<T>(&record)) out.push_back(*found);
     }
     return out;
   }

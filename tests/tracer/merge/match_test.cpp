@@ -24,17 +24,13 @@ LogBuilder::LaunchSpec named(const std::string& name, std::uint32_t blocks = 16,
 // A log of launches of these names.
 std::string launches(Pass pass, const std::vector<std::string>& names, bool complete = true) {
   LogBuilder log(pass);
-  for (const std::string& name : names) {
-    log.launch(named(name));
-  }
+  for (const std::string& name : names) log.launch(named(name));
   return log.text(complete);
 }
 
 std::vector<std::string> many(std::size_t count) {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < count; ++i) {
-    out.push_back("kernel" + std::to_string(i % 7));
-  }
+  for (std::size_t i = 0; i < count; ++i) out.push_back("kernel" + std::to_string(i % 7));
   return out;
 }
 
@@ -113,9 +109,7 @@ TEST(Match, StreamsApart) {
     timing.launch(named("b", 16, 2));
   }
   for (const std::uint32_t stream : {1u, 2u}) {
-    for (int i = 0; i < 4; ++i) {
-      access.launch(named(stream == 1 ? "a" : "b", 16, stream));
-    }
+    for (int i = 0; i < 4; ++i) access.launch(named(stream == 1 ? "a" : "b", 16, stream));
   }
   EXPECT_EQ(merge_logs(timing.text(), access.text()).summary.matched, 8u);
 }
@@ -180,9 +174,7 @@ TEST(Match, MemoryBetweenLaunches) {
 
 std::vector<std::string> numbered(const std::string& name, int count) {
   std::vector<std::string> out;
-  for (int i = 0; i < count; ++i) {
-    out.push_back(name + std::to_string(i));
-  }
+  for (int i = 0; i < count; ++i) out.push_back(name + std::to_string(i));
   return out;
 }
 
@@ -193,9 +185,7 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 
 std::string attribute(const Merged& merged, const std::string& key) {
   for (const auto& [name, value] : merged.header.attributes) {
-    if (name == key) {
-      return value;
-    }
+    if (name == key) return value;
   }
   return "";
 }
@@ -227,9 +217,7 @@ TEST(MatchPrologue, MayBeLongerThanTheRestAndDifferEverywhere) {
 // A few differences behind it are those of any two runs.
 TEST(MatchPrologue, SomeLaunchesOfTheRestMayDiffer) {
   std::vector<std::string> rest;
-  for (int i = 0; i < 10; ++i) {
-    rest = rest + numbered("step", 40);
-  }
+  for (int i = 0; i < 10; ++i) rest = rest + numbered("step", 40);
   auto other = rest;
   other.erase(other.begin() + 200);
   const Merged merged = merge_logs(launches(Pass::kTiming, numbered("tune", 100) + rest),
@@ -266,9 +254,7 @@ std::string iterations(Pass pass, const std::string& first, int count, const std
     log.iteration(static_cast<std::uint64_t>(i), true);
     log.range("push", "model");
     const std::string name = i == 0 ? first : i + 1 == count ? last : "step";
-    for (int k = 0; k < 10; ++k) {
-      log.launch(named(name + std::to_string(k)));
-    }
+    for (int k = 0; k < 10; ++k) log.launch(named(name + std::to_string(k)));
     log.range("pop");
     log.iteration(static_cast<std::uint64_t>(i), false);
   }

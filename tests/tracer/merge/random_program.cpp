@@ -78,9 +78,7 @@ class Writer {
   // Tensors of different places in the two passes: the first free 16 KB of the segment, counted from either end.
   void make_tensor() {
     for (const Live& segment : live_) {
-      if (segment.tensor || segment.pinned) {
-        continue;
-      }
+      if (segment.tensor || segment.pinned) continue;
       std::vector<bool> timing_used(64, false), access_used(64, false);
       for (const Live& other : live_) {
         if (other.parent == segment.id) {
@@ -90,9 +88,7 @@ class Writer {
       }
       const auto first = std::find(timing_used.begin(), timing_used.end(), false);
       const auto last = std::find(access_used.rbegin(), access_used.rend(), false);
-      if (first == timing_used.end() || random_.below(3) == 0) {
-        continue;
-      }
+      if (first == timing_used.end() || random_.below(3) == 0) continue;
       const std::uint64_t offset = static_cast<std::uint64_t>(first - timing_used.begin()) * 16384;
       const std::uint64_t other = static_cast<std::uint64_t>(access_used.rend() - last - 1) * 16384;
       const Live tensor{
@@ -108,17 +104,13 @@ class Writer {
   }
 
   void free_something() {
-    if (live_.empty()) {
-      return;
-    }
+    if (live_.empty()) return;
     const Live gone = live_[random_.below(live_.size())];
     if (!gone.tensor) {
       while (true) {  // its tensors first, as allocators do
         const auto inside =
             std::find_if(live_.begin(), live_.end(), [&](const Live& l) { return l.parent == gone.id; });
-        if (inside == live_.end()) {
-          break;
-        }
+        if (inside == live_.end()) break;
         release(*inside);
       }
     }
@@ -166,9 +158,7 @@ class Writer {
     trace::Kernel kernel = kernel_of(spec);
     std::map<std::uint64_t, AccessMode> touched;  // absolute quanta of the access pass
     for (const Live& thing : live_) {
-      if (random_.below(3) != 0) {
-        continue;
-      }
+      if (random_.below(3) != 0) continue;
       const std::vector<bool> own = own_quanta(thing);
       std::map<std::uint64_t, AccessMode> mine;
       for (std::uint64_t runs = 1 + random_.below(3); runs > 0; --runs) {
@@ -179,22 +169,16 @@ class Writer {
           if (own[q]) mine[q] = mode;
         }
       }
-      if (mine.empty()) {
-        continue;
-      }
+      if (mine.empty()) continue;
       kernel.accesses.push_back({thing.id, extents_of(mine)});
-      for (const auto& [q, mode] : mine) {
-        touched[thing.access_va / 512 + q] = mode;
-      }
+      for (const auto& [q, mode] : mine) touched[thing.access_va / 512 + q] = mode;
     }
     std::sort(kernel.accesses.begin(), kernel.accesses.end(),
               [](const auto& a, const auto& b) { return a.object < b.object; });
     for (const trace::Extent& run : extents_of(touched)) {
       spec.accesses.push_back({run.first * 512, run.count * 512, run.mode});
     }
-    if (phases_ && random_.below(2) == 0) {
-      add_phases(touched, spec);
-    }
+    if (phases_ && random_.below(2) == 0) add_phases(touched, spec);
     timing.launch(spec);
     access.launch(spec);
     passed();
@@ -244,9 +228,7 @@ class Writer {
   }
 
   void copy() {
-    if (live_.empty()) {
-      return;
-    }
+    if (live_.empty()) return;
     const Live& target = live_[random_.below(live_.size())];
     const std::uint64_t offset = random_.below(target.bytes);
     std::uint64_t bytes = 1 + random_.below(target.bytes - offset);
@@ -272,9 +254,7 @@ class Writer {
   }
   void synchronize() {
     wait();
-    if (random_.below(2) == 0) {
-      iteration(!iteration_open_);
-    }
+    if (random_.below(2) == 0) iteration(!iteration_open_);
   }
   void iteration(bool begin) {
     timing.iteration(iterations_, begin);
@@ -334,9 +314,7 @@ class Writer {
 
 RandomProgram::RandomProgram(std::uint64_t seed, std::uint32_t steps, bool phases) {
   Writer writer(seed, phases, trace);
-  for (std::uint32_t i = 0; i < steps; ++i) {
-    writer.step();
-  }
+  for (std::uint32_t i = 0; i < steps; ++i) writer.step();
   writer.finish();
   timing = writer.timing.text();
   access = writer.access.text();

@@ -64,9 +64,7 @@ TEST(RandomProgram, PhasesCoverTheGridAndTheAccesses) {
     Merged merged = merge_logs(program.timing, program.access, any_share());
     for (trace::Record& record : merged.records) {
       auto* kernel = std::get_if<trace::Kernel>(&record);
-      if (kernel == nullptr || kernel->phases.empty()) {
-        continue;
-      }
+      if (kernel == nullptr || kernel->phases.empty()) continue;
       ++with_phases;
       Quanta accessed, in_phases;
       for (std::uint32_t slot = 0; slot < kernel->accesses.size(); ++slot) {
@@ -76,9 +74,7 @@ TEST(RandomProgram, PhasesCoverTheGridAndTheAccesses) {
       for (const trace::Phase& phase : kernel->phases) {
         ASSERT_EQ(phase.first_block, blocks);
         blocks += phase.block_count;
-        for (const trace::PhaseAccess& access : phase.accesses) {
-          add(access.slot, access.extents, in_phases);
-        }
+        for (const trace::PhaseAccess& access : phase.accesses) add(access.slot, access.extents, in_phases);
       }
       ASSERT_EQ(blocks, kernel->grid.count());
       ASSERT_TRUE(accessed == in_phases) << "seed " << seed;

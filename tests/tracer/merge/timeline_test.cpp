@@ -250,9 +250,7 @@ TEST_F(TimelineTest, CopiesAndWhoWaits) {
   const auto copies = merge().all<trace::Memcpy>();
   ASSERT_EQ(copies.size(), 10u);
   const std::vector<bool> blocking = {true, true, false, false, true, false, true, false, true, false};
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    EXPECT_EQ(copies[i].blocking, blocking[i]) << i;
-  }
+  for (std::size_t i = 0; i < copies.size(); ++i) EXPECT_EQ(copies[i].blocking, blocking[i]) << i;
   EXPECT_EQ(copies[0].dst.object, 1u);
   EXPECT_EQ(copies[0].dst.offset, 512u);
   EXPECT_EQ(copies[0].src.object, trace::kNoObject);

@@ -18,8 +18,9 @@ inline const std::string kContext = R"({"do":"context","id":1,"device":0})"
 // The fields of `event` that `wanted` names, for a comparison that reads well.
 inline nlohmann::json part(const nlohmann::json& event, const nlohmann::json& wanted) {
   nlohmann::json out;
-  for (const auto& [key, value] : wanted.items())
+  for (const auto& [key, value] : wanted.items()) {
     out[key] = event.contains(key) ? event.at(key) : nlohmann::json("missing");
+  }
   return out;
 }
 #define EXPECT_FIELDS(event, text) EXPECT_EQ(part(event, nlohmann::json::parse(text)), nlohmann::json::parse(text))

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what .clang-format of version 14 cannot say: `if`, `for` and `while` around one simple statement stand on one
+line, without braces, where it fits; every other body has braces. --fix changes the files; clang-format comes after."""
+
+import re
+import sys
+
+COLUMNS = 120
+CONTROL = re.compile(r"( *)(if|for|while) ?(constexpr )?\(.*\)( \{)?$")
+# A second control statement, a label or a comment keeps its own line.
+NOT_SIMPLE = re.compile(r"(if|for|while|switch|do|case|else|default)\b|[{}#]|.*//")
+
+
+def parentheses(text):
+    text = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'', "", text)
+    return text.count("(") - text.count(")")
+
+
+def indentation(line):
+    return len(line) - len(line.lstrip(" "))
+
+
+def change(lines, i):
+    """What stands instead of the lines from `i` on, and how many; None where nothing is wrong."""
+    match = CONTROL.match(lines[i])
+    if not match or parentheses(lines[i]) != 0 or i + 1 >= len(lines):
+        return None
+    margin, braces = match.group(1), bool(match.group(4))
+    body = lines[i + 1].strip()
+    if not braces and (indentation(lines[i + 1]) != len(margin) + 2 or body.startswith("//")):
+        return None
+    simple = body.endswith(";") and not NOT_SIMPLE.match(body)
+    closed = not braces or (i + 2 < len(lines) and lines[i + 2] == margin + "}")
+    line = f"{lines[i].removesuffix(' {')} {body}"
+    if simple and closed and len(line) <= COLUMNS:
+        return [line], 3 if braces else 2
+    if braces:
+        return None
+    end = i + 1
+    while end + 1 < len(lines) and indentation(lines[end + 1]) > len(margin) + 2:
+        end += 1
+    return [lines[i] + " {", *lines[i + 1 : end + 1], margin + "}"], end + 1 - i
+
+
+def check(path, fix):
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    out, i, wrong = [], 0, 0
+    while i < len(lines):
+        changed, count = change(lines, i) or ([lines[i]], 1)
+        if count > 1:
+            wrong += 1
+            if not fix:
+                print(f"{path}:{i + 1}: write `{changed[0].strip()}`")
+        out += changed
+        i += count
+    if fix and wrong:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(out))
+    return 0 if fix else wrong
+
+
+def main():
+    fix = sys.argv[1:2] == ["--fix"]
+    return 1 if sum(check(path, fix) for path in sys.argv[1 + fix :]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
