@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what .clang-format of version 14 cannot say: `if`, `for` and `while` around one simple statement stand on one
-line, without braces, where it fits; every other body has braces. --fix changes the files; clang-format comes after."""
+line, without braces, where it fits; every other body has braces. An `if` around an assertion of GoogleTest keeps them,
+for its macros end in an `else` of their own. --fix changes the files; clang-format comes after."""
 
 import re
 import sys
@@ -10,6 +11,8 @@ COLUMNS = 120
 CONTROL = re.compile(r"( *)(if|for|while) ?(constexpr )?\(.*\)( \{)?$")
 # A second control statement, a label or a comment keeps its own line.
 NOT_SIMPLE = re.compile(r"(if|for|while|switch|do|case|else|default)\b|[{}#]|.*//")
+ASSERTION = re.compile(r"(EXPECT_|ASSERT_|FAIL\(|ADD_FAILURE)")
+JOINED_ASSERTION = re.compile(r"( *)(if ?(?:constexpr )?\(.*\)) ((?:EXPECT_|ASSERT_|FAIL\(|ADD_FAILURE).*;)$")
 
 
 def parentheses(text):
@@ -23,6 +26,10 @@ def indentation(line):
 
 def change(lines, i):
     """What stands instead of the lines from `i` on, and how many; None where nothing is wrong."""
+    joined = JOINED_ASSERTION.match(lines[i])
+    if joined:
+        margin, head, body = joined.groups()
+        return [f"{margin}{head} {{", f"{margin}  {body}", margin + "}"], 1
     match = CONTROL.match(lines[i])
     if not match or parentheses(lines[i]) != 0 or i + 1 >= len(lines):
         return None
@@ -30,7 +37,8 @@ def change(lines, i):
     body = lines[i + 1].strip()
     if not braces and (indentation(lines[i + 1]) != len(margin) + 2 or body.startswith("//")):
         return None
-    simple = body.endswith(";") and not NOT_SIMPLE.match(body)
+    asserts = match.group(2) == "if" and ASSERTION.match(body)
+    simple = body.endswith(";") and not NOT_SIMPLE.match(body) and not asserts
     closed = not braces or (i + 2 < len(lines) and lines[i + 2] == margin + "}")
     line = f"{lines[i].removesuffix(' {')} {body}"
     if simple and closed and len(line) <= COLUMNS:
@@ -48,8 +56,9 @@ def check(path, fix):
         lines = file.read().split("\n")
     out, i, wrong = [], 0, 0
     while i < len(lines):
-        changed, count = change(lines, i) or ([lines[i]], 1)
-        if count > 1:
+        found = change(lines, i)
+        changed, count = found or ([lines[i]], 1)
+        if found:
             wrong += 1
             if not fix:
                 print(f"{path}:{i + 1}: write `{changed[0].strip()}`")

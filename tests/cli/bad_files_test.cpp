@@ -115,7 +115,9 @@ TEST_F(BadFiles, ClosedStandardStreams) {
   EXPECT_EQ(shell("$u sweep s.json -o swept -j 2 2>err >&-"), 2);
   EXPECT_EQ(shell("$u sweep s.json -o swept -j 2 >/dev/null 2>&- <&-"), 0);
   EXPECT_EQ(shell("$u no-such-command >&- 2>&-"), 2);
-  if (std::filesystem::exists("/dev/full")) EXPECT_EQ(shell("$u no-such-command 2>/dev/full"), 2);
+  if (std::filesystem::exists("/dev/full")) {
+    EXPECT_EQ(shell("$u no-such-command 2>/dev/full"), 2);
+  }
 }
 
 TEST_F(BadFiles, ResultsOfASweepFollowNoLink) {

@@ -128,10 +128,14 @@ TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
     if (event["ph"] != "X" || event["tid"] != turns_track || event["cat"] != "turn") continue;
     EXPECT_EQ(event["pid"], 3) << "of GPU 1";
     const std::string name = event["name"];
-    if (end >= 0) EXPECT_EQ(ns(event["ts"]), end) << "no gap";
+    if (end >= 0) {
+      EXPECT_EQ(ns(event["ts"]), end) << "no gap";
+    }
     end = ns(event["ts"]) + ns(event["dur"]);
     EXPECT_NE(name, before);
-    if (name == "change") EXPECT_EQ(ns(event["dur"]), 7000);
+    if (name == "change") {
+      EXPECT_EQ(ns(event["dur"]), 7000);
+    }
     before = name;
     ++slices[name];
   }

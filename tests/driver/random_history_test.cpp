@@ -125,7 +125,9 @@ TEST_P(RandomHistory, TheBooksAgree) {
         break;
     }
     machine.check();
-    if (HasFailure()) FAIL() << "step " << step << " of seed " << setting.seed;
+    if (HasFailure()) {
+      FAIL() << "step " << step << " of seed " << setting.seed;
+    }
   }
   const Counters& counters = machine.counters;
   EXPECT_GT(counters.evictions, 0u);

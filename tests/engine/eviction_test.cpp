@@ -71,7 +71,9 @@ TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
     EXPECT_EQ(lrm.total, result.total);
     for_each_counter(lrm.counters, [&](const char* name, std::uint64_t value) {
       for_each_counter(result.counters, [&](const char* other, std::uint64_t other_value) {
-        if (std::string(name) == other) EXPECT_EQ(value, other_value) << name;
+        if (std::string(name) == other) {
+          EXPECT_EQ(value, other_value) << name;
+        }
       });
     });
   }
@@ -151,7 +153,9 @@ TEST(Eviction, AKernelLargerThanMemoryEnds) {
     EXPECT_GE(c.htod_fault_bytes + c.htod_prefetch_bytes, 10 * kBlockBytes) << chunks;
     EXPECT_GE(c.populated_pages, 10u * kPagesPerBlock) << chunks;
     EXPECT_LE(watched.peak_chunk_bytes, chunks * kBlockBytes) << chunks;
-    if (chunks == 20) EXPECT_EQ(bytes_out(c), 0u);
+    if (chunks == 20) {
+      EXPECT_EQ(bytes_out(c), 0u);
+    }
   }
 }
 

@@ -226,7 +226,9 @@ TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
     EXPECT_EQ(result.ideal.value, before + first + second + after);
     EXPECT_GT(one.end - one.begin, one.ideal);  // it faults
     // With all memory the host's gap is over before these faults are.
-    if (chunks == 0) EXPECT_LT(two.end - two.begin, two.ideal);
+    if (chunks == 0) {
+      EXPECT_LT(two.end - two.begin, two.ideal);
+    }
   }
 }
 

@@ -180,7 +180,9 @@ TEST(Recurrence, HistoriesOfMixedKindsThatMeetGoOnAlike) {
         ++met;
         met_with_control_of_thrashing += options.system.driver.thrashing_enable ? 1 : 0;
         EXPECT_EQ(next.iteration, other->second.iteration) << "history " << history << ", iteration " << first + i;
-        if (next.state && other->second.state) EXPECT_TRUE(*next.state == *other->second.state);
+        if (next.state && other->second.state) {
+          EXPECT_TRUE(*next.state == *other->second.state);
+        }
       }
     }
   }

@@ -167,7 +167,9 @@ TEST(Sharing, AQuotaIsKept) {
     const std::uint64_t kept = chunks * percent / 100;
     const auto [a, b] = std::pair(results[0], results[1]);
     EXPECT_LE(b.evicted_from[0], a.counters.chunk_allocations - a.evicted_from[0] - std::min<std::uint64_t>(kept, 8));
-    if (percent == 80) EXPECT_EQ(b.evicted_from[0], 0u);
+    if (percent == 80) {
+      EXPECT_EQ(b.evicted_from[0], 0u);
+    }
     EXPECT_GT(b.evicted_from[1], 0u);
   }
   // Quotas of more than all of it are shares of their sum.

@@ -66,7 +66,9 @@ TEST(TileShape, FollowsFromNamesGridsAndSizes) {
       EXPECT_EQ(shape.batches, k.batches);
       EXPECT_EQ(shape.slices, k.slices);
       EXPECT_EQ(shape.swizzle, k.swizzle);
-      if (k.m != k.n) EXPECT_EQ(shape.second_has_rows, second);
+      if (k.m != k.n) {
+        EXPECT_EQ(shape.second_has_rows, second);
+      }
     }
   }
 }

@@ -170,7 +170,9 @@ TEST_P(RandomTraffic, KeepsItsPromises) {
     ASSERT_EQ(end, engine.busy_until());
     for (std::size_t k = 0; k < runs.size(); ++k) {
       total += runs[k];
-      if (k > 0) ASSERT_EQ(times[k].start, times[k - 1].end);
+      if (k > 0) {
+        ASSERT_EQ(times[k].start, times[k - 1].end);
+      }
       const Nanoseconds fixed = k == 0 ? rates.latency : rates.run;
       ASSERT_GE(times[k].end - times[k].start,
                 fixed + ns(static_cast<std::int64_t>((runs[k] * 1000 + rate - 1) / rate)));

@@ -105,8 +105,12 @@ TEST(AddressSpace, RandomLivesNeverOverlap) {
       const std::uint64_t blocks = 1 + random.below(6);
       const std::uint64_t first = space.allocate(0, blocks * kBlockBytes).value;
       const auto next = live.lower_bound(first);
-      if (next != live.end()) ASSERT_LE(first + blocks, next->first);
-      if (next != live.begin()) ASSERT_LE(std::prev(next)->first + std::prev(next)->second, first);
+      if (next != live.end()) {
+        ASSERT_LE(first + blocks, next->first);
+      }
+      if (next != live.begin()) {
+        ASSERT_LE(std::prev(next)->first + std::prev(next)->second, first);
+      }
       live.emplace(first, blocks);
     } else {
       auto victim = live.begin();

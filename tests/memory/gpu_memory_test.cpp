@@ -75,7 +75,9 @@ TEST(GpuMemory, ASplitChunkServesThirtyTwoUnitsOfSeveralBlocks) {
   // The last one out gives the chunk back.
   ChunkId emptied;
   for (unsigned unit = 0; unit < 16; ++unit) {
-    if (unit != 3) EXPECT_FALSE(memory.unbind_slot(BlockIndex(5), unit).valid());
+    if (unit != 3) {
+      EXPECT_FALSE(memory.unbind_slot(BlockIndex(5), unit).valid());
+    }
   }
   for (unsigned unit = 0; unit < 16; ++unit) {
     EXPECT_FALSE(emptied.valid());

@@ -117,7 +117,9 @@ TEST(ShardMap, NumbersRowsOnTheirGpu) {
         EXPECT_EQ(*different.rbegin(), map.shares()[gpu].rows - 1) << sharding.name << gpus;
       }
       EXPECT_EQ(all, lookups.size());
-      if (gpus == 1) EXPECT_EQ(parts[0], lookups);
+      if (gpus == 1) {
+        EXPECT_EQ(parts[0], lookups);
+      }
     }
   }
 }

@@ -68,7 +68,9 @@ TEST(Timeline, HoldsTraceEvents) {
     EXPECT_TRUE(event.contains("ph") && event.contains("pid") && event.contains("name")) << event;
     if (event["ph"] == "M") continue;
     EXPECT_TRUE(event["ts"].is_number()) << event;
-    if (event["ph"] == "X") EXPECT_GE(event["dur"].get<double>(), 0) << event;
+    if (event["ph"] == "X") {
+      EXPECT_GE(event["dur"].get<double>(), 0) << event;
+    }
   }
   const auto kernel = find(events, "cat", "kernel");
   EXPECT_EQ(kernel["name"], "gemm");

@@ -235,7 +235,9 @@ TEST(RepeatIterations, ASegmentIsOpenedOnce) {
     const auto* o = std::get_if<ObjectAlloc>(&record);
     opened += o != nullptr && o->id == 3;
     const auto* t = std::get_if<TensorAlloc>(&record);
-    if (t != nullptr && t->bytes == 1024) EXPECT_EQ(t->object, 3u);
+    if (t != nullptr && t->bytes == 1024) {
+      EXPECT_EQ(t->object, 3u);
+    }
   }
   EXPECT_EQ(opened, 1u);
   EXPECT_THAT(touched(four.records, "k", 0), ::testing::ElementsAre(2, 5, 6, 4));

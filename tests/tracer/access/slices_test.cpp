@@ -38,7 +38,9 @@ TEST(Slices, AreExactAtTheirEdgesInHugeGrids) {
       for (std::uint32_t k = 0; k < wanted; ++k) {
         const std::uint64_t first = slices.first_block(k);
         EXPECT_EQ(slice_of(slices, first), k);
-        if (k != 0) EXPECT_EQ(slice_of(slices, first - 1), k - 1);
+        if (k != 0) {
+          EXPECT_EQ(slice_of(slices, first - 1), k - 1);
+        }
       }
       EXPECT_EQ(slice_of(slices, blocks - 1), wanted - 1);
     }
