@@ -41,6 +41,9 @@ try() {  # name, options of record --, program
   [[ -f "${traces[0]}" ]] || { echo "FAIL: no trace"; grep uvmtrace "$place.err" | tail -5; failed=1; return; }
   for trace in "${traces[@]}"; do
     uvmtrace info "$trace" || failed=1
+    # Whatever GPU a process ran on, its trace replays on any one.
+    uvmsim run "$trace" --system h100-sxm --osf 1 >"$place.run" || { echo "FAIL: it does not replay"; failed=1; }
+    grep -E '^(time|slowdown against all)' "$place.run"
   done
 }
 

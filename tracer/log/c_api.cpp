@@ -50,9 +50,11 @@ extern "C" {
   write_event(std::move(line));
 }
 
-[[gnu::visibility("default")]] void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream) {
+[[gnu::visibility("default")]] void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream,
+                                                           uint32_t device) {
   JsonLine line = event("segment_alloc");
   line.number("va", va).number("bytes", bytes);
+  if (device != 0) line.number("device", device);
   line.number("stream", uvmtrace::StreamNumbers::instance().number(stream));
   write_event(std::move(line));
 }

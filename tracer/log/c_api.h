@@ -19,7 +19,7 @@ struct uvmtrace_tensor {
 void uvmtrace_tensor_alloc(uint64_t va, uint64_t requested_bytes, uint64_t stream);
 void uvmtrace_tensor_free(uint64_t va);
 void uvmtrace_tensor_free_done(uint64_t va);
-void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream);
+void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream, uint32_t device);
 void uvmtrace_segment_free(uint64_t va, uint64_t bytes);
 void uvmtrace_range_push(const char* name);
 void uvmtrace_range_pop(void);

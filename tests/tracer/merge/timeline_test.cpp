@@ -107,6 +107,7 @@ TEST_F(TimelineTest, GpusAreNumberedByTheTrace) {
   };
   log.add(std::move(
       log.host("alloc").number("va", kBase).number("bytes", kMiB).text("kind", "managed").number("device", 3)));
+  log.add(std::move(log.host("segment_alloc").number("va", kBase).number("bytes", kMiB).number("device", 3)));
   launch(3);
   launch(1);
   for (const int to : {1, -1}) {

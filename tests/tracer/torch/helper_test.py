@@ -296,7 +296,7 @@ class HelperTest(unittest.TestCase):
         self.assertEqual(
             events,
             [
-                {"t": "segment_alloc", "va": 0x10000, "bytes": 2097152, "stream": 7},
+                {"t": "segment_alloc", "va": 0x10000, "bytes": 2097152, "stream": 7, "device": 3},
                 {"t": "tensor_alloc", "va": 0x10000, "bytes": 1000, "stream": 7},
                 {"t": "tensor_free", "va": 0x10000},
                 {"t": "tensor_free_done", "va": 0x10000},

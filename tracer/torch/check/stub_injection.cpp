@@ -54,8 +54,8 @@ void uvmtrace_tensor_alloc(uint64_t va, uint64_t bytes, uint64_t stream) {
 }
 void uvmtrace_tensor_free(uint64_t va) { write("\"t\":\"tensor_free\",\"va\":%lu", va); }
 void uvmtrace_tensor_free_done(uint64_t va) { write("\"t\":\"tensor_free_done\",\"va\":%lu", va); }
-void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream) {
-  write("\"t\":\"segment_alloc\",\"va\":%lu,\"bytes\":%lu,\"stream\":%lu", va, bytes, stream);
+void uvmtrace_segment_alloc(uint64_t va, uint64_t bytes, uint64_t stream, uint32_t device) {
+  write("\"t\":\"segment_alloc\",\"va\":%lu,\"bytes\":%lu,\"stream\":%lu,\"device\":%u", va, bytes, stream, device);
 }
 void uvmtrace_segment_free(uint64_t va, uint64_t bytes) {
   write("\"t\":\"segment_free\",\"va\":%lu,\"bytes\":%lu", va, bytes);

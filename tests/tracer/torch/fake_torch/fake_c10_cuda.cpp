@@ -22,8 +22,11 @@ Fake fake;
 std::atomic<CUDAAllocator*> allocator{&fake};
 }  // namespace c10::cuda::CUDACachingAllocator
 
+// Of all that the allocator tells.
+constexpr std::int8_t kDevice = 3;
+
 extern "C" void fake_entry(int action, std::size_t address, std::size_t size, std::size_t stream) {
   using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
-  const Entry entry{static_cast<Entry::Action>(action), address, reinterpret_cast<void*>(stream), size};
+  const Entry entry{static_cast<Entry::Action>(action), kDevice, address, reinterpret_cast<void*>(stream), size};
   for (const auto& tracker : c10::cuda::CUDACachingAllocator::trackers) tracker(entry);
 }

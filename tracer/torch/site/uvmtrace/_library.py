@@ -21,7 +21,7 @@ _SIGNATURES = {
     "tensor_alloc": [_U64, _U64, _U64],
     "tensor_free": [_U64],
     "tensor_free_done": [_U64],
-    "segment_alloc": [_U64, _U64, _U64],
+    "segment_alloc": [_U64, _U64, _U64, ctypes.c_uint32],
     "segment_free": [_U64, _U64],
     "range_push": [ctypes.c_char_p],
     "range_pop": [],

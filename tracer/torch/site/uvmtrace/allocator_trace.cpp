@@ -18,7 +18,7 @@ struct Calls {
   void (*tensor_alloc)(std::uint64_t va, std::uint64_t requested_bytes, std::uint64_t stream);
   void (*tensor_free)(std::uint64_t va);
   void (*tensor_free_done)(std::uint64_t va);
-  void (*segment_alloc)(std::uint64_t va, std::uint64_t bytes, std::uint64_t stream);
+  void (*segment_alloc)(std::uint64_t va, std::uint64_t bytes, std::uint64_t stream, std::uint32_t device);
   void (*segment_free)(std::uint64_t va, std::uint64_t bytes);
   void (*iteration)(std::uint64_t index, int begin);
 };
@@ -48,7 +48,7 @@ void on_entry(const allocator::TraceEntry& entry) {
       calls.tensor_free_done(va);  // at once, or when other streams have done with the tensor
       break;
     case Entry::SEGMENT_ALLOC:
-      calls.segment_alloc(va, bytes, number_of(entry.stream_));
+      calls.segment_alloc(va, bytes, number_of(entry.stream_), static_cast<std::uint32_t>(entry.device_));
       break;
     case Entry::SEGMENT_FREE:
       calls.segment_free(va, bytes);

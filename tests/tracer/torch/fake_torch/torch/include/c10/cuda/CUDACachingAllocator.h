@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace c10::CachingDeviceAllocator {
@@ -22,6 +23,7 @@ struct TraceEntry {
     OOM
   };
   Action action_;
+  std::int8_t device_;
   std::size_t addr_;
   void* stream_;
   std::size_t size_;
