@@ -31,7 +31,6 @@ class FaultLoop {
   KernelRun::Buffers& run_buffers() { return run_buffers_; }
   void attach(KernelRun& run) { runs_.push_back(&run); }
   void detach(KernelRun& run) { std::erase(runs_, &run); }
-  bool has_runs() const { return !runs_.empty(); }
 
   // Kernels compute up to `now`; call before anything changes residency from outside.
   void advance(Nanoseconds now);

@@ -32,17 +32,7 @@ FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::
   last_entries_.resize(sm_count / sms_per_utlb + 1);
 }
 
-PutResult FaultBuffer::put(const RawFault& fault) {
-  if (!may_fault(fault.sm)) return PutResult::kSmLimit;
-  return put(fault, 1) == 0 ? PutResult::kAccepted : PutResult::kOverflow;
-}
-
 void FaultBuffer::replayed() { ++replay_; }
-
-bool FaultBuffer::may_fault(std::uint32_t sm) const {
-  const Outstanding& outstanding = outstanding_[sm];
-  return outstanding.replay != replay_ || outstanding.faults < faults_per_sm_;
-}
 
 // The hardware's PUT as the driver would read it at `now`. Arrivals ascend from cached_put_ on.
 std::uint32_t FaultBuffer::arrived(Nanoseconds now) const {

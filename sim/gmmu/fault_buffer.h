@@ -35,27 +35,20 @@ struct FaultEntry {
   std::uint8_t access_mask = 0;  // bit per FaultAccess seen
 };
 
-enum class PutResult : std::uint8_t {
-  kAccepted,
-  kOverflow,  // the ring is full: the fault is lost and must be raised again after a replay
-  kSmLimit,   // the SM has as many faults outstanding as it may: likewise
-};
-
 class FaultBuffer {
  public:
   // depth: raw faults the ring holds, > 0. faults_per_sm: raw faults an SM may raise between two replays, > 0.
   // sms_per_utlb: SMs that share the micro TLB by which the driver merges (1 since Ampere, 2 on Volta).
   FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
 
-  // A raw fault of SM fault.sm. Faults come in about ascending arrival: one that arrives before others already in the
-  // ring is sorted in before them, but never before what the driver has already seen. Equal times keep call order.
-  // Occupancy is judged at the call: a fault put ahead of its time takes its place at once.
-  PutResult put(const RawFault& fault);
-  // `count` equal faults, as by as many calls. Returns how many were lost because the ring is full.
-  std::uint32_t put(const RawFault& fault, std::uint32_t count);
+  // `count` equal raw faults of SM fault.sm. Returns how many were lost because the ring is full; those beyond the SM's
+  // limit are not raised. Both come again after a replay. Faults come in about ascending arrival: one that arrives
+  // before others already in the ring is sorted in before them, but never before what the driver has already seen.
+  // Equal times keep call order. Occupancy is judged at the call: a fault put ahead of its time takes its place at
+  // once.
+  std::uint32_t put(const RawFault& fault, std::uint32_t count = 1);
   // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
   void replayed();
-  bool may_fault(std::uint32_t sm) const;
 
   // Up to `limit` raw faults, in order, that arrived at or before `now`; adjacent duplicates merged when `coalesce`:
   // with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last entry if
@@ -82,7 +75,6 @@ class FaultBuffer {
   Nanoseconds next_arrival() const { return at(get_).arrival; }
   // Only of an empty buffer.
   void add_state(StateDigest& digest) const;
-  std::uint64_t overflowed() const { return overflowed_; }  // since construction
 
  private:
   static constexpr std::uint32_t kMaxGroup = (1u << 24) - 1;  // more than the ring holds
@@ -108,7 +100,6 @@ class FaultBuffer {
   std::vector<Group> ring_;
   std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // of groups
   std::uint32_t size_ = 0;                            // raw faults from get_ to put_
-  std::uint64_t overflowed_ = 0;
   std::uint32_t fetched_raw_ = 0;
   std::vector<FaultEntry> batch_;
   // Per SM faults raised since replay number `replay`; per micro TLB the last entry of fetch number `fetch`.
@@ -132,7 +123,6 @@ inline std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count
   const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
   const std::uint32_t taken = std::min(allowed, depth_ - size_);
   const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // whoever stops at its limit loses none
-  overflowed_ += lost;
   if (taken == 0) return lost;
   outstanding.faults += taken;
   size_ += taken;

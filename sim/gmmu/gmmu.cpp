@@ -252,15 +252,6 @@ void Gmmu::invalidate_pages(BlockIndex global, const PageMask& pages) {
   }
 }
 
-void Gmmu::invalidate_all() {
-  ++epoch_;
-  for (Path* path : {&actual_, &baseline_}) {
-    path->l2.clear();
-    path->l2_small.clear();
-    path->walk_cache.clear();
-  }
-}
-
 void Gmmu::add_state(StateDigest& digest) const {
   const auto add_l1 = [&](const L1& l1) {
     digest.add(std::uint64_t{l1.epoch == epoch_});

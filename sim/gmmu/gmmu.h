@@ -44,8 +44,6 @@ class Gmmu {
   void invalidate(BlockIndex block);
   // The same for some of its pages. Other pages stay in L2 and the walk cache. Either call empties every L1.
   void invalidate_pages(BlockIndex block, const PageMask& pages);
-  // All entries of all levels (the driver does so when it has more than a few ranges to invalidate).
-  void invalidate_all();
 
   // From now on counts there: the GPU runs kernels of another process. `counters` must outlive the Gmmu.
   void count_for(GmmuCounters& counters) { counters_ = &counters; }

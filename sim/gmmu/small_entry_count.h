@@ -27,7 +27,6 @@ class SmallEntryCount {
   bool any(BlockIndex block, EntrySize size) const {
     return counts_[block.value % kSlots][static_cast<std::size_t>(size)] != 0;
   }
-  void clear() { counts_.assign(kSlots, {}); }
 
  private:
   static constexpr std::size_t kSlots = 4096;

@@ -58,9 +58,4 @@ void WalkCache::invalidate(TlbTag tag, std::uint16_t pages) {
   if (cache_.erase(tag.set_index(), tag.bits, pages)) small_.removed(tag.bits);
 }
 
-void WalkCache::clear() {
-  cache_.clear();
-  small_.clear();
-}
-
 }  // namespace uvmsim::gmmu

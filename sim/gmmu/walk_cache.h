@@ -27,7 +27,6 @@ class WalkCache {
   bool may_hold(BlockIndex block, EntrySize size) const { return small_.any(block, size); }
   // The translations of `pages` of a group changed.
   void invalidate(TlbTag tag, std::uint16_t pages);
-  void clear();
   void add_state(StateDigest& digest) const { cache_.add_state(digest); }
 
  private:

@@ -128,10 +128,6 @@ TEST(Touch, OneSmTouchingPageByPageSeesTheSame) {
       bulk.invalidate(victim);
       exact.invalidate(victim);
     }
-    if (random.below(500) == 0) {
-      bulk.invalidate_all();
-      exact.invalidate_all();
-    }
   }
   bulk_counters.gmmu.stall_ns = 0;  // page by page never adds to it
   std::vector<std::pair<std::string, std::uint64_t>> expected;
@@ -268,8 +264,6 @@ TEST(Invalidate, PagesAreDroppedOneByOne) {
   EXPECT_EQ(valid(EntrySize::k64K), 0xfffe);
   gmmu.invalidate_pages(block, PageMask());
   EXPECT_EQ(valid(EntrySize::k64K), 0xfffe);
-  gmmu.invalidate_all();
-  EXPECT_EQ(valid(EntrySize::k4K), 0);
 }
 
 TEST(Gmmu, CountsTranslationsInGroupsOfSixteen) {

@@ -134,8 +134,6 @@ TEST(SmallEntryCount, KnowsBlocksBySizeOfEntry) {
   EXPECT_FALSE(count.any(BlockIndex(7), EntrySize::k4K));
   EXPECT_TRUE(count.any(BlockIndex(7), EntrySize::k64K));
   EXPECT_FALSE(count.any(BlockIndex(8), EntrySize::k64K));
-  count.clear();
-  EXPECT_FALSE(count.any(BlockIndex(7), EntrySize::k64K));
 }
 
 }  // namespace
