@@ -75,7 +75,8 @@ class PluginInterrupt {
 
 class Trace {
  public:
-  Trace(std::string path, bool partial) : resolver_(kLargestKeptTrace) {
+  Trace(std::string path, bool partial, std::shared_ptr<policy::Registry> registry)
+      : resolver_(kLargestKeptTrace, std::move(registry)) {
     point_.trace = std::move(path);
     point_.partial = partial;
     input().header();
@@ -160,9 +161,8 @@ class Trace {
   }
 
   static policy::Slot slot_named(const std::string& name) {
-    for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
-      if (entry->slot == policy::Slot::kSchedule) continue;  // of several programs
-      if (policy::slot_name(entry->slot) == name) return entry->slot;
+    for (const policy::Slot slot : kPolicySlots) {
+      if (policy::slot_name(slot) == name) return slot;
     }
     throw_input_error("unknown slot '{}'", name);
   }
@@ -171,9 +171,9 @@ class Trace {
   sweep::Point point_;
 };
 
-py::list policies() {
+py::list policies(const policy::Registry& registry) {
   py::list all;
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : registry.list()) {
     py::dict parameters;
     for (const policy::Parameter& parameter : entry->parameters) {
       parameters[py::str(parameter.name)] = parameter.default_value;
@@ -191,11 +191,13 @@ py::list policies() {
   return all;
 }
 
-py::list check_policy(const std::string& slot, const std::string& name, std::uint64_t seed) {
+py::list check_policy(const std::shared_ptr<const policy::Registry>& registry, const std::string& slot,
+                      const std::string& name, std::uint64_t seed) {
   py::list verdicts;
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : registry->list()) {
     if (policy::slot_name(entry->slot) != slot || entry->info.name != name) continue;
-    for (const conformance::Verdict& verdict : conformance::check_policy(*entry, {.seed = seed})) {
+    for (const conformance::Verdict& verdict :
+         conformance::check_policy(*entry, {.registry = registry, .seed = seed})) {
       verdicts.append(py::make_tuple(verdict.check, verdict.passed, verdict.text));
     }
     return verdicts;
@@ -208,6 +210,8 @@ py::list check_policy(const std::string& slot, const std::string& name, std::uin
 
 PYBIND11_MODULE(_uvmsim, module) {
   using namespace uvmsim::python;
+  // Of this module: the built-ins, what load_plugin() adds, and policies in Python.
+  const auto registry = std::make_shared<uvmsim::policy::Registry>(*uvmsim::policy::built_ins());
   module.doc() = "what uvmsim/__init__.py is made of";
   module.attr("__version__") = std::string(uvmsim::version());
   py::register_exception<uvmsim::InputError>(module, "Error", PyExc_ValueError).attr("__module__") = "uvmsim";
@@ -233,21 +237,29 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def_readwrite("unlimited_run", &Choices::unlimited_run);
   py::class_<Ran>(module, "Ran").def_readonly("json", &Ran::json).def_readonly("csv", &Ran::csv);
   py::class_<Trace>(module, "Trace")
-      .def(py::init<std::string, bool>(), py::arg("path"), py::arg("partial") = false)
+      .def(py::init([registry](std::string path, bool partial) {
+             return std::make_unique<Trace>(std::move(path), partial, registry);
+           }),
+           py::arg("path"), py::arg("partial") = false)
       .def_property_readonly("path", &Trace::path)
       .def_property_readonly("sha256", &Trace::sha256)
       .def_property_readonly("records", &Trace::records)
       .def("footprint_bytes", &Trace::footprint_bytes, py::arg("layout") = "recorded", py::arg("iterations") = 0,
            "GPU memory in bytes that holds all live managed memory at its peak under the layout")
       .def("_run", &Trace::run, py::arg("choices"));
-  module.def("policies", &policies, "every registered policy, as dicts");
+  module.def(
+      "policies", [registry] { return policies(*registry); }, "every registered policy, as dicts");
   module.def(
       "load_plugin",
-      [](const std::string& path) {
-        uvmsim::policy::load_plugin(uvmsim::policy::default_registry(), uvmsim::policy::find_plugin(path));
+      [registry](const std::string& path) {
+        uvmsim::policy::load_plugin(*registry, uvmsim::policy::find_plugin(path));
       },
       py::arg("path"), "adds the policy of a shared library");
-  module.def("check_policy", &check_policy, py::arg("slot"), py::arg("name"), py::arg("seed"),
-             "verdicts of `uvmsim check-policy`: (check, passed, text)");
-  add_policies(module);
+  module.def(
+      "check_policy",
+      [registry](const std::string& slot, const std::string& name, std::uint64_t seed) {
+        return check_policy(registry, slot, name, seed);
+      },
+      py::arg("slot"), py::arg("name"), py::arg("seed"), "verdicts of `uvmsim check-policy`: (check, passed, text)");
+  add_policies(module, registry);
 }

@@ -2,6 +2,7 @@
 #include "python/policies.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -188,17 +190,22 @@ class PythonListener : public FeatureListener {
   py::object batch_, start_;
 };
 
-// An adapter of a policy that has any of those methods.
-template <class PythonPolicy>
-class Listening final : public PythonPolicy, public PythonListener {
+// Of each slot that policies in Python may fill: a policy in Python as one of C++.
+template <class Interface>
+class PythonPolicy;
+
+// One that has any of a listener's methods.
+template <class Interface>
+class Listening final : public PythonPolicy<Interface>, public PythonListener {
  public:
   Listening(Made made, const std::string& label, const py::object& policy)
-      : PythonPolicy(std::move(made), label), PythonListener(policy) {}
+      : PythonPolicy<Interface>(std::move(made), label), PythonListener(policy) {}
 };
 
-class PythonPrefetcher : public Adapter<Prefetcher> {
+template <>
+class PythonPolicy<Prefetcher> : public Adapter<Prefetcher> {
  public:
-  PythonPrefetcher(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         prefetch_(method("prefetch")),
         beyond_(method("prefetch_beyond")),
@@ -238,9 +245,10 @@ class PythonPrefetcher : public Adapter<Prefetcher> {
   py::object block_, queries_;
 };
 
-class PythonEvictor : public Adapter<Evictor> {
+template <>
+class PythonPolicy<Evictor> : public Adapter<Evictor> {
  public:
-  PythonEvictor(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         allocated_(method("on_allocated")),
         process_(method("on_process")),
@@ -306,9 +314,10 @@ class PythonEvictor : public Adapter<Evictor> {
   py::object queries_;
 };
 
-class PythonPlanner : public Adapter<Planner> {
+template <>
+class PythonPolicy<Planner> : public Adapter<Planner> {
  public:
-  PythonPlanner(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         launched_(method("on_launched")),
         begin_(method("on_begin")),
@@ -379,9 +388,10 @@ class PythonPlanner : public Adapter<Planner> {
   py::object launch_, queries_;
 };
 
-class PythonMigrator : public Adapter<Migrator> {
+template <>
+class PythonPolicy<Migrator> : public Adapter<Migrator> {
  public:
-  PythonMigrator(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         rest_(method("rest")),
         fetch_(method("fetch")),
@@ -428,9 +438,10 @@ class PythonMigrator : public Adapter<Migrator> {
   py::object pages_, accesses_;
 };
 
-class PythonRouter : public Adapter<Router> {
+template <>
+class PythonPolicy<Router> : public Adapter<Router> {
  public:
-  PythonRouter(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         route_(method("route")),
         kernels_(method("on_kernels")),
@@ -487,9 +498,10 @@ class PythonRouter : public Adapter<Router> {
   py::object move_, queries_;
 };
 
-class PythonBatcher : public Adapter<Batcher> {
+template <>
+class PythonPolicy<Batcher> : public Adapter<Batcher> {
  public:
-  PythonBatcher(Made made, const std::string& label)
+  PythonPolicy(Made made, const std::string& label)
       : Adapter(std::move(made), label),
         shape_(method("shape")),
         arrange_(method("arrange")),
@@ -585,31 +597,24 @@ InformationClass class_of(const std::string& name) {
   throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3, D4", name);
 }
 
-Slot slot_of(const std::string& name) {
-  for (const Slot slot : {Slot::kPrefetch, Slot::kEvict, Slot::kPlan, Slot::kMigrate, Slot::kRoute, Slot::kBatch}) {
-    if (slot_name(slot) == name) return slot;
-  }
-  throw_input_error("slot: '{}' is not allowed; allowed: prefetch, evict, plan, migrate, route, batch", name);
-}
-
 // Makes policies of the class `factory`.
-template <class PythonPolicy>
-auto maker(const PolicyEntry& entry, const py::object& factory) {
+template <class Interface>
+Factory<Interface> maker(const PolicyEntry& entry, const py::object& factory) {
   return [factory, label = entry.label(), table = entry.parameters, wants_future = entry.wants_future](
-             const PolicyContext& given, const auto* future) {
+             const PolicyContext& given, const FutureOf<Interface>* future) -> std::shared_ptr<Interface> {
     Made made;
     Context context = context_of(given, table);
     if (wants_future) context.future = made.tell(*future);
     made.policy = factory(context);
-    if (PythonListener::wanted_by(made.policy)) {
-      const py::object policy = made.policy;
-      return std::shared_ptr<PythonPolicy>(std::make_shared<Listening<PythonPolicy>>(std::move(made), label, policy));
+    if (!PythonListener::wanted_by(made.policy)) {
+      return std::make_shared<PythonPolicy<Interface>>(std::move(made), label);
     }
-    return std::make_shared<PythonPolicy>(std::move(made), label);
+    const py::object policy = made.policy;
+    return std::make_shared<Listening<Interface>>(std::move(made), label, policy);
   };
 }
 
-void register_policy(const std::string& slot, PolicyInfo info, const std::string& information,
+void register_policy(Registry& registry, const std::string& slot, PolicyInfo info, const std::string& information,
                      std::int64_t decision_cost_ns, ParameterTable parameters, const py::object& factory) {
   info.information = class_of(information);
   info.decision_cost = Nanoseconds(decision_cost_ns);
@@ -618,30 +623,19 @@ void register_policy(const std::string& slot, PolicyInfo info, const std::string
   entry.parameters = std::move(parameters);
   entry.origin = kOrigin;
   entry.wants_future = entry.info.information == InformationClass::kD4;
-  entry.slot = slot_of(slot);
-  switch (entry.slot) {
-    case Slot::kPrefetch:
-      entry.make_prefetcher = maker<PythonPrefetcher>(entry, factory);
-      break;
-    case Slot::kEvict:
-      entry.make_evictor = maker<PythonEvictor>(entry, factory);
-      break;
-    case Slot::kPlan:
-      entry.make_planner = maker<PythonPlanner>(entry, factory);
-      break;
-    case Slot::kMigrate:
-      entry.make_migrator = maker<PythonMigrator>(entry, factory);
-      break;
-    case Slot::kRoute:
-      entry.make_router = maker<PythonRouter>(entry, factory);
-      break;
-    case Slot::kSchedule:
-      break;  // slot_of() knows none: scenarios do not run in Python
-    case Slot::kBatch:
-      entry.make_batcher = maker<PythonBatcher>(entry, factory);
-      break;
-  }
-  default_registry().add_or_replace(std::move(entry));
+  std::vector<std::string_view> allowed;
+  bool known = false;
+  Slots::for_each([&]<class Interface>() {
+    if constexpr (requires { sizeof(PythonPolicy<Interface>); }) {
+      allowed.push_back(slot_name(kSlotOf<Interface>));
+      if (slot != allowed.back()) return;
+      known = true;
+      entry.slot = kSlotOf<Interface>;
+      entry.fill<Interface>(maker<Interface>(entry, factory));
+    }
+  });
+  if (!known) throw_input_error("slot: '{}' is not allowed; allowed: {}", slot, fmt::join(allowed, ", "));
+  registry.add_or_replace(std::move(entry));
 }
 
 void add_parameters(py::module_& module) {
@@ -914,19 +908,20 @@ void add_what_policies_see(py::module_& module) {
 
 }  // namespace
 
-void add_policies(py::module_& module) {
+void add_policies(py::module_& module, const std::shared_ptr<policy::Registry>& registry) {
   add_parameters(module);
   add_what_policies_see(module);
   module.def(
       "register_policy",
-      [](const std::string& slot, std::string name, std::string description, std::string source,
-         const std::string& information, std::int64_t decision_cost_ns, ParameterTable parameters,
-         const py::object& factory) {
+      [registry](const std::string& slot, std::string name, std::string description, std::string source,
+                 const std::string& information, std::int64_t decision_cost_ns, ParameterTable parameters,
+                 const py::object& factory) {
         PolicyInfo info;
         info.name = std::move(name);
         info.description = std::move(description);
         info.source = std::move(source);
-        register_policy(slot, std::move(info), information, decision_cost_ns, std::move(parameters), factory);
+        register_policy(*registry, slot, std::move(info), information, decision_cost_ns, std::move(parameters),
+                        factory);
       },
       py::arg("slot"), py::arg("name"), py::arg("description"), py::arg("source"), py::arg("information_class"),
       py::arg("decision_cost_ns"), py::arg("parameters"), py::arg("factory"));

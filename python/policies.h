@@ -4,9 +4,13 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
+
+#include "sim/policy/registry.h"
+
 namespace uvmsim::python {
 
-// Adds what policies see and declare to the module, and register_policy().
-void add_policies(pybind11::module_& module);
+// Adds what policies see and declare to the module, and register_policy(), which adds to the registry.
+void add_policies(pybind11::module_& module, const std::shared_ptr<policy::Registry>& registry);
 
 }  // namespace uvmsim::python

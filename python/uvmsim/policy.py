@@ -34,6 +34,8 @@ class Policy:
     all that later answers depend on, so that iterations that recur need not be replayed."""
 
     slot = None
+    needed = ()  # methods of the slot, one of which a class must have
+    hooks = {}  # what is called besides, with the lowest information class that it is called for
     name = None  # default: the class's name, NextUnit is next_unit
     source = "written in Python"
     information_class = "D0"  # D2 to see what kernels touch, D4 to know the future
@@ -59,6 +61,8 @@ class Prefetcher(Policy):
     on_evicted(block, pages, touched), on_freed(block)."""
 
     slot = "prefetch"
+    needed = ("prefetch",)
+    hooks = {"on_evicted": "D0", "on_freed": "D0"}
 
 
 class Evictor(Policy):
@@ -67,6 +71,9 @@ class Evictor(Policy):
     on_touched(chunk)."""
 
     slot = "evict"
+    needed = ("select_victim",)
+    hooks = {"on_allocated": "D0", "on_migrated": "D0", "on_emptied": "D0", "on_discarded": "D0",
+             "on_released": "D0", "on_freed": "D0", "on_touched": "D2"}  # fmt: skip
 
 
 class Planner(Policy):
@@ -75,6 +82,9 @@ class Planner(Policy):
     on_migrated(block), on_released(block)."""
 
     slot = "plan"
+    needed = ("next",)
+    hooks = {"on_launched": "D3", "on_begin": "D3", "on_end": "D3", "on_faulted": "D0", "on_migrated": "D0",
+             "on_released": "D0"}  # fmt: skip
     information_class = "D3"
 
 
@@ -84,6 +94,8 @@ class Migrator(Policy):
     on_kernel(), on_freed(block)."""
 
     slot = "migrate"
+    needed = ("rest",)
+    hooks = {"fetch": "D1", "on_evicted": "D0", "on_migrated": "D0", "on_kernel": "D3", "on_freed": "D0"}
 
 
 class Router(Policy):
@@ -92,6 +104,8 @@ class Router(Policy):
     on_kernels(gpu, running)."""
 
     slot = "route"
+    needed = ("route",)
+    hooks = {"on_kernels": "D3"}
 
 
 class Batcher(Policy):
@@ -99,28 +113,17 @@ class Batcher(Policy):
     arrange(batch) the blocks that are served first, running_sms(batch) None or how many SMs go on."""
 
     slot = "batch"
+    needed = ("shape", "arrange", "running_sms")
 
 
-SLOTS = "uvmsim.Prefetcher, uvmsim.Evictor, uvmsim.Planner, uvmsim.Migrator, uvmsim.Router, uvmsim.Batcher"
-NEEDED = {"prefetch": "prefetch", "evict": "select_victim", "plan": "next", "migrate": "rest", "route": "route"}
-# What is called, by slot, with the lowest information class that it is called for.
-HOOKS = {
-    "prefetch": {"on_evicted": "D0", "on_freed": "D0"},
-    "evict": {"on_allocated": "D0", "on_migrated": "D0", "on_emptied": "D0", "on_discarded": "D0",
-              "on_released": "D0", "on_freed": "D0", "on_touched": "D2"},
-    "plan": {"on_launched": "D3", "on_begin": "D3", "on_end": "D3", "on_faulted": "D0", "on_migrated": "D0",
-             "on_released": "D0"},
-    "migrate": {"fetch": "D1", "on_evicted": "D0", "on_migrated": "D0", "on_kernel": "D3", "on_freed": "D0"},
-    "route": {"on_kernels": "D3"},
-    "batch": {},
-}  # fmt: skip
+SLOTS = (Prefetcher, Evictor, Planner, Migrator, Router, Batcher)
 # Of every slot: sim/policy/features.h.
 FEATURES = {"on_faults": "D0", "on_kernel_start": "D3", "on_prefetch_used": "D2", "on_prefetch_wasted": "D2"}
 
 
 def check_hooks(policy):
     """A hook that is never called is a mistake: a name that nobody knows, or one above the declared class."""
-    hooks = HOOKS[policy.slot] | FEATURES
+    hooks = policy.hooks | FEATURES
     for name in dir(policy):
         if name.startswith("on_") and name not in hooks:
             near = difflib.get_close_matches(name, hooks, 1)
@@ -135,13 +138,12 @@ def check_hooks(policy):
 
 def register(policy):
     """Makes a class known under its name, which it returns; a class of the same name before it is forgotten."""
-    if not issubclass(policy, Policy) or policy.slot is None:
-        raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {SLOTS}")
-    if policy.slot == "batch":
-        if not any(hasattr(policy, name) for name in ("shape", "arrange", "running_sms")):
-            raise TypeError(f"{policy.__name__} has no method shape(), arrange() or running_sms()")
-    elif not hasattr(policy, NEEDED[policy.slot]):
-        raise TypeError(f"{policy.__name__} has no method {NEEDED[policy.slot]}()")
+    if not issubclass(policy, SLOTS):
+        allowed = ", ".join(f"uvmsim.{slot.__name__}" for slot in SLOTS)
+        raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {allowed}")
+    if not any(hasattr(policy, name) for name in policy.needed):
+        names = " or ".join(", ".join(f"{name}()" for name in policy.needed).rsplit(", ", 1))
+        raise TypeError(f"{policy.__name__} has no method {names}")
     check_hooks(policy)
     name = policy.name or snake_case(policy.__name__)
     description = (policy.__doc__ or "a policy in Python").strip().splitlines()[0]

@@ -36,6 +36,7 @@ class Reader {
   Reader(const trace::Header& header, const RunOptions& options, std::uint64_t capacity_bytes)
       : header_(header),
         options_(options),
+        is_planned_(!options.entry(policy::Slot::kPlan).is_drivers_own),
         capacity_bytes_(capacity_bytes),
         space_(static_cast<unsigned>(options.system.gpus.size())),
         full_space_(static_cast<unsigned>(options.system.gpus.size())),
@@ -77,6 +78,7 @@ class Reader {
 
   const trace::Header& header_;
   const RunOptions& options_;
+  const bool is_planned_;  // a planner drops what is dead
   std::uint64_t capacity_bytes_;
   AddressSpace space_;  // of the layout; in it no page holds anything
   AddressSpace full_space_;
@@ -209,7 +211,7 @@ void Reader::note_dead(const layout::Placement& placement) {
 void Reader::free_object(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   const bool waits = placement.owns && (placement.managed || placement.device);
-  if (!waits && options_.plan.name != kNoPlan) note_dead(placement);
+  if (!waits && is_planned_) note_dead(placement);
   if (waits) wait_all();
   std::vector<BlockIndex> blocks;
   const auto note = [&](BlockIndex block) { blocks.push_back(block); };
@@ -308,7 +310,7 @@ Program read_program(const trace::Header& header, const RecordSource& source, co
   }
   Program program = reader.finish();
   program.time_scale = feed.time_scale();
-  program.pages_may_rest = options.migrate.name != kFirstTouch || options.system.driver.replicate;
+  program.pages_may_rest = !options.entry(policy::Slot::kMigrate).is_drivers_own || options.system.driver.replicate;
   return program;
 }
 

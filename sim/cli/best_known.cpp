@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/best_known.h"
 
-#include "sim/policy/registry.h"
-
 namespace uvmsim::cli {
 namespace {
 
-std::vector<PolicyPair> all_pairs() {
+std::vector<PolicyPair> all_pairs(const policy::Registry& registry) {
   std::vector<PolicyPair> pairs;
-  const auto policies = policy::default_registry().list();
+  const auto policies = registry.list();
   for (const policy::PolicyEntry* prefetch : policies) {
     if (prefetch->slot != policy::Slot::kPrefetch || prefetch->joint()) continue;
     for (const policy::PolicyEntry* evict : policies) {
@@ -21,10 +19,11 @@ std::vector<PolicyPair> all_pairs() {
 
 }  // namespace
 
-std::vector<sweep::Point> rivals_of(const RunArguments& run, const sweep::Point& point) {
+std::vector<sweep::Point> rivals_of(const RunArguments& run, const sweep::Point& point,
+                                    const policy::Registry& registry) {
   std::vector<PolicyPair> pairs = run.best_of;
   if (run.best_of_all) {
-    for (PolicyPair& pair : all_pairs()) pairs.push_back(std::move(pair));
+    for (PolicyPair& pair : all_pairs(registry)) pairs.push_back(std::move(pair));
   }
   std::vector<sweep::Point> points;
   for (const PolicyPair& pair : pairs) {

@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "sim/cli/run_options.h"
+#include "sim/policy/registry.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/point.h"
 
 namespace uvmsim::cli {
 
-// One point per pair of policies that --best-of names, each the given one but for its policies. The plug-ins must be
-// loaded: `all` means them too, with default parameters.
-std::vector<sweep::Point> rivals_of(const RunArguments& run, const sweep::Point& point);
+// One point per pair of policies that --best-of names, each the given one but for its policies. `all` means those of
+// the registry, with default parameters.
+std::vector<sweep::Point> rivals_of(const RunArguments& run, const sweep::Point& point,
+                                    const policy::Registry& registry);
 
 // The best known is now this run, if it is faster than what was.
 void note_known(report::RunBounds& bounds, const report::RunRecord& run);

@@ -31,7 +31,7 @@ class Bounder {
         output_(run.json) {
     // Finds what is wrong before the trace is read.
     layout_ = resolver_.resolve(shared_point(run)).record.options.layout;
-    for (const sweep::Point& rival : rivals_of(run, shared_point(run))) resolver_.resolve(rival);
+    for (const sweep::Point& rival : rivals_of(run, shared_point(run), resolver_.registry())) resolver_.resolve(rival);
   }
 
   std::vector<report::RunRecord> bounds() {
@@ -73,7 +73,9 @@ class Bounder {
 
   void compare(const sweep::Point& point, report::RunBounds& bounds) {
     std::vector<sweep::PointToRun> rivals;
-    for (const sweep::Point& rival : rivals_of(run_, point)) rivals.push_back({resolver_.resolve(rival), nullptr});
+    for (const sweep::Point& rival : rivals_of(run_, point, resolver_.registry())) {
+      rivals.push_back({resolver_.resolve(rival), nullptr});
+    }
     if (rivals.empty()) return;
     progress_.begin("policies, " + sweep::limit_text(point), trace_.records() * rivals.size());
     for (const report::RunRecord& record : sweep::run_points(rivals, trace_, available_cpus(), reporter())) {

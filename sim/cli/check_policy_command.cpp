@@ -35,14 +35,6 @@ Examples:
   uvmsim check-policy --plugin ./mine.so mine:depth=3 --seed 7
 )";
 
-std::vector<const PolicyEntry*> entries_where(const auto& wanted) {
-  std::vector<const PolicyEntry*> entries;
-  for (const PolicyEntry* entry : policy::default_registry().list()) {
-    if (wanted(*entry)) entries.push_back(entry);
-  }
-  return entries;
-}
-
 bool is_file_name(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".so"); }
 
 bool passes(const PolicyEntry& entry, const conformance::CheckOptions& check) {
@@ -91,29 +83,27 @@ int check_policy_command(const std::vector<std::string>& arguments) {
     throw_input_error("check-policy: no policy given; allowed: a plug-in's file, or the name of a policy");
   }
 
-  policy::Registry& registry = policy::default_registry();
+  const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
   if (values.count("plugin") != 0) {
     for (const std::string& plugin : values["plugin"].as<std::vector<std::string>>()) {
-      policy::load_plugin(registry, policy::find_plugin(plugin));
+      policy::load_plugin(*registry, policy::find_plugin(plugin));
     }
   }
   conformance::CheckOptions check;
+  check.registry = registry;
   check.seed = parse_unsigned("--seed", text_of(values, "seed").value_or("1"));
   check.limits.cpu_seconds = seconds_of(values, "cpu-seconds", check.limits.cpu_seconds);
   check.limits.wall_seconds = seconds_of(values, "seconds", check.limits.wall_seconds);
 
   PolicyChoice choice = parse_policy("check-policy", positional.front());
-  std::vector<const PolicyEntry*> entries;
-  if (is_file_name(choice.name)) {
-    const std::string file = policy::find_plugin(choice.name);
-    policy::load_plugin(registry, file);
-    entries = entries_where([&](const PolicyEntry& entry) { return entry.origin == file; });
-  } else {
-    entries = entries_where([&](const PolicyEntry& entry) { return entry.info.name == choice.name; });
-    if (entries.empty()) {
-      throw_input_error("unknown policy '{}'; `uvmsim policies` lists the names, a plug-in's file ends in .so",
-                        choice.name);
-    }
+  const bool is_file = is_file_name(choice.name);
+  const std::string wanted = is_file ? policy::find_plugin(choice.name) : choice.name;
+  if (is_file) policy::load_plugin(*registry, wanted);
+  std::vector<const PolicyEntry*> entries = registry->list();
+  std::erase_if(entries,
+                [&](const PolicyEntry* entry) { return (is_file ? entry->origin : entry->info.name) != wanted; });
+  if (entries.empty() && !is_file) {
+    throw_input_error("unknown policy '{}'; `uvmsim policies` lists the names, a plug-in's file ends in .so", wanted);
   }
   check.given = choice.parameters;
   bool all_pass = true;

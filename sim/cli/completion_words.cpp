@@ -20,7 +20,7 @@ Words system_names() {
 // Of one slot, or of all.
 Words policy_names(std::string_view slot) {
   Words names;
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
     if (slot.empty() || policy::slot_name(entry->slot) == slot) names.push_back(entry->info.name);
   }
   return names;

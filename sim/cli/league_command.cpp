@@ -75,7 +75,7 @@ po::options_description league_options() {
   po::options_description options("Options", 110, 70);
   add_program_options(options);
   auto add = options.add_options();
-  for (const policy::Slot slot : league::slots()) {
+  for (const policy::Slot slot : kPolicySlots) {
     add(std::string(policy::slot_name(slot)).c_str(),
         po::value<Texts>()->composing()->value_name("NAME[:key=value,...]"),
         "a policy that takes part, instead of all; may be repeated: every combination");
@@ -111,7 +111,7 @@ Texts plugins_of(const po::variables_map& values) {
 
 // Every combination of what the options name; a slot without one has the driver's policy.
 std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::variables_map& values) {
-  for (const policy::Slot slot : league::slots()) {
+  for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
     const Texts texts = given_texts(values, name);
     if (texts.empty()) continue;

@@ -144,7 +144,7 @@ std::string overall_text(const league::League& league) {
 
 std::string legend() {
   std::string driver;
-  for (const policy::Slot slot : league::slots()) {
+  for (const policy::Slot slot : kPolicySlots) {
     driver += (driver.empty() ? "" : ", ") + std::string(policy::slot_name(slot)) + " " +
               sweep::policy_text(driver_choice(slot));
   }

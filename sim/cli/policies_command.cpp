@@ -112,10 +112,10 @@ int policies_command(const std::vector<std::string>& arguments) {
     return 0;
   }
 
-  policy::Registry& registry = policy::default_registry();
+  policy::Registry registry = *policy::built_ins();
   if (values.count("plugin") != 0) {
-    for (const std::string& path : values["plugin"].as<std::vector<std::string>>()) {
-      policy::load_plugin(registry, policy::find_plugin(path));
+    for (const std::string& plugin : values["plugin"].as<std::vector<std::string>>()) {
+      policy::load_plugin(registry, policy::find_plugin(plugin));
     }
   }
   const std::vector<std::string> names = positional_arguments(values);

@@ -42,7 +42,7 @@ class Runner {
         outputs_(run) {
     // Finds what is wrong before the trace is read.
     layout_ = resolver_.resolve(shared_).record.options.layout;
-    for (const sweep::Point& rival : rivals_of(run, shared_)) resolver_.resolve(rival);
+    for (const sweep::Point& rival : rivals_of(run, shared_, resolver_.registry())) resolver_.resolve(rival);
   }
 
   void measure() {
@@ -63,7 +63,7 @@ class Runner {
     const bool with_unlimited = run_.unlimited_run && !is_baseline;
     std::vector<sweep::Point> rivals;  // the same number for each chosen point
     for (const sweep::Point& point : chosen) {
-      for (sweep::Point& rival : rivals_of(run_, point)) rivals.push_back(std::move(rival));
+      for (sweep::Point& rival : rivals_of(run_, point, resolver_.registry())) rivals.push_back(std::move(rival));
     }
     for (sweep::Point& point : chosen) point.bounds = run_.bounds;
     std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);

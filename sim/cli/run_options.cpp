@@ -79,7 +79,7 @@ po::options_description run_options() {
   add_machine(options);
   auto add = options.add_options();
   for (const policy::Slot slot : kPolicySlots) {
-    add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_option_help(slot));
+    add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_info(slot).option_help);
   }
   add_program(options);
   add("until-settled", flag_value(),

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "sim/formats/text_table.h"
-#include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
@@ -199,11 +198,9 @@ std::string run_summary(const RunRecord& record) {
   }
   add("first touch, zero-filled (GiB)", format_gib(s.populated_pages * kBasePageBytes),
       format_gib(t.populated_pages * kBasePageBytes));
-  const PolicyChoice& evict = record.options.evict;
-  const policy::PolicyEntry& evictor = policy::default_registry().find(policy::Slot::kEvict, evict.name);
-  counts(
-      evictor.chunk_bytes(evict.parameters) == kBlockBytes ? "evictions (2 MiB chunks)" : "evictions (64 KiB chunks)",
-      &Counters::evictions);
+  const RunOptions& options = record.options;
+  const bool large = options.entry(policy::Slot::kEvict).chunk_bytes(options.evict.parameters) == kBlockBytes;
+  counts(large ? "evictions (2 MiB chunks)" : "evictions (64 KiB chunks)", &Counters::evictions);
   counts("kernels", &Counters::kernels);
 
   std::string text = heading(record);

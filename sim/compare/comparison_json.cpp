@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/compare/change.h"
-#include "sim/engine/policy_choices.h"
 #include "sim/formats/csv_field.h"
+#include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::compare {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/engine/policy_choices.h"
 #include "sim/formats/json_value.h"
+#include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 #include "sim/report/result_json.h"

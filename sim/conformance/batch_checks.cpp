@@ -10,10 +10,9 @@ namespace {
 using policy::PolicyEntry;
 
 // One policy and the batches that it shapes; every answer is checked.
-class Batches final : public Life {
+class Batches final : public LifeOf<policy::Batcher> {
  public:
-  Batches(std::shared_ptr<policy::Batcher> batcher, policy::InformationClass information)
-      : batcher_(std::move(batcher)), listening_(policy::part_of<policy::FeatureListener>(batcher_), information) {}
+  using LifeOf::LifeOf;
 
   void step() override {
     ++number_;
@@ -26,7 +25,7 @@ class Batches final : public Life {
                                .buffer_entries = 2048,
                                .memory = {64, static_cast<std::uint32_t>(below(65)), oversubscribed_}};
     while (true) {
-      const policy::BatchShape shape = batcher_->shape(moment);
+      const policy::BatchShape shape = policy_->shape(moment);
       if (const std::string wrong = policy::shape_error(shape, moment); !wrong.empty()) {
         throw Wrong(fmt::format("shape for batch {}: {}", number_, wrong));
       }
@@ -46,7 +45,7 @@ class Batches final : public Life {
     }
     const auto process = static_cast<std::uint32_t>(below(2));
     std::vector<BlockIndex> first;
-    batcher_->arrange({process, now_, faults}, first);
+    policy_->arrange({process, now_, faults}, first);
     listening_.faults(process, now_, faults);
     blocks_ += first.size();
     for (const BlockIndex block : first) answered("arrange", block.value);
@@ -55,28 +54,24 @@ class Batches final : public Life {
     const auto evictions = static_cast<std::uint32_t>(below(2) * below(4));
     oversubscribed_ = oversubscribed_ || evictions != 0;
     moment.memory.oversubscribed = oversubscribed_;
-    answered("running_sms", batcher_->running_sms({.begin = begin,
-                                                   .end = now_,
-                                                   .raw_faults = static_cast<std::uint32_t>(faults.size()),
-                                                   .blocks = static_cast<std::uint32_t>(1 + below(16)),
-                                                   .evictions = evictions,
-                                                   .sms = 4,
-                                                   .memory = moment.memory}));
+    answered("running_sms", policy_->running_sms({.begin = begin,
+                                                  .end = now_,
+                                                  .raw_faults = static_cast<std::uint32_t>(faults.size()),
+                                                  .blocks = static_cast<std::uint32_t>(1 + below(16)),
+                                                  .evictions = evictions,
+                                                  .sms = 4,
+                                                  .memory = moment.memory}));
   }
   Nanoseconds now() const override { return now_; }
   // What a batch holds is drawn anew for each.
   void add_state(StateDigest& digest) const override {
     digest.add(std::uint64_t{oversubscribed_});
-    listening_.add_state(digest);
-    batcher_->add_state(digest);
-    add_state_of_other_slots(batcher_, digest);
+    add_policy_state(digest);
   }
   std::uint64_t delays() const { return delays_; }
   std::uint64_t blocks() const { return blocks_; }
 
  private:
-  std::shared_ptr<policy::Batcher> batcher_;
-  Listening listening_;
   Nanoseconds now_{1000};
   bool oversubscribed_ = false;
   std::uint64_t number_ = 0;
@@ -86,18 +81,10 @@ class Batches final : public Life {
 Batches run_batches(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
                     std::uint64_t sequence, int batches) {
   const policy::Future future = random_future(sequence);
-  Batches run(entry.create_batcher(given, seed, 64, &future), entry.info.information);
+  Batches run(entry.create<policy::Batcher>(given, seed, 64, &future), entry.info.information);
   run.draw_from(sequence);
   for (int batch = 0; batch < batches; ++batch) run.step();
   return run;
-}
-
-}  // namespace
-
-std::string check_batch_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
-    run_batches(entry, given, options.seed, options.seed, 100);
-  });
 }
 
 std::string check_random_batches(const PolicyEntry& entry, const CheckOptions& options) {
@@ -112,18 +99,27 @@ std::string check_random_batches(const PolicyEntry& entry, const CheckOptions& o
 }
 
 std::string check_batch_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  if (run_batches(entry, options.given, options.seed, options.seed, 1000).answers() !=
-      run_batches(entry, options.given, options.seed, options.seed, 1000).answers()) {
-    throw Wrong("other answers when the same batches came again");
-  }
+  const auto run = [&] { return run_batches(entry, options.given, options.seed, options.seed, 1000).answers(); };
+  check_same(run(), run(), "other answers when the same batches came again");
   return "the same batches twice, the same answers";
 }
 
 std::string check_batch_state(const PolicyEntry& entry, const CheckOptions& options) {
-  const policy::Future future = random_future(options.seed);
-  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
-    return std::make_unique<Batches>(entry.create_batcher(given, options.seed, 64, &future), entry.info.information);
+  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
+    return std::make_unique<Batches>(entry.create<policy::Batcher>(given, options.seed, 64, &future),
+                                     entry.info.information);
   });
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Batcher>() {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters<run_batches, 100>},
+                                      {"random batches", check_random_batches},
+                                      {"determinism", check_batch_determinism},
+                                      {"state", check_batch_state}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

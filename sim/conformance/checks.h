@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/conformance/conformance.h"
@@ -18,47 +21,56 @@ class Wrong : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Calls `run` with the given parameters, then with each parameter and each pair of them at the
-// ends of what they allow. Says how many;
-// throws Wrong that names the parameter where `run` throws.
+struct Check {
+  const char* name;
+  std::string (*run)(const policy::PolicyEntry& entry, const CheckOptions& options);
+};
+
+// The checks of a slot's policies, in order; those of whole programs, which are the same for all slots, follow.
+template <class Interface>
+std::span<const Check> checks_of() = delete;
+template <>
+std::span<const Check> checks_of<policy::Prefetcher>();
+template <>
+std::span<const Check> checks_of<policy::Evictor>();
+template <>
+std::span<const Check> checks_of<policy::Planner>();
+template <>
+std::span<const Check> checks_of<policy::Migrator>();
+template <>
+std::span<const Check> checks_of<policy::Router>();
+template <>
+std::span<const Check> checks_of<policy::Scheduler>();
+template <>
+std::span<const Check> checks_of<policy::Batcher>();
+
+// Calls `run` with the given parameters, then with each parameter and each pair of them at the ends of what they allow.
+// Says how many; throws Wrong that names the parameter where `run` throws.
 std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
                            const std::function<void(const policy::GivenParameters&)>& run);
 
+// The same, where each is for one sequence of so many calls: run(entry, given, seed, sequence, calls).
+template <auto run, int calls>
+std::string check_parameters(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
+    static_cast<void>(run(entry, given, options.seed, options.seed, calls));
+  });
+}
+
+// What two runs of the same calls answered. Throws Wrong where they differ: `text` with the place of the first
+// difference and what else it names.
+template <class Answer, class... Named>
+void check_same(const std::vector<Answer>& first, const std::vector<Answer>& second, std::string_view text,
+                const Named&... named) {
+  if (first == second) return;
+  const auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
+  throw Wrong(fmt::format(fmt::runtime(text), differs - first.begin() + 1, named...));
+}
+inline constexpr std::string_view kAnotherAnswer =
+    "answer {} on a GPU of {} chunks was another one when the same history ran again";
+
 // Some program, for policies of class D4; the history that a check makes up is another one.
 policy::Future random_future(std::uint64_t seed);
-
-std::string check_evictor_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_tiny_gpus(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_evictor_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_evictor_state(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_prefetcher_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_random_blocks(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_prefetcher_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_prefetcher_state(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_planner_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_tiny_machines(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_planner_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_migrator_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_random_faults(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_migrator_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_migrator_state(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_router_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_random_moves(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_router_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_router_state(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_scheduler_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_random_turns(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_scheduler_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-
-std::string check_batch_parameters(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_random_batches(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_batch_determinism(const policy::PolicyEntry& entry, const CheckOptions& options);
-std::string check_batch_state(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 // Random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);

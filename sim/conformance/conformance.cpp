@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/conformance/conformance.h"
 
-#include <span>
-
 #include "sim/conformance/checks.h"
 #include "sim/conformance/isolated.h"
+#include "sim/policy/policy_choices.h"
 
 namespace uvmsim::conformance {
 namespace {
@@ -12,74 +11,6 @@ namespace {
 using policy::GivenParameters;
 using policy::Parameter;
 using policy::ParameterType;
-
-struct Check {
-  const char* name;
-  std::string (*run)(const policy::PolicyEntry&, const CheckOptions&);
-};
-
-constexpr Check kEvictorChecks[] = {{"parameters", check_evictor_parameters},
-                                    {"tiny GPUs", check_tiny_gpus},
-                                    {"determinism", check_evictor_determinism},
-                                    {"state", check_evictor_state},
-                                    {"programs", check_programs},
-                                    {"skipped iterations", check_skipped_iterations}};
-constexpr Check kPrefetcherChecks[] = {{"parameters", check_prefetcher_parameters},
-                                       {"random blocks", check_random_blocks},
-                                       {"determinism", check_prefetcher_determinism},
-                                       {"state", check_prefetcher_state},
-                                       {"programs", check_programs},
-                                       {"skipped iterations", check_skipped_iterations}};
-constexpr Check kPlannerChecks[] = {{"parameters", check_planner_parameters},
-                                    {"tiny GPUs", check_tiny_machines},
-                                    {"determinism", check_planner_determinism},
-                                    {"programs", check_programs},
-                                    {"skipped iterations", check_skipped_iterations}};
-
-constexpr Check kMigratorChecks[] = {{"parameters", check_migrator_parameters},
-                                     {"random blocks", check_random_faults},
-                                     {"determinism", check_migrator_determinism},
-                                     {"state", check_migrator_state},
-                                     {"programs", check_programs},
-                                     {"skipped iterations", check_skipped_iterations}};
-
-constexpr Check kRouterChecks[] = {{"parameters", check_router_parameters},
-                                   {"random moves", check_random_moves},
-                                   {"determinism", check_router_determinism},
-                                   {"state", check_router_state},
-                                   {"programs", check_programs},
-                                   {"skipped iterations", check_skipped_iterations}};
-
-constexpr Check kSchedulerChecks[] = {{"parameters", check_scheduler_parameters},
-                                      {"random turns", check_random_turns},
-                                      {"determinism", check_scheduler_determinism}};
-
-constexpr Check kBatchChecks[] = {{"parameters", check_batch_parameters},
-                                  {"random batches", check_random_batches},
-                                  {"determinism", check_batch_determinism},
-                                  {"state", check_batch_state},
-                                  {"programs", check_programs},
-                                  {"skipped iterations", check_skipped_iterations}};
-
-std::span<const Check> checks_of(policy::Slot slot) {
-  switch (slot) {
-    case policy::Slot::kPrefetch:
-      return kPrefetcherChecks;
-    case policy::Slot::kEvict:
-      return kEvictorChecks;
-    case policy::Slot::kPlan:
-      return kPlannerChecks;
-    case policy::Slot::kMigrate:
-      return kMigratorChecks;
-    case policy::Slot::kRoute:
-      return kRouterChecks;
-    case policy::Slot::kSchedule:
-      return kSchedulerChecks;
-    case policy::Slot::kBatch:
-      return kBatchChecks;
-  }
-  return {};
-}
 
 std::vector<std::string> extreme_values(const Parameter& parameter) {
   switch (parameter.type) {
@@ -162,8 +93,18 @@ policy::Future random_future(std::uint64_t seed) {
 
 std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options) {
   static_cast<void>(entry.resolve(options.given));
+  std::vector<Check> checks;
+  policy::Slots::for_each([&]<class Interface>() {
+    if (policy::kSlotOf<Interface> != entry.slot) return;
+    const std::span<const Check> of_slot = checks_of<Interface>();
+    checks.assign(of_slot.begin(), of_slot.end());
+  });
+  if (std::ranges::count(kPolicySlots, entry.slot) != 0) {
+    checks.push_back({"programs", check_programs});
+    checks.push_back({"skipped iterations", check_skipped_iterations});
+  }
   std::vector<Verdict> verdicts;
-  for (const Check& check : checks_of(entry.slot)) {
+  for (const Check& check : checks) {
     const Outcome outcome = run_isolated([&] { return check.run(entry, options); }, options.limits);
     verdicts.push_back({check.name, outcome.passed, outcome.text});
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,16 @@ struct Verdict {
 };
 
 struct CheckOptions {
+  // Of the policy that is checked, and those beside it.
+  std::shared_ptr<const policy::Registry> registry = policy::built_ins();
   policy::GivenParameters given = {};  // of the policy
   std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
   TimeLimits limits = {};              // per check; what takes longer does not end
   std::uint64_t programs = 24;  // whole random programs; as many of recurring iterations, and histories in proportion
 };
 
-// All checks of the policy's slot, in order. The policy must be in policy::default_registry(). Each check runs in a
-// process of its own, so that a policy that crashes or does not return is a verdict too; call it from a program with
+// All checks of the policy's slot, in order. The policy must be in the registry. Each check runs in a process
+//  of its own, so that a policy that crashes or does not return is a verdict too; call it from a program with
 // one thread. Throws InputError for given parameters that the policy does not have.
 std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options);
 

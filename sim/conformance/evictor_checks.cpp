@@ -15,16 +15,11 @@ using policy::InformationClass;
 using policy::PolicyEntry;
 
 // A GPU of a few chunks and the driver's bookkeeping, driven at random.
-class TinyGpu final : public Life, private policy::EvictionQueries {
+class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
  public:
   TinyGpu(std::shared_ptr<Evictor> evictor, InformationClass information, std::uint32_t chunks, std::uint64_t contents,
           std::uint32_t processes)
-      : evictor_(std::move(evictor)),
-        listening_(policy::part_of<policy::FeatureListener>(evictor_), information),
-        tells_touches_(information >= InformationClass::kD2),
-        chunks_(chunks),
-        contents_(contents),
-        processes_(processes) {}
+      : LifeOf(std::move(evictor), information), chunks_(chunks), contents_(contents), processes_(processes) {}
 
   // Throws Wrong.
   void step() override {
@@ -39,7 +34,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
         return bring(some_content());
       case 4:
       case 5:
-        if (tells_touches_ && in_use(chunk)) evictor_->on_touched(chunk);
+        if (is_told(InformationClass::kD2) && in_use(chunk)) policy_->on_touched(chunk);
         return;
       case 6:
         return migrate_again(chunk);
@@ -82,9 +77,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
       part.add(static_cast<std::uint64_t>(chunks_[c].state));
       digest.add_unordered(part);
     }
-    listening_.add_state(digest);
-    evictor_->add_state(digest, names);
-    add_state_of_other_slots(evictor_, digest);
+    add_policy_state(digest, names);
   }
 
  private:
@@ -112,7 +105,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
     std::vector<std::uint32_t> turns;
     const std::uint64_t first = below(processes_);
     for (std::uint32_t i = 0; i < processes_; ++i) turns.push_back(static_cast<std::uint32_t>(first + i) % processes_);
-    evictor_->on_turn(turns);
+    policy_->on_turn(turns);
   }
 
   ContentIndex some_content() { return ContentIndex(below(contents_)); }
@@ -154,19 +147,19 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
     incoming_ = content;
     ChunkId chunk = first_in(State::kFree);
     if (!chunk.valid()) {
-      chunk = evictor_->select_victim(*this);
+      chunk = policy_->select_victim(*this);
       answered("select_victim", name_of(chunk));
       if (!check_answer(chunk, "select_victim")) {
         return;  // all are pinned
       }
-      evictor_->on_released(chunk);
+      policy_->on_released(chunk);
     }
     chunks_[chunk.value] = {State::kPinned, content};
-    evictor_->on_allocated(chunk, content);
-    if (processes_ > 1) evictor_->on_process(chunk, process());
+    policy_->on_allocated(chunk, content);
+    if (processes_ > 1) policy_->on_process(chunk, process());
     chunks_[chunk.value].state = State::kUsed;
-    evictor_->on_migrated(chunk);
-    evictor_->on_migrated(chunk);
+    policy_->on_migrated(chunk);
+    policy_->on_migrated(chunk);
     evict_early();
   }
   // False: there is no victim, and rightly so.
@@ -189,7 +182,7 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
   }
   void evict_early() {
     for (std::size_t evicted = 0;; ++evicted) {
-      const ChunkId chunk = evictor_->select_early_victim(*this);
+      const ChunkId chunk = policy_->select_early_victim(*this);
       answered("select_early_victim", name_of(chunk));
       if (!chunk.valid()) return;
       check_answer(chunk, "select_early_victim");
@@ -197,29 +190,29 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
         throw Wrong(
             fmt::format("select_early_victim on a GPU of {} chunks: never says that it is enough", chunks_.size()));
       }
-      evictor_->on_released(chunk);
+      policy_->on_released(chunk);
       chunks_[chunk.value].state = State::kFree;
     }
   }
   void migrate_again(ChunkId chunk) {
     if (state(chunk) != State::kFree && state(chunk) != State::kPinned) {
       chunks_[chunk.value].state = State::kUsed;
-      evictor_->on_migrated(chunk);
+      policy_->on_migrated(chunk);
     }
   }
   void empty(ChunkId chunk, bool discarded) {
     if (!in_use(chunk)) return;
     chunks_[chunk.value].state = discarded ? State::kDiscarded : State::kEmptied;
-    discarded ? evictor_->on_discarded(chunk) : evictor_->on_emptied(chunk);
+    discarded ? policy_->on_discarded(chunk) : policy_->on_emptied(chunk);
   }
   // The program frees memory that is or is not on the GPU.
   void free(ContentIndex content) {
     if (const auto chunk = find(content)) {
       if (state(*chunk) == State::kPinned) return;
-      evictor_->on_released(*chunk);
+      policy_->on_released(*chunk);
       chunks_[chunk->value].state = State::kFree;
     }
-    evictor_->on_freed(content);
+    policy_->on_freed(content);
   }
   // A longer operation holds the chunk; when it is done, the chunk is in use.
   void pin_or_unpin(ChunkId chunk) {
@@ -227,13 +220,10 @@ class TinyGpu final : public Life, private policy::EvictionQueries {
       chunks_[chunk.value].state = State::kPinned;
     } else if (state(chunk) == State::kPinned) {
       chunks_[chunk.value].state = State::kUsed;
-      evictor_->on_migrated(chunk);
+      policy_->on_migrated(chunk);
     }
   }
 
-  std::shared_ptr<Evictor> evictor_;
-  Listening listening_;
-  bool tells_touches_;
   std::vector<Chunk> chunks_;
   std::uint64_t contents_;   // that come and go
   std::uint32_t processes_;  // that share the GPU
@@ -247,14 +237,12 @@ constexpr std::uint32_t kSizes[] = {1, 2, 3, 5, 17, 64};
 std::vector<Life::Answer> run_history(const PolicyEntry& entry, const policy::GivenParameters& given,
                                       std::uint64_t seed, std::uint32_t chunks, std::uint64_t history, int events) {
   const policy::Future future = random_future(history);
-  TinyGpu gpu(entry.create_evictor(given, seed, chunks, entry.chunk_bytes(given), &future), entry.info.information,
-              chunks, std::uint64_t{3} * chunks, static_cast<std::uint32_t>(1 + history % 3));
+  TinyGpu gpu(entry.create<Evictor>(given, seed, chunks, &future), entry.info.information, chunks,
+              std::uint64_t{3} * chunks, static_cast<std::uint32_t>(1 + history % 3));
   gpu.draw_from(history);
   for (int event = 0; event < events; ++event) gpu.step();
   return gpu.answers();
 }
-
-}  // namespace
 
 std::string check_evictor_parameters(const PolicyEntry& entry, const CheckOptions& options) {
   return try_parameters(entry, options,
@@ -278,13 +266,8 @@ std::string check_tiny_gpus(const PolicyEntry& entry, const CheckOptions& option
 
 std::string check_evictor_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   for (const std::uint32_t chunks : kSizes) {
-    const auto first = run_history(entry, options.given, options.seed, chunks, options.seed, 4000);
-    const auto second = run_history(entry, options.given, options.seed, chunks, options.seed, 4000);
-    if (first != second) {
-      const auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
-      throw Wrong(fmt::format("answer {} on a GPU of {} chunks was another one when the same history ran again",
-                              differs - first.begin() + 1, chunks));
-    }
+    const auto run = [&] { return run_history(entry, options.given, options.seed, chunks, options.seed, 4000); };
+    check_same(run(), run(), kAnotherAnswer, chunks);
   }
   return "the same history twice, the same answers";
 }
@@ -292,14 +275,23 @@ std::string check_evictor_determinism(const PolicyEntry& entry, const CheckOptio
 // Of one process: of several, no two moments are compared. Little more comes and goes than fits.
 std::string check_evictor_state(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint32_t kChunks[] = {2, 3, 5};
-  const policy::Future future = random_future(options.seed);
-  return check_told_state(entry, options, std::size(kChunks),
-                          [&](const policy::GivenParameters& given, std::uint64_t variant) {
-                            const std::uint32_t chunks = kChunks[variant];
-                            return std::make_unique<TinyGpu>(
-                                entry.create_evictor(given, options.seed, chunks, entry.chunk_bytes(given), &future),
-                                entry.info.information, chunks, std::uint64_t{chunks} + 1, 1);
-                          });
+  const auto birth = [&](const auto& given, const auto& future, std::uint64_t variant) {
+    const std::uint32_t chunks = kChunks[variant];
+    return std::make_unique<TinyGpu>(entry.create<Evictor>(given, options.seed, chunks, &future),
+                                     entry.info.information, chunks, std::uint64_t{chunks} + 1, 1);
+  };
+  return check_told_state(entry, options, std::size(kChunks), birth);
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Evictor>() {
+  static constexpr Check kChecks[] = {{"parameters", check_evictor_parameters},
+                                      {"tiny GPUs", check_tiny_gpus},
+                                      {"determinism", check_evictor_determinism},
+                                      {"state", check_evictor_state}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

@@ -34,7 +34,7 @@ class Calls {
  public:
   Calls(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence)
       : future_(random_future(sequence)),
-        migrator_(entry.create_migrator(given, seed, kChunks, &future_)),
+        migrator_(entry.create<policy::Migrator>(given, seed, kChunks, &future_)),
         counters_(entry.info.information >= policy::InformationClass::kD1),
         kernels_(entry.info.information >= policy::InformationClass::kD3),
         random_(sequence) {}
@@ -111,13 +111,9 @@ class Calls {
 };
 
 // An allocation of two blocks: what lies on the GPU, and what rests on the host, follows from the calls and answers.
-class TwoBlocks final : public Life {
+class TwoBlocks final : public LifeOf<policy::Migrator> {
  public:
-  TwoBlocks(std::shared_ptr<policy::Migrator> migrator, policy::InformationClass information)
-      : migrator_(std::move(migrator)),
-        listening_(policy::part_of<policy::FeatureListener>(migrator_), information),
-        counters_(information >= policy::InformationClass::kD1),
-        kernels_(information >= policy::InformationClass::kD3) {}
+  using LifeOf::LifeOf;
 
   void step() override {
     now_ += Nanoseconds(1000 * static_cast<std::int64_t>(1 + below(2)));
@@ -131,7 +127,7 @@ class TwoBlocks final : public Life {
       case 12:
         return write_on_host(b, some_pages());
       case 2:
-        if (kernels_) migrator_->on_kernel(0);
+        if (is_told(policy::InformationClass::kD3)) policy_->on_kernel(0);
         return listening_.kernel(random_, now_);
       case 3:
       case 4:
@@ -161,9 +157,7 @@ class TwoBlocks final : public Life {
       for (const PageMask* mask : {&block.gpu, &block.host, &block.resting, &block.writable}) add_mask(digest, *mask);
     }
     digest.add(std::uint64_t{oversubscribed_});
-    listening_.add_state(digest);
-    migrator_->add_state(digest);
-    add_state_of_other_slots(migrator_, digest);
+    add_policy_state(digest);
   }
 
  private:
@@ -196,13 +190,13 @@ class TwoBlocks final : public Life {
     const PageMask pages = touched - block.gpu - (write ? block.writable : block.resting);
     if (pages.empty()) return;
     const PageMask none;
-    policy::RestingPages rest = migrator_->rest({.block = BlockIndex(b),
-                                                 .range = BlockIndex(0),
-                                                 .reads = write ? none : pages,
-                                                 .writes = write ? pages : none,
-                                                 .on_host = block.host,
-                                                 .memory = memory(),
-                                                 .now = now_});
+    policy::RestingPages rest = policy_->rest({.block = BlockIndex(b),
+                                               .range = BlockIndex(0),
+                                               .reads = write ? none : pages,
+                                               .writes = write ? pages : none,
+                                               .on_host = block.host,
+                                               .memory = memory(),
+                                               .now = now_});
     answered("rest", rest.pages);
     answered("rest", rest.writable);
     rest.pages -= block.gpu;
@@ -213,13 +207,13 @@ class TwoBlocks final : public Life {
   }
   void use_from_afar(std::uint64_t b, const PageMask& touched) {
     const PageMask pages = touched & blocks_[b].resting;
-    if (!counters_ || pages.empty()) return;
+    if (!is_told(policy::InformationClass::kD1) || pages.empty()) return;
     constexpr std::uint64_t kPerPage[] = {1, 8, 32};
-    const PageMask coming = migrator_->fetch({.block = BlockIndex(b),
-                                              .range = BlockIndex(0),
-                                              .pages = pages,
-                                              .accesses = pages.count() * kPerPage[below(std::size(kPerPage))],
-                                              .memory = memory()});
+    const PageMask coming = policy_->fetch({.block = BlockIndex(b),
+                                            .range = BlockIndex(0),
+                                            .pages = pages,
+                                            .accesses = pages.count() * kPerPage[below(std::size(kPerPage))],
+                                            .memory = memory()});
     answered("fetch", coming);
     come(b, coming & blocks_[b].host);
   }
@@ -233,7 +227,7 @@ class TwoBlocks final : public Life {
     Block& block = blocks_[b];
     block.gpu |= pages;
     for (PageMask* mask : {&block.host, &block.resting, &block.writable}) *mask -= pages;
-    migrator_->on_migrated(BlockIndex(b), pages);
+    policy_->on_migrated(BlockIndex(b), pages);
   }
   void evict(std::uint64_t b) {
     Block& block = blocks_[b];
@@ -242,7 +236,7 @@ class TwoBlocks final : public Life {
     oversubscribed_ = true;
     block.gpu.clear();
     block.host |= pages;
-    const bool rests = migrator_->on_evicted(BlockIndex(b), pages);
+    const bool rests = policy_->on_evicted(BlockIndex(b), pages);
     answered("on_evicted", std::uint64_t{rests});
     if (!rests) return;
     block.resting |= pages;
@@ -251,30 +245,24 @@ class TwoBlocks final : public Life {
   void free() {
     for (std::uint64_t b = 0; b < kBlocks; ++b) {
       blocks_[b] = {};
-      migrator_->on_freed(BlockIndex(b));
+      policy_->on_freed(BlockIndex(b));
     }
   }
 
-  std::shared_ptr<policy::Migrator> migrator_;
-  Listening listening_;
-  bool counters_, kernels_;
   std::array<Block, kBlocks> blocks_;
   bool oversubscribed_ = false;
   Nanoseconds now_{};
 };
 
-}  // namespace
-
-std::string check_migrator_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
-    Calls(entry, given, options.seed, options.seed).make(500);
-  });
+MigratorAnswers answers_to(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
+                           std::uint64_t sequence, int calls) {
+  return Calls(entry, given, seed, sequence).make(calls);
 }
 
 std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t pages = 0, clipped = 0;
   for (std::uint64_t sequence = 0; sequence < 8; ++sequence) {
-    const MigratorAnswers answers = Calls(entry, options.given, options.seed, options.seed + sequence).make(4000);
+    const MigratorAnswers answers = answers_to(entry, options.given, options.seed, options.seed + sequence, 4000);
     for (const PageMask& mask : answers.pages) pages += mask.count();
     clipped += answers.clipped;
   }
@@ -285,22 +273,27 @@ std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& op
 }
 
 std::string check_migrator_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  const MigratorAnswers first = Calls(entry, options.given, options.seed, options.seed).make(4000);
-  const MigratorAnswers second = Calls(entry, options.given, options.seed, options.seed).make(4000);
-  for (std::size_t call = 0; call < first.pages.size(); ++call) {
-    if (first.pages[call] != second.pages[call]) {
-      throw Wrong(fmt::format("answer {} was another one when the same calls were made again", call + 1));
-    }
-  }
+  const auto run = [&] { return answers_to(entry, options.given, options.seed, options.seed, 4000).pages; };
+  check_same(run(), run(), "answer {} was another one when the same calls were made again");
   return "the same calls twice, the same answers";
 }
 
 std::string check_migrator_state(const PolicyEntry& entry, const CheckOptions& options) {
-  const policy::Future future = random_future(options.seed);
-  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
-    return std::make_unique<TwoBlocks>(entry.create_migrator(given, options.seed, kChunks, &future),
+  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
+    return std::make_unique<TwoBlocks>(entry.create<policy::Migrator>(given, options.seed, kChunks, &future),
                                        entry.info.information);
   });
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Migrator>() {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters<answers_to, 500>},
+                                      {"random blocks", check_random_faults},
+                                      {"determinism", check_migrator_determinism},
+                                      {"state", check_migrator_state}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

@@ -247,13 +247,11 @@ History run_plan_history(const PolicyEntry& entry, const policy::GivenParameters
   const std::vector<Kernel> kernels =
       random_kernels(history, static_cast<std::uint64_t>(events) / 3, TinyMachine::block_count(chunks));
   const policy::KernelFuture future = future_of(kernels, chunks);
-  const auto planner = entry.create_planner(given, seed, chunks, &future);
+  const auto planner = entry.create<policy::Planner>(given, seed, chunks, &future);
   TinyMachine machine(*planner, kernels, entry.info.information >= InformationClass::kD3, chunks, history);
   for (int event = 0; event < events; ++event) machine.step();
   return {machine.answers(), machine.in_vain()};
 }
-
-}  // namespace
 
 std::string check_planner_parameters(const PolicyEntry& entry, const CheckOptions& options) {
   return try_parameters(entry, options,
@@ -280,15 +278,22 @@ std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& op
 
 std::string check_planner_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   for (const std::uint32_t chunks : kPlanSizes) {
-    const auto first = run_plan_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
-    const auto second = run_plan_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
-    if (first != second) {
-      const auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
-      throw Wrong(fmt::format("answer {} on a GPU of {} chunks was another one when the same history ran again",
-                              differs - first.begin() + 1, chunks));
-    }
+    const auto run = [&] {
+      return run_plan_history(entry, options.given, options.seed, chunks, options.seed, 4000).answers;
+    };
+    check_same(run(), run(), kAnotherAnswer, chunks);
   }
   return "the same history twice, the same answers";
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Planner>() {
+  static constexpr Check kChecks[] = {{"parameters", check_planner_parameters},
+                                      {"tiny GPUs", check_tiny_machines},
+                                      {"determinism", check_planner_determinism}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

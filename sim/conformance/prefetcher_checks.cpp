@@ -40,7 +40,7 @@ class Everywhere final : public policy::PrefetchQueries {
 Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
                   std::uint64_t sequence, int calls) {
   const policy::Future future = random_future(sequence);
-  const auto prefetcher = entry.create_prefetcher(given, seed, 64, &future);
+  const auto prefetcher = entry.create<policy::Prefetcher>(given, seed, 64, &future);
   std::vector<policy::PageSpan> spans;
   Random random(sequence);
   Answers answers;
@@ -93,12 +93,9 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
 
 // An allocation of eight blocks, three of which are used, on a GPU that has room for two: what lies where follows from
 // the calls and answers.
-class FewBlocks final : public Life, private policy::PrefetchQueries {
+class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::PrefetchQueries {
  public:
-  FewBlocks(std::shared_ptr<policy::Prefetcher> prefetcher, policy::InformationClass information)
-      : prefetcher_(std::move(prefetcher)),
-        listening_(policy::part_of<policy::FeatureListener>(prefetcher_), information),
-        tells_touched_(information >= policy::InformationClass::kD2) {}
+  using LifeOf::LifeOf;
 
   void step() override {
     now_ += Nanoseconds(1000 * static_cast<std::int64_t>(1 + below(2)));
@@ -134,9 +131,7 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
     for (const Block& block : blocks_) {
       for (const PageMask* mask : {&block.gpu, &block.host, &block.unused, &block.touched}) add_mask(digest, *mask);
     }
-    listening_.add_state(digest);
-    prefetcher_->add_state(digest);
-    add_state_of_other_slots(prefetcher_, digest);
+    add_policy_state(digest);
   }
 
  private:
@@ -189,10 +184,10 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
                                       .resident_nowhere = block.gpu.empty() && block.host.empty(),
                                       .to_host = to_host,
                                       .now = now_};
-    const PageMask more = prefetcher_->prefetch(faults) - resident - pages;
+    const PageMask more = policy_->prefetch(faults) - resident - pages;
     answered("prefetch", more);
     std::vector<policy::PageSpan> spans;
-    if (!to_host) prefetcher_->prefetch_beyond(faults, *this, spans);
+    if (!to_host) policy_->prefetch_beyond(faults, *this, spans);
     move(b, pages, to_host);
     use(b, pages);
     move(b, more, to_host);
@@ -243,7 +238,7 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
     if (pages.empty()) return;
     const PageMask touched = leave(b, pages);
     blocks_[b].host |= pages;
-    prefetcher_->on_evicted(BlockIndex(b), pages, tells_touched_ ? touched : PageMask{});
+    policy_->on_evicted(BlockIndex(b), pages, is_told(policy::InformationClass::kD2) ? touched : PageMask{});
   }
   void make_room(std::uint64_t b) {
     for (std::uint64_t other = 0; other < kBlocks && free_chunks() == 0 && blocks_[b].gpu.empty(); ++other) {
@@ -254,24 +249,13 @@ class FewBlocks final : public Life, private policy::PrefetchQueries {
     for (std::uint64_t b = 0; b < kBlocks; ++b) {
       leave(b, blocks_[b].gpu);
       blocks_[b] = {};
-      prefetcher_->on_freed(BlockIndex(b));
+      policy_->on_freed(BlockIndex(b));
     }
   }
 
-  std::shared_ptr<policy::Prefetcher> prefetcher_;
-  Listening listening_;
-  bool tells_touched_;
   std::array<Block, kBlocks> blocks_;
   Nanoseconds now_{};
 };
-
-}  // namespace
-
-std::string check_prefetcher_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
-    run_calls(entry, given, options.seed, options.seed, 500);
-  });
-}
 
 std::string check_random_blocks(const PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t pages = 0, clipped = 0;
@@ -288,24 +272,30 @@ std::string check_random_blocks(const PolicyEntry& entry, const CheckOptions& op
 }
 
 std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  const Answers first = run_calls(entry, options.given, options.seed, options.seed, 4000);
-  const Answers second = run_calls(entry, options.given, options.seed, options.seed, 4000);
-  for (std::size_t call = 0; call < first.pages.size(); ++call) {
-    if (first.pages[call] != second.pages[call]) {
-      throw Wrong(fmt::format("call {} was answered otherwise when the same calls were made again", call + 1));
-    }
-  }
-  if (first.beyond != second.beyond) throw Wrong("other blocks were asked for when the same calls were made again");
+  const auto run = [&] { return run_calls(entry, options.given, options.seed, options.seed, 4000); };
+  const Answers first = run(), second = run();
+  check_same(first.pages, second.pages, "call {} was answered otherwise when the same calls were made again");
+  check_same(first.beyond, second.beyond, "other blocks were asked for when the same calls were made again");
   return "the same calls twice, the same answers";
 }
 
 std::string check_prefetcher_state(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint32_t kChunks = 64;
-  const policy::Future future = random_future(options.seed);
-  return check_told_state(entry, options, 1, [&](const policy::GivenParameters& given, std::uint64_t) {
-    return std::make_unique<FewBlocks>(entry.create_prefetcher(given, options.seed, kChunks, &future),
+  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
+    return std::make_unique<FewBlocks>(entry.create<policy::Prefetcher>(given, options.seed, kChunks, &future),
                                        entry.info.information);
   });
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Prefetcher>() {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters<run_calls, 500>},
+                                      {"random blocks", check_random_blocks},
+                                      {"determinism", check_prefetcher_determinism},
+                                      {"state", check_prefetcher_state}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

@@ -242,21 +242,36 @@ Difference difference_of(const std::vector<State>& states, const std::vector<Ite
   return result;
 }
 
+// The policy in all of its slots, on a GPU of a few chunks; a route policy has three GPUs to choose between.
+RunOptions run_of(const policy::PolicyEntry& entry, const CheckOptions& options, const policy::GivenParameters& given,
+                  std::uint64_t number) {
+  RunOptions run;
+  run.registry = options.registry;
+  for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, given};
+  run.system = std::ranges::count(entry.slots, policy::Slot::kRoute) != 0 ? three_gpus() : small_system();
+  run.capacity_bytes = (2 + number % 5) * kBlockBytes;
+  run.seed = options.seed;
+  return run;
+}
+
+std::string place_of(std::uint64_t number, const RunOptions& run) {
+  return fmt::format("program {} on a GPU of {} chunks", number, run.capacity_bytes / kBlockBytes);
+}
+
 }  // namespace
 
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options) {
   std::uint64_t evictions = 0, prefetched = 0;
-  const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
   for (std::uint64_t number = 0; number < options.programs; ++number) {
-    const RandomProgram program(options.seed * 1000 + number, routes ? 3 : 1);
     policy::GivenParameters given = options.given;
     if (entry.info.granularity == policy::Granularity::kEither && number % 2 == 1) {
       std::erase_if(given, [](const auto& pair) { return pair.first == "granularity"; });
       given.emplace_back("granularity", "64k");
     }
-    RunOptions run;
-    run.system = routes ? three_gpus() : small_system();
-    if (routes && number % 2 == 0 && entry.info.granularity == policy::Granularity::kRootChunk) {
+    RunOptions run = run_of(entry, options, given, number);
+    const auto gpus = static_cast<unsigned>(run.system.gpus.size());
+    const RandomProgram program(options.seed * 1000 + number, gpus);
+    if (gpus > 1 && number % 2 == 0 && entry.info.granularity == policy::Granularity::kRootChunk) {
       run.harvest = {.victims = true,
                      .pre_evict = number % 4 == 0,
                      .parallel_fetch = true,
@@ -265,18 +280,14 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
                      .prefetch_chunks = 2,
                      .prefetch_stride = 1};
     }
-    run.capacity_bytes = (2 + number % 5) * kBlockBytes;
     if (number % 3 == 2) add_tier(run.system);
-    run.seed = options.seed;
-    for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, given};
-    const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
     try {
       const RunResult first = program.run(run);
       if (numbers_of(first) != numbers_of(program.run(run))) throw Wrong("another result when it ran again");
       evictions += first.counters.evictions;
       prefetched += first.counters.prefetched_pages;
     } catch (const std::exception& error) {
-      throw Wrong(fmt::format("{}: {}", where, error.what()));
+      throw Wrong(fmt::format("{}: {}", place_of(number, run), error.what()));
     }
   }
   return fmt::format(
@@ -290,18 +301,14 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint64_t kIterations = 30;
   constexpr const char* kForgotten = "add_state does not tell all that its answers depend on";
-  const bool routes = std::count(entry.slots.begin(), entry.slots.end(), policy::Slot::kRoute) != 0;
-  RunOptions run;
-  run.system = routes ? three_gpus() : small_system();
-  run.seed = options.seed;
-  run.iterations = kIterations;
-  for (const policy::Slot slot : entry.slots) run.*choice_of(slot) = {entry.info.name, options.given};
   std::uint64_t pairs = 0;
   for (std::uint64_t number = 0; number < options.programs; ++number) {
-    const RandomProgram program = RandomProgram::iterations(options.seed * 1000 + number, routes ? 3 : 1);
-    run.capacity_bytes = (2 + number % 5) * kBlockBytes;
-    const std::string where = fmt::format("program {} on a GPU of {} chunks", number, 2 + number % 5);
+    RunOptions run = run_of(entry, options, options.given, number);
+    run.iterations = kIterations;
     run.replay_all = true;
+    const RandomProgram program =
+        RandomProgram::iterations(options.seed * 1000 + number, static_cast<unsigned>(run.system.gpus.size()));
+    const std::string where = place_of(number, run);
     std::vector<State> states;
     const RunResult all = program.run(run, [&](const State& state) { states.push_back(state); });
     const Difference difference = difference_of(states, all.iterations);

@@ -75,7 +75,7 @@ class RandomServer final : public policy::RouteQueries {
 };
 
 // One policy and the moves that it is asked about; every answer is checked.
-class Moves final : public Life {
+class Moves final : public LifeOf<policy::Router> {
  public:
   // The GPU that the policy serves and the links follow from `sequence`.
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, std::uint64_t sequence)
@@ -86,10 +86,10 @@ class Moves final : public Life {
     Move move;
     move.now = now();
     server_.change(random_, move.now);
-    if (hears_kernels_ && one_in(4)) {
+    if (is_told(policy::InformationClass::kD3) && one_in(4)) {
       const auto gpu = static_cast<unsigned>(below(gpus_));
       running_[gpu] = running_[gpu] != 0 && one_in(2) ? running_[gpu] - 1 : running_[gpu] + 1;
-      router_->on_kernels(gpu, running_[gpu]);
+      policy_->on_kernels(gpu, running_[gpu]);
     }
     if (one_in(8)) listening_.kernel(random_, move.now);
     move.block = BlockIndex(below(256));
@@ -121,7 +121,7 @@ class Moves final : public Life {
         move.cause = static_cast<MoveCause>(below(4));
     }
     server_.move = &move;
-    const Route route = router_->route(move, server_);
+    const Route route = policy_->route(move, server_);
     if (const std::string wrong = policy::route_error(route, move, server_); !wrong.empty()) {
       throw Wrong(fmt::format("move {} on a server of {} GPUs: sends {} {}", number_, gpus_, describe(move), wrong));
     }
@@ -138,9 +138,7 @@ class Moves final : public Life {
   // What else changes on the server is drawn anew for every move.
   void add_state(StateDigest& digest) const override {
     for (const std::uint32_t running : running_) digest.add(running);
-    listening_.add_state(digest);
-    router_->add_state(digest);
-    add_state_of_other_slots(router_, digest);
+    add_policy_state(digest);
   }
   std::uint64_t around() const { return around_; }
   std::uint64_t stay() const { return stay_; }
@@ -148,20 +146,15 @@ class Moves final : public Life {
 
  private:
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, Random random)
-      : router_(std::move(router)),
-        listening_(policy::part_of<policy::FeatureListener>(router_), information),
+      : LifeOf(std::move(router), information),
         gpus_(2 + static_cast<unsigned>(random.below(7))),
         server_(random, gpus_),
-        hears_kernels_(information >= policy::InformationClass::kD3),
         running_(gpus_) {
     server_.home = static_cast<unsigned>(random.below(gpus_));
   }
 
-  std::shared_ptr<policy::Router> router_;
-  Listening listening_;
   unsigned gpus_;
   RandomServer server_;
-  bool hears_kernels_;
   std::vector<std::uint32_t> running_;  // by GPU
   std::uint64_t number_ = 0;
   std::uint64_t around_ = 0, stay_ = 0, later_ = 0;
@@ -170,18 +163,10 @@ class Moves final : public Life {
 Moves ask(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence,
           int moves) {
   const policy::Future future = random_future(sequence);
-  Moves asked(entry.create_router(given, seed, 64, &future), entry.info.information, sequence);
+  Moves asked(entry.create<policy::Router>(given, seed, 64, &future), entry.info.information, sequence);
   asked.draw_from(sequence);
   for (int number = 0; number < moves; ++number) asked.step();
   return asked;
-}
-
-}  // namespace
-
-std::string check_router_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
-    ask(entry, given, options.seed, options.seed, 500);
-  });
 }
 
 std::string check_random_moves(const PolicyEntry& entry, const CheckOptions& options) {
@@ -198,18 +183,27 @@ std::string check_random_moves(const PolicyEntry& entry, const CheckOptions& opt
 }
 
 std::string check_router_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  const auto first = ask(entry, options.given, options.seed, options.seed, 4000).answers();
-  const auto second = ask(entry, options.given, options.seed, options.seed, 4000).answers();
-  if (first != second) throw Wrong("moves took other ways when the same ones were made again");
+  const auto run = [&] { return ask(entry, options.given, options.seed, options.seed, 4000).answers(); };
+  check_same(run(), run(), "moves took other ways when the same ones were made again");
   return "the same moves twice, the same ways";
 }
 
 std::string check_router_state(const PolicyEntry& entry, const CheckOptions& options) {
-  const policy::Future future = random_future(options.seed);
-  return check_told_state(entry, options, 2, [&](const policy::GivenParameters& given, std::uint64_t variant) {
-    return std::make_unique<Moves>(entry.create_router(given, options.seed, 64, &future), entry.info.information,
-                                   variant);
+  return check_told_state(entry, options, 2, [&](const auto& given, const auto& future, std::uint64_t variant) {
+    return std::make_unique<Moves>(entry.create<policy::Router>(given, options.seed, 64, &future),
+                                   entry.info.information, variant);
   });
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Router>() {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters<ask, 500>},
+                                      {"random moves", check_random_moves},
+                                      {"determinism", check_router_determinism},
+                                      {"state", check_router_state}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

@@ -59,7 +59,7 @@ std::vector<std::uint64_t> ask_for_turns(const PolicyEntry& entry, const policy:
                                          std::uint64_t seed, std::uint64_t sequence, int turns) {
   Random random(sequence);
   RandomProcesses gpu(random);
-  const std::shared_ptr<policy::Scheduler> scheduler = entry.create_scheduler(given, seed, 64);
+  const std::shared_ptr<policy::Scheduler> scheduler = entry.create<policy::Scheduler>(given, seed, 64);
   std::vector<std::uint64_t> answers;
   std::vector<std::uint32_t> foreseen;
   for (int number = 1; number <= turns; ++number) {
@@ -96,14 +96,6 @@ std::vector<std::uint64_t> ask_for_turns(const PolicyEntry& entry, const policy:
   return answers;
 }
 
-}  // namespace
-
-std::string check_scheduler_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
-    ask_for_turns(entry, given, options.seed, options.seed, 50);
-  });
-}
-
 std::string check_random_turns(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr int kSequences = 16, kTurns = 2000;
   for (std::uint64_t sequence = 0; sequence < kSequences; ++sequence) {
@@ -113,11 +105,19 @@ std::string check_random_turns(const PolicyEntry& entry, const CheckOptions& opt
 }
 
 std::string check_scheduler_determinism(const PolicyEntry& entry, const CheckOptions& options) {
-  if (ask_for_turns(entry, options.given, options.seed, options.seed, 4000) !=
-      ask_for_turns(entry, options.given, options.seed, options.seed, 4000)) {
-    throw Wrong("other turns when the same was asked again");
-  }
+  const auto run = [&] { return ask_for_turns(entry, options.given, options.seed, options.seed, 4000); };
+  check_same(run(), run(), "other turns when the same was asked again");
   return "the same questions twice, the same turns";
+}
+
+}  // namespace
+
+template <>
+std::span<const Check> checks_of<policy::Scheduler>() {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters<ask_for_turns, 50>},
+                                      {"random turns", check_random_turns},
+                                      {"determinism", check_scheduler_determinism}};
+  return kChecks;
 }
 
 }  // namespace uvmsim::conformance

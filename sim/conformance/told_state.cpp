@@ -59,14 +59,14 @@ void compare(const Past& one, const Past& other) {
 }
 
 void live(const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t variant, const Effort& effort,
-          const Birth& birth, const Budget& budget, Tally& tally) {
+          const Birth& birth, const policy::Future& known, const Budget& budget, Tally& tally) {
   const std::uint64_t lives_before = tally.lives, refused_before = tally.refused;
   for (std::uint64_t future = 0; future < effort.futures; ++future) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, Past> by_state;
     for (std::uint64_t number = 0; number < effort.lives; ++number) {
       const std::uint64_t refused = tally.refused - refused_before;
       if (budget.spent() || (refused >= kRefusals && refused == tally.lives - lives_before)) return;
-      const std::unique_ptr<Life> life = birth(given, variant);
+      const std::unique_ptr<Life> life = birth(given, known, variant);
       Random random((seed * 1009 + future) * 100003 + number);
       Past past{number, length_of_past(random), {}};
       life->draw_from(random.next());
@@ -113,6 +113,7 @@ void Listening::wasted(BlockIndex block, const PageMask& pages) {
 
 std::string check_told_state(const policy::PolicyEntry& entry, const CheckOptions& options, std::uint64_t variants,
                              const Birth& birth) {
+  const policy::Future known = random_future(options.seed);
   Tally tally;
   const Budget budget(std::max(1u, options.limits.cpu_seconds / 3));
   bool is_given = true;
@@ -121,7 +122,7 @@ std::string check_told_state(const policy::PolicyEntry& entry, const CheckOption
     for (std::uint64_t variant = 0; variant < variants; ++variant) {
       Effort effort = is_given ? kOfTheGiven : kOfAnExtreme;
       effort.lives = effort.lives * options.programs / (CheckOptions{}.programs * variants);
-      live(given, options.seed, variant, effort, birth, budget, tally);
+      live(given, options.seed, variant, effort, birth, known, budget, tally);
     }
     is_given = false;
   });

@@ -82,28 +82,44 @@ class Listening {
   std::uint64_t layer_ = 0;
 };
 
-// Of what the same object fills beside slot `Slot`, where it fills several: nothing calls it here.
-template <class Slot>
-void add_state_of_other_slots(const std::shared_ptr<Slot>& policy, StateDigest& digest) {
-  const auto add = [&]<class Part>(std::type_identity<Part>) {
-    if constexpr (!std::is_same_v<Part, Slot>) {
-      const std::shared_ptr<Part> part = policy::part_of<Part>(policy);
-      if (part == nullptr) return;
+// The life of a policy of one slot.
+template <class Interface>
+class LifeOf : public Life {
+ public:
+  LifeOf(std::shared_ptr<Interface> policy, policy::InformationClass information)
+      : policy_(std::move(policy)),
+        listening_(policy::part_of<policy::FeatureListener>(policy_), information),
+        information_(information) {}
+
+ protected:
+  // Calls of class `least` and up are for it.
+  bool is_told(policy::InformationClass least) const { return information_ >= least; }
+  // Of the policy; also of what the same object fills beside the slot, where it fills several: nothing calls that here.
+  template <class... Names>
+  void add_policy_state(StateDigest& digest, const Names&... names) const {
+    listening_.add_state(digest);
+    policy_->add_state(digest, names...);
+    policy::Slots::for_each([&]<class Part>() {
+      const std::shared_ptr<Part> part = policy::part_of<Part>(policy_);
+      if (part == nullptr || std::is_same_v<Part, Interface>) return;
       if constexpr (std::is_same_v<Part, policy::Evictor>) {
         part->add_state(digest, {});
-      } else {
+      } else if constexpr (requires { part->add_state(digest); }) {
         part->add_state(digest);
       }
-    }
-  };
-  add(std::type_identity<policy::Prefetcher>{});
-  add(std::type_identity<policy::Evictor>{});
-  add(std::type_identity<policy::Migrator>{});
-  add(std::type_identity<policy::Router>{});
-  add(std::type_identity<policy::Batcher>{});
-}
+    });
+  }
 
-using Birth = std::function<std::unique_ptr<Life>(const policy::GivenParameters& given, std::uint64_t variant)>;
+  std::shared_ptr<Interface> policy_;
+  Listening listening_;
+
+ private:
+  policy::InformationClass information_;
+};
+
+// `future`: of a policy of class D4.
+using Birth = std::function<std::unique_ptr<Life>(const policy::GivenParameters& given, const policy::Future& future,
+                                                  std::uint64_t variant)>;
 
 // With the given parameters and with each, and each pair, at the ends of what they allow. `variants`: of the machine;
 // lives are compared within one.

@@ -70,7 +70,7 @@ void DriverStack::connect() {
     fault_loops_[gpu]->join(process_.number, *context_, *fault_service_);
     if (chunk_prefetch_) fault_loops_[gpu]->stop_at_events();
   }
-  if (options.plan.name != kNoPlan) {
+  if (!policies_.entry(policy::Slot::kPlan).is_drivers_own) {
     plans_ = std::make_unique<Plans>(policies_.make_planners(), policies_.entry(policy::Slot::kPlan).info,
                                      policies_.kernel_future(), layout_, *context_, *residency_, *thrashing_,
                                      fault_loops_, events_);

@@ -15,7 +15,8 @@ namespace {
 // A GPU that no program uses has all its memory and the driver's evictor.
 driver::GpuState idle_gpu(const config::SystemConfig& system, unsigned gpu, GmmuCounters& counters) {
   const auto chunks = static_cast<std::uint32_t>(own_capacity_bytes(system, gpu) / kBlockBytes);
-  return {GpuMemory(chunks, false), policy::create_evictor("lrm", {}, 1, chunks),
+  return {GpuMemory(chunks, false),
+          policy::built_ins()->create<policy::Evictor>(driver_choice(policy::Slot::kEvict).name, {}, 1, chunks),
           gmmu::Gmmu(system.gmmu, system.gpus[gpu].sm_count, counters)};
 }
 
@@ -113,9 +114,8 @@ void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
     if (sharing == GpuSharing::kTimeSlices) {
       const RunOptions& options = programs[machine_.users[gpu].front()].options;
       naming(users.front()->name(), [&] {
-        slices_[gpu] =
-            std::make_unique<TimeSlices>(gpu, users, options.schedule, options.seed + gpu, machine_.system.runtime,
-                                         machine_.gpus[gpu], machine_.topology, machine_.events);
+        slices_[gpu] = std::make_unique<TimeSlices>(gpu, users, options, options.seed + gpu, machine_.system.runtime,
+                                                    machine_.gpus[gpu], machine_.topology, machine_.events);
       });
     }
   }

@@ -29,19 +29,17 @@ std::shared_ptr<Part> joint_part(const PolicyEntry& entry, const driver::GpuStat
 
 }  // namespace
 
-const PolicyEntry& PolicySet::entry(Slot slot) const {
-  return policy::default_registry().find(slot, (process_.options.*choice_of(slot)).name);
-}
+const PolicyEntry& PolicySet::entry(Slot slot) const { return process_.options.entry(slot); }
 
 // Null where the choice is the driver's own.
-template <class Policy, class Create>
-std::shared_ptr<Policy> PolicySet::make(Slot slot, const driver::GpuState& state, unsigned gpu, Create create) {
-  const PolicyChoice& choice = process_.options.*choice_of(slot);
-  if (choice.name == driver_choice(slot).name) return nullptr;
+template <class Interface>
+std::shared_ptr<Interface> PolicySet::make(const driver::GpuState& state, unsigned gpu) {
+  constexpr Slot slot = policy::kSlotOf<Interface>;
   const PolicyEntry& policy = entry(slot);
-  if (auto part = joint_part<Policy>(policy, state)) return part;
-  return (policy.*create)(choice.parameters, process_.options.seed + gpu, state.memory.chunk_count(),
-                          know_future(policy, kBlockBytes));
+  if (policy.is_drivers_own) return nullptr;
+  if (auto part = joint_part<Interface>(policy, state)) return part;
+  return policy.create<Interface>((process_.options.*choice_of(slot)).parameters, process_.options.seed + gpu,
+                                  state.memory.chunk_count(), know_future(policy, kBlockBytes));
 }
 
 driver::GpuState PolicySet::make_gpu(unsigned gpu, GmmuCounters& counters) {
@@ -52,16 +50,16 @@ driver::GpuState PolicySet::make_gpu(unsigned gpu, GmmuCounters& counters) {
   const std::uint64_t chunk_bytes = evict.chunk_bytes(options.evict.parameters);
   driver::GpuState state{
       GpuMemory(chunks, chunk_bytes != kBlockBytes),
-      policy::create_evictor(options.evict.name, options.evict.parameters, options.seed + gpu, chunks,
-                             know_future(evict, chunk_bytes)),
+      options.registry->create<policy::Evictor>(options.evict.name, options.evict.parameters, options.seed + gpu,
+                                                chunks, know_future(evict, chunk_bytes)),
       gmmu::Gmmu(system.gmmu, system.gpus[gpu].sm_count, counters, process_.machine.space.begin_of(process_.number))};
   state.evictor_sees_touches = evict.info.information >= InformationClass::kD2;
-  state.migrator = make<policy::Migrator>(Slot::kMigrate, state, gpu, &PolicyEntry::create_migrator);
+  state.migrator = make<policy::Migrator>(state, gpu);
   state.migrator_hears_kernels =
       state.migrator != nullptr && entry(Slot::kMigrate).info.information >= InformationClass::kD3;
-  state.router = make<policy::Router>(Slot::kRoute, state, gpu, &PolicyEntry::create_router);
+  state.router = make<policy::Router>(state, gpu);
   state.router_hears_kernels = state.router != nullptr && entry(Slot::kRoute).info.information >= InformationClass::kD3;
-  state.batcher = make<policy::Batcher>(Slot::kBatch, state, gpu, &PolicyEntry::create_batcher);
+  state.batcher = make<policy::Batcher>(state, gpu);
   if (state.batcher != nullptr) {
     state.batch_decision_cost = entry(Slot::kBatch).info.decision_cost;
     state.batch_label = entry(Slot::kBatch).label_with_origin();
@@ -78,8 +76,8 @@ policy::Prefetcher& PolicySet::make_prefetcher(const driver::GpuState& first) {
   }
   prefetcher_ = joint_part<policy::Prefetcher>(prefetch, first);
   if (prefetcher_ == nullptr) {
-    prefetcher_ = prefetch.create_prefetcher(options.prefetch.parameters, options.seed, first.memory.chunk_count(),
-                                             know_future(prefetch, kBigPageBytes));
+    prefetcher_ = prefetch.create<policy::Prefetcher>(options.prefetch.parameters, options.seed,
+                                                      first.memory.chunk_count(), know_future(prefetch, kBigPageBytes));
   }
   return *prefetcher_;
 }
@@ -110,19 +108,19 @@ std::vector<std::shared_ptr<policy::Planner>> PolicySet::make_planners() {
   for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
     planners.push_back(joint_part<policy::Planner>(plan, gpus[gpu], prefetcher_));
     if (planners.back() != nullptr) continue;
-    planners.back() = plan.create_planner(options.plan.parameters, options.seed + gpu, gpus[gpu].memory.chunk_count(),
-                                          kernel_future_.get());
+    planners.back() = plan.create<policy::Planner>(options.plan.parameters, options.seed + gpu,
+                                                   gpus[gpu].memory.chunk_count(), kernel_future_.get());
   }
   return planners;
 }
 
 void PolicySet::listen(driver::DriverContext& context, Plans* plans) {
-  const auto listen = [&](const auto& policy, Slot slot) {
+  const auto listen = [&]<class Interface>(const std::shared_ptr<Interface>& policy) {
     if (policy == nullptr) return;
     std::shared_ptr<policy::FeatureListener> listener = policy::part_of<policy::FeatureListener>(policy);
     if (listener == nullptr) return;
-    const PolicyEntry& chosen = entry(slot);
-    if (chosen.joint() && slot != chosen.slots.front()) return;
+    const PolicyEntry& chosen = entry(policy::kSlotOf<Interface>);
+    if (chosen.joint() && chosen.slot != chosen.slots.front()) return;
     if (chosen.info.information >= InformationClass::kD2) {
       context.prefetch_history.kept = true;
       context.prefetch_history.listeners.push_back(listener.get());
@@ -131,15 +129,15 @@ void PolicySet::listen(driver::DriverContext& context, Plans* plans) {
     context.listeners.push_back(listener.get());
     listeners_.push_back(std::move(listener));
   };
-  listen(prefetcher_, Slot::kPrefetch);
+  listen(prefetcher_);
   for (const unsigned gpu : process_.gpus) {
     if (process_.machine.users[gpu].front() != process_.number) continue;  // another program's policies
     const driver::GpuState& state = process_.machine.gpus[gpu];
-    listen(state.evictor, Slot::kEvict);
-    listen(state.migrator, Slot::kMigrate);
-    listen(state.router, Slot::kRoute);
-    listen(state.batcher, Slot::kBatch);
-    if (plans != nullptr) listen(plans->thread(gpu).planner(), Slot::kPlan);
+    listen(state.evictor);
+    listen(state.migrator);
+    listen(state.router);
+    listen(state.batcher);
+    if (plans != nullptr) listen(plans->thread(gpu).planner());
   }
 }
 

@@ -44,8 +44,8 @@ class PolicySet {
   void add_state(StateDigest& digest) const;
 
  private:
-  template <class Policy, class Create>
-  std::shared_ptr<Policy> make(policy::Slot slot, const driver::GpuState& state, unsigned gpu, Create create);
+  template <class Interface>
+  std::shared_ptr<Interface> make(const driver::GpuState& state, unsigned gpu);
   const policy::Future* know_future(const policy::PolicyEntry& policy, std::uint64_t content_bytes);
 
   const Process& process_;

@@ -34,7 +34,7 @@ Process::Process(Machine& on, std::uint16_t number_there, const Hosted& hosted)
     throw_input_error("the trace's quantum is {} bytes; allowed: a power of two up to {}", header.quantum_bytes,
                       kBlockBytes);
   }
-  check_choices(options);
+  check_choices(options, *options.registry);
 }
 
 Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)

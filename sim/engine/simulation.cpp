@@ -54,14 +54,10 @@ void check_sharing(const ServerProgram& first, const ServerProgram& second, unsi
   };
   const RunOptions& one = first.options;
   const RunOptions& other = second.options;
-  const auto same = [&](std::string_view what, const PolicyChoice& mine, const PolicyChoice& theirs) {
-    if (chosen(mine) != chosen(theirs)) refuse(what, chosen(mine), chosen(theirs));
-  };
-  same("evict policies", one.evict, other.evict);
-  same("migrate policies", one.migrate, other.migrate);
-  same("route policies", one.route, other.route);
-  same("schedule policies", one.schedule, other.schedule);
-  same("batch policies", one.batch, other.batch);
+  for (const SlotInfo& slot : slot_infos()) {
+    const std::string mine = chosen(one.*slot.choice), theirs = chosen(other.*slot.choice);
+    if (slot.of_gpu && mine != theirs) refuse(fmt::format("{} policies", slot.name), mine, theirs);
+  }
   for (const ServerProgram* program : {&first, &second}) {
     if (program->options.harvest.any()) {
       throw_input_error("program '{}' harvests memory and shares GPU {}; allowed: GPUs of its own", program->name, gpu);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,17 +14,25 @@
 #include "sim/common/units.h"
 #include "sim/config/system.h"
 #include "sim/driver/harvest_choice.h"
-#include "sim/engine/policy_choices.h"
 #include "sim/engine/time_scale.h"
 #include "sim/events/counters.h"
 #include "sim/events/event_sink.h"
 #include "sim/layout/layout_choice.h"
+#include "sim/policy/policy_choices.h"
+#include "sim/policy/registry.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim {
 
 // Everything that determines a run besides the trace. The resolved form is written into every result.
 struct RunOptions : PolicyChoices {
+  // Of the policies that may be chosen.
+  std::shared_ptr<const policy::Registry> registry = policy::built_ins();
+  // What is chosen for a slot. Throws InputError for an unknown name.
+  const policy::PolicyEntry& entry(policy::Slot slot) const {
+    return registry->find(slot, (this->*choice_of(slot)).name);
+  }
+
   config::SystemConfig system;
   HarvestChoice harvest;
   layout::LayoutChoice layout;  // recorded

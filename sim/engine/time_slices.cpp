@@ -15,7 +15,7 @@ constexpr Nanoseconds kLongestTurn{1'000'000'000'000'000};  // 11 days
 
 }  // namespace
 
-TimeSlices::TimeSlices(unsigned gpu, std::vector<Program*> programs, const PolicyChoice& schedule, std::uint64_t seed,
+TimeSlices::TimeSlices(unsigned gpu, std::vector<Program*> programs, const RunOptions& options, std::uint64_t seed,
                        const config::RuntimeCosts& costs, driver::GpuState& state, const link::Topology& topology,
                        EventQueue& events)
     : gpu_(gpu),
@@ -27,8 +27,8 @@ TimeSlices::TimeSlices(unsigned gpu, std::vector<Program*> programs, const Polic
       events_(events),
       computed_(programs_.size()),
       asked_(programs_.size()) {
-  const policy::PolicyEntry& entry = policy::default_registry().find(policy::Slot::kSchedule, schedule.name);
-  scheduler_ = entry.create_scheduler(schedule.parameters, seed, state.memory.chunk_count());
+  const policy::PolicyEntry& entry = options.entry(policy::Slot::kSchedule);
+  scheduler_ = entry.create<policy::Scheduler>(options.schedule.parameters, seed, state.memory.chunk_count());
   label_ = entry.label_with_origin();
   switch_ += entry.info.decision_cost;
   for (Program* program : programs_) program->streams().suspend(gpu_);

@@ -17,7 +17,7 @@
 #include "sim/config/system.h"
 #include "sim/driver/context.h"
 #include "sim/engine/event_queue.h"
-#include "sim/engine/policy_choices.h"
+#include "sim/engine/simulation.h"
 #include "sim/policy/scheduler.h"
 
 namespace uvmsim::engine {
@@ -28,7 +28,7 @@ class TimeSlices final : private policy::ScheduleQueries {
  public:
   // The programs, in order of their turns, and the rest must outlive it; all of them wait until look(). Throws
   // InputError for the policy.
-  TimeSlices(unsigned gpu, std::vector<Program*> programs, const PolicyChoice& schedule, std::uint64_t seed,
+  TimeSlices(unsigned gpu, std::vector<Program*> programs, const RunOptions& options, std::uint64_t seed,
              const config::RuntimeCosts& costs, driver::GpuState& state, const link::Topology& topology,
              EventQueue& events);
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/engine/policy_choices.h"
 #include "sim/formats/printable.h"
+#include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::html {

@@ -11,9 +11,6 @@
 
 namespace uvmsim::league {
 
-// The slots that registered policies fill, in order.
-std::vector<policy::Slot> slots();
-
 // How a point's policies differ from the driver's: "evict lru", "prefetch none + evict lru:granularity=64k"; "driver"
 // where they do not.
 std::string entrant_name(const sweep::Point& point);

@@ -44,7 +44,7 @@ std::string label_of(const sweep::Point& point) {
 Entrant entrant_of(const sweep::Point& point) {
   Entrant entrant;
   entrant.name = entrant_name(point);
-  for (const policy::Slot slot : slots()) {
+  for (const policy::Slot slot : kPolicySlots) {
     entrant.policies.emplace_back(policy::slot_name(slot), sweep::policy_text(point.*choice_of(slot)));
   }
   entrant.plugin = is_from_plugin(point);

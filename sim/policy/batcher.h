@@ -51,23 +51,14 @@ class Batcher {
   virtual ~Batcher() = default;
 
   // Called when the thread would fetch a batch. A delay below 0, or faults beyond the buffer, end the run.
-  virtual BatchShape shape(const BatchMoment& moment) {
-    static_cast<void>(moment);
-    return {};
-  }
+  virtual BatchShape shape([[maybe_unused]] const BatchMoment& moment) { return {}; }
   // Called once per process whose faults the batch holds, before the first block is served. Appends the blocks that
   // are to be served first, in this order; the others follow by address. What is not in the batch is left out.
-  virtual void arrange(const FaultBatch& batch, std::vector<BlockIndex>& first) {
-    static_cast<void>(batch);
-    static_cast<void>(first);
-  }
+  virtual void arrange([[maybe_unused]] const FaultBatch& batch, [[maybe_unused]] std::vector<BlockIndex>& first) {}
   // Called after each batch: how many SMs, those with the lowest numbers, the replay reaches; 0 and more than there
   // are: all. One that it does not reach tries nothing again and raises nothing new for what it waits for, until a
   // later replay reaches it. When no SM that was reached has work left, the core lets all go on.
-  virtual std::uint32_t running_sms(const ServedBatch& batch) {
-    static_cast<void>(batch);
-    return 0;
-  }
+  virtual std::uint32_t running_sms([[maybe_unused]] const ServedBatch& batch) { return 0; }
 
   // As Prefetcher::add_state.
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }

@@ -54,7 +54,7 @@ class CachePolicy : public Evictor {
 
   // An access to a chunk that is cached. Only for policies of class D2 and up; public, so that whoever overrides it in
   // whatever place is seen to.
-  virtual void hit(ChunkId chunk) { static_cast<void>(chunk); }
+  virtual void hit([[maybe_unused]] ChunkId chunk) {}
   template <class Policy>
   static constexpr bool hears_hits() {
     return UVMSIM_OVERRIDES(Policy, CachePolicy, hit);
@@ -71,7 +71,7 @@ class CachePolicy : public Evictor {
   }
 
   // A content that is not in memory is accessed: once per miss, before replace() if memory is full, and insert().
-  virtual void miss(ContentIndex content) { static_cast<void>(content); }
+  virtual void miss([[maybe_unused]] ContentIndex content) {}
   // The content that missed is in memory from now on.
   virtual void insert(ChunkId chunk) = 0;
   // A cached chunk is no longer: it was emptied or freed, not evicted.
@@ -79,10 +79,7 @@ class CachePolicy : public Evictor {
   // Chooses a cached chunk that is evictable and takes it out, ChunkId{} if there is none.
   virtual ChunkId replace(const EvictionQueries& queries) = 0;
   // The same when nothing missed, for Evictor::select_early_victim; nothing is replaced early by default.
-  virtual ChunkId replace_early(const EvictionQueries& queries) {
-    static_cast<void>(queries);
-    return {};
-  }
+  virtual ChunkId replace_early([[maybe_unused]] const EvictionQueries& queries) { return {}; }
 
  private:
   // One operation may evict several chunks for one content.

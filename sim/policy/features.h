@@ -42,20 +42,14 @@ class FeatureListener {
   virtual ~FeatureListener() = default;
 
   // Before the blocks of the batch are served.
-  virtual void on_faults(const FaultBatch& batch) { static_cast<void>(batch); }
+  virtual void on_faults([[maybe_unused]] const FaultBatch& batch) {}
   // Before its first access. Class D3 and up.
-  virtual void on_kernel(const KernelStart& kernel) { static_cast<void>(kernel); }
+  virtual void on_kernel([[maybe_unused]] const KernelStart& kernel) {}
   // Pages that were prefetched to a GPU and that a kernel used for the first time since, seen where kernels begin and
   // end and where they fault. Class D2 and up.
-  virtual void on_prefetch_used(BlockIndex block, const PageMask& pages) {
-    static_cast<void>(block);
-    static_cast<void>(pages);
-  }
+  virtual void on_prefetch_used([[maybe_unused]] BlockIndex block, [[maybe_unused]] const PageMask& pages) {}
   // Pages that were prefetched and left the GPU unused. Class D2 and up.
-  virtual void on_prefetch_wasted(BlockIndex block, const PageMask& pages) {
-    static_cast<void>(block);
-    static_cast<void>(pages);
-  }
+  virtual void on_prefetch_wasted([[maybe_unused]] BlockIndex block, [[maybe_unused]] const PageMask& pages) {}
 };
 
 }  // namespace uvmsim::policy

@@ -59,27 +59,22 @@ void Future::finish() {
   }
 }
 
-const Future::Event* Future::first_event(ContentIndex content) const {
-  const bool known = content.value + 1 < first_.size();
-  return events_.data() + (known ? first_[static_cast<std::size_t>(content.value)] : 0);
-}
-
-const Future::Event* Future::end_event(ContentIndex content) const {
-  const bool known = content.value + 1 < first_.size();
-  return events_.data() + (known ? first_[static_cast<std::size_t>(content.value) + 1] : 0);
+std::span<const Future::Event> Future::events_of(ContentIndex content) const {
+  if (content.value + 1 >= first_.size()) return {};
+  const auto place = static_cast<std::size_t>(content.value);
+  return std::span(events_).subspan(static_cast<std::size_t>(first_[place]),
+                                    static_cast<std::size_t>(first_[place + 1] - first_[place]));
 }
 
 Future::Position Future::next_use(ContentIndex content, Position from) const {
-  const Event* const end = end_event(content);
-  const Event* const next = std::lower_bound(first_event(content), end, from,
-                                             [](const Event& event, Position at) { return event.position() < at; });
-  return next == end || next->ends() ? kNever : next->position();
+  const std::span<const Event> events = events_of(content);
+  const auto next = std::ranges::lower_bound(events, from, {}, &Event::position);
+  return next == events.end() || next->ends() ? kNever : next->position();
 }
 
 // Null before the first one.
 const Future::Operation* Future::operation_at(Position position) const {
-  const auto next = std::upper_bound(operations_.begin(), operations_.end(), position,
-                                     [](Position at, const Operation& operation) { return at < operation.begin; });
+  const auto next = std::ranges::upper_bound(operations_, position, {}, &Operation::begin);
   return next == operations_.begin() ? nullptr : &*std::prev(next);
 }
 
@@ -100,9 +95,7 @@ std::uint64_t Future::operation_contents(Position position) const {
 }
 
 Future::Position Future::begin_from(std::uint64_t number) const {
-  const auto next =
-      std::lower_bound(operations_.begin(), operations_.end(), number,
-                       [](const Operation& operation, std::uint64_t wanted) { return operation.number < wanted; });
+  const auto next = std::ranges::lower_bound(operations_, number, {}, &Operation::number);
   return next == operations_.end() ? end() : next->begin;
 }
 
@@ -115,13 +108,11 @@ void Future::enter(std::uint64_t number) {
 void Future::pass(std::uint64_t number) { move_to(begin_from(number + 1)); }
 
 void Future::arrive(ContentIndex content) {
-  const Event* const begin = first_event(content);
-  const Event* const end = end_event(content);
-  const Event* next =
-      std::lower_bound(begin, end, now_, [](const Event& event, Position at) { return event.position() < at; });
-  if (next != end && next->ends()) ++next;
-  if (next == end || next->position() >= operation_end_) return;
-  const bool was_used = next != begin && std::prev(next)->position() >= operation_begin_;
+  const std::span<const Event> events = events_of(content);
+  auto next = std::ranges::lower_bound(events, now_, {}, &Event::position);
+  if (next != events.end() && next->ends()) ++next;
+  if (next == events.end() || next->position() >= operation_end_) return;
+  const bool was_used = next != events.begin() && std::prev(next)->position() >= operation_begin_;
   if (was_used && now_ - std::prev(next)->position() <= next->position() - now_) return;
   move_to(next->position());
 }

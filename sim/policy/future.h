@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/common/units.h"
@@ -69,8 +70,7 @@ class Future {
   // The operations' begin from which on the numbers are at least `number`.
   Position begin_from(std::uint64_t number) const;
   // The events of a content, ascending.
-  const Event* first_event(ContentIndex content) const;
-  const Event* end_event(ContentIndex content) const;
+  std::span<const Event> events_of(ContentIndex content) const;
 
   std::vector<ContentIndex> sequence_;
   std::vector<Operation> operations_;

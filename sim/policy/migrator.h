@@ -58,25 +58,15 @@ class Migrator {
   virtual RestingPages rest(const FaultedPages& faulted) = 0;
 
   // Which of the touched pages come to the GPU now. Class D1 and up.
-  virtual PageMask fetch(const RemoteAccesses& accesses) {
-    static_cast<void>(accesses);
-    return {};
-  }
+  virtual PageMask fetch([[maybe_unused]] const RemoteAccesses& accesses) { return {}; }
   // Pages of the block were evicted from the GPU to the host. True: they stay mapped and rest there from now on.
-  virtual bool on_evicted(BlockIndex block, const PageMask& pages) {
-    static_cast<void>(block);
-    static_cast<void>(pages);
-    return false;
-  }
+  virtual bool on_evicted([[maybe_unused]] BlockIndex block, [[maybe_unused]] const PageMask& pages) { return false; }
   // Pages of the block came to the GPU, for whatever reason.
-  virtual void on_migrated(BlockIndex block, const PageMask& pages) {
-    static_cast<void>(block);
-    static_cast<void>(pages);
-  }
+  virtual void on_migrated([[maybe_unused]] BlockIndex block, [[maybe_unused]] const PageMask& pages) {}
   // A kernel of the process begins on the GPU. Class D3 and up.
-  virtual void on_kernel(std::uint32_t process) { static_cast<void>(process); }
+  virtual void on_kernel([[maybe_unused]] std::uint32_t process) {}
   // The block's allocation was freed: what the policy remembers of it is void.
-  virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
+  virtual void on_freed([[maybe_unused]] BlockIndex block) {}
 
   // As Prefetcher::add_state.
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }

@@ -93,21 +93,8 @@ Parameter path(std::string name, std::string doc) {
 }
 
 std::string_view type_name(ParameterType type) {
-  switch (type) {
-    case ParameterType::kInteger:
-      return "integer";
-    case ParameterType::kReal:
-      return "real";
-    case ParameterType::kBoolean:
-      return "boolean";
-    case ParameterType::kChoice:
-      return "choice";
-    case ParameterType::kText:
-      return "text";
-    case ParameterType::kPath:
-      return "path";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"integer", "real", "boolean", "choice", "text", "path"};
+  return kNames[static_cast<unsigned>(type)];
 }
 
 std::string allowed_values(const Parameter& parameter) {

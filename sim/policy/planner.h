@@ -80,23 +80,20 @@ class Planner {
   virtual ~Planner() = default;
 
   // The host launched it; it begins when the work before it on its stream is over. Class D3 and up.
-  virtual void on_launched(const KernelLaunch& kernel) { static_cast<void>(kernel); }
+  virtual void on_launched([[maybe_unused]] const KernelLaunch& kernel) {}
   // It begins now, before its first access. Class D3 and up.
-  virtual void on_begin(const KernelLaunch& kernel) { static_cast<void>(kernel); }
+  virtual void on_begin([[maybe_unused]] const KernelLaunch& kernel) {}
   // Class D3 and up.
-  virtual void on_end(std::uint64_t number) { static_cast<void>(number); }
+  virtual void on_end([[maybe_unused]] std::uint64_t number) {}
 
   // The driver serves faults on pages of the block, batch by batch, within a batch by address. They are resident
   // already, unless they were to stay elsewhere.
-  virtual void on_faulted(BlockIndex block, const PageMask& pages) {
-    static_cast<void>(block);
-    static_cast<void>(pages);
-  }
+  virtual void on_faulted([[maybe_unused]] BlockIndex block, [[maybe_unused]] const PageMask& pages) {}
   // Pages of the block came to the GPU, or were found there by an operation that was to bring them: a fault, a
   // prefetch, a command.
-  virtual void on_migrated(BlockIndex block) { static_cast<void>(block); }
+  virtual void on_migrated([[maybe_unused]] BlockIndex block) {}
   // The block lost its memory on the GPU: evicted by whomever, or freed.
-  virtual void on_released(BlockIndex block) { static_cast<void>(block); }
+  virtual void on_released([[maybe_unused]] BlockIndex block) {}
 
   // What to do now. Called when the thread is idle, after anything that may have changed the answer. A command takes
   // time; one that cannot be carried out takes none and nothing happens: a prefetch without a free chunk (prefetches
@@ -107,10 +104,7 @@ class Planner {
 
   // A fault or a call needs a chunk and none is free: which block to evict, with kEvict or kDrop. Any other answer,
   // and one that cannot be carried out, leaves the choice to the eviction policy.
-  virtual PlanCommand victim(const PlanQueries& queries) {
-    static_cast<void>(queries);
-    return {};
-  }
+  virtual PlanCommand victim([[maybe_unused]] const PlanQueries& queries) { return {}; }
 };
 
 }  // namespace uvmsim::policy

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "sim/common/error.h"
-#include "sim/policy/guarded_call.h"
+#include "sim/policy/guarded.h"
 
 namespace uvmsim::policy {
 namespace {

@@ -13,9 +13,9 @@ namespace uvmsim::policy {
 class Registry;
 
 // Goes up with every change to the layout or the virtual functions of what plug-ins see: policy.h, planner.h,
-// migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h, registry.h,
-// overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h and processor.h of
-// sim/memory.
+// migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h, slots.h,
+// registry.h, overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h and
+// processor.h of sim/memory.
 inline constexpr std::uint32_t kPluginAbiVersion = 15;
 
 // Classes of the standard library cross the boundary, so both sides need the same one with the same layout.

@@ -44,21 +44,6 @@ class Line {
   std::size_t length_ = 0;
 };
 
-const char* name_of(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "Segmentation fault";
-    case SIGBUS:
-      return "Bus error";
-    case SIGFPE:
-      return "Floating point exception";
-    case SIGILL:
-      return "Illegal instruction";
-    default:
-      return "Aborted";
-  }
-}
-
 template <class Say>
 [[noreturn]] void end_in(const PluginCall& call, const Say& say) {
   Line line;
@@ -90,7 +75,7 @@ void on_crash(int signal) {
     line.add(" crashed: signal ");
     line.add(static_cast<std::uint64_t>(signal));
     line.add(" (");
-    line.add(name_of(signal));
+    line.add(::sigdescr_np(signal));
     line.add(")");
   });
 }

@@ -23,8 +23,6 @@
 
 namespace uvmsim::policy {
 
-enum class Slot : std::uint8_t { kPrefetch, kEvict, kPlan, kMigrate, kRoute, kSchedule, kBatch };
-
 // What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
 // The future is not queried: constructors of class D4 receive a `Future` (future.h).
 enum class InformationClass : std::uint8_t {

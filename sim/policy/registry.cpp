@@ -7,7 +7,7 @@
 #include "sim/common/error.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/policy/guarded.h"
-#include "sim/policy/guarded_call.h"
+#include "sim/policy/policy_choices.h"
 
 namespace uvmsim::policy {
 namespace {
@@ -19,35 +19,9 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-Random random_for(const PolicyEntry& entry, std::uint64_t seed) {
-  // One draw mixes the seed, so that neighbouring seeds do not give neighbouring streams.
-  return Random(Random(seed).next() ^ hash_of(entry.label()));
-}
-
-void check_future(const PolicyEntry& entry, const void* future) {
-  if (entry.wants_future && future == nullptr) {
-    throw_input_error("{} knows the future (class D4), which nobody can tell it here", entry.label());
-  }
-}
-
-// Calls of a plug-in's code, this first one too, are guarded.
-template <class Make, class AnyFuture>
-auto made(const PolicyEntry& entry, const Make& make, const PolicyContext& context, const AnyFuture* future) {
-  if (!entry.from_plugin()) return make(context, future);
-  const std::string label = entry.label_with_origin();
-  try {
-    return guarded(guarded_call({label.c_str(), "constructor"}, [&] { return make(context, future); }), label);
-  } catch (const InputError& error) {  // parameters that do not go together
-    throw_input_error("{}: {}", label, error.what());
-  }
-}
-
 }  // namespace
 
-std::string_view slot_name(Slot slot) {
-  constexpr std::string_view kNames[] = {"prefetch", "evict", "plan", "migrate", "route", "schedule", "batch"};
-  return kNames[static_cast<unsigned>(slot)];
-}
+std::string_view slot_name(Slot slot) { return slot_info(slot).name; }
 
 std::string_view information_class_name(InformationClass information) {
   constexpr std::string_view kNames[] = {"D0", "D1", "D2", "D3", "D4"};
@@ -70,6 +44,7 @@ std::string PolicyEntry::label_with_origin() const {
 Parameters PolicyEntry::resolve(const GivenParameters& given) const { return Parameters(label(), parameters, given); }
 
 std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
+  if (slot != Slot::kEvict) return kBlockBytes;
   switch (info.granularity) {
     case Granularity::kEither:
       return resolve(given).choice("granularity") == "64k" ? kBigPageBytes : kBlockBytes;
@@ -81,59 +56,34 @@ std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
   return kBlockBytes;
 }
 
-std::shared_ptr<Prefetcher> PolicyEntry::create_prefetcher(const GivenParameters& given, std::uint64_t seed,
-                                                           std::uint32_t chunk_count, const Future* future) const {
+PolicyEntry::AnyPolicy PolicyEntry::create_any(const GivenParameters& given, std::uint64_t seed,
+                                               std::uint32_t chunk_count, const AnyFuture& future) const {
   const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_prefetcher, {values, random_for(*this, seed), chunk_count}, future);
-}
-
-std::shared_ptr<Evictor> PolicyEntry::create_evictor(const GivenParameters& given, std::uint64_t seed,
-                                                     std::uint32_t chunk_count, std::uint64_t chunk_bytes,
-                                                     const Future* future) const {
-  const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_evictor, {values, random_for(*this, seed), chunk_count, chunk_bytes}, future);
-}
-
-std::shared_ptr<Planner> PolicyEntry::create_planner(const GivenParameters& given, std::uint64_t seed,
-                                                     std::uint32_t chunk_count, const KernelFuture* future) const {
-  const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_planner, {values, random_for(*this, seed), chunk_count}, future);
-}
-
-std::shared_ptr<Migrator> PolicyEntry::create_migrator(const GivenParameters& given, std::uint64_t seed,
-                                                       std::uint32_t chunk_count, const Future* future) const {
-  const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_migrator, {values, random_for(*this, seed), chunk_count}, future);
-}
-
-std::shared_ptr<Router> PolicyEntry::create_router(const GivenParameters& given, std::uint64_t seed,
-                                                   std::uint32_t chunk_count, const Future* future) const {
-  const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_router, {values, random_for(*this, seed), chunk_count}, future);
-}
-
-std::shared_ptr<Scheduler> PolicyEntry::create_scheduler(const GivenParameters& given, std::uint64_t seed,
-                                                         std::uint32_t chunk_count) const {
-  const Parameters values = resolve(given);
-  return made(*this, make_scheduler, {values, random_for(*this, seed), chunk_count},
-              static_cast<const Future*>(nullptr));
-}
-
-std::shared_ptr<Batcher> PolicyEntry::create_batcher(const GivenParameters& given, std::uint64_t seed,
-                                                     std::uint32_t chunk_count, const Future* future) const {
-  const Parameters values = resolve(given);
-  check_future(*this, future);
-  return made(*this, make_batcher, {values, random_for(*this, seed), chunk_count}, future);
+  // One draw mixes the seed, so that neighbouring seeds do not give neighbouring streams.
+  const Random random(Random(seed).next() ^ hash_of(label()));
+  const PolicyContext context{values, random, chunk_count, chunk_bytes(given)};
+  if (wants_future && std::visit([](const auto* known) { return known == nullptr; }, future)) {
+    throw_input_error("{} knows the future (class D4), which nobody can tell it here", label());
+  }
+  return std::visit(
+      [&]<class Interface>(const Factory<Interface>& factory) -> AnyPolicy {
+        const auto make = [&] { return factory(context, std::get<const FutureOf<Interface>*>(future)); };
+        if (!from_plugin()) return make();
+        // Calls of a plug-in's code, this first one too, are guarded.
+        const std::string whose = label_with_origin();
+        try {
+          return guarded(guarded_call({whose.c_str(), "constructor"}, make), whose);
+        } catch (const InputError& error) {  // parameters that do not go together
+          throw_input_error("{}: {}", whose, error.what());
+        }
+      },
+      make);
 }
 
 void Registry::add(PolicyEntry entry) {
   if (entry.origin.empty()) entry.origin = origin_;
   if (entry.slots.empty()) entry.slots = {entry.slot};
+  entry.is_drivers_own = entry.built_in() && entry.info.name == driver_choice(entry.slot).name;
   const std::string label = fmt::format("{} ({})", entry.label(), entry.origin);
   const bool known_class = entry.info.information <= InformationClass::kD4;
   if (entry.info.description.empty() || entry.info.source.empty() || !known_class) {
@@ -195,49 +145,13 @@ std::vector<const PolicyEntry*> Registry::list() const {
   return result;
 }
 
-std::shared_ptr<Prefetcher> Registry::create_prefetcher(std::string_view name, const GivenParameters& given,
-                                                        std::uint64_t seed, std::uint32_t chunk_count,
-                                                        const Future* future) const {
-  return find(Slot::kPrefetch, name).create_prefetcher(given, seed, chunk_count, future);
-}
-
-std::shared_ptr<Evictor> Registry::create_evictor(std::string_view name, const GivenParameters& given,
-                                                  std::uint64_t seed, std::uint32_t chunk_count,
-                                                  const Future* future) const {
-  const PolicyEntry& entry = find(Slot::kEvict, name);
-  const std::uint64_t chunk_bytes = entry.chunk_bytes(given);
-  return entry.create_evictor(given, seed, chunk_count * static_cast<std::uint32_t>(kBlockBytes / chunk_bytes),
-                              chunk_bytes, future);
-}
-
-std::shared_ptr<Planner> Registry::create_planner(std::string_view name, const GivenParameters& given,
-                                                  std::uint64_t seed, std::uint32_t chunk_count,
-                                                  const KernelFuture* future) const {
-  return find(Slot::kPlan, name).create_planner(given, seed, chunk_count, future);
-}
-
-Registry& default_registry() {
-  static Registry registry = [] {
-    Registry built_ins;
-    register_builtin_policies(built_ins);
-    return built_ins;
+const std::shared_ptr<const Registry>& built_ins() {
+  static const std::shared_ptr<const Registry> registry = [] {
+    auto policies = std::make_shared<Registry>();
+    register_builtin_policies(*policies);
+    return policies;
   }();
   return registry;
-}
-
-std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                              std::uint32_t chunk_count, const Future* future) {
-  return default_registry().create_prefetcher(name, given, seed, chunk_count, future);
-}
-
-std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count, const Future* future) {
-  return default_registry().create_evictor(name, given, seed, chunk_count, future);
-}
-
-std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count, const KernelFuture* future) {
-  return default_registry().create_planner(name, given, seed, chunk_count, future);
 }
 
 }  // namespace uvmsim::policy

@@ -25,24 +25,18 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "sim/policy/batcher.h"
 #include "sim/policy/features.h"
-#include "sim/policy/future.h"
-#include "sim/policy/kernel_future.h"
-#include "sim/policy/migrator.h"
 #include "sim/policy/overrides.h"
 #include "sim/policy/parameters.h"
-#include "sim/policy/planner.h"
 #include "sim/policy/plugin_abi.h"
-#include "sim/policy/policy.h"
-#include "sim/policy/router.h"
-#include "sim/policy/scheduler.h"
+#include "sim/policy/slots.h"
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", "plan", "migrate", "route", "schedule" or "batch".
+// "prefetch", "evict", ...; policy_choices.h.
 std::string_view slot_name(Slot slot);
 // "D0" .. "D4", and what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
@@ -56,24 +50,28 @@ struct ClassedHook {
   InformationClass least;
 };
 
+// Makes a policy of one slot. The future is there where it is wanted, else it may be null.
+template <class Interface>
+using Factory = std::function<std::shared_ptr<Interface>(const PolicyContext&, const FutureOf<Interface>*)>;
+
 // One policy, as registered.
 struct PolicyEntry {
-  Slot slot = Slot::kPrefetch;
-  std::vector<Slot> slots;  // all that its class fills, ascending; empty: this one
+  Slot slot = Slot::kPrefetch;  // that of `make`
+  std::vector<Slot> slots;      // all that its class fills, ascending; empty: this one
   PolicyInfo info;
   ParameterTable parameters;
-  std::string origin;  // kBuiltIn or the path of the plug-in; set by the registry where empty
-  // The one of the slot is set. The future is there where it is wanted, else it may be null.
-  std::function<std::shared_ptr<Prefetcher>(const PolicyContext&, const Future*)> make_prefetcher;
-  std::function<std::shared_ptr<Evictor>(const PolicyContext&, const Future*)> make_evictor;
-  std::function<std::shared_ptr<Planner>(const PolicyContext&, const KernelFuture*)> make_planner;
-  std::function<std::shared_ptr<Migrator>(const PolicyContext&, const Future*)> make_migrator;
-  std::function<std::shared_ptr<Router>(const PolicyContext&, const Future*)> make_router;
-  std::function<std::shared_ptr<Scheduler>(const PolicyContext&, const Future*)> make_scheduler;
-  std::function<std::shared_ptr<Batcher>(const PolicyContext&, const Future*)> make_batcher;
+  std::string origin;           // kBuiltIn or the path of the plug-in; set by the registry where empty
+  bool is_drivers_own = false;  // what the driver (of `schedule`, the GPU) does without a policy; set by the registry
+  Slots::Variant<Factory> make;
   bool wants_future = false;
   std::vector<ClassedHook> classed_hooks = {};
 
+  // The slot and how a policy for it is made.
+  template <class Interface>
+  void fill(Factory<Interface> factory) {
+    slot = kSlotOf<Interface>;
+    make = std::move(factory);
+  }
   // "prefetch policy 'tree'", for messages.
   std::string label() const;
   // The same, of a plug-in with its file: "prefetch policy 'mine' (./mine.so)".
@@ -85,30 +83,29 @@ struct PolicyEntry {
   bool joint() const { return slots.size() > 1; }
   // The values in force; throws InputError as Parameters does.
   Parameters resolve(const GivenParameters& given) const;
-  // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity.
+  // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity. Of others that of a root
+  // chunk.
   std::uint64_t chunk_bytes(const GivenParameters& given) const;
   // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
-  // of `chunk_bytes`. Throw InputError for the parameters, and where a policy wants the future and there is none. The
-  // future outlives the policy; its contents have the size of an evictor's chunks, 64 KB for a prefetcher, 2 MB for a
-  // migrate or route policy. (What is joint is made once and cast to its other slots.)
-  std::shared_ptr<Prefetcher> create_prefetcher(const GivenParameters& given, std::uint64_t seed,
-                                                std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::shared_ptr<Evictor> create_evictor(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                          std::uint64_t chunk_bytes = kBlockBytes,
-                                          const Future* future = nullptr) const;
-  std::shared_ptr<Planner> create_planner(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                          const KernelFuture* future = nullptr) const;
-  std::shared_ptr<Migrator> create_migrator(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                            const Future* future = nullptr) const;
-  std::shared_ptr<Router> create_router(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                        const Future* future = nullptr) const;
-  std::shared_ptr<Scheduler> create_scheduler(const GivenParameters& given, std::uint64_t seed,
-                                              std::uint32_t chunk_count) const;
-  std::shared_ptr<Batcher> create_batcher(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
-                                          const Future* future = nullptr) const;
+  // of chunk_bytes(). `Interface` is that of the slot. Throws InputError for the parameters, and where a policy wants
+  // the future and there is none. The future outlives the policy; its contents have the size of an evictor's chunks,
+  // 64 KB for a prefetcher, 2 MB for a migrate or route policy. (What is joint is made once and cast to its other
+  // slots.)
+  template <class Interface>
+  std::shared_ptr<Interface> create(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                                    const FutureOf<Interface>* future = nullptr) const {
+    return std::get<std::shared_ptr<Interface>>(create_any(given, seed, chunk_count, future));
+  }
+
+ private:
+  using AnyPolicy = Slots::Variant<std::shared_ptr>;
+  using AnyFuture = std::variant<const Future*, const KernelFuture*>;
+  AnyPolicy create_any(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
+                       const AnyFuture& future) const;
 };
 
-// Not synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
+// Policies by slot and name. Whoever runs programs makes one: the built-ins, and the plug-ins that it loads. Not
+// synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
 class Registry {
  public:
   explicit Registry(std::string origin = kBuiltIn) : origin_(std::move(origin)) {}
@@ -120,33 +117,27 @@ class Registry {
 
   // Throws InputError that names the nearest and all known policies of the slot.
   const PolicyEntry& find(Slot slot, std::string_view name) const;
+  bool has(Slot slot, std::string_view name) const { return entries_.contains({slot, std::string(name)}); }
   // By slot, then by name.
   std::vector<const PolicyEntry*> list() const;
 
   // As PolicyEntry's. `chunk_count` is the number of root chunks of the GPU that the instance serves; an evictor sees
   // 32 times as many where it is asked for chunks of 64 KB. Throws InputError for the name and the parameters.
-  std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                                std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                          std::uint32_t chunk_count, const Future* future = nullptr) const;
-  std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                          std::uint32_t chunk_count, const KernelFuture* future = nullptr) const;
+  template <class Interface>
+  std::shared_ptr<Interface> create(std::string_view name, const GivenParameters& given, std::uint64_t seed,
+                                    std::uint32_t chunk_count, const FutureOf<Interface>* future = nullptr) const {
+    const PolicyEntry& entry = find(kSlotOf<Interface>, name);
+    const auto chunks = chunk_count * static_cast<std::uint32_t>(kBlockBytes / entry.chunk_bytes(given));
+    return entry.create<Interface>(given, seed, chunks, future);
+  }
 
  private:
   std::string origin_;
   std::map<std::pair<Slot, std::string>, PolicyEntry> entries_;
 };
 
-// The program's registry: the built-ins from the first call on, plug-ins as they are loaded.
-Registry& default_registry();
-
-// Short for default_registry().create_...().
-std::shared_ptr<Prefetcher> create_prefetcher(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                              std::uint32_t chunk_count, const Future* future = nullptr);
-std::shared_ptr<Evictor> create_evictor(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count, const Future* future = nullptr);
-std::shared_ptr<Planner> create_planner(std::string_view name, const GivenParameters& given, std::uint64_t seed,
-                                        std::uint32_t chunk_count, const KernelFuture* future = nullptr);
+// The policies that the program is built with, which nothing changes: who loads plug-ins copies it.
+const std::shared_ptr<const Registry>& built_ins();
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
 void register_builtin_policies(Registry& registry);
@@ -185,10 +176,6 @@ std::vector<ClassedHook> classed_hooks_of() {
   return hooks;
 }
 
-// What a policy of class D4 is told: of kernels, if it is a planner.
-template <class Policy>
-using FutureOf = std::conditional_t<std::is_base_of_v<Planner, Policy>, KernelFuture, Future>;
-
 template <class Policy, class AnyFuture>
 std::shared_ptr<Policy> make_policy(const PolicyContext& context, const AnyFuture* future) {
   if constexpr (std::is_constructible_v<Policy, const PolicyContext&, const AnyFuture&>) {
@@ -202,65 +189,35 @@ std::shared_ptr<Policy> make_policy(const PolicyContext& context, const AnyFutur
 // What UVMSIM_POLICY makes of a class.
 template <class Policy>
 void add_policy(Registry& registry, const char* name) {
-  constexpr bool is_prefetcher = std::is_base_of_v<Prefetcher, Policy>;
-  constexpr bool is_evictor = std::is_base_of_v<Evictor, Policy>;
-  constexpr bool is_planner = std::is_base_of_v<Planner, Policy>;
-  constexpr bool is_migrator = std::is_base_of_v<Migrator, Policy>;
-  constexpr bool is_router = std::is_base_of_v<Router, Policy>;
-  constexpr bool is_scheduler = std::is_base_of_v<Scheduler, Policy>;
-  constexpr bool is_batcher = std::is_base_of_v<Batcher, Policy>;
-  static_assert(is_prefetcher || is_evictor || is_planner || is_migrator || is_router || is_scheduler || is_batcher,
-                "a policy derives from Prefetcher, Evictor, Planner, Migrator, Router, Scheduler or Batcher");
+  constexpr int filled = Slots::filled_by<Policy>();
+  static_assert(filled != 0, "a policy derives from the interface of a slot; slots.h lists them");
   constexpr bool wants_future = std::is_constructible_v<Policy, const PolicyContext&, const FutureOf<Policy>&>;
   static_assert(wants_future || std::is_constructible_v<Policy, const PolicyContext&>,
                 "a policy is built from a PolicyContext, one of class D4 from a PolicyContext and a Future");
-  static_assert(!(wants_future && is_planner) || is_prefetcher + is_evictor + is_migrator + is_router + is_batcher == 0,
+  static_assert(!(wants_future && std::is_base_of_v<Planner, Policy> && filled > 1),
                 "a planner of class D4 fills no other slot: it is told another future");
-  static_assert(!is_scheduler || !(wants_future || is_prefetcher || is_evictor || is_planner || is_migrator ||
-                                   is_router || is_batcher),
+  static_assert(!std::is_base_of_v<Scheduler, Policy> || !(wants_future || filled > 1),
                 "a scheduler fills no other slot and knows no future: it serves several programs");
   PolicyEntry entry;
   entry.wants_future = wants_future;
   entry.info = Policy::info();
   if (entry.info.name.empty()) entry.info.name = name;
   entry.parameters = Policy::parameters();
-  if (is_evictor && entry.info.granularity == Granularity::kEither) {
+  if (std::is_base_of_v<Evictor, Policy> && entry.info.granularity == Granularity::kEither) {
     entry.parameters.push_back(
         choice("granularity", "2m", {"2m", "64k"}, "what is evicted as one: a root chunk, or 64 KB of it"));
   }
-  if constexpr (is_prefetcher) {
-    entry.slots.push_back(Slot::kPrefetch);
-    entry.make_prefetcher = make_policy<Policy, Future>;
-  }
-  if constexpr (is_evictor) {
-    entry.slots.push_back(Slot::kEvict);
-    entry.make_evictor = make_policy<Policy, Future>;
-  }
-  if constexpr (is_planner) {
-    entry.slots.push_back(Slot::kPlan);
-    entry.make_planner = make_policy<Policy, KernelFuture>;
-  }
-  if constexpr (is_migrator) {
-    entry.slots.push_back(Slot::kMigrate);
-    entry.make_migrator = make_policy<Policy, Future>;
-  }
-  if constexpr (is_router) {
-    entry.slots.push_back(Slot::kRoute);
-    entry.make_router = make_policy<Policy, Future>;
-  }
-  if constexpr (is_scheduler) {
-    entry.slots.push_back(Slot::kSchedule);
-    entry.make_scheduler = make_policy<Policy, Future>;
-  }
-  if constexpr (is_batcher) {
-    entry.slots.push_back(Slot::kBatch);
-    entry.make_batcher = make_policy<Policy, Future>;
-  }
   entry.classed_hooks = classed_hooks_of<Policy>();
-  for (const Slot slot : entry.slots) {
-    entry.slot = slot;
+  const auto for_each_filled = [](auto&& f) {
+    Slots::for_each([&]<class Interface>() {
+      if constexpr (std::is_base_of_v<Interface, Policy>) f.template operator()<Interface>();
+    });
+  };
+  for_each_filled([&]<class Interface>() { entry.slots.push_back(kSlotOf<Interface>); });
+  for_each_filled([&]<class Interface>() {
+    entry.fill<Interface>(make_policy<Policy, FutureOf<Interface>>);
     registry.add(entry);
-  }
+  });
 }
 
 }  // namespace uvmsim::policy

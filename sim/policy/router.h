@@ -100,10 +100,7 @@ class Router {
   virtual Route route(const Move& move, const RouteQueries& queries) = 0;
 
   // So many kernels, copies and memsets of programs run on the GPU from now on, this one or another. Class D3 and up.
-  virtual void on_kernels(unsigned gpu, unsigned running) {
-    static_cast<void>(gpu);
-    static_cast<void>(running);
-  }
+  virtual void on_kernels([[maybe_unused]] unsigned gpu, [[maybe_unused]] unsigned running) {}
 
   // As Prefetcher::add_state.
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }

@@ -53,10 +53,8 @@ class Scheduler {
   virtual Turn next(const ScheduleQueries& queries) = 0;
 
   // A process began to wait while another one computes. True: its turn is over now, and next() is asked.
-  virtual bool interrupts(std::uint32_t waiting, std::uint32_t computing, const ScheduleQueries& queries) {
-    static_cast<void>(waiting);
-    static_cast<void>(computing);
-    static_cast<void>(queries);
+  virtual bool interrupts([[maybe_unused]] std::uint32_t waiting, [[maybe_unused]] std::uint32_t computing,
+                          [[maybe_unused]] const ScheduleQueries& queries) {
     return false;
   }
 

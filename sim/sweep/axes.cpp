@@ -301,12 +301,12 @@ const std::vector<AxisKey>& axis_keys() {
         {"footprint_bytes", kPrograms, "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
     };
     for (const policy::Slot slot : kPolicySlots) {
-      all.push_back({policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_axis_help(slot),
-                     [slot](const JsonValue& value, Axes& axes) { read_policies(value, axes.policies[slot]); },
-                     policies_schema});
+      all.push_back(
+          {policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_info(slot).axis_help,
+           [slot](const JsonValue& value, Axes& axes) { read_policies(value, axes.policies[slot]); }, policies_schema});
     }
     const std::vector<AxisKey> rest = {
-        {"schedule", kScenarios, "schedule policies of GPUs that several programs use in time slices",
+        {"schedule", kScenarios, slot_info(policy::Slot::kSchedule).axis_help,
          [](const JsonValue& value, Axes& axes) { read_policies(value, axes.schedules); }, policies_schema},
         {"sharing", kScenarios, "how programs on one GPU compute: \"time_slices\", \"concurrent\"", read_sharings,
          [] {
@@ -352,14 +352,9 @@ const std::vector<AxisKey>& axis_keys() {
 
 namespace {
 
-const std::vector<PolicyChoice>& policies_of(const Axes& axes, policy::Slot slot) {
-  static const std::map<policy::Slot, std::vector<PolicyChoice>> drivers = [] {
-    std::map<policy::Slot, std::vector<PolicyChoice>> all;
-    for (const policy::Slot each : kPolicySlots) all[each] = {driver_choice(each)};
-    return all;
-  }();
+std::vector<PolicyChoice> policies_of(const Axes& axes, policy::Slot slot) {
   const auto given = axes.policies.find(slot);
-  return given != axes.policies.end() ? given->second : drivers.at(slot);
+  return given != axes.policies.end() ? given->second : std::vector{driver_choice(slot)};
 }
 
 // Every combination, the last slot varying fastest.

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/engine/policy_choices.h"
 #include "sim/events/counters.h"
+#include "sim/policy/policy_choices.h"
 
 namespace uvmsim::sweep {
 

@@ -96,8 +96,7 @@ std::string label(const Point& point) {
       fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
                   point.layout, limit_text(point), policy_text(point.prefetch), policy_text(point.evict), point.seed);
   for (const policy::Slot slot : kPolicySlots) {
-    const PolicyChoice& choice = point.*choice_of(slot);
-    if (!is_always_named(slot) && choice.name != driver_choice(slot).name) text += " " + policy_text(choice);
+    if (!is_always_named(slot) && is_named(point, slot)) text += " " + policy_text(point.*choice_of(slot));
   }
   for (const std::string& setting : point.settings) text += " " + setting;
   return text;
@@ -195,9 +194,7 @@ json to_json(const Point& point) {
     object[name] = is_default && form == Default::kNull ? json() : json(value);
   });
   for (const policy::Slot slot : kPolicySlots) {
-    const PolicyChoice& choice = point.*choice_of(slot);
-    if (!is_always_named(slot) && choice.name == driver_choice(slot).name) continue;
-    object[std::string(policy::slot_name(slot))] = policy_json(choice);
+    if (is_named(point, slot)) object[std::string(policy::slot_name(slot))] = policy_json(point.*choice_of(slot));
   }
   return object;
 }

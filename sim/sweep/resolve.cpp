@@ -21,21 +21,23 @@ namespace {
 
 using nlohmann::json;
 
-report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice) {
-  const auto& entry = policy::default_registry().find(slot, choice.name);
+report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice, const policy::Registry& registry) {
+  const auto& entry = registry.find(slot, choice.name);
   return {std::string(policy::slot_name(slot)), choice.name,
           std::string(policy::information_class_name(entry.info.information)),
           entry.resolve(choice.parameters).resolved()};
 }
 
 // Of the slots that are always named, and of those that are not the driver's.
-std::vector<report::PolicyUsed> policies_used(const PolicyChoices& choices) {
+std::vector<report::PolicyUsed> policies_used(const PolicyChoices& choices, const policy::Registry& registry) {
   std::vector<report::PolicyUsed> all;
   for (const policy::Slot slot : kPolicySlots) {
-    report::PolicyUsed used = describe_policy(slot, choices.*choice_of(slot));
-    if (is_always_named(slot) || used.name != driver_choice(slot).name) all.push_back(std::move(used));
+    report::PolicyUsed used = describe_policy(slot, choices.*choice_of(slot), registry);
+    if (is_named(choices, slot)) all.push_back(std::move(used));
   }
-  if (choices.schedule.name != kRoundRobin) all.push_back(describe_policy(policy::Slot::kSchedule, choices.schedule));
+  if (!is_driver_choice(choices, policy::Slot::kSchedule)) {
+    all.push_back(describe_policy(policy::Slot::kSchedule, choices.schedule, registry));
+  }
   return all;
 }
 
@@ -70,14 +72,6 @@ json inputs_json(const std::vector<report::InputFile>& files) {
   return out;
 }
 
-// One of its policies comes from the file. What a run does not use has no part in its result.
-bool uses_plugin(const Point& point, const std::string& file) {
-  const auto entries = policy::default_registry().list();
-  return std::any_of(entries.begin(), entries.end(), [&](const policy::PolicyEntry* entry) {
-    return entry->origin == file && entry->info.name == (point.*choice_of(entry->slot)).name;
-  });
-}
-
 }  // namespace
 
 std::string program_determinants(const std::string& determinants) {
@@ -93,7 +87,7 @@ std::string baseline_id(const std::string& determinants) {
   baseline.erase("touched_footprint");
   baseline.erase("hypothetical_capacity");
   baseline["plugins"] = json::array();
-  baseline["policies"] = policies_json(policies_used({}));
+  baseline["policies"] = policies_json(policies_used({}, *policy::built_ins()));
   return sha256(baseline.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -143,11 +137,18 @@ const Resolver::Plugin& Resolver::plugin(const std::string& name) {
   const auto known = plugins_.find(name);
   if (known != plugins_.end()) return known->second;
   const std::string file = policy::find_plugin(name);
-  // The registry is the process's: another resolver may have loaded it.
-  const auto entries = policy::default_registry().list();
+  // Whoever shares the registry may have loaded it.
+  const auto entries = registry_->list();
   const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == file; };
-  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(policy::default_registry(), file);
+  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(*registry_, file);
   return plugins_.emplace(name, Plugin{file, report::describe_input(file)}).first->second;
+}
+
+bool Resolver::uses_plugin(const Point& point, const std::string& file) const {
+  const auto entries = registry_->list();
+  return std::any_of(entries.begin(), entries.end(), [&](const policy::PolicyEntry* entry) {
+    return entry->origin == file && entry->info.name == (point.*choice_of(entry->slot)).name;
+  });
 }
 
 void Resolver::check_plugins(const Point& point, const std::string& determinants) const {
@@ -173,8 +174,8 @@ ResolvedPoint Resolver::resolve(const Point& point) {
     record.plugins.push_back(found.file);
     resolved.point.plugins.push_back(name);
   }
-  check_choices(point);
-  record.policies = policies_used(point);
+  check_choices(point, *registry_);
+  record.policies = policies_used(point, *registry_);
   const System& loaded = system(point);
   record.system_json = loaded.values_json;
   record.provenance = {command_text(resolved.point), model_version(), loaded.sha256};
@@ -182,6 +183,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   RunOptions& options = record.options;
   options.system = loaded.config;
   static_cast<PolicyChoices&>(options) = point;
+  options.registry = registry_;
   options.layout = layout::on_gpu(layout::parse_layout(point.layout), options.system.gpus.front().memory_bytes);
   options.capacity_bytes = point.capacity_bytes;
   options.limited = point.capacity_bytes != 0 || point.osf_thousandths != 0;

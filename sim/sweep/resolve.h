@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "sim/policy/registry.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/point.h"
 #include "sim/sweep/trace_input.h"
@@ -34,12 +36,22 @@ std::string baseline_id(const std::string& determinants);
 // Resolves many points: each system is loaded, each plug-in loaded and each trace hashed once.
 class Resolver {
  public:
-  // Decoded traces are kept in memory up to so many bytes each.
-  explicit Resolver(std::uint64_t largest_kept_trace_bytes = 0) : largest_kept_bytes_(largest_kept_trace_bytes) {}
+  // Decoded traces are kept in memory up to so many bytes each. What points may choose from is in the registry, by
+  // default a new one of the built-ins.
+  explicit Resolver(
+      std::uint64_t largest_kept_trace_bytes = 0,
+      std::shared_ptr<policy::Registry> registry = std::make_shared<policy::Registry>(*policy::built_ins()))
+      : largest_kept_bytes_(largest_kept_trace_bytes), registry_(std::move(registry)) {}
 
-  // Loads the plug-ins into the default registry, where they stay. Throws InputError for whatever does not exist or is
+  const policy::Registry& registry() const { return *registry_; }
+
+  // Loads the plug-ins into the registry, where they stay. Throws InputError for whatever does not exist or is
   // not allowed: trace, system, setting, layout, policy, parameter, plug-in.
   ResolvedPoint resolve(const Point& point);
+
+  // One of the point's policies comes from the file of a plug-in that was loaded: what a run does not use has no part
+  // in its result.
+  bool uses_plugin(const Point& point, const std::string& file) const;
 
   // Throws InputError when a plug-in of the point is not, byte for byte, the one that `determinants` were made with.
   // Loads none.
@@ -66,6 +78,7 @@ class Resolver {
   const Plugin& plugin(const std::string& name);
 
   std::uint64_t largest_kept_bytes_;
+  std::shared_ptr<policy::Registry> registry_;
   std::map<std::pair<std::string, bool>, TraceInput> traces_;  // by path and `partial`
   std::map<std::pair<std::string, std::vector<std::string>>, System> systems_;
   std::map<std::string, Plugin> plugins_;

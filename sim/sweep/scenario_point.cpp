@@ -147,10 +147,9 @@ std::string label(const ScenarioPoint& point, const sweep::Point& common) {
   std::string text = fmt::format("{} {} {}", std::filesystem::path(point.file).filename().string(), common.system,
                                  sweep::limit_text(common));
   for (const policy::Slot slot : kPolicySlots) {
-    const PolicyChoice& choice = common.*choice_of(slot);
-    if (is_always_named(slot) || choice.name != driver_choice(slot).name) text += " " + sweep::policy_text(choice);
+    if (is_named(common, slot)) text += " " + sweep::policy_text(common.*choice_of(slot));
   }
-  if (common.schedule.name != kRoundRobin) text += " schedule " + sweep::policy_text(common.schedule);
+  if (!is_driver_choice(common, policy::Slot::kSchedule)) text += " schedule " + sweep::policy_text(common.schedule);
   if (is_concurrent(point)) text += " concurrent";
   text += fmt::format(" seed {}", common.seed);
   for (const std::string& setting : common.settings) text += " " + setting;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kBatch = 256;
 std::vector<driver::GpuState> one_gpu(Counters& counters) {
   std::vector<driver::GpuState> gpus;
   const config::SystemConfig& system = bench_system();
-  gpus.push_back({GpuMemory(kChunks), policy::create_evictor("lrm", {}, 1, kChunks),
+  gpus.push_back({GpuMemory(kChunks), policy::built_ins()->create<policy::Evictor>("lrm", {}, 1, kChunks),
                   gmmu::Gmmu(system.gmmu, system.gpus[0].sm_count, counters.gmmu)});
   return gpus;
 }
@@ -33,7 +33,8 @@ void block_service(benchmark::State& state) {
   HostMemory host{0, kBlockBytes};
   link::Topology topology(bench_system());
   std::vector<driver::GpuState> gpus = one_gpu(counters);
-  const std::shared_ptr<policy::Prefetcher> prefetcher = policy::create_prefetcher("tree", {}, 1, kChunks);
+  const std::shared_ptr<policy::Prefetcher> prefetcher =
+      policy::built_ins()->create<policy::Prefetcher>("tree", {}, 1, kChunks);
   driver::DriverContext context{bench_system(), space, gpus, topology, host, *prefetcher, {}, {}, counters};
   driver::Residency residency(context);
   driver::Thrashing thrashing(context);

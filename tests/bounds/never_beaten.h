@@ -48,7 +48,7 @@ inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies 
   constexpr std::size_t kSome = 6;
   if (which == Policies::kDrivers) return {{{"tree", {}}, {"lrm", {}}}};
   std::vector<std::pair<PolicyChoice, PolicyChoice>> pairs;
-  const auto policies = policy::default_registry().list();
+  const auto policies = policy::built_ins()->list();
   for (const policy::PolicyEntry* prefetch : policies) {
     if (prefetch->slot != policy::Slot::kPrefetch || prefetch->joint()) continue;
     for (const policy::PolicyEntry* evict : policies) {
@@ -68,8 +68,8 @@ inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies 
 inline std::vector<std::string> planners(Policies which, std::size_t gpus) {
   if (which == Policies::kDrivers) return {"deepum"};
   std::vector<std::string> names;
-  for (const policy::PolicyEntry* plan : policy::default_registry().list()) {
-    if (plan->slot != policy::Slot::kPlan || plan->info.name == kNoPlan) continue;
+  for (const policy::PolicyEntry* plan : policy::built_ins()->list()) {
+    if (plan->slot != policy::Slot::kPlan || plan->is_drivers_own) continue;
     if (plan->wants_future && gpus != 1) continue;  // it knows the kernels of one
     names.push_back(plan->info.name);
   }
@@ -79,11 +79,9 @@ inline std::vector<std::string> planners(Policies which, std::size_t gpus) {
 // Migrate policies, likewise, and all that fill several slots.
 inline std::vector<const policy::PolicyEntry*> migrate_and_joint_policies(Policies which) {
   std::vector<const policy::PolicyEntry*> entries;
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
     if (entry->joint() ? entry->slot != entry->slots.front() : entry->slot != policy::Slot::kMigrate) continue;
-    if (which == Policies::kDrivers ? entry->info.name == "delayed" : entry->info.name != kFirstTouch) {
-      entries.push_back(entry);
-    }
+    if (which == Policies::kDrivers ? entry->info.name == "delayed" : !entry->is_drivers_own) entries.push_back(entry);
   }
   return entries;
 }
@@ -111,7 +109,7 @@ void expect_never_beaten(const trace::Header& header, const MakeSource& make_sou
     expect_ordered(bounds.time);
     expect_not_beaten(bounds, simulate(header, make_source(), options, observer), closest);
   }
-  options.plan.name = kNoPlan;
+  options.plan.name = "none";
   const PolicyChoices drivers = options;
   for (const policy::PolicyEntry* entry : migrate_and_joint_policies(which)) {
     SCOPED_TRACE(entry->info.name);

@@ -70,7 +70,7 @@ class Machine {
         space(static_cast<unsigned>(config.gpus.size())),
         host(system.host.memory_bytes, system.host.reclaim_bytes),
         topology(system),
-        prefetcher(other ? std::move(other) : policy::create_prefetcher("tree", {}, 1, chunks)),
+        prefetcher(other ? std::move(other) : policy::built_ins()->create<policy::Prefetcher>("tree", {}, 1, chunks)),
         gpus(make_gpus(chunks, evictor, parameters)),
         context{system, space, gpus, topology, host, *prefetcher, Nanoseconds{}, Nanoseconds{}, counters, &events},
         residency(context),
@@ -84,9 +84,9 @@ class Machine {
 
   // A route policy for all GPUs: of the name, or the object itself.
   void use_router(const std::string& name, const policy::GivenParameters& parameters = {}) {
-    const policy::PolicyEntry& entry = policy::default_registry().find(policy::Slot::kRoute, name);
+    const policy::PolicyEntry& entry = policy::built_ins()->find(policy::Slot::kRoute, name);
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
-      gpus[gpu].router = entry.create_router(parameters, 1 + gpu, gpus[gpu].memory.chunk_count());
+      gpus[gpu].router = entry.create<policy::Router>(parameters, 1 + gpu, gpus[gpu].memory.chunk_count());
     }
     context.route_label = entry.label_with_origin();
   }
@@ -191,11 +191,12 @@ class Machine {
  private:
   std::vector<GpuState> make_gpus(std::uint32_t chunks, const std::string& evictor,
                                   const policy::GivenParameters& parameters) {
-    const policy::PolicyEntry& entry = policy::default_registry().find(policy::Slot::kEvict, evictor);
+    const policy::PolicyEntry& entry = policy::built_ins()->find(policy::Slot::kEvict, evictor);
     const bool small_chunks = entry.chunk_bytes(parameters) != kBlockBytes;
     std::vector<GpuState> states;
     for (const config::GpuConfig& gpu : system.gpus) {
-      states.push_back({GpuMemory(chunks, small_chunks), policy::create_evictor(evictor, parameters, 1, chunks),
+      states.push_back({GpuMemory(chunks, small_chunks),
+                        policy::built_ins()->create<policy::Evictor>(evictor, parameters, 1, chunks),
                         gmmu::Gmmu(system.gmmu, gpu.sm_count, counters.gmmu)});
     }
     return states;

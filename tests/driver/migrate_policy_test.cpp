@@ -14,9 +14,9 @@ using trace::Advice;
 constexpr ProcessorId kGpu0 = gpu_processor(0);
 
 void use_policy(Machine& machine, const std::string& name, const policy::GivenParameters& parameters = {}) {
-  machine.gpus[0].migrator = policy::default_registry()
-                                 .find(policy::Slot::kMigrate, name)
-                                 .create_migrator(parameters, 1, machine.gpus[0].memory.chunk_count());
+  machine.gpus[0].migrator = policy::built_ins()
+                                 ->find(policy::Slot::kMigrate, name)
+                                 .create<policy::Migrator>(parameters, 1, machine.gpus[0].memory.chunk_count());
 }
 void use_from_afar(Machine& machine, BlockIndex block, const PageMask& pages, std::uint64_t accesses) {
   machine.access_counters.on_remote_access(0, block, pages, accesses);

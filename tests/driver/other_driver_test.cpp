@@ -19,7 +19,9 @@ config::SystemConfig with(std::uint64_t page_bytes, std::uint32_t reclaim_batch 
   return system;
 }
 
-std::shared_ptr<policy::Prefetcher> no_prefetcher() { return policy::create_prefetcher("none", {}, 1, 4); }
+std::shared_ptr<policy::Prefetcher> no_prefetcher() {
+  return policy::built_ins()->create<policy::Prefetcher>("none", {}, 1, 4);
+}
 
 TEST(OtherDriver, AFaultBringsAWholePage) {
   for (const std::uint64_t page_bytes : {kBasePageBytes, kBigPageBytes, kBlockBytes}) {

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 struct World {
   World() {
     space.allocate(0, kBlockBytes + 40 * kPage);
-    gpus.push_back({GpuMemory(4), policy::create_evictor("lrm", {}, 1, 4),
+    gpus.push_back({GpuMemory(4), policy::built_ins()->create<policy::Evictor>("lrm", {}, 1, 4),
                     gmmu::Gmmu(system.gmmu, system.gpus[0].sm_count, counters.gmmu), false, kPagesPerBlock});
     const ChunkId chunk = memory().allocate();
     memory().chunk(chunk).state = ChunkState::kAllocated;

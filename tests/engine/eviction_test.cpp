@@ -60,7 +60,7 @@ TEST_P(Evictors, WithRoomForAllEachPassAfterTheFirstIsFree) {
 TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
   RunOptions options = options_with(9);
   const RunResult lrm = cyclic_scan(9, 3).run(options);
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
     if (entry->slot != policy::Slot::kEvict || entry->joint() || entry->origin != "built-in" ||
         entry->info.granularity == policy::Granularity::kBigPage || entry->info.name == "free_page_buffer") {
       continue;

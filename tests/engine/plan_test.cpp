@@ -43,13 +43,14 @@ class Nonsense final : public policy::Planner {
 };
 
 RunOptions with_plan(std::uint64_t chunks, const std::string& plan) {
-  static const bool registered = [] {
-    policy::add_policy<Idle>(policy::default_registry(), "idle_plan");
-    policy::add_policy<Nonsense>(policy::default_registry(), "nonsense_plan");
-    return true;
+  static const auto registry = [] {
+    policy::Registry policies = *policy::built_ins();
+    policy::add_policy<Idle>(policies, "idle_plan");
+    policy::add_policy<Nonsense>(policies, "nonsense_plan");
+    return std::make_shared<const policy::Registry>(policies);
   }();
-  static_cast<void>(registered);
   RunOptions options = options_with(chunks);
+  options.registry = registry;
   options.plan.name = plan;
   return options;
 }
@@ -90,7 +91,7 @@ TEST(Plan, APlannerThatWantsNothingChangesNothing) {
   for (const std::uint64_t chunks : {0u, 10u, 6u}) {
     const Program program = in_turns(4, 3);
     const RunResult with = program.run(with_plan(chunks, "idle_plan"));
-    const RunResult without = program.run(with_plan(chunks, kNoPlan));
+    const RunResult without = program.run(with_plan(chunks, "none"));
     EXPECT_EQ(with.total, without.total) << chunks;
     EXPECT_EQ(with.counters.fault_batches, without.counters.fault_batches);
     EXPECT_EQ(with.counters.htod_busy_ns, without.counters.htod_busy_ns);
@@ -102,7 +103,7 @@ TEST(Plan, DeepUmLearnsAndOvertakesAPeriodicProgram) {
   RunOptions options = with_plan(10, "deepum");
   options.plan.parameters = {{"degree", "1"}, {"reserve_chunks", "2"}};
   const RunResult planned = program.run(options);
-  const RunResult stock = program.run(with_plan(10, kNoPlan));
+  const RunResult stock = program.run(with_plan(10, "none"));
   EXPECT_LT(2 * planned.counters.fault_batches, stock.counters.fault_batches);
   EXPECT_LT(planned.total, stock.total);
   EXPECT_GE(planned.total, planned.ideal);
@@ -125,7 +126,7 @@ TEST(Plan, EarlyEvictionsAreCountedAsSuch) {
   const Counters late = program.run(options).counters;
   EXPECT_GT(late.evictions, 0u);
   EXPECT_EQ(late.pre_evictions, 0u);
-  EXPECT_EQ(program.run(with_plan(10, kNoPlan)).counters.pre_evictions, 0u);
+  EXPECT_EQ(program.run(with_plan(10, "none")).counters.pre_evictions, 0u);
 }
 
 TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
@@ -148,7 +149,7 @@ TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
 // Those that know what comes overtake a periodic program from its first round on.
 TEST(Plan, OraclesFaultLessThanTheStockDriver) {
   const Program program = in_turns(4, 6);
-  const RunResult stock = program.run(with_plan(10, kNoPlan));
+  const RunResult stock = program.run(with_plan(10, "none"));
   for (const char* plan : {"aggressive", "conservative", "kernel_lookahead", "lms_like"}) {
     RunOptions options = with_plan(10, plan);
     if (std::string(plan) != "lms_like") options.plan.parameters = {{"reserve_chunks", "1"}};

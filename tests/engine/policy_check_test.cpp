@@ -45,16 +45,15 @@ class Greedy final : public policy::Prefetcher {
   PageMask prefetch(const policy::FaultedBlock&) override { return PageMask::all(); }
 };
 
-void register_once() {
-  static const bool done = [] {
-    policy::Registry& registry = policy::default_registry();
-    policy::add_policy<Stubborn<100000>>(registry, "out_of_range");
-    policy::add_policy<Stubborn<1>>(registry, "second_chunk");
-    policy::add_policy<Idle>(registry, "idle");
-    policy::add_policy<Greedy>(registry, "greedy");
-    return true;
-  }();
-  static_cast<void>(done);
+RunOptions options_of_nonsense(std::uint64_t chunks) {
+  const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
+  policy::add_policy<Stubborn<100000>>(*registry, "out_of_range");
+  policy::add_policy<Stubborn<1>>(*registry, "second_chunk");
+  policy::add_policy<Idle>(*registry, "idle");
+  policy::add_policy<Greedy>(*registry, "greedy");
+  RunOptions options = options_with(chunks);
+  options.registry = registry;
+  return options;
 }
 
 Program two_too_many() {
@@ -78,15 +77,13 @@ std::string model_error(const Program& program, const RunOptions& options) {
 }
 
 TEST(PolicyCheck, AVictimOutOfRangeNamesTheSlot) {
-  register_once();
-  RunOptions options = options_with(2);
+  RunOptions options = options_of_nonsense(2);
   options.evict.name = "out_of_range";
   EXPECT_THAT(model_error(two_too_many(), options), AllOf(HasSubstr("evict policy"), HasSubstr("100000")));
 }
 
 TEST(PolicyCheck, AFoolishVictimIsObeyed) {
-  register_once();
-  RunOptions options = options_with(2);
+  RunOptions options = options_of_nonsense(2);
   options.evict.name = "second_chunk";
   Watched watched;
   EXPECT_EQ(two_too_many().run(options, &watched).counters.evictions, 2u);
@@ -97,22 +94,20 @@ TEST(PolicyCheck, AFoolishVictimIsObeyed) {
 
 // Helped, it would be another policy: one that gives way in the order of chunks.
 TEST(PolicyCheck, AnEvictorWithoutAVictimEndsTheRun) {
-  register_once();
-  RunOptions options = options_with(2);
+  RunOptions options = options_of_nonsense(2);
   options.evict.name = "idle";
   EXPECT_EQ(model_error(two_too_many(), options),
             "evict policy 'idle' returned no victim for block 2, although root chunk 0 can be evicted");
 }
 
 TEST(PolicyCheck, APrefetcherGetsItsBlockAndNoMore) {
-  register_once();
   Program program;
   const auto data = program.alloc(kBlockBytes + 20 * kPage);
   program.host(data);
   program.walk("touch", data, 0, 1);
   program.walk("touch", data, kPagesPerBlock, 1);
   program.sync();
-  RunOptions options = options_with(0);
+  RunOptions options = options_of_nonsense(0);
   options.layout = "none";  // an exact tail
   options.prefetch.name = "greedy";
   const Counters c = program.run(options).counters;

@@ -244,8 +244,10 @@ RunOptions until_settled(std::uint64_t chunks, std::uint64_t most) {
 }
 
 TEST(UntilSettled, ALateLearnerIsWaitedFor) {
-  policy::add_policy<LateLearner>(policy::default_registry(), "late_learner");
+  const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
+  policy::add_policy<LateLearner>(*registry, "late_learner");
   RunOptions options = until_settled(64, 40);
+  options.registry = registry;
   options.plan.name = "late_learner";
   const Program program = reads_new_data();
   const RunResult result = program.run(options);

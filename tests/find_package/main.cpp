@@ -9,7 +9,7 @@
 int main() {
   static_assert(uvmsim::kPagesPerBlock * uvmsim::kBasePageBytes == uvmsim::kBlockBytes);
   std::printf("uvmsim %s, built-in policies:\n", uvmsim::version());
-  const auto policies = uvmsim::policy::default_registry().list();
+  const auto policies = uvmsim::policy::built_ins()->list();
   for (const uvmsim::policy::PolicyEntry* policy : policies) std::printf("  %s\n", policy->label().c_str());
   return policies.empty() ? 1 : 0;
 }

@@ -73,7 +73,7 @@ std::string allowed_value(Bytes& bytes, const policy::Parameter& parameter) {
 
 PolicyChoice choose(Bytes& bytes, policy::Slot slot) {
   std::vector<const policy::PolicyEntry*> entries;
-  for (const policy::PolicyEntry* entry : policy::default_registry().list()) {
+  for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
     if (entry->slot == slot && !entry->joint()) entries.push_back(entry);
   }
   const policy::PolicyEntry& entry = *one_of(bytes, entries);

@@ -30,9 +30,13 @@ std::string bug_of(Call&& call) {
   return "";
 }
 
+// The built-ins and those below that do as their test says.
+std::shared_ptr<const Registry> scripted_policies();
+
 RunOptions batched(std::uint64_t chunks, const std::string& name, const GivenParameters& given = {}) {
   RunOptions options = options_with(chunks);
   options.prefetch.name = "none";
+  options.registry = scripted_policies();
   options.batch = {name, given};
   return options;
 }
@@ -192,20 +196,24 @@ class ScriptedPlan final : public Planner {
   }
 };
 
-void register_scripted() {
-  static const bool registered = [] {
-    add_policy<Scripted>(default_registry(), "scripted_batches");
-    add_policy<Listener>(default_registry(), "listening");
-    add_policy<ScriptedPlan>(default_registry(), "scripted_plan");
-    return true;
+std::shared_ptr<const Registry> scripted_policies() {
+  static const auto registry = [] {
+    Registry policies = *built_ins();
+    add_policy<Scripted>(policies, "scripted_batches");
+    add_policy<Listener>(policies, "listening");
+    add_policy<ScriptedPlan>(policies, "scripted_plan");
+    return std::make_shared<const Registry>(policies);
   }();
-  static_cast<void>(registered);
+  return registry;
+}
+
+void forget_scripts() {
   behaviour = {};
   script = {};
 }
 
 TEST(Batch, BlocksAreServedInTheOrderAsked) {
-  register_scripted();
+  forget_scripts();
   Program program;
   const auto a = program.alloc(kBlockBytes), b = program.alloc(kBlockBytes);
   program.host(a);
@@ -225,7 +233,7 @@ TEST(Batch, BlocksAreServedInTheOrderAsked) {
 }
 
 TEST(Batch, NonsenseEndsTheRunWithItsName) {
-  register_scripted();
+  forget_scripts();
   const Program program = wide(2);
   behaviour.shape.delay = Nanoseconds(-5);
   EXPECT_THAT(bug_of([&] { program.run(batched(16, "scripted_batches")); }),
@@ -236,7 +244,7 @@ TEST(Batch, NonsenseEndsTheRunWithItsName) {
 }
 
 TEST(Batch, WhoPutsOffForEverWaitsTheMost) {
-  register_scripted();
+  forget_scripts();
   const Program program = lone_thread(3);
   const RunResult at_once = program.run(batched(8, "scripted_batches"));
   behaviour.shape.delay = Nanoseconds(INT64_MAX);
@@ -245,9 +253,10 @@ TEST(Batch, WhoPutsOffForEverWaitsTheMost) {
 }
 
 TEST(Features, FaultsComeInTheOrderOfTheBufferWithSmAndAccess) {
-  register_scripted();
+  forget_scripts();
   Program program = lone_thread(3);
   RunOptions options = options_with(8);
+  options.registry = scripted_policies();
   options.prefetch.name = "listening";
   program.run(options);
   ASSERT_EQ(behaviour.heard.size(), 1u) << "one fault brings its block";
@@ -260,7 +269,7 @@ TEST(Features, FaultsComeInTheOrderOfTheBufferWithSmAndAccess) {
 }
 
 TEST(Features, WhatLeavesUnusedIsWasted) {
-  register_scripted();
+  forget_scripts();
   Program program;
   const auto a = program.alloc(kBlockBytes), b = program.alloc(kBlockBytes);
   program.host(a);
@@ -269,6 +278,7 @@ TEST(Features, WhatLeavesUnusedIsWasted) {
   program.walk("b", b, 0, 1);  // one chunk: the first block goes
   program.sync();
   RunOptions options = options_with(1);
+  options.registry = scripted_policies();
   options.prefetch.name = "listening";
   program.run(options);
   EXPECT_EQ(behaviour.wasted, kPagesPerBlock - 1);
@@ -277,7 +287,7 @@ TEST(Features, WhatLeavesUnusedIsWasted) {
 
 TEST(LateDecisions, ACommandTakesEffectWhenItIsReadyAndFaultsGoOn) {
   const auto prefetched_at = [](std::int64_t latency_ns) {
-    register_scripted();
+    forget_scripts();
     Program program = lone_thread(64);  // two blocks
     program.kernel("work", 50'000'000);
     program.sync();
@@ -304,7 +314,7 @@ TEST(LateDecisions, ACommandTakesEffectWhenItIsReadyAndFaultsGoOn) {
 }
 
 TEST(LateDecisions, ATimerAsksAgain) {
-  register_scripted();
+  forget_scripts();
   Program program = lone_thread(1);
   program.kernel("work", 50'000'000);
   program.sync();
@@ -319,7 +329,7 @@ TEST(LateDecisions, ATimerAsksAgain) {
 }
 
 TEST(LateDecisions, NonsenseEndsTheRunWithItsName) {
-  register_scripted();
+  forget_scripts();
   const Program program = lone_thread(1);
   script.commands = {{.kind = PlanCommand::Kind::kWait, .block = {}, .pages = {}, .latency = Nanoseconds(-1)}};
   RunOptions options = batched(8, "driver");

@@ -25,7 +25,7 @@ struct FakeChunks final : EvictionQueries {
 
 inline std::shared_ptr<Evictor> evictor(std::string_view name, std::uint32_t chunk_count) {
   static const Future nothing;  // an oracle expects that nothing is used again
-  return create_evictor(name, {}, 1, chunk_count, &nothing);
+  return built_ins()->create<Evictor>(name, {}, 1, chunk_count, &nothing);
 }
 
 }  // namespace uvmsim::policy

@@ -25,16 +25,8 @@ using ::testing::HasSubstr;
 
 std::string plugin(const std::string& name) { return UVMSIM_TEST_PLUGINS "/" + name + ".so"; }
 
-std::vector<const PolicyEntry*> built_ins() {
-  std::vector<const PolicyEntry*> entries;
-  for (const PolicyEntry* entry : policy::default_registry().list()) {
-    if (entry->origin == "built-in") entries.push_back(entry);
-  }
-  return entries;
-}
-
 class BuiltIn : public ::testing::TestWithParam<const PolicyEntry*> {};
-INSTANTIATE_TEST_SUITE_P(Every, BuiltIn, ::testing::ValuesIn(built_ins()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Every, BuiltIn, ::testing::ValuesIn(policy::built_ins()->list()), [](const auto& info) {
   return std::string(slot_name(info.param->slot)) + "_" + info.param->info.name;
 });
 
@@ -47,14 +39,15 @@ TEST_P(BuiltIn, Passes) {
 
 // The verdicts on one plug-in, each "ok" or its text.
 std::map<std::string, std::string> verdicts_on(const std::string& name, TimeLimits limits = {}) {
-  policy::Registry& registry = policy::default_registry();
+  const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
   policy::Registry staged;
   policy::load_plugin(staged, plugin(name));
   PolicyEntry entry = *staged.list().front();
   entry.info.name = name;  // all of them are called the same
-  registry.add(entry);
+  registry->add(entry);
   std::map<std::string, std::string> texts;
-  for (const Verdict& verdict : check_policy(registry.find(entry.slot, name), {.limits = limits})) {
+  for (const Verdict& verdict :
+       check_policy(registry->find(entry.slot, name), {.registry = registry, .limits = limits})) {
     texts[verdict.check] = verdict.passed ? "ok" : verdict.text;
   }
   return texts;
@@ -152,8 +145,9 @@ TEST(Nonsense, ARouterWithAMemory) {
   policy::load_plugin(staged, plugin("nonsense_router"));
   PolicyEntry entry = *staged.list().front();
   entry.info.name = "router_with_a_memory";
-  policy::default_registry().add(entry);
-  for (const Verdict& verdict : check_policy(entry, {.given = {{"far", "false"}}})) {
+  const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
+  registry->add(entry);
+  for (const Verdict& verdict : check_policy(entry, {.registry = registry, .given = {{"far", "false"}}})) {
     if (verdict.check == std::string("random moves")) {
       EXPECT_TRUE(verdict.passed) << verdict.text;
     }

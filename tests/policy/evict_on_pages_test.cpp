@@ -156,7 +156,7 @@ void expect_same_contents(const char* evictor, const GivenParameters& given,
   for (int round = 0; round < 40; ++round) {
     const auto frames = static_cast<std::uint32_t>(1 + random.below(12));
     const std::uint64_t universe = frames + random.below(12);
-    PageCache cache(default_registry().find(Slot::kEvict, evictor), given, frames);
+    PageCache cache(built_ins()->find(Slot::kEvict, evictor), given, frames);
     const std::unique_ptr<Naive> naive = make(frames);
     for (int step = 0; step < 400; ++step) {
       // Scans, now and then, among accesses of which some pages get more.
@@ -228,7 +228,7 @@ TEST(RandomVictim, SparesPartOfACyclicScanAndFollowsTheSeed) {
   EXPECT_LT(misses, 3000u);  // LRU: all 5000
   EXPECT_GT(misses, optimal_misses(pages, 80));
   const auto with_seed = [&](std::uint64_t seed) {
-    PageCache cache(default_registry().find(Slot::kEvict, "random"), {}, 80, seed);
+    PageCache cache(built_ins()->find(Slot::kEvict, "random"), {}, 80, seed);
     for (const std::uint64_t page : pages) cache.access(page);
     return cache.misses();
   };
@@ -255,7 +255,7 @@ TEST(Clock, WithMoreBitsSparesWhatIsHitMore) {
 class TreeOfPages {
  public:
   explicit TreeOfPages(std::uint32_t frames)
-      : cache_(default_registry().find(Slot::kEvict, "tree_pre_eviction"), {}, frames) {}
+      : cache_(built_ins()->find(Slot::kEvict, "tree_pre_eviction"), {}, frames) {}
   // Brings pages in, oldest first.
   void fill(std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t page = first; page < first + count; ++page) access(page);
@@ -312,7 +312,7 @@ TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
 }
 
 TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
-  PageCache cache(default_registry().find(Slot::kEvict, "sequential_local"), {}, 6);
+  PageCache cache(built_ins()->find(Slot::kEvict, "sequential_local"), {}, 6);
   for (const std::uint64_t page : {0u, 1u, 2u, 32u, 33u, 34u}) cache.access(page);  // two blocks of 32 units
   cache.access(1);  // now the second block is the oldest,
   cache.access(64);

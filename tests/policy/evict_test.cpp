@@ -165,8 +165,8 @@ TEST(MhpeLike, TurnsToLruWhenVictimsWereHardlyFilled) {
   for (const bool filled : {true, false}) {
     FakeChunks chunks(4);
     chunks.resident_pages = filled ? kPagesPerBlock : 0;
-    const auto mhpe =
-        create_evictor("mhpe_like", {{"interval", "2"}, {"untouch_limit", "8"}, {"distance_limit", "0"}}, 1, 4);
+    const auto mhpe = built_ins()->create<Evictor>(
+        "mhpe_like", {{"interval", "2"}, {"untouch_limit", "8"}, {"distance_limit", "0"}}, 1, 4);
     std::uint64_t content = 0;
     std::vector<std::uint32_t> victims;
     const auto bring = [&](ChunkId chunk) {
@@ -191,7 +191,7 @@ class EveryEvictor : public ::testing::TestWithParam<std::string> {
  public:
   static std::vector<std::string> names() {
     std::vector<std::string> names;
-    for (const PolicyEntry* entry : default_registry().list()) {
+    for (const PolicyEntry* entry : built_ins()->list()) {
       if (entry->slot == Slot::kEvict && entry->origin == "built-in") names.push_back(entry->info.name);
     }
     return names;

@@ -17,7 +17,7 @@ inline PageMask mask_of(std::initializer_list<unsigned> pages) {
 }
 
 inline std::shared_ptr<Prefetcher> prefetcher(std::string_view name, const GivenParameters& given = {}) {
-  return create_prefetcher(name, given, 1, 16);
+  return built_ins()->create<Prefetcher>(name, given, 1, 16);
 }
 
 struct BlockUnderTest {

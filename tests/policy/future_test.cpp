@@ -166,11 +166,11 @@ TEST(Future, IsForPoliciesOfClassD4Only) {
       message_of([&] { add_policy<Plain<InformationClass::kD4>>(registry, "boaster"); }),
       "evict policy 'boaster' (built-in) declares class D4, but its constructor takes no Future; allowed: both or "
       "neither");
-  EXPECT_EQ(message_of([&] { registry.create_evictor("oracle", {}, 1, 4); }),
+  EXPECT_EQ(message_of([&] { registry.create<Evictor>("oracle", {}, 1, 4); }),
             "evict policy 'oracle' knows the future (class D4), which nobody can tell it here");
   const Future future = example();
-  EXPECT_NE(registry.create_evictor("oracle", {}, 1, 4, &future), nullptr);
-  EXPECT_NE(registry.create_evictor("blind", {}, 1, 4, &future), nullptr);
+  EXPECT_NE(registry.create<Evictor>("oracle", {}, 1, 4, &future), nullptr);
+  EXPECT_NE(registry.create<Evictor>("blind", {}, 1, 4, &future), nullptr);
 }
 
 }  // namespace

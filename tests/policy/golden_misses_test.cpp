@@ -224,7 +224,7 @@ TEST(Factors, FourFifthsOfTheAccessesToAFifthOfThePages) {
 
 std::vector<std::string> evictors() {
   std::vector<std::string> names;
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot == Slot::kEvict && !entry->joint()) names.push_back(entry->info.name);
   }
   return names;

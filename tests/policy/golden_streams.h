@@ -17,7 +17,7 @@ using Pages = std::vector<std::uint64_t>;
 
 inline std::uint64_t misses_of(std::string_view evictor, const Pages& pages, std::uint32_t frames,
                                const GivenParameters& given = {}) {
-  const PolicyEntry& entry = default_registry().find(Slot::kEvict, evictor);
+  const PolicyEntry& entry = built_ins()->find(Slot::kEvict, evictor);
   Future future;
   if (entry.wants_future) future = stream_future(pages);
   PageCache cache(entry, given, frames, 1, entry.wants_future ? &future : nullptr);

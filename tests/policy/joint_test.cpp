@@ -15,9 +15,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-RunOptions joint_options(const std::string& name, std::uint64_t chunks, const GivenParameters& given = {}) {
+RunOptions joint_options(const std::string& name, std::uint64_t chunks, const GivenParameters& given = {},
+                         const std::shared_ptr<const Registry>& registry = built_ins()) {
   RunOptions options = options_with(chunks);
-  for (const Slot slot : default_registry().find(Slot::kEvict, name).slots) options.*choice_of(slot) = {name, given};
+  options.registry = registry;
+  for (const Slot slot : registry->find(Slot::kEvict, name).slots) options.*choice_of(slot) = {name, given};
   return options;
 }
 
@@ -73,20 +75,22 @@ class Everywhere final : public Prefetcher, public Evictor, public Planner, publ
 };
 
 TEST(Joint, OneObjectFillsAllSlots) {
-  add_policy<Everywhere>(default_registry(), "everywhere");
+  const auto registry = std::make_shared<Registry>(*built_ins());
+  add_policy<Everywhere>(*registry, "everywhere");
   uvmsim::Program program;
   const trace::ObjectId id = program.alloc(4 * kBlockBytes);
   program.host(id);
   program.kernel("k", 1000, {id});
   program.sync();
-  program.run(joint_options("everywhere", 2));
+  const RunOptions options = joint_options("everywhere", 2, {}, registry);
+  program.run(options);
   EXPECT_EQ(Everywhere::made, 1);
   EXPECT_GT(Everywhere::asked.prefetch, 0);
   EXPECT_GT(Everywhere::asked.plan, 0);
   EXPECT_GT(Everywhere::asked.migrate, 0);
   EXPECT_EQ(Everywhere::asked.route, 0) << "a GPU alone";
 
-  RunOptions two_gpus = joint_options("everywhere", 2);
+  RunOptions two_gpus = options;
   two_gpus.system.gpus.push_back(two_gpus.system.gpus[0]);
   two_gpus.system.host_links.push_back(two_gpus.system.host_links[0]);
   EXPECT_THAT(message_of([&] { program.run(two_gpus); }), HasSubstr("one prefetcher serves all GPUs of a program: 2"));
@@ -95,15 +99,15 @@ TEST(Joint, OneObjectFillsAllSlots) {
 TEST(Joint, IsChosenInAllOfItsSlotsWithTheSameParameters) {
   PolicyChoices choices;
   choices.evict.name = "min_bypass";
-  EXPECT_THAT(message_of([&] { check_choices(choices); }),
+  EXPECT_THAT(message_of([&] { check_choices(choices, *built_ins()); }),
               AllOf(HasSubstr("evict policy 'min_bypass' fills several slots, and 'first_touch' is chosen for migrate"),
                     HasSubstr("for evict and migrate")));
   choices.migrate.name = "min_bypass";
-  check_choices(choices);
+  check_choices(choices, *built_ins());
   choices.migrate.parameters = {{"granularity", "64k"}};
-  EXPECT_THAT(message_of([&] { check_choices(choices); }), HasSubstr("with the same parameters"));
+  EXPECT_THAT(message_of([&] { check_choices(choices, *built_ins()); }), HasSubstr("with the same parameters"));
   choices.evict.name = "lrm";
-  EXPECT_THAT(message_of([&] { check_choices(choices); }), HasSubstr("'lrm' is chosen for evict"));
+  EXPECT_THAT(message_of([&] { check_choices(choices, *built_ins()); }), HasSubstr("'lrm' is chosen for evict"));
 }
 
 // N blocks again and again through memory for C: C of them come and stay, the others are used where they are.
@@ -189,8 +193,7 @@ class UvmSmartRuntime : public ::testing::Test {
   }
 
   Chunks chunks_;
-  std::shared_ptr<Evictor> evictor_ =
-      default_registry().find(Slot::kEvict, "uvmsmart").create_evictor({}, 1, kUnits, kBigPageBytes);
+  std::shared_ptr<Evictor> evictor_ = built_ins()->find(Slot::kEvict, "uvmsmart").create<Evictor>({}, 1, kUnits);
   std::shared_ptr<Migrator> migrator_ = std::dynamic_pointer_cast<Migrator>(evictor_);
 };
 

@@ -199,7 +199,7 @@ struct Timed {
 };
 Timed timed(const char* name, const Kernels& kernels, std::uint32_t chunks, int fetch) {
   const KernelFuture future = future_of(kernels, chunks);
-  const auto planner = create_planner(name, {{"reserve_chunks", "0"}}, 1, chunks, &future);
+  const auto planner = built_ins()->create<Planner>(name, {{"reserve_chunks", "0"}}, 1, chunks, &future);
   TimedMachine machine(*planner, kernels, chunks, fetch);
   const int time = machine.run();
   return {time, machine.fetches};
@@ -231,7 +231,8 @@ TEST(KernelLookahead, FetchesAsManyKernelsAheadAsItsDegree) {
   const KernelFuture future = future_of(kernels, 64);
   const std::vector<std::int64_t> all{0, 1, 2, 3, 4, 5};
   for (const auto& [degree, count] : {std::pair{0, 2}, {1, 4}, {2, 5}, {3, 6}, {9, 6}}) {
-    const auto planner = create_planner("kernel_lookahead", {{"degree", std::to_string(degree)}}, 1, 64, &future);
+    const auto planner =
+        built_ins()->create<Planner>("kernel_lookahead", {{"degree", std::to_string(degree)}}, 1, 64, &future);
     Machine machine(*planner, 64);
     planner->on_begin({.number = 0, .name = ""});
     EXPECT_EQ(machine.idle(), std::vector<std::int64_t>(all.begin(), all.begin() + count)) << degree;
@@ -242,7 +243,7 @@ TEST(KernelLookahead, WhatIsUsedLastGivesWayAndOnlyForWhatIsUsedBeforeIt) {
   // Memory for two: 0 and 1 are there; 2 is next, 0 is used after it, 1 never again.
   const Kernels kernels = {blocks({0, 1}), blocks({2}), blocks({0}), blocks({3})};
   const KernelFuture future = future_of(kernels, 2);
-  const auto planner = create_planner("kernel_lookahead", {{"reserve_chunks", "0"}}, 1, 2, &future);
+  const auto planner = built_ins()->create<Planner>("kernel_lookahead", {{"reserve_chunks", "0"}}, 1, 2, &future);
   Machine machine(*planner, 2);
   EXPECT_EQ(machine.run("a", kernels[0]), 0u);      // fetched when it begins
   EXPECT_THAT(machine.idle(), ElementsAre(-2, 2));  // 1 goes, not 0; and 0 not for 3
@@ -251,9 +252,9 @@ TEST(KernelLookahead, WhatIsUsedLastGivesWayAndOnlyForWhatIsUsedBeforeIt) {
 }
 
 TEST(OraclePlanners, WantTheFuture) {
-  EXPECT_THROW(create_planner("aggressive", {}, 1, 4), InputError);
+  EXPECT_THROW(built_ins()->create<Planner>("aggressive", {}, 1, 4), InputError);
   for (const char* name : {"aggressive", "conservative", "kernel_lookahead", "g10", "lms_like", "capuchin_like"}) {
-    EXPECT_EQ(default_registry().find(Slot::kPlan, name).info.information, InformationClass::kD4) << name;
+    EXPECT_EQ(built_ins()->find(Slot::kPlan, name).info.information, InformationClass::kD4) << name;
   }
 }
 
@@ -261,7 +262,7 @@ TEST(OraclePlanners, WantTheFuture) {
 // waits.
 TEST(KernelLookahead, WhatAnotherStreamsKernelUsesNowStays) {
   const KernelFuture future = future_of({blocks({0, 1}), blocks({2})}, 1);
-  const auto planner = create_planner("kernel_lookahead", {}, 1, 1, &future);
+  const auto planner = built_ins()->create<Planner>("kernel_lookahead", {}, 1, 1, &future);
   Machine machine(*planner, 1);
   planner->on_begin({.number = 1, .name = "younger"});
   machine.fault(BlockIndex(2));

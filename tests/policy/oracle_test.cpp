@@ -88,7 +88,7 @@ TEST(Min, NeverLoadsMoreThanAnyOther) {
     const Pages pages = random_pages(random, universe, 400);
     const auto frames = static_cast<std::uint32_t>(1 + random.below(universe));
     const std::uint64_t least = misses_of("min", pages, frames);
-    for (const PolicyEntry* entry : default_registry().list()) {
+    for (const PolicyEntry* entry : built_ins()->list()) {
       if (entry->slot != Slot::kEvict || entry->joint()) continue;  // these may leave pages where they are
       ASSERT_GE(misses_of(entry->info.name, pages, frames), least) << entry->info.name << ", round " << round;
     }
@@ -149,7 +149,7 @@ std::uint64_t cost_of(const char* evictor, const std::vector<Access>& accesses, 
                       std::uint64_t write_back) {
   Pages pages;
   for (const Access& access : accesses) pages.push_back(access.page);
-  const PolicyEntry& entry = default_registry().find(Slot::kEvict, evictor);
+  const PolicyEntry& entry = built_ins()->find(Slot::kEvict, evictor);
   Future future = stream_future(pages);
   GivenParameters given;
   if (entry.parameters.size() > 1) given = {{"write_back_percent", std::to_string(write_back * 100)}};
@@ -193,7 +193,7 @@ TEST(Landlord, AgreesWithCreditsOneByOne) {
       std::uint64_t page, credit, last;
       bool written;
     };
-    const PolicyEntry& entry = default_registry().find(Slot::kEvict, "landlord");
+    const PolicyEntry& entry = built_ins()->find(Slot::kEvict, "landlord");
     PageCache cache(entry, {{"write_back_percent", std::to_string(write_back * 100)}}, frames);
     std::vector<Tenant> tenants;
     for (std::uint64_t i = 0; i < 120; ++i) {
@@ -247,10 +247,10 @@ TEST(MinKernel, TakesTheUsesOfAKernelTogether) {
       evictor.on_migrated(ChunkId{chunk});
     }
   };
-  const auto by_use = create_evictor("min", {}, 1, 3, &future);
+  const auto by_use = built_ins()->create<Evictor>("min", {}, 1, 3, &future);
   fill(*by_use);
   EXPECT_EQ(by_use->select_victim(chunks).value, 0u) << "5 has been used, and is not used again";
-  const auto by_kernel = create_evictor("min_kernel", {}, 1, 3, &future);
+  const auto by_kernel = built_ins()->create<Evictor>("min_kernel", {}, 1, 3, &future);
   fill(*by_kernel);
   EXPECT_EQ(by_kernel->select_victim(chunks).value, 1u) << "1 and 2 are both of the next kernel, 5 is of this one";
 }

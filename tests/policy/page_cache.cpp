@@ -10,7 +10,7 @@ namespace uvmsim::policy {
 
 PageCache::PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed,
                      Future* future)
-    : evictor_(evictor.create_evictor(given, seed, frames, evictor.chunk_bytes(given), future)),
+    : evictor_(evictor.create<Evictor>(given, seed, frames, future)),
       migrator_(part_of<Migrator>(evictor_)),
       chunk_bytes_(evictor.chunk_bytes(given)),
       name_(evictor.label()),

@@ -80,7 +80,7 @@ TEST(BlockTable, ForgetsTheOldestSuccessorAndTheRowUsedLeastRecently) {
 }
 
 TEST(DeepUm, APeriodicProgramFaultsInItsFirstIterationOnly) {
-  const auto planner = create_planner("deepum", {{"reserve_chunks", "1"}, {"degree", "1"}}, 1, 8);
+  const auto planner = built_ins()->create<Planner>("deepum", {{"reserve_chunks", "1"}, {"degree", "1"}}, 1, 8);
   Machine machine(*planner, 8);  // of 12 blocks
   for (int iteration = 0; iteration < 4; ++iteration) {
     const unsigned faults = machine.run("a", blocks({0, 1, 2})) + machine.run("b", blocks({3, 4, 5})) +
@@ -90,7 +90,7 @@ TEST(DeepUm, APeriodicProgramFaultsInItsFirstIterationOnly) {
 }
 
 TEST(DeepUm, WithoutPrefetchesItStillFaults) {
-  const auto planner = create_planner("deepum", {{"prefetch", "false"}}, 1, 8);
+  const auto planner = built_ins()->create<Planner>("deepum", {{"prefetch", "false"}}, 1, 8);
   Machine machine(*planner, 8);
   unsigned faults = 0;
   for (int iteration = 0; iteration < 3; ++iteration) {
@@ -101,7 +101,8 @@ TEST(DeepUm, WithoutPrefetchesItStillFaults) {
 
 TEST(DeepUm, ChainsAsManyKernelsAheadAsItsDegree) {
   for (const std::size_t degree : {0u, 1u, 2u}) {
-    const auto planner = create_planner("deepum", {{"degree", std::to_string(degree)}, {"reserve_chunks", "0"}}, 1, 64);
+    const auto planner =
+        built_ins()->create<Planner>("deepum", {{"degree", std::to_string(degree)}, {"reserve_chunks", "0"}}, 1, 64);
     Machine machine(*planner, 64);
     for (const char* name : {"a", "b", "c", "d", "a"}) {
       const std::uint64_t first = 10 * static_cast<std::uint64_t>(*name - 'a');
@@ -117,7 +118,7 @@ TEST(DeepUm, ChainsAsManyKernelsAheadAsItsDegree) {
 }
 
 TEST(DeepUm, WhatTheNextKernelsNeedDoesNotGiveWay) {
-  const auto planner = create_planner("deepum", {{"degree", "1"}, {"reserve_chunks", "0"}}, 1, 6);
+  const auto planner = built_ins()->create<Planner>("deepum", {{"degree", "1"}, {"reserve_chunks", "0"}}, 1, 6);
   Machine machine(*planner, 6);
   for (int i = 0; i < 3; ++i) {
     machine.run("a", blocks({0, 1}));
@@ -130,7 +131,7 @@ TEST(DeepUm, WhatTheNextKernelsNeedDoesNotGiveWay) {
 
 TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
   for (const bool invalidate : {true, false}) {
-    const auto planner = create_planner("deepum", {{"invalidate", invalidate ? "true" : "false"}}, 1, 4);
+    const auto planner = built_ins()->create<Planner>("deepum", {{"invalidate", invalidate ? "true" : "false"}}, 1, 4);
     Machine machine(*planner, 4);
     machine.nothing_in(0);
     machine.run("a", blocks({0, 1}));
@@ -141,7 +142,7 @@ TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
 
 // Two streams: what a kernel that still runs needs stays, however many later ones begin and end beside it.
 TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
-  const auto planner = create_planner("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
+  const auto planner = built_ins()->create<Planner>("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
   Machine machine(*planner, 2);
   const BlockPages memory[] = {{BlockIndex(7), PageMask::all()}, {BlockIndex(8), PageMask::all()}};
   const KernelArgument older[] = {{0, std::span(memory, 1)}}, younger[] = {{0, std::span(memory + 1, 1)}};

@@ -29,7 +29,7 @@ class PluginTest : public ::testing::Test {
     EXPECT_THAT(message, HasSubstr(path));
     return message;
   }
-  Registry registry_ = default_registry();
+  Registry registry_ = *built_ins();
 };
 
 TEST_F(PluginTest, AddsItsPolicy) {
@@ -37,19 +37,19 @@ TEST_F(PluginTest, AddsItsPolicy) {
   const PolicyEntry& entry = registry_.find(Slot::kEvict, "first_in");
   EXPECT_EQ(entry.origin, plugin("first_in"));
   EXPECT_EQ(entry.parameters.at(0).name, "skip");
-  const auto first_in = registry_.create_evictor("first_in", {{"skip", "1"}}, 1, 4);
+  const auto first_in = registry_.create<Evictor>("first_in", {{"skip", "1"}}, 1, 4);
   for (const std::uint32_t chunk : {2u, 1u, 3u, 2u}) first_in->on_migrated(ChunkId{chunk});
   EXPECT_EQ(first_in->select_victim(FakeChunks(4)), ChunkId{1});
-  EXPECT_THROW(registry_.create_evictor("first_in", {{"skip", "4"}}, 1, 4), InputError);
+  EXPECT_THROW(registry_.create<Evictor>("first_in", {{"skip", "4"}}, 1, 4), InputError);
 }
 
 TEST_F(PluginTest, TheShippedExampleWorks) {
   load_plugin(registry_, plugin("next_unit"));
-  const auto forwards = registry_.create_prefetcher("next_unit", {}, 1, 4);
+  const auto forwards = registry_.create<Prefetcher>("next_unit", {}, 1, 4);
   BlockUnderTest block{*forwards};
   EXPECT_TRUE(block.service(mask_of({20})) == PageMask::range(16, 32));
   EXPECT_TRUE(block.service(mask_of({511})) == PageMask::range(496, 16));
-  const auto backwards = registry_.create_prefetcher("next_unit", {{"backwards", "true"}}, 1, 4);
+  const auto backwards = registry_.create<Prefetcher>("next_unit", {{"backwards", "true"}}, 1, 4);
   BlockUnderTest other{*backwards};
   EXPECT_TRUE(other.service(mask_of({20})) == PageMask::range(0, 32));
   EXPECT_TRUE(other.service(mask_of({0})).empty());

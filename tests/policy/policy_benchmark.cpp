@@ -56,7 +56,7 @@ BENCHMARK_CAPTURE(prefetch, none, "none", 0)->Arg(1);
 // An eviction and the migration that it makes room for, on a GPU of 64 GB: a scan of twice as much.
 void evict(benchmark::State& state, const char* name) {
   constexpr std::uint32_t kChunkCount = 32768;
-  PageCache cache(default_registry().find(Slot::kEvict, name), {}, kChunkCount);
+  PageCache cache(built_ins()->find(Slot::kEvict, name), {}, kChunkCount);
   std::uint64_t page = 0;
   for (; page < kChunkCount; ++page) cache.access(page);
   for (auto _ : state) cache.access(page++ % (2 * kChunkCount));
@@ -73,7 +73,7 @@ void touch(benchmark::State& state, const char* name) {
   for (auto _ : state) policy->on_touched(ChunkId{static_cast<std::uint32_t>(random.below(kChunkCount))});
 }
 const bool kEvictors = [] {
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot != Slot::kEvict) continue;
     const char* name = entry->info.name.c_str();
     benchmark::RegisterBenchmark(("evict/" + entry->info.name).c_str(), evict, name);

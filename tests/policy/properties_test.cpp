@@ -19,7 +19,7 @@ namespace {
 // Those that fill this slot alone.
 std::vector<std::string> policies_of(Slot slot) {
   std::vector<std::string> names;
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot == slot && !entry->joint()) names.push_back(entry->info.name);
   }
   return names;
@@ -27,7 +27,7 @@ std::vector<std::string> policies_of(Slot slot) {
 
 std::vector<std::string> all_policies() {
   std::vector<std::string> names;
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot != entry->slots.front()) continue;
     names.push_back(std::string(slot_name(entry->slot)) + "_" + entry->info.name);
   }
@@ -45,7 +45,7 @@ PolicyChoice twice_as_slow(PolicyChoice choice) {
 
 // "prefetch_tree" or "plan_g10", in all slots that it fills; the others as they are.
 void choose(const std::string& label, RunOptions& options) {
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (label != std::string(slot_name(entry->slot)) + "_" + entry->info.name) continue;
     for (const Slot slot : entry->slots) (options.*choice_of(slot)).name = entry->info.name;
   }
@@ -115,7 +115,7 @@ TEST(EveryEvictor, IsTheSameWhereAllFits) {
     RunOptions options = options_with(200);
     const std::vector<std::uint64_t> expected = numbers_of(program.run(options));
     for (const std::string& name : policies_of(Slot::kEvict)) {
-      const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+      const PolicyEntry& entry = built_ins()->find(Slot::kEvict, name);
       options.evict.name = name;
       const RunResult result = program.run(options);
       EXPECT_EQ(result.counters.evictions, 0u) << name;
@@ -175,7 +175,7 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
     slow.plan = twice_as_slow(fast.plan);
     const RunResult quick = program.run(fast), late = slow_program.run(slow);
     // What a victim costs the evictor to find is the policy's own, and the same in both; copies may hide some of it.
-    const PolicyInfo& evictor = default_registry().find(Slot::kEvict, fast.evict.name).info;
+    const PolicyInfo& evictor = built_ins()->find(Slot::kEvict, fast.evict.name).info;
     const auto finding =
         static_cast<double>(evictor.decision_cost.value) * static_cast<double>(quick.counters.evictions);
     // Where a rounded nanosecond moves one batch, all later random draws are for other blocks.
@@ -305,7 +305,7 @@ TEST(Streams, LruAndMinAreStackAlgorithms) {
     const std::uint64_t universe = 3 + random.below(12);
     const Pages pages = random_pages(random, universe, 150);
     for (const char* name : {"lru", "min"}) {
-      const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+      const PolicyEntry& entry = built_ins()->find(Slot::kEvict, name);
       for (std::uint32_t frames = 1; frames < universe; ++frames) {
         Future near = stream_future(pages), wide = stream_future(pages);
         PageCache small(entry, {}, frames, 1, &near), large(entry, {}, frames + 1, 1, &wide);
@@ -369,7 +369,7 @@ TEST(Streams, NamesOfPagesDoNotMatter) {
 TEST(Streams, AnAdversaryMakesEveryDemandPolicyMiss) {
   constexpr std::uint64_t kLength = 400;
   for (const std::string& name : policies_of(Slot::kEvict)) {
-    const PolicyEntry& entry = default_registry().find(Slot::kEvict, name);
+    const PolicyEntry& entry = built_ins()->find(Slot::kEvict, name);
     if (entry.wants_future) continue;
     for (const std::uint32_t frames : {1u, 4u, 9u}) {
       PageCache cache(entry, {}, frames);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "sim/policy/cache_policy.h"
+#include "sim/policy/policy_choices.h"
 #include "tests/policy/message_of.h"
 
 namespace uvmsim::policy {
@@ -45,8 +46,9 @@ std::vector<std::uint32_t> throws_of(Evictor& dice) {
 
 TEST(Registry, HasTheBuiltInsBySlotAndName) {
   std::vector<std::string> labels;
-  for (const PolicyEntry* entry : default_registry().list()) {
-    if (entry->origin == "built-in") labels.push_back(entry->label());
+  for (const PolicyEntry* entry : built_ins()->list()) {
+    EXPECT_EQ(entry->origin, kBuiltIn);
+    labels.push_back(entry->label());
   }
   for (const char* expected : {"evict policy 'lrm'", "evict policy 'lru'", "migrate policy 'first_touch'",
                                "plan policy 'deepum'", "plan policy 'deepum_ideal'", "plan policy 'none'",
@@ -54,39 +56,50 @@ TEST(Registry, HasTheBuiltInsBySlotAndName) {
                                "route policy 'direct'", "route policy 'multipath'", "schedule policy 'round_robin'"}) {
     EXPECT_EQ(std::count(labels.begin(), labels.end(), expected), 1) << expected;
   }
-  EXPECT_EQ(default_registry().find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
-  EXPECT_EQ(default_registry().find(Slot::kPrefetch, "tree").info.information, InformationClass::kD0);
+  EXPECT_EQ(built_ins()->find(Slot::kEvict, "lru").info.information, InformationClass::kD2);
+  EXPECT_EQ(built_ins()->find(Slot::kPrefetch, "tree").info.information, InformationClass::kD0);
 }
 
 TEST(Registry, BuildsEveryBuiltInFromItsDefaults) {
   const Future nothing;
   const KernelFuture no_kernels;
-  for (const PolicyEntry* entry : default_registry().list()) {
-    if (entry->slot == Slot::kPrefetch) {
-      EXPECT_NE(create_prefetcher(entry->info.name, {}, 1, 4, &nothing), nullptr);
-    } else if (entry->slot == Slot::kPlan) {
-      EXPECT_NE(create_planner(entry->info.name, {}, 1, 4, &no_kernels), nullptr);
-    } else if (entry->slot == Slot::kMigrate) {
-      EXPECT_NE(entry->create_migrator({}, 1, 4, &nothing), nullptr);
-    } else if (entry->slot == Slot::kRoute) {
-      EXPECT_NE(entry->create_router({}, 1, 4, &nothing), nullptr);
-    } else if (entry->slot == Slot::kSchedule) {
-      EXPECT_NE(entry->create_scheduler({}, 1, 4), nullptr);
-    } else if (entry->slot == Slot::kBatch) {
-      EXPECT_NE(entry->create_batcher({}, 1, 4, &nothing), nullptr);
-    } else {
-      EXPECT_NE(create_evictor(entry->info.name, {}, 1, 4, &nothing), nullptr);
-    }
+  for (const PolicyEntry* entry : built_ins()->list()) {
+    Slots::for_each([&]<class Interface>() {
+      if (entry->slot != kSlotOf<Interface>) return;
+      const FutureOf<Interface>* future = nullptr;
+      if constexpr (std::is_same_v<Interface, Planner>) {
+        future = &no_kernels;
+      } else {
+        future = &nothing;
+      }
+      EXPECT_NE(built_ins()->create<Interface>(entry->info.name, {}, 1, 4, future), nullptr) << entry->label();
+    });
   }
 }
 
+TEST(Registry, EverySlotHasOnePolicyThatIsTheDriversOwn) {
+  for (const SlotInfo& info : slot_infos()) {
+    const PolicyChoice driver = PolicyChoices{}.*info.choice;
+    std::vector<std::string> own;
+    for (const PolicyEntry* entry : built_ins()->list()) {
+      if (slot_name(entry->slot) == info.name && entry->is_drivers_own) own.push_back(entry->info.name);
+    }
+    EXPECT_EQ(own, std::vector{driver.name}) << info.name;
+  }
+  Registry of_plugins("./mine.so");
+  PolicyEntry entry = built_ins()->find(Slot::kPlan, "none");
+  entry.origin.clear();
+  of_plugins.add(entry);
+  EXPECT_FALSE(of_plugins.find(Slot::kPlan, "none").is_drivers_own) << "whatever it calls itself";
+}
+
 TEST(Registry, RefusesUnknownNames) {
-  EXPECT_THAT(message_of([] { create_evictor("lrn", {}, 1, 4); }),
+  EXPECT_THAT(message_of([] { built_ins()->create<Evictor>("lrn", {}, 1, 4); }),
               ::testing::StartsWith("unknown evict policy 'lrn' (did you mean 'lrm'?); allowed: 2q, arc, clock, "));
-  EXPECT_THAT(message_of([] { create_prefetcher("lrm", {}, 1, 4); }),
+  EXPECT_THAT(message_of([] { built_ins()->create<Prefetcher>("lrm", {}, 1, 4); }),
               ::testing::StartsWith("unknown prefetch policy 'lrm'; allowed: always_2mb, best_offset, "));
   EXPECT_THAT(message_of([] {
-                create_prefetcher("tree", {{"treshold", "2"}}, 1, 4);
+                built_ins()->create<Prefetcher>("tree", {{"treshold", "2"}}, 1, 4);
               }),
               ::testing::StartsWith("prefetch policy 'tree': unknown parameter 'treshold'"));
 }
@@ -142,7 +155,7 @@ TEST(Registry, RandomNumbersFollowFromSeedAndName) {
   add_policy<Dice>(registry, "dice");
   add_policy<Dice>(registry, "other_dice");
   const auto rolled = [&](const char* name, std::uint64_t seed) {
-    return throws_of(*registry.create_evictor(name, {}, seed, 1000000));
+    return throws_of(*registry.create<Evictor>(name, {}, seed, 1000000));
   };
   EXPECT_EQ(rolled("dice", 1), rolled("dice", 1));
   EXPECT_NE(rolled("dice", 1), rolled("dice", 2));

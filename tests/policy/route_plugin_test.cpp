@@ -17,6 +17,13 @@ struct Ran {
   Nanoseconds total{};
 };
 
+// The built-ins, and a router from a plug-in.
+std::shared_ptr<const Registry> with_detour() {
+  const auto registry = std::make_shared<Registry>(*built_ins());
+  load_plugin(*registry, UVMSIM_TEST_PLUGINS "/detour.so");
+  return registry;
+}
+
 Ran run_with(const std::string& route, const GivenParameters& given = {}) {
   uvmsim::Program program;
   const trace::ObjectId id = program.alloc(4 * kBlockBytes);
@@ -32,6 +39,7 @@ Ran run_with(const std::string& route, const GivenParameters& given = {}) {
   link.second_gpu = 1;
   link.each_way = {.latency_ns = 1000, .run_ns = 500, .bytes_per_us = 40000, .remote_read_bytes_per_us = 30000};
   options.system.peer_links.push_back(link);
+  options.registry = with_detour();
   options.route = {route, given};
   Watched events;
   Ran ran;
@@ -47,7 +55,6 @@ Ran run_with(const std::string& route, const GivenParameters& given = {}) {
 }
 
 TEST(RoutePlugin, SendsMemoryAnotherWay) {
-  load_plugin(default_registry(), UVMSIM_TEST_PLUGINS "/detour.so");
   const Ran direct = run_with("direct"), around = run_with("detour"), impossible = run_with("detour", {{"gpu", "7"}});
   EXPECT_EQ(direct.own, 4 * kBlockBytes);
   EXPECT_EQ(direct.peers + direct.across, 0u);
@@ -56,9 +63,10 @@ TEST(RoutePlugin, SendsMemoryAnotherWay) {
   EXPECT_EQ(around.across, 4 * kBlockBytes);
   EXPECT_GT(around.total, direct.total);
   EXPECT_EQ(impossible.total, direct.total);
-  const PolicyEntry& entry = default_registry().find(Slot::kRoute, "detour");
+  const auto registry = with_detour();
+  const PolicyEntry& entry = registry->find(Slot::kRoute, "detour");
   EXPECT_EQ(entry.info.information, InformationClass::kD3);
-  for (const conformance::Verdict& verdict : conformance::check_policy(entry, {})) {
+  for (const conformance::Verdict& verdict : conformance::check_policy(entry, {.registry = registry})) {
     EXPECT_TRUE(verdict.passed) << verdict.check << ": " << verdict.text;
   }
 }

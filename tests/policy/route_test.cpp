@@ -113,7 +113,10 @@ class Hearing : public Router {
 };
 
 TEST(Route, ClassD3HearsWhichGpusWork) {
-  add_policy<Hearing>(default_registry(), "hearing");
+  const auto registry = std::make_shared<Registry>(*built_ins());
+  add_policy<Hearing>(*registry, "hearing");
+  RunOptions options = in_a_row("hearing", 0);
+  options.registry = registry;
   uvmsim::Program program;
   const trace::ObjectId id = program.alloc(kBlockBytes);
   program.host(id);
@@ -122,7 +125,7 @@ TEST(Route, ClassD3HearsWhichGpusWork) {
   program.kernel("k", 1000, {id}, {}, 1).device = 1;
   program.sync();
   Hearing::heard.clear();
-  program.run(in_a_row("hearing", 0));
+  program.run(options);
   // One instance per GPU: each hears all of it.
   std::vector<std::pair<unsigned, unsigned>> once;
   for (std::size_t i = 0; i < Hearing::heard.size(); i += 3) once.push_back(Hearing::heard[i]);
@@ -132,7 +135,7 @@ TEST(Route, ClassD3HearsWhichGpusWork) {
 
 // Iterations that recur are left out of the replay with every built-in, and the result is that of replaying all.
 TEST(Route, RepeatedIterationsAreTheSame) {
-  for (const PolicyEntry* entry : default_registry().list()) {
+  for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot != Slot::kRoute || entry->origin != "built-in" || entry->joint()) continue;
     if (entry->info.name == "hearing") continue;
     SCOPED_TRACE(entry->info.name);

@@ -16,7 +16,7 @@ class SpaceUnderTest final : private PrefetchQueries {
  public:
   SpaceUnderTest(std::string_view policy, const GivenParameters& given, std::vector<std::uint64_t> allocations,
                  const Future* future = nullptr)
-      : policy_(create_prefetcher(policy, given, 1, 64, future)) {
+      : policy_(built_ins()->create<Prefetcher>(policy, given, 1, 64, future)) {
     for (const std::uint64_t blocks : allocations) {
       for (std::uint64_t i = 0; i < blocks; ++i) first_.push_back({end_, end_ + blocks});
       end_ += blocks;

@@ -289,7 +289,7 @@ TEST(G10, MakesNobodyWait) {
     carry(std::move(out));
     carry(std::move(in));
 
-    const auto planner = create_planner("g10", {{"target", "1"}}, 1, future.chunks, &future);
+    const auto planner = built_ins()->create<Planner>("g10", {{"target", "1"}}, 1, future.chunks, &future);
     TimedSwaps machine(*planner, future);
     stalls += machine.stalls();
     time += program.begins.back();
@@ -302,7 +302,7 @@ TEST(G10, MakesNobodyWait) {
 // What a planner does while the program runs with memory for everything: blocks that leave and come, by kernel.
 std::vector<std::vector<std::int64_t>> moves(const char* name, const GivenParameters& given,
                                              const KernelFuture& future) {
-  const auto planner = create_planner(name, given, 1, future.chunks, &future);
+  const auto planner = built_ins()->create<Planner>(name, given, 1, future.chunks, &future);
   Machine machine(*planner, 64);
   std::vector<std::vector<std::int64_t>> done;
   for (const FutureKernel& kernel : future.kernels) {
@@ -349,7 +349,7 @@ TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
   std::vector<std::vector<Use>> kernels(13);
   for (std::uint64_t k = 0; k < kernels.size(); ++k) kernels[k] = {{k % 6 < 4 ? k % 6 : 3, k % 6 < 4 ? k % 6 : 3}};
   const KernelFuture future = future_of(kernels, 3);
-  const auto planner = create_planner("capuchin_like", {{"feedback", "1"}}, 1, 3, &future);
+  const auto planner = built_ins()->create<Planner>("capuchin_like", {{"feedback", "1"}}, 1, 3, &future);
   Machine machine(*planner, 8);
   const auto pass = [&](KernelNumber k) {
     planner->on_begin({.number = k, .name = ""});
