@@ -57,7 +57,7 @@ class FieldLister {
   void dimensions(std::string_view key, const trace::Dim3&, std::string_view meaning) {
     add(key, "[x, y, z] from 1 on", trace::Presence::kWritten, meaning);
   }
-  void place(std::string_view key, const trace::CopyEnd&, std::string_view meaning) {
+  void place(std::string_view key, std::string_view, const trace::CopyEnd&, std::string_view meaning) {
     add(key, "[object, offset]", trace::Presence::kOptional, meaning);
   }
   template <class List>

@@ -107,7 +107,7 @@ void import_oracle_general(const std::string& path, const Values& values) {
   options.provenance = provenance(values);
   trace::OracleImporter importer(path, options);
   convert(importer, path, values);
-  fmt::print(stderr, "{}: {} requests of {} pages\n", path, importer.requests(), importer.pages());
+  fmt::print(stderr, "{}: {} requests of {} pages\n", path, importer.summary().requests, importer.summary().pages);
 }
 
 struct Kind {

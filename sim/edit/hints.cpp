@@ -8,6 +8,7 @@
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
+#include "sim/edit/iteration_plan.h"
 #include "sim/trace/names.h"
 
 namespace uvmsim::trace {
@@ -105,34 +106,24 @@ void HintedProgram::fill() {
 }
 
 void HintedProgram::expand(Record record) {
-  if (const auto* tensor = std::get_if<TensorAlloc>(&record)) {
-    const Live live{tensor->bytes, tensor->stream, tensor->name};
-    const ObjectId id = tensor->id;
-    live_[id] = live;
-    ready_.push_back(std::move(record));
-    apply(When::kTensorAlloc, live.name, id, live);
-  } else if (const auto* object = std::get_if<ObjectAlloc>(&record)) {
-    const ObjectId id = object->id;
-    const bool managed = object->kind == ObjectKind::kManaged;
-    const Live live{object->bytes, 0, {}};
-    if (managed) live_[id] = live;
-    ready_.push_back(std::move(record));
-    if (managed) apply(When::kObjectAlloc, std::to_string(id), id, live);
-  } else if (const auto* freed = std::get_if<TensorFree>(&record)) {
-    if (const auto found = live_.find(freed->id); found != live_.end()) {
-      apply(When::kTensorFree, found->second.name, freed->id, found->second);
-      live_.erase(found);
-    }
-    ready_.push_back(std::move(record));
-  } else if (const auto* gone = std::get_if<ObjectFree>(&record)) {
-    live_.erase(gone->id);
-    ready_.push_back(std::move(record));
-  } else if (const auto* kernel = std::get_if<Kernel>(&record)) {
+  if (const auto* kernel = std::get_if<Kernel>(&record)) {
     --kernels_ahead_;
     prefetch_of(*kernel);
-    ready_.push_back(std::move(record));
-  } else {
-    ready_.push_back(std::move(record));
+  } else if (const auto freed = freed_by(record)) {
+    const auto found = live_.find(*freed);
+    if (found != live_.end() && std::holds_alternative<TensorFree>(record)) {
+      apply(When::kTensorFree, found->second.name, *freed, found->second);
+    }
+    live_.erase(*freed);
+  }
+  const Record& given = ready_.emplace_back(std::move(record));
+  if (const auto* tensor = std::get_if<TensorAlloc>(&given)) {
+    live_[tensor->id] = {tensor->bytes, tensor->stream, tensor->name};
+    apply(When::kTensorAlloc, tensor->name, tensor->id, live_[tensor->id]);
+  } else if (const auto* object = std::get_if<ObjectAlloc>(&given);
+             object != nullptr && object->kind == ObjectKind::kManaged) {
+    live_[object->id] = {object->bytes, 0, {}};
+    apply(When::kObjectAlloc, std::to_string(object->id), object->id, live_[object->id]);
   }
 }
 

@@ -4,22 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace uvmsim::trace {
 namespace {
 
-bool is_operation(const Record& record) {
-  return std::holds_alternative<Kernel>(record) || std::holds_alternative<Memcpy>(record) ||
-         std::holds_alternative<Memset>(record) || std::holds_alternative<Prefetch>(record) ||
-         std::holds_alternative<Advise>(record) || std::holds_alternative<Discard>(record) ||
-         std::holds_alternative<HostAccess>(record);
+template <class... Types>
+bool is_one_of(const Record& record) {
+  return (std::holds_alternative<Types>(record) || ...);
 }
-
-std::optional<ObjectId> freed_by(const Record& record) {
-  if (const auto* object = std::get_if<ObjectFree>(&record)) return object->id;
-  if (const auto* tensor = std::get_if<TensorFree>(&record)) return tensor->id;
-  return std::nullopt;
+bool is_operation(const Record& record) {
+  return is_one_of<Kernel, Memcpy, Memset, Prefetch, Advise, Discard, HostAccess>(record);
 }
 
 // A segment of a framework's allocator: opened for a tensor that had no room.
@@ -69,6 +63,18 @@ std::string pair_up(const std::vector<Allocation>& freed, const std::vector<Allo
 
 }  // namespace
 
+std::optional<Allocation> allocated_by(const Record& record) {
+  if (const auto* object = std::get_if<ObjectAlloc>(&record)) return Allocation{object->id, object->bytes, false};
+  if (const auto* tensor = std::get_if<TensorAlloc>(&record)) return Allocation{tensor->id, tensor->bytes, true};
+  return std::nullopt;
+}
+
+std::optional<ObjectId> freed_by(const Record& record) {
+  if (const auto* object = std::get_if<ObjectFree>(&record)) return object->id;
+  if (const auto* tensor = std::get_if<TensorFree>(&record)) return tensor->id;
+  return std::nullopt;
+}
+
 IterationPlan plan_repetition(const IterationRecords& iteration, bool ends_program) {
   const std::vector<Record>& records = iteration.records;
   std::size_t operations_end = records.size();
@@ -91,17 +97,17 @@ IterationPlan plan_repetition(const IterationRecords& iteration, bool ends_progr
   }
   std::sort(freed.begin(), freed.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto* object = std::get_if<ObjectAlloc>(&records[i]);
-    const auto* tensor = std::get_if<TensorAlloc>(&records[i]);
-    if (object == nullptr && tensor == nullptr) continue;
-    const ObjectId id = object != nullptr ? object->id : tensor->id;
+    auto allocation = allocated_by(records[i]);
+    if (!allocation) continue;
+    const ObjectId id = allocation->id;
     if (!freed_early.contains(id)) {
       if (is_segment(records, i)) {
         plan.opened_once.insert(id);
         if (freed_late.contains(id)) plan.freed_at_the_end.insert(id);
         continue;
       }
-      kept.push_back({id, object != nullptr ? object->bytes : tensor->bytes, tensor != nullptr, i});
+      allocation->order = i;
+      kept.push_back(*allocation);
     }
     plan.renamed.push_back(id);
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,7 +26,6 @@ struct Allocation {
   bool tensor = false;
   std::uint64_t order = 0;  // counted over the whole trace
 };
-using Allocations = std::unordered_map<ObjectId, Allocation>;
 
 struct IterationRecords {
   std::vector<Record> records;
@@ -43,6 +43,10 @@ struct IterationPlan {
 
 // `ends_program`: the frees behind the last operation are left to the last pass as far as others still need the memory.
 IterationPlan plan_repetition(const IterationRecords& iteration, bool ends_program);
+
+// What the record allocates, without its order; what it frees. Nothing of other records.
+std::optional<Allocation> allocated_by(const Record& record);
+std::optional<ObjectId> freed_by(const Record& record);
 
 // Calls visit(id) wherever the record names an object or a tensor; a reference if the record can be changed.
 template <class AnyRecord, class Visit>

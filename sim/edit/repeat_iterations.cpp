@@ -78,20 +78,16 @@ bool IterationRepeater::read() {
   Record record;
   if (!source_(record)) return false;
   ++records_read_;
-  const auto allocated = [&](ObjectId id, std::uint64_t bytes, bool tensor) {
-    largest_id_ = std::max(largest_id_, id);
-    live_[id] = {id, bytes, tensor, allocations_++};
-  };
-  const auto freed = [&](ObjectId id) {
-    const auto found = live_.find(id);
-    if (found == live_.end()) return;
-    open_.freed_from_before.push_back(found->second);  // close_unit() drops what the iteration allocated itself
-    live_.erase(found);
-  };
-  if (const auto* object = std::get_if<ObjectAlloc>(&record)) allocated(object->id, object->bytes, false);
-  if (const auto* tensor = std::get_if<TensorAlloc>(&record)) allocated(tensor->id, tensor->bytes, true);
-  if (const auto* object = std::get_if<ObjectFree>(&record)) freed(object->id);
-  if (const auto* tensor = std::get_if<TensorFree>(&record)) freed(tensor->id);
+  if (auto allocation = allocated_by(record)) {
+    largest_id_ = std::max(largest_id_, allocation->id);
+    allocation->order = allocations_++;
+    live_[allocation->id] = *allocation;
+  } else if (const auto freed = freed_by(record)) {
+    if (const auto found = live_.find(*freed); found != live_.end()) {
+      open_.freed_from_before.push_back(found->second);  // close_unit() drops what the iteration allocated itself
+      live_.erase(found);
+    }
+  }
 
   if (mark(record, RangeKind::kIterationBegin) != nullptr) {
     if (in_iteration_) throw_input_error("iteration {} begins within another", recorded_);
@@ -115,8 +111,7 @@ void IterationRepeater::close_unit() {
   open_ = {};
   std::unordered_set<ObjectId> own;
   for (const Record& record : unit.content.records) {
-    if (const auto* object = std::get_if<ObjectAlloc>(&record)) own.insert(object->id);
-    if (const auto* tensor = std::get_if<TensorAlloc>(&record)) own.insert(tensor->id);
+    if (const auto allocation = allocated_by(record)) own.insert(allocation->id);
   }
   if (recorded_ > wanted_) {
     left_out_.merge(own);
@@ -152,12 +147,8 @@ void IterationRepeater::keep_without_left_out() {
   std::uint64_t number = open_first_;
   for (Record& record : open_.records) {
     const std::uint64_t this_number = number++;
-    const auto* object = std::get_if<ObjectFree>(&record);
-    const auto* tensor = std::get_if<TensorFree>(&record);
-    if ((object != nullptr && left_out_.contains(object->id)) ||
-        (tensor != nullptr && left_out_.contains(tensor->id))) {
-      continue;
-    }
+    const auto freed = freed_by(record);
+    if (freed && left_out_.contains(*freed)) continue;
     for_each_id(record, [&](ObjectId id) {
       if (!left_out_.contains(id)) return;
       throw_input_error(
@@ -218,9 +209,8 @@ bool IterationRepeater::is_omitted(const Record& record) const {
     return pass_ != 0 && plan_.opened_once.contains(opened->id);
   }
   if (pass_ == repetitions_) return false;
-  if (const auto* object = std::get_if<ObjectFree>(&record)) return plan_.freed_at_the_end.contains(object->id);
-  if (const auto* tensor = std::get_if<TensorFree>(&record)) return plan_.freed_at_the_end.contains(tensor->id);
-  return false;
+  const auto freed = freed_by(record);
+  return freed && plan_.freed_at_the_end.contains(*freed);
 }
 
 // From `at_` on, in this pass or at the begin of the next one.

@@ -93,7 +93,7 @@ class IterationRepeater {
   bool source_done_ = false;
   bool in_iteration_ = false;
   std::uint64_t recorded_ = 0;  // iterations, as far as read
-  Allocations live_;
+  std::unordered_map<ObjectId, Allocation> live_;
   std::uint64_t allocations_ = 0;
   ObjectId largest_id_ = 0;
   std::uint64_t number_ = 0;

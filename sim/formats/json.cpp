@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -40,64 +40,96 @@ std::string read_text(const std::string& name, std::size_t largest) {
   return text;
 }
 
-// Follows the parser through the document to find keys that an object has twice, of which a plain parse would silently
-// keep the last.
-class DuplicateKeys {
- public:
-  explicit DuplicateKeys(const std::string& file) : file_(file) {}
-
-  void see(ordered_json::parse_event_t event, const ordered_json& parsed) {
-    switch (event) {
-      case ordered_json::parse_event_t::object_start:
-        open_.push_back({{}, "", -1});
-        break;
-      case ordered_json::parse_event_t::array_start:
-        open_.push_back({{}, "", 0});
-        break;
-      case ordered_json::parse_event_t::object_end:
-      case ordered_json::parse_event_t::array_end:
-        open_.pop_back();
-        finish_value();
-        break;
-      case ordered_json::parse_event_t::value:
-        finish_value();
-        break;
-      case ordered_json::parse_event_t::key:
-        open_.back().key = parsed.get<std::string>();
-        if (!open_.back().keys.insert(open_.back().key).second) {
-          throw_input_error("{}: {}: the key is there twice", file_, pointer());
-        }
-        break;
-    }
-  }
-
- private:
-  struct Container {
-    std::set<std::string> keys;
-    std::string key;  // the current one
-    int index;        // of the current element; -1 in objects
-  };
-
-  void finish_value() {
-    if (!open_.empty() && open_.back().index >= 0) ++open_.back().index;
-  }
-  std::string pointer() const {
-    std::string path;
-    for (const Container& container : open_) {
-      path += "/" + (container.index < 0 ? printable(container.key) : std::to_string(container.index));
-    }
-    return path;
-  }
-
-  const std::string& file_;
-  std::vector<Container> open_;
-};
-
 // The library's messages start with "[json.exception.parse_error.101] parse error at line 1, column 2: ".
 std::string without_exception_id(const std::string& message) {
   const std::size_t end = message.find("] ");
   return end == std::string::npos ? message : message.substr(end + 2);
 }
+
+// Builds the tree from the parser's events; a plain parse would silently keep one of the values of a key that an object
+// has twice.
+class StrictTree {
+ public:
+  // Of a file, or (null) of a line, which has bounds of its own.
+  explicit StrictTree(const std::string* file) : file_(file) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return value < 0 ? add(value) : add(static_cast<std::uint64_t>(value)); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(ordered_json::binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(ordered_json::object()); }
+  bool start_array(std::size_t) { return open(ordered_json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(const std::string& name) {
+    if (!members(*open_.back()).emplace(name, nullptr).second) refuse_second(name);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    if (file_ == nullptr) throw_input_error("not valid JSON at character {}", position);
+    throw_input_error("{}: is not JSON: {}", *file_, without_exception_id(error.what()));
+  }
+
+  ordered_json parsed(std::string_view text) {
+    ordered_json::sax_parse(text.begin(), text.end(), this);
+    return std::move(root_);
+  }
+
+ private:
+  template <class Value>
+  bool add(Value&& value) {
+    place(std::forward<Value>(value));
+    return true;
+  }
+  template <class Value>
+  ordered_json& place(Value&& value) {
+    // Values take far more memory than their text.
+    if (file_ == nullptr && ++values_ > kMaxJsonLineValues) {
+      throw_input_error("more than {} values in one line", kMaxJsonLineValues);
+    }
+    if (open_.empty()) return root_ = std::forward<Value>(value);
+    ordered_json& parent = *open_.back();
+    if (parent.is_array()) return parent.get_ref<ordered_json::array_t&>().emplace_back(std::forward<Value>(value));
+    return members(parent).back().second = std::forward<Value>(value);
+  }
+  bool open(ordered_json&& empty) {
+    if (file_ == nullptr && open_.size() == kMaxJsonLineDepth) {
+      throw_input_error("JSON nested deeper than {} levels", kMaxJsonLineDepth);
+    }
+    // The pointer stays valid while the value is open: siblings are only added after it is closed.
+    open_.push_back(&place(std::move(empty)));
+    ordered_json& opened = *open_.back();
+    if (auto* items = opened.get_ptr<ordered_json::array_t*>()) items->reserve(kUsualItems);
+    // Where a list of members grows their values are copied; those of a line's own object are long.
+    if (open_.size() == 1 && opened.is_object()) members(opened).reserve(kUsualMembers);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  [[noreturn]] void refuse_second(const std::string& key) const {
+    if (file_ == nullptr) throw_input_error("key '{}' is given twice", printable(key));
+    std::string pointer;
+    for (auto* parent : std::span(open_).first(open_.size() - 1)) {
+      pointer +=
+          "/" + (parent->is_array() ? std::to_string(parent->size() - 1) : printable(members(*parent).back().first));
+    }
+    throw_input_error("{}: {}/{}: the key is there twice", *file_, pointer, printable(key));
+  }
+  static ordered_json::object_t& members(ordered_json& object) { return object.get_ref<ordered_json::object_t&>(); }
+
+  static constexpr std::size_t kUsualMembers = 24, kUsualItems = 4;
+
+  const std::string* file_;
+  ordered_json root_;
+  std::size_t values_ = 0;
+  std::vector<ordered_json*> open_;
+};
 
 }  // namespace
 
@@ -124,16 +156,10 @@ ordered_json read_json_file(const std::filesystem::path& path, std::size_t large
   const std::string name = path.string();
   const std::string text = read_text(name, largest_bytes);
   if (nested_too_deep(text)) throw_input_error("{}: is nested deeper than {} levels", name, kMaxJsonDepth);
-  DuplicateKeys duplicates(name);
-  try {
-    return ordered_json::parse(text, [&](int, ordered_json::parse_event_t event, ordered_json& parsed) {
-      duplicates.see(event, parsed);
-      return true;
-    });
-  } catch (const ordered_json::exception& error) {
-    throw_input_error("{}: is not JSON: {}", name, without_exception_id(error.what()));
-  }
+  return StrictTree(&name).parsed(text);
 }
+
+ordered_json parse_json_line(std::string_view text) { return StrictTree(nullptr).parsed(text); }
 
 std::string json_kind(const ordered_json& value) {
   switch (value.type()) {

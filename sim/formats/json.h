@@ -23,6 +23,14 @@ inline constexpr std::size_t kLargestJsonFile = std::size_t{4} << 20;
 // column) or has a key twice in one object (with its JSON pointer). Key order is that of the file.
 nlohmann::ordered_json read_json_file(const std::filesystem::path& path, std::size_t largest_bytes = kLargestJsonFile);
 
+// One line of a file of JSON lines, where lists are long. Throws InputError (without the place; the caller adds it) for
+// text that is not one JSON value, for a key given twice, and beyond these bounds: of records none is as deep, and
+// values (numbers, texts, lists, objects) take far more memory than their text. Key order is that of the text; integers
+// of 64 bits are exact, larger ones are fractions.
+inline constexpr std::size_t kMaxJsonLineDepth = 16;
+inline constexpr std::size_t kMaxJsonLineValues = 12000000;
+nlohmann::ordered_json parse_json_line(std::string_view text);
+
 // A discarded value for what is not JSON or is nested deeper than kMaxJsonDepth.
 template <class Json>
 Json parse_or_discard(std::string_view text) {

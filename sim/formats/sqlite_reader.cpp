@@ -32,6 +32,16 @@ Statement prepare(sqlite3* database, const std::string& sql) {
   return code == SQLITE_OK ? Statement(statement) : Statement();
 }
 
+// The texts of one column of all rows; false when they cannot be read.
+bool append_names(sqlite3_stmt* statement, int column, std::vector<std::string>& names) {
+  int step = SQLITE_ERROR;
+  while (statement != nullptr && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+    if (name != nullptr) names.emplace_back(name);
+  }
+  return step == SQLITE_DONE;
+}
+
 }  // namespace
 
 void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -54,12 +64,7 @@ SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : p
   sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200);
   // Plain tables have a page of their own, virtual ones have none.
   const Statement statement = prepare(database, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
-  int step = SQLITE_ERROR;
-  while (statement && (step = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
-    if (name != nullptr) tables_.emplace_back(name);
-  }
-  if (step != SQLITE_DONE) fail("sqlite_master");
+  if (!append_names(statement.get(), 0, tables_)) fail("sqlite_master");
 }
 
 SqliteReader::~SqliteReader() = default;
@@ -82,12 +87,7 @@ std::vector<std::string> SqliteReader::columns_of(std::string_view table) const 
   if (!has_table(table)) return columns;
   // table_info lists stored columns only, not generated ones.
   const Statement statement = prepare(database_.get(), "PRAGMA table_info(" + sql_name(table) + ")");
-  int step = SQLITE_ERROR;
-  while (statement && (step = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 1));
-    if (name != nullptr) columns.emplace_back(name);
-  }
-  if (step != SQLITE_DONE) fail(table);
+  if (!append_names(statement.get(), 1, columns)) fail(table);
   return columns;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "sim/common/error.h"
@@ -12,7 +11,6 @@
 #include "sim/generate/generate_patterns.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
-#include "sim/trace/reuse.h"
 
 namespace uvmsim::trace {
 
@@ -20,53 +18,6 @@ namespace {
 
 constexpr std::uint64_t kFirstAddress = 0x7f0000000000;
 constexpr std::uint64_t kMaxRepeats = 1000000000;
-
-constexpr std::array kPatterns = {
-    GeneratorPattern{"sequential", "kernel k of K reads the k-th share of one object, ascending",
-                     "Every page once per repeat. N pages, capacity C: with C >= N only the first repeat faults; with "
-                     "C < N an LRU of pages misses all N in every repeat."},
-    GeneratorPattern{"cyclic_scan", "kernel k of K reads object k of K, each of bytes/K",
-                     "A cyclic reference string over K objects. With room for C < K of them LRU misses every kernel; "
-                     "the optimum misses K in the first repeat, then the fraction (K - C) / (K - 1)."},
-    GeneratorPattern{"zigzag", "as sequential, but every second repeat runs backwards",
-                     "LRU keeps the C pages touched last, which come first in the next repeat: N misses in the first "
-                     "repeat, N - C in every other one. That is optimal."},
-    GeneratorPattern{"strided", "one page every stride-bytes of one object; kernel k starts k pages later",
-                     "With s = stride / 4096, kernel k touches ceil((N - k mod s) / s) pages; s kernels touch all N."},
-    GeneratorPattern{"stencil",
-                     "two arrays of bytes/2; kernel k reads band k of one with a halo on both sides and writes band k "
-                     "of the other; the arrays change places every repeat",
-                     "With S = bytes / 2, each repeat reads S + 2 (K - 1) halo bytes and writes S."},
-    GeneratorPattern{"random", "every kernel draws `touches` pages of one object, uniform, with replacement",
-                     "A kernel touches N (1 - (1 - 1/N)^T) different pages on average. One draw after the other, any "
-                     "demand policy with C pages hits with probability C / N once it is full."},
-    GeneratorPattern{"zipf", "as random, but the page of rank r is drawn with probability ~ r^-exponent",
-                     "Keeping the C most popular pages hits with probability H(C) / H(N), H(n) = sum of r^-exponent; "
-                     "no policy that does not know the draws does better on average. Ranks are scattered over the "
-                     "object."},
-    GeneratorPattern{"pointer_chase", "one thread follows a cycle through one page every stride-bytes, in random order",
-                     "M = bytes / stride dependent touches per repeat, never two at once: without prefetching M "
-                     "faults, each alone in its batch, so time = M x latency of a lone fault."},
-    GeneratorPattern{
-        "tiled_matmul",
-        "C = A x B, n x n elements in tiles of t x t; A by rows, B by columns, C tile by tile; one thread "
-        "block per tile of C, phases of blocks-per-phase blocks",
-        "With phases of one row of tiles (m = n / t phases): A and C once, B m times, so |A| + m |B| + |C| "
-        "bytes over all phases. If B does not fit, LRU moves exactly that much."},
-    GeneratorPattern{"repeated_scan", "one kernel whose phases each read the whole object",
-                     "N pages, `scans` phases: with C >= N it moves N pages; with C < N LRU moves N x scans; the "
-                     "optimum moves N in the first phase, then the fraction (N - C) / (N - 1)."},
-    GeneratorPattern{"pipeline",
-                     "training over `gpus` stages, each on its GPU, one forward and one backward pass in turn; kernels "
-                     "counts the micro-batches; a pass reads weights and writes or reads activations, 1/8 of which a "
-                     "copy takes on to the neighbour",
-                     "Stage s of S keeps S - s micro-batches: u (1 + S - s) bytes, u = bytes / (S + S (S + 1) / 2) in "
-                     "whole pages. With all resident a repeat of K takes K + S - 1 times a forward and a backward "
-                     "pass, and what the copies take."},
-};
-constexpr std::array<ProgramFactory, kPatterns.size()> kFactories = {
-    make_sequential, make_cyclic_scan,   make_zigzag,       make_strided,       make_stencil, make_random,
-    make_zipf,       make_pointer_chase, make_tiled_matmul, make_repeated_scan, make_pipeline};
 
 void check_options(const GeneratorOptions& options) {
   const auto in_range = [](std::string_view name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
@@ -93,37 +44,37 @@ void check_options(const GeneratorOptions& options) {
 }
 
 std::uint64_t touched_bytes(const Kernel& kernel) {
-  std::uint64_t pages = 0;
-  for (const ObjectAccess& access : kernel.accesses) {
-    for (const Extent& extent : access.extents) pages += extent.count;
-  }
   std::uint64_t phase_pages = 0;
-  for (const Phase& phase : kernel.phases) {
-    for (const PhaseAccess& access : phase.accesses) {
-      for (const Extent& extent : access.extents) phase_pages += extent.count;
-    }
-  }
-  return std::max(pages, phase_pages) * SyntheticProgram::kPageBytes;
+  for (const Phase& phase : kernel.phases) phase_pages += touched_quanta(phase.accesses);
+  return std::max(touched_quanta(kernel.accesses), phase_pages) * SyntheticProgram::kPageBytes;
 }
 
 }  // namespace
 
-std::span<const GeneratorPattern> generator_patterns() { return kPatterns; }
+std::span<const GeneratorPattern> generator_patterns() {
+  static const std::vector<GeneratorPattern> patterns = [] {
+    std::vector<GeneratorPattern> all;
+    for (const auto& some : {scan_patterns(), random_patterns(), block_patterns(), pipeline_patterns()}) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }();
+  return patterns;
+}
 
 std::unique_ptr<SyntheticProgram> make_program(const GeneratorOptions& options) {
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kPatterns.size(); ++i) {
-    if (kPatterns[i].name == options.pattern) {
+  for (const GeneratorPattern& pattern : generator_patterns()) {
+    if (pattern.name == options.pattern) {
       check_options(options);
-      return kFactories[i](options);
+      return pattern.make(options);
     }
-    names.push_back(kPatterns[i].name);
+    names.push_back(pattern.name);
   }
   throw_input_error("unknown pattern '{}'{}", printable(options.pattern), allowed_hint(options.pattern, names));
 }
 
-SyntheticProgram::SyntheticProgram(const GeneratorOptions& options)
-    : options_(options), repeats_(options.repeats), next_va_(kFirstAddress) {
+SyntheticProgram::SyntheticProgram(const GeneratorOptions& options) : options_(options), next_va_(kFirstAddress) {
   header_.quantum_bytes = kPageBytes;
   header_.tool = "uvmsim trace generate";
   header_.program = fmt::format("synthetic {}", options.pattern);
@@ -149,7 +100,7 @@ bool SyntheticProgram::next(Record& record) {
         if (step_ < objects_.size()) {
           const auto [bytes, device] = objects_[step_];
           const bool managed = device == kManaged;
-          reset_to<ObjectAlloc>(record) = {step_ + 1, managed ? ObjectKind::kManaged : ObjectKind::kDevice, bytes,
+          record.emplace<ObjectAlloc>() = {step_ + 1, managed ? ObjectKind::kManaged : ObjectKind::kDevice, bytes,
                                            next_va_, managed ? 0 : device};
           next_va_ += (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
           ++step_;
@@ -159,7 +110,7 @@ bool SyntheticProgram::next(Record& record) {
         break;
       case Stage::kPopulate:
         if (step_ < objects_.size() && objects_[step_].device == kManaged) {
-          auto& access = reset_to<HostAccess>(record);
+          auto& access = record.emplace<HostAccess>();
           access.object = step_ + 1;
           access.extents.push_back({0, object_pages(step_), AccessMode::kWrite});
           ++step_;
@@ -168,11 +119,11 @@ bool SyntheticProgram::next(Record& record) {
         advance(Stage::kBegin);
         break;
       case Stage::kBegin:
-        if (repeat_ == repeats_) {
+        if (repeat_ == options_.repeats) {
           advance(Stage::kFree);
           break;
         }
-        reset_to<Range>(record) = {RangeKind::kIterationBegin, "", repeat_};
+        record.emplace<Range>() = {RangeKind::kIterationBegin, "", repeat_};
         advance(Stage::kKernels);
         return true;
       case Stage::kKernels:
@@ -184,17 +135,17 @@ bool SyntheticProgram::next(Record& record) {
         advance(Stage::kSync);
         break;
       case Stage::kSync:
-        reset_to<Sync>(record);
+        record.emplace<Sync>();
         advance(Stage::kEnd);
         return true;
       case Stage::kEnd:
-        reset_to<Range>(record) = {RangeKind::kIterationEnd, "", repeat_};
+        record.emplace<Range>() = {RangeKind::kIterationEnd, "", repeat_};
         ++repeat_;
         advance(Stage::kBegin);
         return true;
       case Stage::kFree:
         if (step_ < objects_.size()) {
-          reset_to<ObjectFree>(record).id = ++step_;
+          record.emplace<ObjectFree>().id = ++step_;
           return true;
         }
         advance(Stage::kDone);
@@ -206,7 +157,7 @@ bool SyntheticProgram::next(Record& record) {
 }
 
 void SyntheticProgram::make_step(std::uint64_t repeat, std::uint64_t index, Record& record) {
-  auto& kernel = reset_to<Kernel>(record);
+  auto& kernel = record.emplace<Kernel>();
   kernel.name = options_.pattern;
   kernel.block.x = options_.block;
   kernel.host_gap_ns = options_.host_gap_ns;

@@ -42,10 +42,13 @@ struct GeneratorOptions {
   bool host_data = true;               // the host writes every object before the first kernel
 };
 
+class SyntheticProgram;
+
 struct GeneratorPattern {
   std::string_view name;
   std::string_view summary;
   std::string_view answer;  // the closed form
+  std::unique_ptr<SyntheticProgram> (*make)(const GeneratorOptions& options);
 };
 std::span<const GeneratorPattern> generator_patterns();
 
@@ -67,7 +70,6 @@ class SyntheticProgram {
   void add_buffer(std::uint64_t bytes, std::uint64_t device) {
     objects_.push_back({bytes, static_cast<std::int32_t>(device)});
   }
-  void set_repeats(std::uint64_t repeats) { repeats_ = repeats; }
 
   // Fills a kernel of default values but for its launch shape; `index` counts within the repeat. accesses() below
   // helps. A duration of 0 is replaced by the default.
@@ -92,7 +94,6 @@ class SyntheticProgram {
 
   Header header_;
   std::vector<Object> objects_;
-  std::uint64_t repeats_;
   Stage stage_ = Stage::kAllocate;
   std::uint64_t step_ = 0, repeat_ = 0;
   std::uint64_t next_va_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns whose thread blocks come back to pages: they have phases. generate.cpp states what each one touches.
+// Patterns whose thread blocks come back to pages: they have phases. What each touches stands at the end.
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -91,11 +91,20 @@ class RepeatedScan final : public SyntheticProgram {
 
 }  // namespace
 
-std::unique_ptr<SyntheticProgram> make_tiled_matmul(const GeneratorOptions& options) {
-  return std::make_unique<TiledMatmul>(options);
-}
-std::unique_ptr<SyntheticProgram> make_repeated_scan(const GeneratorOptions& options) {
-  return std::make_unique<RepeatedScan>(options);
+std::span<const GeneratorPattern> block_patterns() {
+  static constexpr GeneratorPattern kPatterns[] = {
+      {"tiled_matmul",
+       "C = A x B, n x n elements in tiles of t x t; A by rows, B by columns, C tile by tile; one thread "
+       "block per tile of C, phases of blocks-per-phase blocks",
+       "With phases of one row of tiles (m = n / t phases): A and C once, B m times, so |A| + m |B| + |C| "
+       "bytes over all phases. If B does not fit, LRU moves exactly that much.",
+       make_pattern<TiledMatmul>},
+      {"repeated_scan", "one kernel whose phases each read the whole object",
+       "N pages, `scans` phases: with C >= N it moves N pages; with C < N LRU moves N x scans; the "
+       "optimum moves N in the first phase, then the fraction (N - C) / (N - 1).",
+       make_pattern<RepeatedScan>},
+  };
+  return kPatterns;
 }
 
 }  // namespace uvmsim::trace

@@ -3,28 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "sim/generate/generate.h"
 
 namespace uvmsim::trace {
 
-using ProgramFactory = std::unique_ptr<SyntheticProgram> (*)(const GeneratorOptions& options);
+std::span<const GeneratorPattern> scan_patterns();
+std::span<const GeneratorPattern> random_patterns();
+std::span<const GeneratorPattern> block_patterns();
+std::span<const GeneratorPattern> pipeline_patterns();
 
-// generate_scans.cpp
-std::unique_ptr<SyntheticProgram> make_sequential(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_zigzag(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_cyclic_scan(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_strided(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_stencil(const GeneratorOptions& options);
-// generate_random.cpp
-std::unique_ptr<SyntheticProgram> make_random(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_zipf(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_pointer_chase(const GeneratorOptions& options);
-// generate_blocks.cpp
-std::unique_ptr<SyntheticProgram> make_tiled_matmul(const GeneratorOptions& options);
-std::unique_ptr<SyntheticProgram> make_repeated_scan(const GeneratorOptions& options);
-
-// generate_pipeline.cpp
-std::unique_ptr<SyntheticProgram> make_pipeline(const GeneratorOptions& options);
+template <class Program, auto... kArguments>
+std::unique_ptr<SyntheticProgram> make_pattern(const GeneratorOptions& options) {
+  return std::make_unique<Program>(options, kArguments...);
+}
 
 }  // namespace uvmsim::trace

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline-parallel training: stages on GPUs of their own, which pass activations and gradients on. generate.cpp states
-// what each kernel touches.
+// Pipeline-parallel training: stages on GPUs of their own, which pass activations and gradients on. What each
+// kernel touches stands at the end.
 #include <algorithm>
 #include <vector>
 
 #include "sim/common/error.h"
 #include "sim/generate/generate_patterns.h"
-#include "sim/trace/reuse.h"
 
 namespace uvmsim::trace {
 
@@ -80,13 +79,13 @@ class Pipeline final : public SyntheticProgram {
     const std::uint64_t previous = operation.stage - (operation.forward ? 1 : std::uint64_t{0} - 1);
     switch (operation.step) {
       case Step::kWait:
-        reset_to<Sync>(record) = {SyncKind::kEventWait, stream, event_of(previous), 0};
+        record.emplace<Sync>() = {SyncKind::kEventWait, stream, event_of(previous), 0};
         return;
       case Step::kPass:
         return SyntheticProgram::make_step(repeat, index, record);
       case Step::kSend: {
         const std::uint64_t receiver = operation.forward ? operation.stage + 1 : operation.stage - 1;
-        auto& copy = reset_to<Memcpy>(record);
+        auto& copy = record.emplace<Memcpy>();
         copy.dst = {buffer_id(receiver), 0};
         copy.src = {buffer_id(operation.stage), 0};
         copy.bytes = unit_ / kMessageShare;
@@ -96,7 +95,7 @@ class Pipeline final : public SyntheticProgram {
         return;
       }
       case Step::kRecord:
-        reset_to<Sync>(record) = {SyncKind::kEventRecord, stream, event_of(operation.stage), 0};
+        record.emplace<Sync>() = {SyncKind::kEventRecord, stream, event_of(operation.stage), 0};
         return;
     }
   }
@@ -120,8 +119,18 @@ class Pipeline final : public SyntheticProgram {
 
 }  // namespace
 
-std::unique_ptr<SyntheticProgram> make_pipeline(const GeneratorOptions& options) {
-  return std::make_unique<Pipeline>(options);
+std::span<const GeneratorPattern> pipeline_patterns() {
+  static constexpr GeneratorPattern kPatterns[] = {
+      {"pipeline",
+       "training over `gpus` stages, each on its GPU, one forward and one backward pass in turn; kernels "
+       "counts the micro-batches; a pass reads weights and writes or reads activations, 1/8 of which a "
+       "copy takes on to the neighbour",
+       "Stage s of S keeps S - s micro-batches: u (1 + S - s) bytes, u = bytes / (S + S (S + 1) / 2) in "
+       "whole pages. With all resident a repeat of K takes K + S - 1 times a forward and a backward "
+       "pass, and what the copies take.",
+       make_pattern<Pipeline>},
+  };
+  return kPatterns;
 }
 
 }  // namespace uvmsim::trace

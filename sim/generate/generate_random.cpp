@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that depend on the seed. generate.cpp states what each one touches.
+// Patterns that depend on the seed. What each touches stands at the end.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -70,12 +70,7 @@ class Draws final : public SyntheticProgram {
       const std::uint64_t page = sorted_[i] >> 2;
       std::uint64_t modes = 0;
       for (; i < sorted_.size() && sorted_[i] >> 2 == page; ++i) modes |= sorted_[i] & 3;
-      const auto mode = static_cast<AccessMode>(modes);
-      if (!extents.empty() && extents.back().first + extents.back().count == page && extents.back().mode == mode) {
-        ++extents.back().count;
-      } else {
-        extents.push_back({page, 1, mode});
-      }
+      append_extent(extents, {page, 1, static_cast<AccessMode>(modes)});
     }
   }
 
@@ -129,14 +124,23 @@ class PointerChase final : public SyntheticProgram {
 
 }  // namespace
 
-std::unique_ptr<SyntheticProgram> make_random(const GeneratorOptions& options) {
-  return std::make_unique<Draws>(options, false);
-}
-std::unique_ptr<SyntheticProgram> make_zipf(const GeneratorOptions& options) {
-  return std::make_unique<Draws>(options, true);
-}
-std::unique_ptr<SyntheticProgram> make_pointer_chase(const GeneratorOptions& options) {
-  return std::make_unique<PointerChase>(options);
+std::span<const GeneratorPattern> random_patterns() {
+  static constexpr GeneratorPattern kPatterns[] = {
+      {"random", "every kernel draws `touches` pages of one object, uniform, with replacement",
+       "A kernel touches N (1 - (1 - 1/N)^T) different pages on average. One draw after the other, any "
+       "demand policy with C pages hits with probability C / N once it is full.",
+       make_pattern<Draws, false>},
+      {"zipf", "as random, but the page of rank r is drawn with probability ~ r^-exponent",
+       "Keeping the C most popular pages hits with probability H(C) / H(N), H(n) = sum of r^-exponent; "
+       "no policy that does not know the draws does better on average. Ranks are scattered over the "
+       "object.",
+       make_pattern<Draws, true>},
+      {"pointer_chase", "one thread follows a cycle through one page every stride-bytes, in random order",
+       "M = bytes / stride dependent touches per repeat, never two at once: without prefetching M "
+       "faults, each alone in its batch, so time = M x latency of a lone fault.",
+       make_pattern<PointerChase>},
+  };
+  return kPatterns;
 }
 
 }  // namespace uvmsim::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that walk over their objects in order. generate.cpp states what each one touches.
+// Patterns that walk over their objects in order. What each touches stands at the end.
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -129,20 +129,29 @@ class Stencil final : public SyntheticProgram {
 
 }  // namespace
 
-std::unique_ptr<SyntheticProgram> make_sequential(const GeneratorOptions& options) {
-  return std::make_unique<Scan>(options, false);
-}
-std::unique_ptr<SyntheticProgram> make_zigzag(const GeneratorOptions& options) {
-  return std::make_unique<Scan>(options, true);
-}
-std::unique_ptr<SyntheticProgram> make_cyclic_scan(const GeneratorOptions& options) {
-  return std::make_unique<CyclicScan>(options);
-}
-std::unique_ptr<SyntheticProgram> make_strided(const GeneratorOptions& options) {
-  return std::make_unique<Strided>(options);
-}
-std::unique_ptr<SyntheticProgram> make_stencil(const GeneratorOptions& options) {
-  return std::make_unique<Stencil>(options);
+std::span<const GeneratorPattern> scan_patterns() {
+  static constexpr GeneratorPattern kPatterns[] = {
+      {"sequential", "kernel k of K reads the k-th share of one object, ascending",
+       "Every page once per repeat. N pages, capacity C: with C >= N only the first repeat faults; with "
+       "C < N an LRU of pages misses all N in every repeat.",
+       make_pattern<Scan, false>},
+      {"cyclic_scan", "kernel k of K reads object k of K, each of bytes/K",
+       "A cyclic reference string over K objects. With room for C < K of them LRU misses every kernel; "
+       "the optimum misses K in the first repeat, then the fraction (K - C) / (K - 1).",
+       make_pattern<CyclicScan>},
+      {"zigzag", "as sequential, but every second repeat runs backwards",
+       "LRU keeps the C pages touched last, which come first in the next repeat: N misses in the first "
+       "repeat, N - C in every other one. That is optimal.",
+       make_pattern<Scan, true>},
+      {"strided", "one page every stride-bytes of one object; kernel k starts k pages later",
+       "With s = stride / 4096, kernel k touches ceil((N - k mod s) / s) pages; s kernels touch all N.",
+       make_pattern<Strided>},
+      {"stencil",
+       "two arrays of bytes/2; kernel k reads band k of one with a halo on both sides and writes band k "
+       "of the other; the arrays change places every repeat",
+       "With S = bytes / 2, each repeat reads S + 2 (K - 1) halo bytes and writes S.", make_pattern<Stencil>},
+  };
+  return kPatterns;
 }
 
 }  // namespace uvmsim::trace

@@ -18,7 +18,6 @@ class ZipfDistribution {
   std::uint64_t draw(Random& random) const;
 
   std::uint64_t weight(std::uint64_t rank) const;
-  std::uint64_t total_weight() const { return cumulative_.back(); }
 
  private:
   std::vector<std::uint64_t> cumulative_;  // of weights; ends with their sum

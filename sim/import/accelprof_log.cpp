@@ -2,6 +2,7 @@
 #include "sim/import/accelprof_log.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <tuple>
@@ -98,15 +99,8 @@ std::vector<AccelprofRange> keyed_ranges(std::string_view text, std::string_view
 }  // namespace
 
 const char* accelprof_tool_name(AccelprofTool tool) {
-  switch (tool) {
-    case AccelprofTool::kUvmAdvisor:
-      return "uvm_advisor";
-    case AccelprofTool::kMemTrace:
-      return "mem_trace";
-    case AccelprofTool::kHotAnalysis:
-      return "hot_analysis";
-  }
-  return "";
+  constexpr std::array kNames = {"uvm_advisor", "mem_trace", "hot_analysis"};
+  return kNames.at(static_cast<std::size_t>(tool));
 }
 
 std::optional<AccelprofTool> accelprof_tool_of(std::string_view line) {

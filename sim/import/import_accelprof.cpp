@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -45,14 +44,13 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
-}  // namespace
-
-class AccelprofImporter::State {
+class AccelprofConversion final : public Conversion<AccelprofImportSummary> {
  public:
-  State(const std::string& path, const AccelprofImportOptions& options) : options_(options), files_(files_of(path)) {
+  AccelprofConversion(const std::string& path, const AccelprofImportOptions& options)
+      : options_(options), files_(files_of(path)) {
     open_next();
     summary.tool = accelprof_tool_name(tool_);
-    header.quantum_bytes = kQuantumBytes;
+    header.quantum_bytes = AccelprofImporter::kQuantumBytes;
     header.tool = kAccelprofTool;
     header.program = path;
     header.provenance = options.provenance;
@@ -65,26 +63,19 @@ class AccelprofImporter::State {
                          {"grids", "not recorded; estimated"}};
   }
 
-  bool next(Record& record) {
-    while (ready_.empty()) {
-      AccelprofKernel kernel;
-      if (reader_ && reader_->next(kernel)) {
-        add(kernel);
-      } else if (file_ < files_.size()) {
-        open_next();
-      } else {
-        return false;
-      }
+ private:
+  bool go_on() override {
+    AccelprofKernel kernel;
+    if (reader_ && reader_->next(kernel)) {
+      add(kernel);
+    } else if (file_ < files_.size()) {
+      open_next();
+    } else {
+      return false;
     }
-    record = std::move(ready_.front());
-    ready_.pop_front();
     return true;
   }
 
-  Header header;
-  AccelprofImportSummary summary;
-
- private:
   void open_next() {
     reader_.emplace(files_[file_]);
     if (file_ > 0 && reader_->tool() != tool_) {
@@ -107,11 +98,11 @@ class AccelprofImporter::State {
   void release_object(const AddressMap::Entry& object) {
     for (const AddressMap::Entry& tensor : tensors_.overlapping(object.address, object.bytes)) release_tensor(tensor);
     live_.remove(object.address);
-    ready_.emplace_back(ObjectFree{object.id});
+    ready.emplace_back(ObjectFree{object.id});
   }
   void release_tensor(const AddressMap::Entry& tensor) {
     tensors_.remove(tensor.address);
-    ready_.emplace_back(TensorFree{tensor.id});
+    ready.emplace_back(TensorFree{tensor.id});
   }
 
   // Makes the ranges live, frees what they displace and, when the list is complete, what it no longer has.
@@ -143,7 +134,7 @@ class AccelprofImporter::State {
           const ObjectId id = ++last_id_;
           live_.insert(id, range.address, range.bytes);
           ++summary.objects;
-          ready_.emplace_back(ObjectAlloc{id, options_.kind, range.bytes, range.address, 0});
+          ready.emplace_back(ObjectAlloc{id, options_.kind, range.bytes, range.address, 0});
         });
     std::vector<AccelprofRange> inside;  // tensors of memory that is not listed are left out
     for (const AccelprofRange& tensor : kernel.tensors) {
@@ -159,7 +150,7 @@ class AccelprofImporter::State {
           const ObjectId id = ++last_id_;
           tensors_.insert(id, range.address, range.bytes);
           ++summary.tensors;
-          ready_.emplace_back(TensorAlloc{id, range.bytes, 0, object.id, range.address - object.address, ""});
+          ready.emplace_back(TensorAlloc{id, range.bytes, 0, object.id, range.address - object.address, ""});
         });
   }
 
@@ -167,8 +158,8 @@ class AccelprofImporter::State {
   void collect(const AccelprofKernel& kernel, AccessSet& set) {
     if (tool_ != AccelprofTool::kUvmAdvisor) {
       for (const AccelprofAccess& access : kernel.accesses) {
-        summary.bytes_outside +=
-            live_.add_accesses(access.range.address, access.range.bytes, access.mode, kQuantumBytes, set);
+        summary.bytes_outside += live_.add_accesses(access.range.address, access.range.bytes, access.mode,
+                                                    AccelprofImporter::kQuantumBytes, set);
       }
       return;
     }
@@ -176,12 +167,13 @@ class AccelprofImporter::State {
     for (const AccelprofRange& tensor : kernel.tensors) {
       const AddressMap::Entry object = live_.find(tensor.address);
       if (object.id != kNoObject) with_tensors.insert(object.id);
-      summary.bytes_outside +=
-          live_.add_accesses(tensor.address, tensor.bytes, AccessMode::kReadWrite, kQuantumBytes, set);
+      summary.bytes_outside += live_.add_accesses(tensor.address, tensor.bytes, AccessMode::kReadWrite,
+                                                  AccelprofImporter::kQuantumBytes, set);
     }
     for (const AccelprofRange& allocation : kernel.allocations) {
       if (with_tensors.contains(live_.find(allocation.address).id)) continue;
-      live_.add_accesses(allocation.address, allocation.bytes, AccessMode::kReadWrite, kQuantumBytes, set);
+      live_.add_accesses(allocation.address, allocation.bytes, AccessMode::kReadWrite, AccelprofImporter::kQuantumBytes,
+                         set);
     }
   }
 
@@ -195,19 +187,16 @@ class AccelprofImporter::State {
     out.coverage = out.accesses.empty()                ? Coverage::kNone
                    : tool_ == AccelprofTool::kMemTrace ? Coverage::kInstrumented
                                                        : Coverage::kDeclared;
-    std::uint64_t bytes = 0;
-    for (const ObjectAccess& access : out.accesses) {
-      for (const Extent& extent : access.extents) bytes += extent.count * kQuantumBytes;
-    }
+    const std::uint64_t bytes = touched_quanta(out.accesses) * AccelprofImporter::kQuantumBytes;
     const std::uint64_t blocks = in.warps != 0 ? (in.warps + kWarpsPerBlock - 1) / kWarpsPerBlock
                                                : (bytes + kBytesPerBlock - 1) / kBytesPerBlock;
     out.grid.x = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, kMostBlocks));
     out.block.x = kThreads;
     out.duration_ns = static_cast<std::int64_t>(2000 + bytes / 1000);
     ++summary.kernels;
-    if (!in.operation.empty()) ready_.emplace_back(Range{RangeKind::kPush, in.operation, 0});
-    ready_.emplace_back(std::move(out));
-    if (!in.operation.empty()) ready_.emplace_back(Range{RangeKind::kPop, "", 0});
+    if (!in.operation.empty()) ready.emplace_back(Range{RangeKind::kPush, in.operation, 0});
+    ready.emplace_back(std::move(out));
+    if (!in.operation.empty()) ready.emplace_back(Range{RangeKind::kPop, "", 0});
   }
 
   AccelprofImportOptions options_;
@@ -217,16 +206,11 @@ class AccelprofImporter::State {
   AccelprofTool tool_ = AccelprofTool::kUvmAdvisor;
   AddressMap live_, tensors_;
   ObjectId last_id_ = 0;
-  std::deque<Record> ready_;
 };
 
-AccelprofImporter::AccelprofImporter(const std::string& path, const AccelprofImportOptions& options)
-    : state_(std::make_unique<State>(path, options)) {}
-AccelprofImporter::~AccelprofImporter() = default;
-AccelprofImporter::AccelprofImporter(AccelprofImporter&&) noexcept = default;
+}  // namespace
 
-const Header& AccelprofImporter::header() const { return state_->header; }
-bool AccelprofImporter::next(Record& record) { return state_->next(record); }
-const AccelprofImportSummary& AccelprofImporter::summary() const { return state_->summary; }
+AccelprofImporter::AccelprofImporter(const std::string& path, const AccelprofImportOptions& options)
+    : Importer(std::make_unique<AccelprofConversion>(path, options)) {}
 
 }  // namespace uvmsim::trace

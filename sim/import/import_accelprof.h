@@ -24,10 +24,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
-#include "sim/trace/record.h"
+#include "sim/import/importer.h"
 
 namespace uvmsim::trace {
 
@@ -42,22 +41,12 @@ struct AccelprofImportSummary {
   std::uint64_t bytes_outside = 0;  // touched bytes that no live allocation holds: left out
 };
 
-class AccelprofImporter {
+class AccelprofImporter : public Importer<AccelprofImportSummary> {
  public:
   static constexpr std::uint32_t kQuantumBytes = 512;
 
   // Throws InputError naming file and line, as does next().
   explicit AccelprofImporter(const std::string& path, const AccelprofImportOptions& options = {});
-  ~AccelprofImporter();
-  AccelprofImporter(AccelprofImporter&&) noexcept;
-
-  const Header& header() const;
-  bool next(Record& record);  // false at the end
-  const AccelprofImportSummary& summary() const;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace uvmsim::trace

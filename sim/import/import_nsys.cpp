@@ -2,7 +2,6 @@
 #include "sim/import/import_nsys.h"
 
 #include <algorithm>
-#include <deque>
 #include <tuple>
 #include <unordered_map>
 
@@ -38,13 +37,11 @@ CopyKind copy_kind(std::uint32_t kind) {
   }
 }
 
-}  // namespace
-
-class NsysImporter::State {
+class NsysConversion final : public Conversion<NsysImportSummary> {
  public:
-  State(const std::string& path, const NsysImportOptions& options)
+  NsysConversion(const std::string& path, const NsysImportOptions& options)
       : report_(read_nsys_report(path, options.process)), options_(options) {
-    header.quantum_bytes = kQuantumBytes;
+    header.quantum_bytes = NsysImporter::kQuantumBytes;
     header.tool = kNsysTool;
     header.gpu = report_.gpu;
     header.program = path;
@@ -60,18 +57,13 @@ class NsysImporter::State {
     order();
   }
 
-  bool next(Record& record) {
-    while (ready_.empty() && step_ < steps_.size()) take(steps_[step_++]);
-    if (ready_.empty()) return false;
-    record = std::move(ready_.front());
-    ready_.pop_front();
+ private:
+  bool go_on() override {
+    if (step_ == steps_.size()) return false;
+    take(steps_[step_++]);
     return true;
   }
 
-  Header header;
-  NsysImportSummary summary;
-
- private:
   // At one time: what frees memory comes first, what is a consequence comes last.
   enum class StepKind : std::uint8_t { kFree, kAllocate, kHostData, kSync, kKernel, kCopy, kHostAccess, kCounter };
   struct Step {
@@ -100,12 +92,16 @@ class NsysImporter::State {
   // Managed memory that only events speak of.
   void infer_objects() {
     for (const AddressRange& range : unnamed_memory(report_)) {
-      allocate(range.begin, range.end - range.begin, ObjectKind::kManaged, 0);
+      allocate(range.lower(), range.upper() - range.lower(), ObjectKind::kManaged, 0);
       ++summary.inferred_objects;
     }
   }
 
   void order() {
+    // What no call says more of.
+    const auto add = [this](std::int64_t time, StepKind kind, std::size_t index) {
+      steps_.push_back({time, time, -1, kind, index});
+    };
     std::unordered_map<std::int64_t, std::size_t> calls;  // by correlation; only looked up
     for (std::size_t i = 0; i < report_.calls.size(); ++i) {
       const NsysReport::Call& call = report_.calls[i];
@@ -117,7 +113,7 @@ class NsysImporter::State {
     const auto add_called = [&](std::int64_t correlation, std::int64_t begin, StepKind kind, std::size_t index) {
       const auto found = correlation < 0 ? calls.end() : calls.find(correlation);
       if (found == calls.end()) {
-        steps_.push_back({begin, begin, -1, kind, index});
+        add(begin, kind, index);
       } else {
         const NsysReport::Call& call = report_.calls[found->second];
         // What runs before it was called has another call's number.
@@ -131,7 +127,7 @@ class NsysImporter::State {
     for (std::size_t i = 0; i < report_.copies.size(); ++i) {
       const NsysReport::Copy& copy = report_.copies[i];
       if (copy.migration()) {
-        steps_.push_back({copy.start, copy.start, -1, StepKind::kCounter, i});
+        add(copy.start, StepKind::kCounter, i);
       } else {
         add_called(copy.correlation, copy.start, StepKind::kCopy, i);
         blocking_.insert_or_assign(i, is_blocking(copy, calls));
@@ -139,20 +135,19 @@ class NsysImporter::State {
     }
     for (std::size_t i = 0; i < report_.memory.size(); ++i) {
       const NsysReport::Memory& event = report_.memory[i];
-      steps_.push_back({event.time, event.time, -1, event.free ? StepKind::kFree : StepKind::kAllocate, i});
+      add(event.time, event.free ? StepKind::kFree : StepKind::kAllocate, i);
     }
     for (std::size_t i = 0; i < report_.cpu_faults.size(); ++i) {
-      steps_.push_back({report_.cpu_faults[i].start, report_.cpu_faults[i].start, -1, StepKind::kHostAccess, i});
+      add(report_.cpu_faults[i].start, StepKind::kHostAccess, i);
     }
     // All that the host had when an allocation was made, at once: from the index to the next other time.
     for (std::size_t i = 0; i < host_data_.size(); ++i) {
       if (i != 0 && host_data_[i].time == host_data_[i - 1].time) continue;
-      steps_.push_back({host_data_[i].time, host_data_[i].time, -1, StepKind::kHostData, i});
+      add(host_data_[i].time, StepKind::kHostData, i);
     }
     fault_base_ = report_.copies.size();
     for (std::size_t i = 0; i < report_.gpu_faults.size(); ++i) {
-      steps_.push_back(
-          {report_.gpu_faults[i].start, report_.gpu_faults[i].start, -1, StepKind::kCounter, fault_base_ + i});
+      add(report_.gpu_faults[i].start, StepKind::kCounter, fault_base_ + i);
     }
     std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
       return std::tie(a.time, a.kind, a.begin) < std::tie(b.time, b.kind, b.begin);
@@ -202,12 +197,12 @@ class NsysImporter::State {
     }
     const ObjectId id = ++summary.objects;
     live_.insert(id, address, bytes);
-    ready_.emplace_back(ObjectAlloc{id, kind, bytes, address, device});
+    ready.emplace_back(ObjectAlloc{id, kind, bytes, address, device});
   }
 
   void release(std::uint64_t address) {
     const AddressMap::Entry entry = live_.remove(address);
-    if (entry.id != kNoObject) ready_.emplace_back(ObjectFree{entry.id});
+    if (entry.id != kNoObject) ready.emplace_back(ObjectFree{entry.id});
   }
 
   // Host time since the call before returned.
@@ -227,7 +222,7 @@ class NsysImporter::State {
       out.stream = stream->second;
     }
     out.host_gap_ns = host_gap(step);
-    ready_.emplace_back(out);
+    ready.emplace_back(out);
     gpu_busy_until_ = 0;
   }
 
@@ -247,7 +242,7 @@ class NsysImporter::State {
     out.distribution = distribution_by_name(out.name);
     AccessSet set;
     for (const TouchedPages& pages : faults_.touched[step.index]) {
-      if (live_.add_accesses(pages.address, pages.bytes, pages.mode, kQuantumBytes, set) == pages.bytes) {
+      if (live_.add_accesses(pages.address, pages.bytes, pages.mode, NsysImporter::kQuantumBytes, set) == pages.bytes) {
         ++summary.outside;
       }
     }
@@ -256,7 +251,7 @@ class NsysImporter::State {
     summary.covered_kernels += out.accesses.empty() ? 0 : 1;
     ++summary.kernels;
     gpu_busy_until_ = std::max(gpu_busy_until_, in.end);
-    ready_.emplace_back(std::move(out));
+    ready.emplace_back(std::move(out));
   }
 
   void copy(const Step& step) {
@@ -267,27 +262,24 @@ class NsysImporter::State {
     out.stream = in.stream;
     out.blocking = blocking_.at(step.index);
     out.host_gap_ns = host_gap(step);
-    ready_.emplace_back(out);
+    ready.emplace_back(out);
   }
 
   void host_access(const Step& step) {
     const NsysReport::Fault& fault = report_.cpu_faults[step.index];
     AccessSet set;
     const std::uint64_t page = fault.address / kBasePageBytes * kBasePageBytes;
-    live_.add_accesses(page, kBasePageBytes, AccessMode::kReadWrite, kQuantumBytes, set);
+    live_.add_accesses(page, kBasePageBytes, AccessMode::kReadWrite, NsysImporter::kQuantumBytes, set);
     std::vector<ObjectAccess> accesses = set.take();
     // Without recorded calls nothing says that the host waited; what it touches after a kernel's end it waited for.
     if (report_.calls.empty() && gpu_busy_until_ != 0 && fault.start >= gpu_busy_until_) {
-      ready_.emplace_back(Sync{});
+      ready.emplace_back(Sync{});
       gpu_busy_until_ = 0;
     }
     summary.outside += accesses.empty() ? 1 : 0;
     for (ObjectAccess& access : accesses) {
       if (live_.find(fault.address).id != access.object) continue;  // a neighbour on the same page
-      HostAccess out;
-      out.object = access.object;
-      out.extents = std::move(access.extents);
-      ready_.emplace_back(std::move(out));
+      ready.emplace_back(HostAccess{access.object, std::move(access.extents), {}, 0});
     }
     put_counter("cpu_fault", fault.address, fault.count, fault.start, fault.start, 0);
   }
@@ -297,14 +289,11 @@ class NsysImporter::State {
     AccessSet set;
     for (std::size_t i = first; i < host_data_.size() && host_data_[i].time == host_data_[first].time; ++i) {
       const HostData& data = host_data_[i];
-      summary.implied_host_bytes +=
-          data.bytes - live_.add_accesses(data.address, data.bytes, AccessMode::kWrite, kQuantumBytes, set);
+      summary.implied_host_bytes += data.bytes - live_.add_accesses(data.address, data.bytes, AccessMode::kWrite,
+                                                                    NsysImporter::kQuantumBytes, set);
     }
     for (ObjectAccess& access : set.take()) {
-      HostAccess out;
-      out.object = access.object;
-      out.extents = std::move(access.extents);
-      ready_.emplace_back(std::move(out));
+      ready.emplace_back(HostAccess{access.object, std::move(access.extents), {}, 0});
     }
   }
 
@@ -333,7 +322,7 @@ class NsysImporter::State {
     out.start_ns = start - origin_;
     out.end_ns = end - origin_;
     out.flags = flags;
-    ready_.emplace_back(std::move(out));
+    ready.emplace_back(std::move(out));
   }
 
   NsysReport report_;
@@ -345,17 +334,12 @@ class NsysImporter::State {
   std::unordered_map<std::size_t, bool> blocking_;  // copies; only looked up
   std::size_t step_ = 0, fault_base_ = 0;
   AddressMap live_;
-  std::deque<Record> ready_;
   std::int64_t last_call_end_ = -1, gpu_busy_until_ = 0;
 };
 
-NsysImporter::NsysImporter(const std::string& path, const NsysImportOptions& options)
-    : state_(std::make_unique<State>(path, options)) {}
-NsysImporter::~NsysImporter() = default;
-NsysImporter::NsysImporter(NsysImporter&&) noexcept = default;
+}  // namespace
 
-const Header& NsysImporter::header() const { return state_->header; }
-bool NsysImporter::next(Record& record) { return state_->next(record); }
-const NsysImportSummary& NsysImporter::summary() const { return state_->summary; }
+NsysImporter::NsysImporter(const std::string& path, const NsysImportOptions& options)
+    : Importer(std::make_unique<NsysConversion>(path, options)) {}
 
 }  // namespace uvmsim::trace

@@ -19,11 +19,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "sim/trace/record.h"
+#include "sim/import/importer.h"
 
 namespace uvmsim::trace {
 
@@ -43,22 +42,12 @@ struct NsysImportSummary {
   std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_host_data.h)
 };
 
-class NsysImporter {
+class NsysImporter : public Importer<NsysImportSummary> {
  public:
   static constexpr std::uint32_t kQuantumBytes = 512;
 
   // Reads the whole report. Throws InputError naming file, table and row.
   explicit NsysImporter(const std::string& path, const NsysImportOptions& options = {});
-  ~NsysImporter();
-  NsysImporter(NsysImporter&&) noexcept;
-
-  const Header& header() const;
-  bool next(Record& record);                 // false at the end
-  const NsysImportSummary& summary() const;  // complete at the end
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace uvmsim::trace

@@ -15,14 +15,14 @@
 namespace uvmsim::trace {
 
 namespace {
+
 constexpr std::string_view kOracleGeneralTool = "uvmsim trace import oracle-general, conversion 1";
 constexpr std::uint32_t kSmallestPage = 512;
 constexpr ObjectId kObject = 1;
-}  // namespace
 
-class OracleImporter::State {
+class OracleConversion final : public Conversion<OracleImportSummary> {
  public:
-  State(std::function<OracleReader()> open, const OracleImportOptions& options)
+  OracleConversion(std::function<OracleReader()> open, const OracleImportOptions& options)
       : open_(std::move(open)), options_(options) {
     if (!std::has_single_bit(options.page_bytes) || options.page_bytes < kSmallestPage ||
         options.page_bytes > kMaxQuantumBytes) {
@@ -33,37 +33,30 @@ class OracleImporter::State {
       throw_input_error("{} touches per kernel; allowed: 1 to {}", options.touches_per_kernel, 1u << 22);
     }
     look();
+    ready.emplace_back(ObjectAlloc{kObject, ObjectKind::kManaged, summary.pages * options_.page_bytes, 0, 0});
     header.quantum_bytes = options.page_bytes;
     header.tool = kOracleGeneralTool;
     header.program = name_;
     header.provenance = options.provenance;
     header.attributes = {{"ids", by_appearance_ ? "by first appearance" : "page numbers"},
-                         {"requests", std::to_string(requests)}};
+                         {"requests", std::to_string(summary.requests)}};
     reader_.emplace(open_());
   }
 
-  bool next(Record& record) {
-    if (step_ == 0) {
-      record = ObjectAlloc{kObject, ObjectKind::kManaged, pages * options_.page_bytes, 0, 0};
-    } else if (taken_ < requests) {
-      record = kernel();
-    } else if (!synchronized_) {
-      synchronized_ = true;
-      record = Sync{};
-    } else if (!freed_) {
-      freed_ = true;
-      record = ObjectFree{kObject};
-    } else {
+ private:
+  bool go_on() override {
+    if (taken_ < summary.requests) {
+      ready.emplace_back(kernel());
+    } else if (ended_) {
       return false;
+    } else {
+      ended_ = true;
+      ready.emplace_back(Sync{});
+      ready.emplace_back(ObjectFree{kObject});
     }
-    ++step_;
     return true;
   }
 
-  Header header;
-  std::uint64_t pages = 0, requests = 0;
-
- private:
   // The first pass: how many ids there are and how they are numbered.
   void look() {
     OracleReader reader = open_();
@@ -75,13 +68,13 @@ class OracleImporter::State {
       highest = std::max(highest, request.id);
       page_of_.try_emplace(request.id, page_of_.size());
     }
-    requests = reader.records();
-    if (requests == 0) throw_input_error("{}: no requests", name_);
+    summary.requests = reader.records();
+    if (summary.requests == 0) throw_input_error("{}: no requests", name_);
     const std::uint64_t span = highest - lowest;  // one less than the pages
-    by_appearance_ = span / kIdsSpan >= page_of_.size();
-    pages = by_appearance_ ? page_of_.size() : span + 1;
-    if (pages > kMaxObjectBytes / options_.page_bytes) {
-      throw_input_error("{}: {} pages of {} bytes are more than an object may have ({} bytes)", name_, pages,
+    by_appearance_ = span / OracleImporter::kIdsSpan >= page_of_.size();
+    summary.pages = by_appearance_ ? page_of_.size() : span + 1;
+    if (summary.pages > kMaxObjectBytes / options_.page_bytes) {
+      throw_input_error("{}: {} pages of {} bytes are more than an object may have ({} bytes)", name_, summary.pages,
                         options_.page_bytes, kMaxObjectBytes);
     }
     lowest_ = lowest;
@@ -98,26 +91,17 @@ class OracleImporter::State {
     while (touched.size() < options_.touches_per_kernel && reader_->next(request)) {
       const auto found = by_appearance_ ? page_of_.find(request.id) : page_of_.end();
       const std::uint64_t page = found != page_of_.end() ? found->second : request.id - lowest_;
-      if (page >= pages) throw_input_error("{}: the file changed while it was read", name_);
+      if (page >= summary.pages) throw_input_error("{}: the file changed while it was read", name_);
       touched.push_back(page);
       out.touches.push_back({0, page, AccessMode::kRead});
     }
     if (touched.empty()) throw_input_error("{}: the file changed while it was read", name_);
     taken_ += touched.size();
     std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     ObjectAccess& access = out.accesses.emplace_back();
     access.object = kObject;
-    for (const std::uint64_t page : touched) {
-      if (!access.extents.empty()) {
-        Extent& last = access.extents.edit().back();
-        if (page < last.first + last.count) continue;
-        if (page == last.first + last.count) {
-          ++last.count;
-          continue;
-        }
-      }
-      access.extents.push_back({page, 1, AccessMode::kRead});
-    }
+    for (const std::uint64_t page : touched) append_extent(access.extents.edit(), {page, 1, AccessMode::kRead});
     return out;
   }
 
@@ -128,22 +112,20 @@ class OracleImporter::State {
   std::uint64_t lowest_ = 0;
   bool by_appearance_ = false;
   std::optional<OracleReader> reader_;
-  std::uint64_t step_ = 0, taken_ = 0;
-  bool synchronized_ = false, freed_ = false;
+  std::uint64_t taken_ = 0;
+  bool ended_ = false;
 };
 
-OracleImporter::OracleImporter(const std::string& path, const OracleImportOptions& options) {
+std::function<OracleReader()> opener(const std::string& path) {
   if (path == "-") throw_input_error("the requests are read twice; give a file, not standard input");
-  state_ = std::make_unique<State>([path] { return OracleReader(path); }, options);
+  return [path] { return OracleReader(path); };
 }
-OracleImporter::OracleImporter(std::string_view bytes, std::string name, const OracleImportOptions& options)
-    : state_(std::make_unique<State>([bytes, name] { return OracleReader(bytes, name); }, options)) {}
-OracleImporter::~OracleImporter() = default;
-OracleImporter::OracleImporter(OracleImporter&&) noexcept = default;
 
-const Header& OracleImporter::header() const { return state_->header; }
-bool OracleImporter::next(Record& record) { return state_->next(record); }
-std::uint64_t OracleImporter::pages() const { return state_->pages; }
-std::uint64_t OracleImporter::requests() const { return state_->requests; }
+}  // namespace
+
+OracleImporter::OracleImporter(const std::string& path, const OracleImportOptions& options)
+    : Importer(std::make_unique<OracleConversion>(opener(path), options)) {}
+OracleImporter::OracleImporter(std::string_view bytes, std::string name, const OracleImportOptions& options)
+    : Importer(std::make_unique<OracleConversion>([bytes, name] { return OracleReader(bytes, name); }, options)) {}
 
 }  // namespace uvmsim::trace

@@ -12,11 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "sim/trace/record.h"
+#include "sim/import/importer.h"
 
 namespace uvmsim::trace {
 
@@ -26,24 +25,17 @@ struct OracleImportOptions {
   std::string provenance;
 };
 
-class OracleImporter {
+struct OracleImportSummary {
+  std::uint64_t pages = 0, requests = 0;
+};
+
+class OracleImporter : public Importer<OracleImportSummary> {
  public:
   static constexpr std::uint64_t kIdsSpan = 16;
 
   // Both throw InputError naming file and record, as does next().
   explicit OracleImporter(const std::string& path, const OracleImportOptions& options = {});
   OracleImporter(std::string_view bytes, std::string name, const OracleImportOptions& options = {});
-  ~OracleImporter();
-  OracleImporter(OracleImporter&&) noexcept;
-
-  const Header& header() const;
-  bool next(Record& record);  // false at the end
-  std::uint64_t pages() const;
-  std::uint64_t requests() const;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace uvmsim::trace

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <optional>
 
 #include "sim/common/error.h"
-#include "sim/trace/json_value.h"
+#include "sim/formats/json_fields.h"
+#include "sim/trace/json_codec.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/line_reader.h"
@@ -19,9 +19,10 @@ namespace uvmsim::trace {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::string_view kFormat = "uvm-raw-recording-1";
 constexpr std::string_view kRawTool = "uvmsim trace import raw, conversion 1";
-constexpr std::array<std::string_view, 6> kRawTypes = {"alloc", "free", "copy", "set", "iteration", "kernel"};
 
 Dim3 raw_dimensions(JsonFields& fields, std::string_view key) {
   const auto& parts = json_array(fields.require(key), key, 3);
@@ -30,56 +31,30 @@ Dim3 raw_dimensions(JsonFields& fields, std::string_view key) {
   return {values[0], values[1], values[2]};
 }
 
-AccessMode raw_mode(const JsonValue& value) {
-  const std::string& word = json_text(value, "an access mode");
-  for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
-    if (kAccessModeNames[i] == word) return static_cast<AccessMode>(i);
-  }
-  throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
-}
-
-// Appends [begin, end) in quanta, joined to the extent before when that ends there in the same mode.
-void append_extent(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<Extent>& out) {
-  if (!out.empty() && out.back().mode == mode && out.back().first + out.back().count == first) {
-    out.back().count = end - out.back().first;
-  } else {
-    out.push_back({first, end - first, mode});
-  }
-}
-
-}  // namespace
-
-class RawImporter::State {
+class RawConversion final : public Conversion<ImportSummary> {
  public:
-  State(Input input, std::string name, const ImportOptions& options)
+  RawConversion(Input input, std::string name, const ImportOptions& options)
       : input_(std::move(input)), lines_(input_), name_(std::move(name)), options_(options) {
     if (!std::has_single_bit(options.quantum_bytes) || options.quantum_bytes > 65536) {
       throw_input_error("quantum of {} bytes; allowed: a power of two from 1 to 65536", options.quantum_bytes);
     }
     std::string_view line;
     if (!next_line(line)) throw_input_error("{}: the file is empty; the first line must be a header", name_);
-    with_place([&] { read_header(parse_json(line)); });
+    with_place([&] { read_header(parse_json_line(line)); });
   }
 
-  bool next(Record& record) {
-    while (ready_.empty()) {
-      std::string_view line;
-      if (!next_line(line)) {
-        if (!iteration_) return false;
-        end_iteration();
-        break;
-      }
-      with_place([&] { read(parse_json(line)); });
+ private:
+  bool go_on() override {
+    std::string_view line;
+    if (next_line(line)) {
+      with_place([&] { read(parse_json_line(line)); });
+      return true;
     }
-    record = std::move(ready_.front());
-    ready_.pop_front();
+    if (!iteration_) return false;
+    end_iteration();
     return true;
   }
 
-  Header header;
-  ImportSummary summary;
-
- private:
   struct Allocation {
     ObjectId id;
     std::uint64_t bytes;
@@ -99,7 +74,7 @@ class RawImporter::State {
     return found;
   }
 
-  void read_header(const JsonValue& object) {
+  void read_header(const Json& object) {
     JsonFields fields(object, "header");
     if (fields.text("t") != "header" || fields.text("format") != kFormat) {
       throw_input_error("not a raw recording: the first line must be a header with \"format\":\"{}\"", kFormat);
@@ -120,25 +95,28 @@ class RawImporter::State {
     fields.finish();
   }
 
-  void read(const JsonValue& object) {
+  void read(const Json& object) {
     JsonFields fields(object, "record");
-    const std::string type = json_text(fields.require("t"), "'t'");
-    if (type == "alloc") {
-      allocate(fields);
-    } else if (type == "free") {
-      release(fields);
-    } else if (type == "copy") {
-      copy(fields);
-    } else if (type == "set") {
-      set(fields);
-    } else if (type == "iteration") {
-      begin_iteration(fields.required_integer("index"));
-    } else if (type == "kernel") {
-      kernel(fields);
-    } else {
-      throw_input_error("unknown record type '{}'{}", printable(type), allowed_hint(type, kRawTypes));
+    struct Type {
+      std::string_view name;
+      void (RawConversion::*read)(JsonFields& fields);
+    };
+    constexpr std::array kTypes = {Type{"alloc", &RawConversion::allocate},
+                                   Type{"free", &RawConversion::release},
+                                   Type{"copy", &RawConversion::copy},
+                                   Type{"set", &RawConversion::set},
+                                   Type{"iteration", &RawConversion::begin_iteration},
+                                   Type{"kernel", &RawConversion::kernel}};
+    const std::string& type = json_text(fields.require("t"), "'t'");
+    std::vector<std::string_view> names;
+    for (const auto& [name, read] : kTypes) {
+      if (name == type) {
+        (this->*read)(fields);
+        return fields.finish();
+      }
+      names.push_back(name);
     }
-    fields.finish();
+    throw_input_error("unknown record type '{}'{}", printable(type), allowed_hint(type, names));
   }
 
   void allocate(JsonFields& fields) {
@@ -157,14 +135,14 @@ class RawImporter::State {
     }
     const ObjectId id = ++summary.objects;
     live_.emplace(address, Allocation{id, bytes});
-    ready_.emplace_back(ObjectAlloc{id, options_.kind, bytes, address, 0});
+    ready.emplace_back(ObjectAlloc{id, options_.kind, bytes, address, 0});
   }
 
   void release(JsonFields& fields) {
     const std::uint64_t address = fields.required_integer("addr");
     const auto found = live_.find(address);
     if (found == live_.end()) throw_input_error("free of address {}, where nothing is allocated", address);
-    ready_.emplace_back(ObjectFree{found->second.id});
+    ready.emplace_back(ObjectFree{found->second.id});
     live_.erase(found);
   }
 
@@ -198,7 +176,7 @@ class RawImporter::State {
     out.blocking = out.kind != CopyKind::kDeviceToDevice;
     if (out.kind != CopyKind::kHostToDevice) out.src = resolve(source, out.bytes);
     if (out.kind != CopyKind::kDeviceToHost) out.dst = resolve(destination, out.bytes);
-    ready_.emplace_back(out);
+    ready.emplace_back(out);
   }
 
   void set(JsonFields& fields) {
@@ -208,17 +186,18 @@ class RawImporter::State {
     const CopyEnd place = resolve(address, out.bytes);
     out.object = place.object;
     out.offset = place.offset;
-    ready_.emplace_back(out);
+    ready.emplace_back(out);
   }
 
-  void begin_iteration(std::uint64_t index) {
+  void begin_iteration(JsonFields& fields) {
+    const std::uint64_t index = fields.required_integer("index");
     if (iteration_) end_iteration();
     iteration_ = index;
-    ready_.emplace_back(Range{RangeKind::kIterationBegin, "", index});
+    ready.emplace_back(Range{RangeKind::kIterationBegin, "", index});
   }
   void end_iteration() {
-    ready_.emplace_back(Sync{});
-    ready_.emplace_back(Range{RangeKind::kIterationEnd, "", *iteration_});
+    ready.emplace_back(Sync{});
+    ready.emplace_back(Range{RangeKind::kIterationEnd, "", *iteration_});
     iteration_.reset();
   }
 
@@ -231,7 +210,7 @@ class RawImporter::State {
     out.duration_ns = static_cast<std::int64_t>(fields.required_integer("dur_ns", kMaxTimeNs));
     fields.required_integer("gap_ns", kMaxTimeNs);
     std::uint64_t previous_end = 0;
-    for (const JsonValue& item : json_array(fields.require("pages"), "'pages'")) {
+    for (const Json& item : json_array(fields.require("pages"), "'pages'")) {
       const auto& parts = json_array(item, "pages [page, count, mode]", 3);
       const std::uint64_t last_page = kMaxAddress / page_bytes_;
       const std::uint64_t first = json_integer(parts[0], "a page number", last_page);
@@ -240,11 +219,11 @@ class RawImporter::State {
         throw_input_error("pages from {} on ({} of them) are empty or not above those before", first, count);
       }
       previous_end = first + count;
-      add_pages(first, previous_end, raw_mode(parts[2]), out.accesses);
+      add_pages(first, previous_end, parse_access_mode(parts[2]), out.accesses);
     }
     out.coverage = out.accesses.empty() ? Coverage::kNone : Coverage::kInstrumented;
     ++summary.kernels;
-    ready_.emplace_back(std::move(out));
+    ready.emplace_back(std::move(out));
   }
 
   // Attributes the pages [first, end) to every live object that they overlap, clipped to it. Page runs come ascending,
@@ -259,8 +238,9 @@ class RawImporter::State {
       const std::uint64_t from = std::max(begin_address, start) - start;
       const std::uint64_t to = std::min(end_address, start + object.bytes) - start;
       if (accesses.empty() || accesses.back().object != object.id) accesses.push_back({object.id, {}});
-      append_extent(from / header.quantum_bytes, (to + header.quantum_bytes - 1) / header.quantum_bytes, mode,
-                    accesses.back().extents.edit());
+      const std::uint64_t quantum = from / header.quantum_bytes;
+      append_extent(accesses.back().extents.edit(),
+                    {quantum, (to + header.quantum_bytes - 1) / header.quantum_bytes - quantum, mode});
       const std::uint64_t first_page = (start + from) / page_bytes_;
       summary.pages_outside += first_page > covered_to ? first_page - covered_to : 0;
       covered_to = (start + to + page_bytes_ - 1) / page_bytes_;
@@ -274,19 +254,14 @@ class RawImporter::State {
   ImportOptions options_;
   std::uint64_t page_bytes_ = 0;
   std::map<std::uint64_t, Allocation> live_;  // by address
-  std::deque<Record> ready_;
   std::optional<std::uint64_t> iteration_;
 };
 
-RawImporter::RawImporter(const std::string& path, const ImportOptions& options)
-    : state_(std::make_unique<State>(Input::from_file(path), path, options)) {}
-RawImporter::RawImporter(std::string_view bytes, std::string name, const ImportOptions& options)
-    : state_(std::make_unique<State>(Input::from_memory(bytes), std::move(name), options)) {}
-RawImporter::~RawImporter() = default;
-RawImporter::RawImporter(RawImporter&&) noexcept = default;
+}  // namespace
 
-const Header& RawImporter::header() const { return state_->header; }
-bool RawImporter::next(Record& record) { return state_->next(record); }
-const ImportSummary& RawImporter::summary() const { return state_->summary; }
+RawImporter::RawImporter(const std::string& path, const ImportOptions& options)
+    : Importer(std::make_unique<RawConversion>(Input::from_file(path), path, options)) {}
+RawImporter::RawImporter(std::string_view bytes, std::string name, const ImportOptions& options)
+    : Importer(std::make_unique<RawConversion>(Input::from_memory(bytes), std::move(name), options)) {}
 
 }  // namespace uvmsim::trace

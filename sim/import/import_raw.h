@@ -19,10 +19,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "sim/import/importer.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {
@@ -39,22 +39,12 @@ struct ImportSummary {
   std::uint64_t pages_outside = 0;  // touched pages that no live object overlaps: dropped
 };
 
-// Pulls the records of the trace out of a recording. Streams.
-class RawImporter {
+// Streams.
+class RawImporter : public Importer<ImportSummary> {
  public:
   // Both throw InputError naming file and line, as does next(), for anything a recording must not hold.
   explicit RawImporter(const std::string& path, const ImportOptions& options = {});
   RawImporter(std::string_view bytes, std::string name, const ImportOptions& options = {});
-  ~RawImporter();
-  RawImporter(RawImporter&&) noexcept;
-
-  const Header& header() const;
-  bool next(Record& record);  // false at the end
-  const ImportSummary& summary() const;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace uvmsim::trace

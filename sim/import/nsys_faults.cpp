@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "sim/common/units.h"
 
@@ -14,33 +13,8 @@ namespace {
 constexpr std::uint32_t kCauseFault = 2;
 constexpr std::uint32_t kToDevice = 11;  // a migration's copyKind
 
-// Sorted, overlapping and touching ones joined.
-std::vector<AddressRange> joined(std::vector<AddressRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  std::vector<AddressRange> out;
-  for (const AddressRange& range : ranges) {
-    if (!out.empty() && range.begin <= out.back().end) {
-      out.back().end = std::max(out.back().end, range.end);
-    } else {
-      out.push_back(range);
-    }
-  }
-  return out;
-}
-
-// What of `ranges` lies in none of `others`; both joined.
-std::vector<AddressRange> without(const std::vector<AddressRange>& ranges, const std::vector<AddressRange>& others) {
-  std::vector<AddressRange> out;
-  std::size_t next = 0;
-  for (AddressRange range : ranges) {
-    while (next < others.size() && others[next].end <= range.begin) ++next;
-    for (std::size_t i = next; i < others.size() && others[i].begin < range.end; ++i) {
-      if (others[i].begin > range.begin) out.push_back({range.begin, others[i].begin});
-      range.begin = std::max(range.begin, others[i].end);
-    }
-    if (range.begin < range.end) out.push_back(range);
-  }
-  return out;
+AddressRange whole_blocks(std::uint64_t address, std::uint64_t bytes) {
+  return {address / kBlockBytes * kBlockBytes, (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes};
 }
 
 AccessMode mode_of(std::uint32_t access) {
@@ -113,29 +87,19 @@ KernelFaults attribute_faults(const NsysReport& report) {
   return out;
 }
 
-std::vector<AddressRange> unnamed_memory(const NsysReport& report) {
-  std::vector<AddressRange> named, seen;
-  for (const NsysReport::Memory& event : report.memory) {
-    if (!event.free) named.push_back({event.address, event.address + event.bytes});
-  }
-  const auto see = [&seen](std::uint64_t address, std::uint64_t bytes) {
-    seen.push_back(
-        {address / kBlockBytes * kBlockBytes, (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes});
-  };
-  named = joined(std::move(named));
-  // Blocks that a named allocation shares are its own: events there are its neighbours' at most.
-  std::vector<AddressRange> blocks = named;
-  for (AddressRange& range : blocks) {
-    range.begin = range.begin / kBlockBytes * kBlockBytes;
-    range.end = (range.end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  }
+AddressSet unnamed_memory(const NsysReport& report) {
+  AddressSet blocks;
   for (const NsysReport::Copy& copy : report.copies) {
-    if (copy.migration() && copy.bytes != 0) see(copy.address, copy.bytes);
+    if (copy.migration() && copy.bytes != 0) blocks += whole_blocks(copy.address, copy.bytes);
   }
   for (const auto* faults : {&report.gpu_faults, &report.cpu_faults}) {
-    for (const NsysReport::Fault& fault : *faults) see(fault.address, 1);
+    for (const NsysReport::Fault& fault : *faults) blocks += whole_blocks(fault.address, 1);
   }
-  return without(joined(std::move(seen)), joined(std::move(blocks)));
+  // Blocks that a named allocation shares are its own: events there are its neighbours' at most.
+  for (const NsysReport::Memory& event : report.memory) {
+    if (!event.free) blocks -= whole_blocks(event.address, event.bytes);
+  }
+  return blocks;
 }
 
 }  // namespace uvmsim::trace

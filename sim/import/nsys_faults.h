@@ -2,7 +2,10 @@
 // What the driver's events in an Nsight Systems report say about kernels and memory.
 #pragma once
 
+#include <boost/icl/interval_set.hpp>
+#include <boost/icl/right_open_interval.hpp>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/import/nsys_report.h"
@@ -25,10 +28,11 @@ struct KernelFaults {
 // Kernels, copies and faults must be sorted by their start.
 KernelFaults attribute_faults(const NsysReport& report);
 
-struct AddressRange {
-  std::uint64_t begin = 0, end = 0;
-};
-// Whole 2 MB blocks, ascending and joined, in which unified-memory events lie but no allocation of the report.
-std::vector<AddressRange> unnamed_memory(const NsysReport& report);
+// Disjoint ranges [lower, upper) of addresses; those that touch are one.
+using AddressRange = boost::icl::right_open_interval<std::uint64_t>;
+using AddressSet = boost::icl::interval_set<std::uint64_t, std::less, AddressRange>;
+
+// Whole 2 MB blocks in which unified-memory events lie but no allocation of the report.
+AddressSet unnamed_memory(const NsysReport& report);
 
 }  // namespace uvmsim::trace

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "sim/common/units.h"
+#include "sim/import/nsys_faults.h"
 
 namespace uvmsim::trace {
 namespace {
@@ -14,39 +15,6 @@ namespace {
 constexpr std::uint32_t kMigrationToGpu = 11;
 
 std::uint64_t page_begin(std::uint64_t address) { return address / kBasePageBytes * kBasePageBytes; }
-
-// Disjoint ranges of addresses.
-class AddressSet {
- public:
-  // Calls visit(begin, end) for what was not in it.
-  template <class Visit>
-  void add(std::uint64_t begin, std::uint64_t end, Visit&& visit) {
-    auto next = ranges_.upper_bound(begin);
-    if (next != ranges_.begin() && std::prev(next)->second >= begin) --next;
-    std::uint64_t joined_begin = begin, joined_end = end, at = begin;
-    while (next != ranges_.end() && next->first <= end) {
-      if (at < next->first) visit(at, next->first);
-      at = std::max(at, next->second);
-      joined_begin = std::min(joined_begin, next->first);
-      joined_end = std::max(joined_end, next->second);
-      next = ranges_.erase(next);
-    }
-    if (at < end) visit(at, end);
-    ranges_[joined_begin] = joined_end;
-  }
-
-  void remove(std::uint64_t begin, std::uint64_t end) {
-    add(begin, end, [](std::uint64_t, std::uint64_t) {});
-    const auto whole = std::prev(ranges_.upper_bound(begin));
-    const auto [first, last] = *whole;
-    ranges_.erase(whole);
-    if (first < begin) ranges_[first] = begin;
-    if (end < last) ranges_[end] = last;
-  }
-
- private:
-  std::map<std::uint64_t, std::uint64_t> ranges_;  // end by begin
-};
 
 struct Event {
   std::int64_t time;
@@ -87,21 +55,26 @@ std::vector<HostData> implied_host_data(const NsysReport& report) {
   };
   for (const Event& event : events_of(report)) {
     if (event.bytes == 0) continue;
-    const std::uint64_t begin = page_begin(event.address);
-    const std::uint64_t end = page_begin(event.address + event.bytes - 1) + kBasePageBytes;
+    const AddressRange pages(page_begin(event.address), page_begin(event.address + event.bytes - 1) + kBasePageBytes);
     switch (event.kind) {
       case Event::Kind::kAllocation:
-        known.remove(begin, end);
+        known -= pages;
         allocations[event.address] = {event.address + event.bytes, event.time};
         break;
       case Event::Kind::kKnown:
-        known.add(begin, end, [](std::uint64_t, std::uint64_t) {});
+        known += pages;
         break;
-      case Event::Kind::kToGpu:
-        known.add(begin, end, [&](std::uint64_t from, std::uint64_t to) {
-          implied.push_back({allocated_at(std::max(from, event.address)), from, to - from});
-        });
+      case Event::Kind::kToGpu: {
+        AddressSet fresh(pages);
+        const auto [first, last] = known.equal_range(pages);
+        for (auto range = first; range != last; ++range) fresh -= *range;
+        for (const AddressRange& range : fresh) {
+          const std::uint64_t from = range.lower();
+          implied.push_back({allocated_at(std::max(from, event.address)), from, range.upper() - from});
+        }
+        known += pages;
         break;
+      }
     }
   }
   std::sort(implied.begin(), implied.end(), [](const HostData& a, const HostData& b) {

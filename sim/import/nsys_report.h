@@ -59,7 +59,7 @@ struct NsysReport {
   std::vector<Call> calls;
   std::unordered_map<std::int64_t, std::uint32_t> synchronized_streams;  // by correlation; only looked up
   std::unordered_map<std::int64_t, std::string> strings;                 // only looked up
-  std::string gpu, version;
+  std::string gpu;
 
   std::string text(std::int64_t id) const;
 };

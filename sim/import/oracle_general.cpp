@@ -2,7 +2,6 @@
 #include "sim/import/oracle_general.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 
 #include "sim/common/error.h"
@@ -38,39 +37,26 @@ void append_oracle_record(const OracleRecord& record, std::string& out) {
 }
 
 struct OracleReader::State {
-  State(Input from, std::string file) : input(std::move(from)), name(std::move(file)) {
-    if (starts_zstd_frame(input.peek(4))) decoder.emplace(input);
-    buffer.resize(kBufferRecords * kOracleRecordBytes);
-  }
+  State(Input from, std::string file)
+      : input(std::move(from)), content(input), name(std::move(file)), buffer(kBufferRecords * kOracleRecordBytes) {}
 
   // At least one record in the buffer, if there is one.
   void fill() {
-    std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(begin), buffer.begin() + static_cast<std::ptrdiff_t>(end),
-              buffer.begin());
+    std::copy_n(buffer.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, buffer.begin());
     end -= begin;
     begin = 0;
-    while (end < kOracleRecordBytes && !ended) {
-      if (decoder) {
-        const ZstdDecoder::Piece piece = decoder->read(std::span(buffer).subspan(end));
-        end += piece.bytes;
-        ended = piece.input_ended;
-      } else {
-        const std::string_view rest = input.peek();
-        const std::size_t taken = std::min(rest.size(), buffer.size() - end);
-        std::copy_n(rest.begin(), taken, buffer.begin() + static_cast<std::ptrdiff_t>(end));
-        input.consume(taken);
-        end += taken;
-        ended = taken == 0;
-      }
+    while (end < kOracleRecordBytes) {
+      const std::size_t taken = content.read(std::span(buffer).subspan(end));
+      if (taken == 0) return;
+      end += taken;
     }
   }
 
   Input input;
+  PlainBytes content;
   std::string name;
-  std::optional<ZstdDecoder> decoder;
   std::vector<char> buffer;
   std::size_t begin = 0, end = 0;
-  bool ended = false;
   std::uint64_t records = 0;
 };
 

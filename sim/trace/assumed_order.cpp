@@ -10,10 +10,7 @@ namespace uvmsim::trace {
 void AssumedOrder::add(const Record& record) {
   const auto* kernel = std::get_if<Kernel>(&record);
   if (kernel == nullptr) return;
-  std::uint64_t bytes = 0;
-  for (const ObjectAccess& access : kernel->accesses) {
-    for (const Extent& extent : access.extents) bytes += extent.count * header_.quantum_bytes;
-  }
+  const std::uint64_t bytes = touched_quanta(kernel->accesses) * header_.quantum_bytes;
   ++kernels_;
   bytes_ += bytes;
   const bool known = !kernel->touches.empty() || !kernel->phases.empty() || kernel->registers_per_thread != 0;

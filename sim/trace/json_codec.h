@@ -4,6 +4,7 @@
 // Every value that a record does not need is left out when it has its default, and reading puts the default back.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,6 @@ void append_json(const Record& record, std::string& out);
 // is overwritten; its storage is reused.
 Header parse_json_header(std::string_view line);
 void parse_json_record(std::string_view line, Record& record);
+AccessMode parse_access_mode(const nlohmann::ordered_json& value);  // "r", "w" or "rw"
 
 }  // namespace uvmsim::trace

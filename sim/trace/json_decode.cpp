@@ -5,28 +5,21 @@
 #include <limits>
 
 #include "sim/common/error.h"
+#include "sim/formats/json_fields.h"
 #include "sim/trace/json_codec.h"
-#include "sim/trace/json_value.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/record_fields.h"
-#include "sim/trace/reuse.h"
 #include "sim/trace/shape.h"
 
 namespace uvmsim::trace {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::uint64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 constexpr auto kMaxTime = static_cast<std::uint64_t>(kMaxTimeNs);
-
-AccessMode parse_mode(const JsonValue& value) {
-  const std::string& word = json_text(value, "an access mode");
-  for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
-    if (kAccessModeNames[i] == word) return static_cast<AccessMode>(i);
-  }
-  throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
-}
 
 template <class Item>
 std::vector<Item>& editable(std::vector<Item>& list) {
@@ -42,14 +35,14 @@ class PartReader {
  public:
   static constexpr bool kConstant = false;
 
-  explicit PartReader(const std::vector<JsonValue>& values) : next_(values.data()) {}
+  explicit PartReader(const std::vector<Json>& values) : next_(values.data()) {}
 
   void number(std::string_view what, std::uint64_t& value) { value = json_integer(*next_++, what); }
   void number(std::string_view what, std::uint32_t& value) {
     value = static_cast<std::uint32_t>(json_integer(*next_++, what, kMaxU32));
   }
   void quantum(std::string_view what, std::uint64_t& value) { value = json_integer(*next_++, what, kMaxQuantum); }
-  void mode(AccessMode& mode) { mode = parse_mode(*next_++); }
+  void mode(AccessMode& mode) { mode = parse_access_mode(*next_++); }
   void text(std::string_view what, std::string& value) { value = json_text(*next_++, what); }
   template <class List>
   void list(std::string_view what, List& items) {
@@ -57,11 +50,12 @@ class PartReader {
   }
 
   template <class List>
-  static void read_list(const JsonValue& value, std::string_view what, List& items) {
-    const std::vector<JsonValue>& values = json_array(value, what);
+  static void read_list(const Json& value, std::string_view what, List& items) {
+    const std::vector<Json>& values = json_array(value, what);
     auto& out = editable(items);
     out.clear();
-    for (const JsonValue& item : values) {
+    out.reserve(values.size());
+    for (const Json& item : values) {
       constexpr ItemForm kForm = kItemForm<typename List::value_type>;
       PartReader part(json_array(item, kForm.text, kForm.parts));
       parts(part, out.emplace_back());
@@ -69,7 +63,7 @@ class PartReader {
   }
 
  private:
-  const JsonValue* next_;
+  const Json* next_;
 };
 
 // Reads one record, which has its defaults.
@@ -77,7 +71,7 @@ class FieldReader {
  public:
   static constexpr bool kConstant = false;
 
-  FieldReader(const JsonValue& object, std::string_view type) : fields_(object, type) { fields_.find("t"); }
+  FieldReader(const Json& object, std::string_view type) : fields_(object, type) { fields_.find("t"); }
 
   template <class Integer>
   void number(std::string_view key, Integer& value, Presence presence, std::string_view) {
@@ -99,24 +93,24 @@ class FieldReader {
   void flag(std::string_view key, bool& value, bool usual, std::string_view) { value = fields_.boolean(key, usual); }
   template <class Enum>
   void name(std::string_view key, Enum& value, Presence presence, std::string_view) {
-    if (const JsonValue* found = find(key, presence)) {
+    if (const Json* found = find(key, presence)) {
       const auto& names = names_of(value);
       const std::string& word = text_of(*found, key);
       const auto at = std::find(names.begin(), names.end(), word);
       if (at == names.end()) {
-        throw_input_error("{}: unknown '{}'{}", place_of(key), printable(word), allowed_hint(word, names));
+        throw_input_error("{}: unknown '{}'{}", fields_.place_of(key), printable(word), allowed_hint(word, names));
       }
       value = static_cast<Enum>(at - names.begin());
     }
   }
   void text(std::string_view key, std::string& value, Presence presence, std::string_view) {
-    if (const JsonValue* found = find(key, presence)) value = text_of(*found, key);
+    if (const Json* found = find(key, presence)) value = text_of(*found, key);
   }
   void dimensions(std::string_view key, Dim3& dimensions, std::string_view) {
-    if (const JsonValue* value = fields_.find(key)) {
+    if (const Json* value = fields_.find(key)) {
       const auto& values = json_array(*value, key);
       if (values.empty() || values.size() > 3) {
-        throw_input_error("{} must be a list [x, y, z] of 1 to 3 integers", place_of(key));
+        throw_input_error("{} must be a list [x, y, z] of 1 to 3 integers", fields_.place_of(key));
       }
       std::uint32_t* const targets[] = {&dimensions.x, &dimensions.y, &dimensions.z};
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -124,8 +118,8 @@ class FieldReader {
       }
     }
   }
-  void place(std::string_view key, CopyEnd& end, std::string_view) {
-    if (const JsonValue* value = fields_.find(key)) {
+  void place(std::string_view key, std::string_view, CopyEnd& end, std::string_view) {
+    if (const Json* value = fields_.find(key)) {
       const auto& values = json_array(*value, "an end of a copy [object, offset]", 2);
       end.object = json_integer(values[0], "object of a copy");
       end.offset = json_integer(values[1], "offset of a copy");
@@ -133,7 +127,7 @@ class FieldReader {
   }
   template <class List>
   void list(std::string_view key, List& items, Presence presence, std::string_view) {
-    if (const JsonValue* value = find(key, presence)) PartReader::read_list(*value, fmt::format("'{}'", key), items);
+    if (const Json* value = find(key, presence)) PartReader::read_list(*value, fmt::format("'{}'", key), items);
   }
   // Another major version is refused before its keys, which may be new.
   void end_of_version(const Header& header) {
@@ -142,55 +136,56 @@ class FieldReader {
   void finish() const { fields_.finish(); }
 
  private:
-  const JsonValue* find(std::string_view key, Presence presence) {
+  const Json* find(std::string_view key, Presence presence) {
     return presence == Presence::kRequired ? &fields_.require(key) : fields_.find(key);
   }
   // Names the value only when it is wrong.
-  const std::string& text_of(const JsonValue& value, std::string_view key) const {
-    return value.kind() == JsonValue::Kind::kString ? value.text() : json_text(value, place_of(key));
+  const std::string& text_of(const Json& value, std::string_view key) const {
+    const auto* text = value.get_ptr<const std::string*>();
+    return text != nullptr ? *text : json_text(value, fields_.place_of(key));
   }
-  std::string place_of(std::string_view key) const { return fmt::format("{}: '{}'", fields_.context(), key); }
 
   JsonFields fields_;
 };
 
 // "t" of the object on the line.
-const std::string& record_type(const JsonValue& object) {
-  if (object.kind() != JsonValue::Kind::kObject) {
-    throw_input_error("a record must be an object {{\"t\":...}}, not {}", object.kind_name());
+const std::string& record_type(const Json& object) {
+  if (!object.is_object()) {
+    throw_input_error("a record must be an object {{\"t\":...}}, not {}", json_line_kind(object));
   }
-  for (const auto& [key, value] : object.members()) {
-    if (key == "t") return json_text(value, "'t'");
-  }
-  throw_input_error("key 't' (the record type) is missing");
-}
-
-void refuse_raw_recording(const JsonValue& header) {
-  for (const auto& [key, value] : header.members()) {
-    if (key == "page_bytes") {
-      throw_input_error("this is a raw recording, not a trace; convert it with 'uvmsim trace import raw'");
-    }
-  }
+  const auto type = object.find("t");
+  if (type == object.end()) throw_input_error("key 't' (the record type) is missing");
+  return json_text(*type, "'t'");
 }
 
 template <std::size_t Index = 0>
-void read_alternative(std::size_t index, const JsonValue& object, Record& record) {
+void read_alternative(std::size_t index, const Json& object, Record& record) {
   if constexpr (Index < std::variant_size_v<Record>) {
     if (index != Index) return read_alternative<Index + 1>(index, object, record);
     FieldReader reader(object, kRecordTypeNames[Index]);
-    fields(reader, reset_to<std::variant_alternative_t<Index, Record>>(record));
+    fields(reader, record.emplace<Index>());
     reader.finish();
   }
 }
 
 }  // namespace
 
+AccessMode parse_access_mode(const Json& value) {
+  const std::string& word = json_text(value, "an access mode");
+  for (std::size_t i = 1; i < kAccessModeNames.size(); ++i) {
+    if (kAccessModeNames[i] == word) return static_cast<AccessMode>(i);
+  }
+  throw_input_error("unknown access mode '{}'; allowed: r, w, rw", printable(word));
+}
+
 Header parse_json_header(std::string_view line) {
-  const JsonValue object = parse_json(line);
+  const Json object = parse_json_line(line);
   if (record_type(object) != "header") {
     throw_input_error("the first record must be {{\"t\":\"header\",...}}, not '{}'", printable(record_type(object)));
   }
-  refuse_raw_recording(object);
+  if (object.contains("page_bytes")) {
+    throw_input_error("this is a raw recording, not a trace; convert it with 'uvmsim trace import raw'");
+  }
   Header header;
   header.minor = 0;  // when it is missing
   FieldReader reader(object, "header");
@@ -200,7 +195,7 @@ Header parse_json_header(std::string_view line) {
 }
 
 void parse_json_record(std::string_view line, Record& record) {
-  const JsonValue object = parse_json(line);
+  const Json object = parse_json_line(line);
   const std::string& type = record_type(object);
   for (std::size_t i = 0; i < kRecordTypeNames.size(); ++i) {
     if (kRecordTypeNames[i] == type) return read_alternative(i, object, record);

@@ -117,7 +117,7 @@ class FieldWriter {
   void dimensions(std::string_view key, const Dim3& d, std::string_view) {
     fmt::format_to(begin(key), "[{},{},{}]", d.x, d.y, d.z);
   }
-  void place(std::string_view key, const CopyEnd& end, std::string_view) {
+  void place(std::string_view key, std::string_view, const CopyEnd& end, std::string_view) {
     if (end.object != kNoObject || end.offset != 0) fmt::format_to(begin(key), "[{},{}]", end.object, end.offset);
   }
   template <class Items>

@@ -22,7 +22,6 @@ inline constexpr std::uint64_t kMaxGridBlocks = std::uint64_t{1} << 40;
 inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;     // raw size at which the writer closes a frame
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;  // one record as a message
 inline constexpr std::size_t kMaxLineBytes = std::size_t{128} << 20;   // one record as a JSON line
-inline constexpr std::size_t kMaxLineValues = 12000000;                // numbers, texts and lists in a JSON line
 // Extents that the phases of a kernel take from its accesses, which costs the file next to nothing.
 inline constexpr std::size_t kMaxPhaseExtents = std::size_t{8} << 20;
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;  // raw size of a frame that the reader accepts

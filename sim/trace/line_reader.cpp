@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/line_reader.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "sim/common/error.h"
@@ -9,9 +8,7 @@
 
 namespace uvmsim::trace {
 
-LineReader::LineReader(Input& input) : input_(input), buffer_(std::size_t{128} << 10) {
-  if (starts_zstd_frame(input_.peek(4))) decoder_.emplace(input_);
-}
+LineReader::LineReader(Input& input) : text_(input), buffer_(std::size_t{128} << 10) {}
 
 bool LineReader::fill() {
   if (begin_ > 0) {
@@ -25,19 +22,7 @@ bool LineReader::fill() {
     }
     buffer_.resize(buffer_.size() * 2);
   }
-  const std::span<char> space = std::span(buffer_).subspan(end_);
-  if (decoder_) {
-    ZstdDecoder::Piece piece;
-    do {
-      piece = decoder_->read(space);
-    } while (piece.bytes == 0 && !piece.input_ended);
-    end_ += piece.bytes;
-    return piece.bytes > 0;
-  }
-  const std::string_view available = input_.peek();
-  const std::size_t taken = std::min(available.size(), space.size());
-  std::memcpy(space.data(), available.data(), taken);
-  input_.consume(taken);
+  const std::size_t taken = text_.read(std::span(buffer_).subspan(end_));
   end_ += taken;
   return taken > 0;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +27,7 @@ class LineReader {
  private:
   bool fill();  // more text behind what is there; false when there is none
 
-  Input& input_;
-  std::optional<ZstdDecoder> decoder_;
+  PlainBytes text_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // text not yet returned, in buffer_
   std::uint64_t line_number_ = 0;

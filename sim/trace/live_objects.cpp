@@ -63,7 +63,6 @@ void LiveObjects::allocate(const ObjectAlloc& object) {
   if (object.va != 0) check_address_free(object);
   LiveObject& added = add(object.id, object.bytes);
   added.va = object.va;
-  added.kind = object.kind;
   if (object.va != 0) by_address_.emplace(object.va, object.id);
 }
 
@@ -94,11 +93,6 @@ LiveObject& LiveObjects::require(ObjectId id) {
   const auto found = live_.find(id);
   if (found == live_.end()) refuse_missing(id);
   return found->second;
-}
-
-const LiveObject* LiveObjects::find(ObjectId id) const {
-  const auto found = live_.find(id);
-  return found == live_.end() ? nullptr : &found->second;
 }
 
 void LiveObjects::release(const ObjectFree& object) {

@@ -26,7 +26,6 @@ struct LiveObject {
   ObjectId parent = kNoObject;    // of a tensor: the object it lies in
   std::uint64_t tensors = 0;      // of an object: live tensors in it
   std::uint64_t last_kernel = 0;  // number of the record that named it last
-  ObjectKind kind = ObjectKind::kManaged;
   bool is_tensor = false;
 };
 
@@ -40,8 +39,6 @@ class LiveObjects {
 
   // The live object or tensor; throws InputError when it was never allocated or is freed.
   LiveObject& require(ObjectId id);
-  // Null when it is not live.
-  const LiveObject* find(ObjectId id) const;
 
  private:
   LiveObject& add(ObjectId id, std::uint64_t bytes);

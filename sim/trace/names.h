@@ -41,6 +41,15 @@ constexpr const auto& names_of(Advice) { return kAdviceNames; }
 constexpr const auto& names_of(SyncKind) { return kSyncKindNames; }
 constexpr const auto& names_of(RangeKind) { return kRangeKindNames; }
 
+// What a number in a file stands for, for messages.
+constexpr std::string_view word_of(ObjectKind) { return "object kind"; }
+constexpr std::string_view word_of(Distribution) { return "distribution"; }
+constexpr std::string_view word_of(Coverage) { return "coverage"; }
+constexpr std::string_view word_of(CopyKind) { return "copy kind"; }
+constexpr std::string_view word_of(Advice) { return "advice"; }
+constexpr std::string_view word_of(SyncKind) { return "sync kind"; }
+constexpr std::string_view word_of(RangeKind) { return "range kind"; }
+
 // For readers of traces elsewhere.
 using uvmsim::allowed_hint;
 using uvmsim::is_utf8;

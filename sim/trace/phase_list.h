@@ -20,6 +20,16 @@ struct Extent {
 };
 using ExtentList = SharedList<Extent>;
 
+// Appends an extent that lies behind all others; it joins the last one where it goes on in the same mode.
+inline void append_extent(std::vector<Extent>& extents, const Extent& next) {
+  if (!extents.empty() && extents.back().mode == next.mode &&
+      extents.back().first + extents.back().count == next.first) {
+    extents.back().count += next.count;
+  } else {
+    extents.push_back(next);
+  }
+}
+
 // A slice of the linear block index [first_block, first_block + block_count) and what those blocks touch.
 // Slots index Kernel::accesses; extents are subsets of it (so a page may appear in many phases).
 struct PhaseAccess {

@@ -2,16 +2,16 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/trace/kernel_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/list_pool.h"
 #include "sim/trace/names.h"
-#include "sim/trace/packed.h"
 #include "sim/trace/protobuf_codec.h"
-#include "sim/trace/reuse.h"
+#include "sim/trace/record_fields.h"
 #include "sim/trace/uvmtrace.pb.h"
 
 namespace uvmsim::trace {
@@ -36,6 +36,8 @@ static_assert(match(RangeKind::kIterationEnd, proto::RANGE_KIND_ITERATION_END, p
                     kRangeKindNames));
 static_assert(static_cast<int>(Distribution::kThreadChunk) == proto::DISTRIBUTION_THREAD_CHUNK);
 
+using Numbers64 = google::protobuf::RepeatedField<std::uint64_t>;
+
 constexpr std::size_t kArenaBytes = std::size_t{64} << 10;  // a few thousand bytes of messages
 
 // A varint at the front of `bytes`, removed from it; false when it is cut off or longer than 64 bits.
@@ -52,33 +54,149 @@ bool take_varint(std::string_view& bytes, std::uint64_t& value) {
   return false;
 }
 
-template <class Enum, std::size_t N>
-Enum same(int value, std::string_view what, const std::array<std::string_view, N>&) {
-  if (value < 0 || static_cast<std::size_t>(value) >= N) {
-    throw_input_error("unknown {} number {}; allowed: 0 to {}", what, value, N - 1);
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+// Takes lists from a field that holds one or several.
+class ExtentUnpacker {
+ public:
+  explicit ExtentUnpacker(const Numbers64& numbers)
+      : next_(numbers.data()), left_(static_cast<std::size_t>(numbers.size()) / 2) {
+    if (numbers.size() % 2 != 0) throw_input_error("a list of extents has an odd count of numbers");
   }
-  return static_cast<Enum>(value);
-}
 
-std::int64_t time(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(kMaxTimeNs)) {
-    throw_input_error("a time of {}; allowed: 0 to 2^61 nanoseconds", value);
+  std::size_t left() const { return left_; }
+
+  // The next `count` extents as one list. Throws InputError when there are fewer or when one ends beyond kMaxQuantum.
+  // Modes and empty extents are left to check_shape.
+  void take(std::size_t count, std::vector<Extent>& out) {
+    if (count > left_) throw_input_error("{} extents where {} are left", count, left_);
+    left_ -= count;
+    out.resize(count);
+    std::uint64_t end = 0;
+    for (Extent& extent : out) {
+      const std::uint64_t gap = next_[0] >> 2, length = next_[1];
+      if (gap > kMaxQuantum - end || length > kMaxQuantum - end - gap) {
+        throw_input_error("an extent ends beyond quantum 2^60");
+      }
+      extent = {end + gap, length, static_cast<AccessMode>(next_[0] & 3)};
+      end += gap + length;
+      next_ += 2;
+    }
   }
-  return static_cast<std::int64_t>(value);
+
+  // Throws InputError when extents are left that belong to no list.
+  void finish() const {
+    if (left_ != 0) throw_input_error("{} extents more than their counts say", left_);
+  }
+
+ private:
+  const std::uint64_t* next_;
+  std::size_t left_;
+};
+
+// Throws InputError for a quantum below 0 or from kMaxQuantum on.
+std::pair<std::uint64_t, AccessMode> unpack_touch(std::uint64_t number, std::uint64_t& previous) {
+  const std::int64_t quantum = static_cast<std::int64_t>(previous) + unzigzag(number >> 2);
+  if (quantum < 0 || static_cast<std::uint64_t>(quantum) >= kMaxQuantum) {
+    throw_input_error("a touch lies at quantum {}; allowed: 0 to 2^60 - 1", quantum);
+  }
+  previous = static_cast<std::uint64_t>(quantum);
+  return {previous, static_cast<AccessMode>(number & 3)};
 }
 
-std::int32_t device(std::int32_t value, std::int32_t min) {
-  if (value < min || value > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", value, min, kMaxDevice);
-  return value;
-}
+class PhaseReader {
+ public:
+  explicit PhaseReader(const std::vector<ObjectAccess>& accesses) : accesses_(accesses) {}
 
-template <class Numbers>
-Dim3 dimensions(const Numbers& numbers) {
-  Dim3 out;
-  std::uint32_t* const targets[] = {&out.x, &out.y, &out.z};
-  if (numbers.size() > 3) throw_input_error("a grid or block of {} dimensions; allowed: at most 3", numbers.size());
-  for (int i = 0; i < numbers.size(); ++i) *targets[i] = numbers.Get(i);
-  return out;
+  void read(const proto::Phase& in, Phase& phase) {
+    if (in.slots_size() != in.extent_counts_size() ||
+        (in.share_counts_size() != 0 && in.share_counts_size() != in.slots_size())) {
+      throw_input_error("a phase of {} slots with {} lists of extents and {} of shares", in.slots_size(),
+                        in.extent_counts_size(), in.share_counts_size());
+    }
+    phase.first_block = in.first_block();
+    phase.block_count = in.block_count();
+    phase.accesses.resize(static_cast<std::size_t>(in.slots_size()));
+    ExtentUnpacker extents(in.extents());
+    next_share_ = 0;
+    for (int i = 0; i < in.slots_size(); ++i) {
+      PhaseAccess& access = phase.accesses[static_cast<std::size_t>(i)];
+      access.slot = in.slots(i);
+      const std::uint32_t runs = in.share_counts_size() == 0 ? 0 : in.share_counts(i);
+      if (runs == 0) {
+        extents.take(in.extent_counts(i), access.extents);
+      } else {
+        take_shared(in, runs, in.extent_counts(i), extents, access);
+      }
+    }
+    extents.finish();
+    if (next_share_ != in.shares_size()) {
+      throw_input_error("{} numbers of shares more than their counts say", in.shares_size() - next_share_);
+    }
+  }
+
+ private:
+  void take_shared(const proto::Phase& in, std::uint32_t runs, std::uint32_t total, ExtentUnpacker& extents,
+                   PhaseAccess& access) {
+    if (access.slot >= accesses_.size()) {
+      throw_input_error("a phase names slot {}, but the kernel has {} accesses", access.slot, accesses_.size());
+    }
+    const std::vector<Extent>& whole = accesses_[access.slot].extents;
+    if (runs > static_cast<std::uint32_t>(in.shares_size() - next_share_) / 2) {
+      throw_input_error("{} shares where {} numbers are left", runs, in.shares_size() - next_share_);
+    }
+    access.extents.clear();
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < runs; ++i, next_share_ += 2) {
+      const std::size_t skipped = in.shares(next_share_), taken = in.shares(next_share_ + 1);
+      if (skipped > whole.size() - at || taken > whole.size() - at - skipped || taken > kMaxPhaseExtents - shared_) {
+        throw_input_error("a share of {} extents after {} reaches beyond the {} of slot {}, or there are too many",
+                          taken, at + skipped, whole.size(), access.slot);
+      }
+      at += skipped;
+      access.extents.insert(access.extents.end(), whole.begin() + static_cast<std::ptrdiff_t>(at),
+                            whole.begin() + static_cast<std::ptrdiff_t>(at + taken));
+      at += taken;
+      shared_ += taken;
+    }
+    if (access.extents.size() > total) {
+      throw_input_error("shares of {} extents in a list of {}", access.extents.size(), total);
+    }
+    extents.take(total - access.extents.size(), rest_);
+    const auto middle = static_cast<std::ptrdiff_t>(access.extents.size());
+    access.extents.insert(access.extents.end(), rest_.begin(), rest_.end());
+    std::inplace_merge(access.extents.begin(), access.extents.begin() + middle, access.extents.end(),
+                       [](const Extent& a, const Extent& b) { return a.first < b.first; });
+  }
+
+  const std::vector<ObjectAccess>& accesses_;
+  int next_share_ = 0;
+  std::size_t shared_ = 0;  // extents, in all phases
+  std::vector<Extent> rest_;
+};
+
+// Makes `record`, into which one is read after the other, hold a T with default values. Of a Kernel all storage is
+// kept: of the one in `record`, or of `spare` when `record` holds something else, and `spare` takes it when something
+// else comes. Its list of accesses keeps its size and content, for the caller to resize and overwrite.
+template <class T>
+T& reset_to(Record& record, Kernel& spare) {
+  Kernel* held = std::get_if<Kernel>(&record);
+  if constexpr (std::is_same_v<T, Kernel>) {
+    if (held == nullptr) held = &record.emplace<Kernel>(std::move(spare));
+    Kernel fresh;
+    fresh.name.swap(held->name);
+    fresh.accesses.swap(held->accesses);
+    fresh.touches.swap(held->touches);
+    fresh.name.clear();
+    fresh.touches.clear();
+    *held = std::move(fresh);
+    return *held;
+  } else {
+    if (held != nullptr) spare = std::move(*held);
+    return record.emplace<T>();
+  }
 }
 
 // `message` is the Entry that the generated code could make no record of.
@@ -98,7 +216,7 @@ struct ProtobufDecoder::State {
   std::vector<char> arena_block = std::vector<char>(kArenaBytes);
   google::protobuf::Arena arena{arena_block.data(), arena_block.size()};
   std::vector<std::string> strings{std::string()};  // of the frame; number 0 is the empty one
-  std::vector<std::uint64_t> last_touch;            // of each slot
+  std::vector<std::uint64_t> last_by_slot;          // of the list being read
   Kernel spare_kernel;
   std::vector<Phase> phases;  // of the kernel being read
   PhasePool phase_pool;
@@ -113,196 +231,175 @@ struct ProtobufDecoder::State {
     return strings[number];
   }
 
-  void get(const proto::ObjectAlloc& in, ObjectAlloc& object) const {
-    object.id = in.id();
-    object.kind = same<ObjectKind>(in.kind(), "object kind", kObjectKindNames);
-    object.bytes = in.bytes();
-    object.va = in.va();
-    object.device = device(in.device(), -1);
-  }
-  void get(const proto::ObjectFree& in, ObjectFree& object) const { object.id = in.id(); }
-  void get(const proto::TensorAlloc& in, TensorAlloc& tensor) const {
-    tensor.id = in.id();
-    tensor.bytes = in.bytes();
-    tensor.stream = in.stream();
-    tensor.object = in.object();
-    tensor.offset = in.offset();
-    tensor.name = string(in.name());
-  }
-  void get(const proto::TensorFree& in, TensorFree& tensor) const { tensor.id = in.id(); }
+  // Reads one record, which has its defaults, from its message.
+  template <class Message>
+  struct Reader {
+    static constexpr bool kConstant = false;
 
-  void get_touches(const proto::Kernel& in, Kernel& kernel) {
-    const int slots = in.touch_slots_size();
-    if (slots != 0 && slots != in.touches_size()) {
-      throw_input_error("{} touches with {} slots", in.touches_size(), slots);
-    }
-    if (in.touches_size() != 0 && in.access_objects_size() == 0) throw_input_error("touches without accesses");
-    last_touch.assign(kernel.accesses.size(), 0);
-    kernel.touches.reserve(static_cast<std::size_t>(in.touches_size()));
-    for (int i = 0; i < in.touches_size(); ++i) {
-      const std::uint32_t slot = slots == 0 ? 0 : in.touch_slots(i);
-      if (slot >= last_touch.size()) {
-        throw_input_error("touch {} names slot {}, but the kernel has {} accesses", i, slot, last_touch.size());
+    State& state;
+    const Message& in;
+    const std::vector<ObjectAccess>* accesses = nullptr;  // of a kernel
+
+    void number(const auto& key, auto& value, auto&&...) { value = key.get(in); }
+    void stream(std::uint32_t& value) { value = in.stream(); }
+    void time(const auto& key, std::int64_t& value, auto&&...) {
+      const std::uint64_t found = key.get(in);
+      if (found > static_cast<std::uint64_t>(kMaxTimeNs)) {
+        throw_input_error("a time of {}; allowed: 0 to 2^61 nanoseconds", found);
       }
-      const auto [quantum, mode] = unpack_touch(in.touches(i), last_touch[slot]);
-      kernel.touches.push_back({slot, quantum, mode});
+      value = static_cast<std::int64_t>(found);
     }
-  }
-  void get(const proto::Kernel& in, Kernel& kernel) {
-    kernel.name = string(in.name());
-    kernel.stream = in.stream();
-    kernel.device = device(in.device(), 0);
-    kernel.grid = dimensions(in.grid());
-    kernel.block = dimensions(in.block());
-    kernel.registers_per_thread = in.registers_per_thread();
-    kernel.shared_bytes_per_block = in.shared_bytes_per_block();
-    kernel.host_gap_ns = time(in.host_gap_ns());
-    kernel.duration_ns = time(in.duration_ns());
-    kernel.distribution = same<Distribution>(in.distribution(), "distribution", kDistributionNames);
-    kernel.bytes_per_thread_access = in.bytes_per_thread_access();
-    kernel.coverage = same<Coverage>(in.coverage(), "coverage", kCoverageNames);
-    if (in.access_objects_size() != in.extent_counts_size()) {
-      throw_input_error("{} accesses with {} lists of extents", in.access_objects_size(), in.extent_counts_size());
+    void signed_time(const auto& key, std::int64_t& value, auto&&...) { value = key.get(in); }
+    void device(const auto& key, std::int32_t& value, std::int32_t min, auto&&...) {
+      value = key.get(in);
+      if (value < min || value > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", value, min, kMaxDevice);
     }
-    kernel.accesses.resize(static_cast<std::size_t>(in.access_objects_size()));
-    ExtentUnpacker lists(in.extents());
-    for (int i = 0; i < in.access_objects_size(); ++i) {
-      ObjectAccess& access = kernel.accesses[static_cast<std::size_t>(i)];
-      access.object = in.access_objects(i);
-      lists.take(in.extent_counts(i), extents);
-      access.extents = extent_pool.find(extents);
+    void flag(const auto& key, bool& value, bool usual, auto&&...) { value = key.get(in) != usual; }
+    template <class Enum>
+    void name(const auto& key, Enum& value, auto&&...) {
+      const int number = key.get(in);
+      const std::size_t names = names_of(value).size();
+      if (number < 0 || static_cast<std::size_t>(number) >= names) {
+        throw_input_error("unknown {} number {}; allowed: 0 to {}", word_of(value), number, names - 1);
+      }
+      value = static_cast<Enum>(number);
     }
-    lists.finish();
-    get_touches(in, kernel);
-    get_phases(in, kernel, phases);
-    kernel.phases = phase_pool.find(phases);
-    kernel.unknown_accesses = in.unknown_accesses();
-    get_order(in, kernel);
-    get_counts(in, kernel);
-  }
+    void text(const auto& key, std::string& value, auto&&...) {
+      if constexpr (std::is_same_v<Message, proto::Header>) {
+        value = utf8(key.get(in), key);
+      } else {
+        value = state.string(key.get(in));
+      }
+    }
+    void dimensions(const auto& key, Dim3& value, auto&&...) {
+      const auto& numbers = key.get(in);
+      if (numbers.size() > 3) throw_input_error("a grid or block of {} dimensions; allowed: at most 3", numbers.size());
+      std::uint32_t* const targets[] = {&value.x, &value.y, &value.z};
+      for (int i = 0; i < numbers.size(); ++i) *targets[i] = numbers.Get(i);
+    }
+    void place(const auto& object, const auto& offset, CopyEnd& end, auto&&...) {
+      end = {object.get(in), offset.get(in)};
+    }
+    void end_of_version(const Header&) {}
 
-  void get(const proto::Memcpy& in, Memcpy& copy) const {
-    copy.dst = {in.dst_object(), in.dst_offset()};
-    copy.src = {in.src_object(), in.src_offset()};
-    copy.bytes = in.bytes();
-    copy.kind = same<CopyKind>(in.kind(), "copy kind", kCopyKindNames);
-    copy.stream = in.stream();
-    copy.blocking = !in.non_blocking();
-    copy.host_gap_ns = time(in.host_gap_ns());
-  }
-  template <class In, class Operation>
-  static void get_piece(const In& in, Operation& operation) {
-    operation.object = in.object();
-    operation.offset = in.offset();
-    operation.bytes = in.bytes();
-  }
-  void get(const proto::Memset& in, Memset& set) const {
-    get_piece(in, set);
-    set.stream = in.stream();
-    set.host_gap_ns = time(in.host_gap_ns());
-  }
-  void get(const proto::Prefetch& in, Prefetch& prefetch) const {
-    get_piece(in, prefetch);
-    prefetch.destination = device(in.destination(), -1);
-    prefetch.stream = in.stream();
-    prefetch.host_gap_ns = time(in.host_gap_ns());
-  }
-  void get(const proto::Advise& in, Advise& advise) const {
-    get_piece(in, advise);
-    advise.advice = same<Advice>(in.advice(), "advice", kAdviceNames);
-    advise.device = device(in.device(), -1);
-  }
-  void get(const proto::Discard& in, Discard& discard) const {
-    get_piece(in, discard);
-    discard.stream = in.stream();
-  }
-  void get(const proto::Sync& in, Sync& sync) const {
-    sync.kind = same<SyncKind>(in.kind(), "sync kind", kSyncKindNames);
-    sync.stream = in.stream();
-    sync.event = in.event();
-    sync.host_gap_ns = time(in.host_gap_ns());
-  }
-  void get(const proto::HostAccess& in, HostAccess& access) {
-    access.object = in.object();
-    ExtentUnpacker lists(in.extents());
-    lists.take(lists.left(), extents);
-    access.extents = extents;
-    access.touches.reserve(static_cast<std::size_t>(in.touches_size()));
-    std::uint64_t previous = 0;
-    for (const std::uint64_t number : in.touches()) access.touches.push_back(unpack_touch(number, previous));
-    access.host_gap_ns = time(in.host_gap_ns());
-  }
-  void get(const proto::Range& in, Range& range) const {
-    range.kind = same<RangeKind>(in.kind(), "range kind", kRangeKindNames);
-    range.name = string(in.name());
-    range.index = in.index();
-  }
-  void get(const proto::UvmCounter& in, UvmCounter& counter) const {
-    counter.kind = string(in.kind());
-    counter.object = in.object();
-    counter.offset = in.offset();
-    counter.value = in.value();
-    counter.start_ns = in.start_ns();
-    counter.end_ns = in.end_ns();
-    counter.flags = in.flags();
-  }
+    void list(std::string_view, auto& items, auto&&...) { get(items); }
+    void get(std::vector<ObjectAccess>& items) {
+      if (in.access_objects_size() != in.extent_counts_size()) {
+        throw_input_error("{} accesses with {} lists of extents", in.access_objects_size(), in.extent_counts_size());
+      }
+      items.resize(static_cast<std::size_t>(in.access_objects_size()));
+      ExtentUnpacker lists(in.extents());
+      for (int i = 0; i < in.access_objects_size(); ++i) {
+        ObjectAccess& access = items[static_cast<std::size_t>(i)];
+        access.object = in.access_objects(i);
+        lists.take(in.extent_counts(i), state.extents);
+        access.extents = state.extent_pool.find(state.extents);
+      }
+      lists.finish();
+      accesses = &items;
+    }
+    void get(std::vector<Touch>& touches) {
+      const int slots = in.touch_slots_size();
+      if (slots != 0 && slots != in.touches_size()) {
+        throw_input_error("{} touches with {} slots", in.touches_size(), slots);
+      }
+      if (in.touches_size() != 0 && accesses->empty()) throw_input_error("touches without accesses");
+      auto& last = state.zeros_by_slot(accesses->size());
+      touches.reserve(static_cast<std::size_t>(in.touches_size()));
+      for (int i = 0; i < in.touches_size(); ++i) {
+        const std::uint32_t slot = slots == 0 ? 0 : in.touch_slots(i);
+        if (slot >= last.size()) {
+          throw_input_error("touch {} names slot {}, but the kernel has {} accesses", i, slot, last.size());
+        }
+        const auto [quantum, mode] = unpack_touch(in.touches(i), last[slot]);
+        touches.push_back({slot, quantum, mode});
+      }
+    }
+    void get(PhaseList& phases) {
+      PhaseReader reader(*accesses);
+      state.phases.resize(static_cast<std::size_t>(in.phases_size()));
+      for (int i = 0; i < in.phases_size(); ++i) reader.read(in.phases(i), state.phases[static_cast<std::size_t>(i)]);
+      phases = state.phase_pool.find(state.phases);
+    }
+    void get(std::vector<FirstTouch>& order) {
+      const int slots = in.order_slots_size();
+      if (slots != 0 && slots != in.order_size()) {
+        throw_input_error("an order of {} units with {} slots", in.order_size(), slots);
+      }
+      auto& last = state.zeros_by_slot(accesses->size());
+      order.reserve(static_cast<std::size_t>(in.order_size()));
+      for (int i = 0; i < in.order_size(); ++i) {
+        const std::uint32_t slot = slots == 0 ? 0 : in.order_slots(i);
+        if (slot >= last.size()) {
+          throw_input_error("the order names slot {}, but the kernel has {} accesses", slot, last.size());
+        }
+        // Wraps for hostile numbers; check_shape bounds the result.
+        last[slot] += static_cast<std::uint64_t>(unzigzag(in.order(i)));
+        order.push_back({slot, last[slot]});
+      }
+    }
+    void get(std::vector<UnitCount>& counts) {
+      if (in.unit_counts_size() > in.access_objects_size() || in.unit_gaps_size() != in.unit_values_size()) {
+        throw_input_error("{} lists of counts for {} accesses, {} units with {} counts", in.unit_counts_size(),
+                          in.access_objects_size(), in.unit_gaps_size(), in.unit_values_size());
+      }
+      int next = 0;
+      counts.reserve(static_cast<std::size_t>(in.unit_gaps_size()));
+      for (int slot = 0; slot < in.unit_counts_size(); ++slot) {
+        if (in.unit_counts(slot) > static_cast<std::uint32_t>(in.unit_gaps_size() - next)) {
+          throw_input_error("{} counts where {} are left", in.unit_counts(slot), in.unit_gaps_size() - next);
+        }
+        std::uint64_t unit = 0;
+        for (std::uint32_t i = 0; i < in.unit_counts(slot); ++i, ++next) {
+          unit += in.unit_gaps(next);
+          counts.push_back({static_cast<std::uint32_t>(slot), unit, in.unit_values(next)});
+          ++unit;
+        }
+      }
+      const int left = in.unit_gaps_size() - next;
+      if (left != 0) throw_input_error("{} counts more than their lists say", left);
+    }
+    void get(ExtentList& list) {
+      ExtentUnpacker lists(in.extents());
+      lists.take(lists.left(), state.extents);
+      list = state.extents;
+    }
+    void get(std::vector<HostTouch>& touches) {
+      touches.reserve(static_cast<std::size_t>(in.touches_size()));
+      std::uint64_t previous = 0;
+      for (const std::uint64_t number : in.touches()) touches.push_back(unpack_touch(number, previous));
+    }
+    void get(std::vector<Attribute>& attributes) {
+      attributes.clear();
+      for (const proto::Attribute& attribute : in.attributes()) {
+        attributes.emplace_back(utf8(attribute.key(), "attribute"), utf8(attribute.value(), "attribute"));
+      }
+    }
+  };
 
   static const std::string& utf8(const std::string& text, std::string_view what) {
     if (!is_utf8(text)) throw_input_error("{} '{}' is not UTF-8", what, printable(text));
     return text;
   }
-  static void get_header(const proto::Header& in, Header& header) {
-    if (in.magic() != "UVMT") throw_input_error("the header lacks the magic 'UVMT'");
-    header.major = in.major();
-    header.minor = in.minor();
-    header.quantum_bytes = in.quantum_bytes();
-    header.tool = utf8(in.tool(), "tool");
-    header.gpu = utf8(in.gpu(), "gpu");
-    header.driver = utf8(in.driver(), "driver");
-    header.program = utf8(in.program(), "program");
-    header.provenance = utf8(in.provenance(), "provenance");
-    header.attributes.clear();
-    for (const proto::Attribute& attribute : in.attributes()) {
-      header.attributes.emplace_back(utf8(attribute.key(), "attribute"), utf8(attribute.value(), "attribute"));
-    }
+  std::vector<std::uint64_t>& zeros_by_slot(std::size_t slots) {
+    last_by_slot.assign(slots, 0);
+    return last_by_slot;
   }
 
+  template <class Message, class Fields>
+  void get(const Message& message, Fields& record) {
+    Reader<Message> reader{*this, message};
+    fields(reader, record);
+  }
+  template <std::size_t Index = 0>
   void get_record(const proto::Entry& entry, std::string_view message, Record& record) {
-    switch (entry.record_case()) {
-      case proto::Entry::kKernel:
-        return get(entry.kernel(), reset_to<Kernel>(record, spare_kernel));
-      case proto::Entry::kObjectAlloc:
-        return get(entry.object_alloc(), reset_to<ObjectAlloc>(record, spare_kernel));
-      case proto::Entry::kObjectFree:
-        return get(entry.object_free(), reset_to<ObjectFree>(record, spare_kernel));
-      case proto::Entry::kTensorAlloc:
-        return get(entry.tensor_alloc(), reset_to<TensorAlloc>(record, spare_kernel));
-      case proto::Entry::kTensorFree:
-        return get(entry.tensor_free(), reset_to<TensorFree>(record, spare_kernel));
-      case proto::Entry::kMemoryCopy:
-        return get(entry.memory_copy(), reset_to<Memcpy>(record, spare_kernel));
-      case proto::Entry::kMemorySet:
-        return get(entry.memory_set(), reset_to<Memset>(record, spare_kernel));
-      case proto::Entry::kPrefetch:
-        return get(entry.prefetch(), reset_to<Prefetch>(record, spare_kernel));
-      case proto::Entry::kAdvise:
-        return get(entry.advise(), reset_to<Advise>(record, spare_kernel));
-      case proto::Entry::kDiscard:
-        return get(entry.discard(), reset_to<Discard>(record, spare_kernel));
-      case proto::Entry::kSync:
-        return get(entry.sync(), reset_to<Sync>(record, spare_kernel));
-      case proto::Entry::kHostAccess:
-        return get(entry.host_access(), reset_to<HostAccess>(record, spare_kernel));
-      case proto::Entry::kRange:
-        return get(entry.range(), reset_to<Range>(record, spare_kernel));
-      case proto::Entry::kUvmCounter:
-        return get(entry.uvm_counter(), reset_to<UvmCounter>(record, spare_kernel));
-      case proto::Entry::kHeader:
-      case proto::Entry::kEnd:
-      case proto::Entry::RECORD_NOT_SET:
-        break;
+    if constexpr (Index < std::variant_size_v<Record>) {
+      constexpr auto kKey = std::get<Index>(message_keys());
+      if (!kKey.has(entry)) return get_record<Index + 1>(entry, message, record);
+      get(kKey.get(entry), reset_to<std::variant_alternative_t<Index, Record>>(record, spare_kernel));
+    } else {
+      refuse_unknown_record(message);
     }
-    refuse_unknown_record(message);
   }
 };
 
@@ -337,7 +434,8 @@ EntryKind ProtobufDecoder::take(std::string_view& frame, Record& record, Header&
   }
   switch (entry.record_case()) {
     case proto::Entry::kHeader:
-      State::get_header(entry.header(), header);
+      if (entry.header().magic() != "UVMT") throw_input_error("the header lacks the magic 'UVMT'");
+      state_->get(entry.header(), header);
       return EntryKind::kHeader;
     case proto::Entry::kEnd:
       records = entry.end().records();

@@ -1,39 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <google/protobuf/arena.h>
 
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/trace/kernel_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
-#include "sim/trace/packed.h"
 #include "sim/trace/protobuf_codec.h"
+#include "sim/trace/record_fields.h"
 #include "sim/trace/uvmtrace.pb.h"
 
 namespace uvmsim::trace {
 
 namespace {
 
-// Times are never negative in a record (shape.h).
-std::uint64_t time(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+using Numbers32 = google::protobuf::RepeatedField<std::uint32_t>;
+using Numbers64 = google::protobuf::RepeatedField<std::uint64_t>;
 
-template <class ProtoEnum, class Enum>
-ProtoEnum same(Enum value) {
-  return static_cast<ProtoEnum>(value);
-}
-
-template <class Numbers>
-void put_dimensions(const Dim3& dimensions, Numbers& out) {
-  const std::uint32_t values[] = {dimensions.x, dimensions.y, dimensions.z};
-  int used = 3;
-  while (used > 0 && values[used - 1] == 1) --used;
-  out.Add(values, values + used);
-}
+// From this many extents on a list is worth naming the kernel's own extents instead of repeating them.
+constexpr std::size_t kMinShared = 8;
 
 void check_utf8(std::string_view text) {
   if (!is_utf8(text)) throw_input_error("'{}' is not UTF-8", printable(text));
+}
+
+constexpr std::uint64_t zigzag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+// `value` as the difference to the one before, which it becomes.
+std::uint64_t pack_difference(std::uint64_t value, std::uint64_t& before) {
+  const auto difference = static_cast<std::int64_t>(value) - static_cast<std::int64_t>(before);
+  before = value;
+  return zigzag(difference);
+}
+std::uint64_t pack_touch(std::uint64_t quantum, AccessMode mode, std::uint64_t& before) {
+  return pack_difference(quantum, before) << 2 | static_cast<std::uint64_t>(mode);
+}
+
+// Appends one list. The extents ascend and stay below kMaxQuantum (shape.h).
+void pack_extents(const std::vector<Extent>& extents, Numbers64& out) {
+  std::uint64_t previous_end = 0;
+  for (const Extent& extent : extents) {
+    out.Add((extent.first - previous_end) << 2 | static_cast<std::uint64_t>(extent.mode));
+    out.Add(extent.count);
+    previous_end = extent.first + extent.count;
+  }
+}
+
+// The extents of a phase that are whole extents of the kernel, as runs (skipped, taken) of those; the others to `rest`.
+void split_shared(const std::vector<Extent>& extents, const std::vector<Extent>& whole,
+                  std::vector<std::uint32_t>& runs, std::vector<Extent>& rest) {
+  runs.clear();
+  rest.clear();
+  std::size_t next = 0, behind_run = 0;  // in `whole`
+  for (const Extent& extent : extents) {
+    while (next < whole.size() && whole[next].first < extent.first) ++next;
+    if (next == whole.size() || whole[next] != extent) {
+      rest.push_back(extent);
+    } else if (!runs.empty() && behind_run == next) {
+      ++runs.back();
+      behind_run = ++next;
+    } else {
+      runs.push_back(static_cast<std::uint32_t>(next - behind_run));
+      runs.push_back(1);
+      behind_run = ++next;
+    }
+  }
+}
+
+void put_phase(const Phase& phase, const std::vector<ObjectAccess>& accesses, proto::Phase& out) {
+  std::vector<std::uint32_t> runs;
+  std::vector<Extent> rest;
+  bool shared = false;
+  out.set_first_block(phase.first_block);
+  out.set_block_count(phase.block_count);
+  for (const PhaseAccess& access : phase.accesses) {
+    out.add_slots(access.slot);
+    out.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
+    runs.clear();
+    if (access.extents.size() >= kMinShared) split_shared(access.extents, accesses[access.slot].extents, runs, rest);
+    // Otherwise older readers can read it.
+    const bool worth = !runs.empty() && runs.size() + 2 * rest.size() < access.extents.size();
+    out.add_share_counts(worth ? static_cast<std::uint32_t>(runs.size() / 2) : 0);
+    if (worth) {
+      shared = true;
+      out.mutable_shares()->Add(runs.begin(), runs.end());
+    }
+    pack_extents(worth ? rest : access.extents, *out.mutable_extents());
+  }
+  if (!shared) out.clear_share_counts();
+}
+
+// One number per item, which `pack` makes of it and of the one before in its slot; the slots unless all are 0.
+template <class Items, class Pack>
+void put_by_slot(const Items& items, std::size_t slots, const Pack& pack, Numbers64& numbers, Numbers32& slot_numbers) {
+  if (items.empty()) return;
+  std::vector<std::uint64_t> last(slots, 0);
+  numbers.Reserve(static_cast<int>(items.size()));
+  bool one_slot = true;
+  for (const auto& item : items) {
+    numbers.Add(pack(item, last[item.slot]));
+    one_slot = one_slot && item.slot == 0;
+  }
+  if (one_slot) return;
+  for (const auto& item : items) slot_numbers.Add(item.slot);
 }
 
 }  // namespace
@@ -41,7 +114,6 @@ void check_utf8(std::string_view text) {
 struct ProtobufEncoder::State {
   google::protobuf::Arena arena;
   std::unordered_map<std::string, std::uint32_t> strings;  // only looked up, never walked
-  std::vector<std::uint64_t> last_touch;                   // of each slot
   proto::Entry* entry = nullptr;
 
   std::uint32_t string_number(const std::string& text) {
@@ -54,158 +126,102 @@ struct ProtobufEncoder::State {
     return found->second;
   }
 
-  void put(const ObjectAlloc& object) {
-    auto& out = *entry->mutable_object_alloc();
-    out.set_id(object.id);
-    out.set_kind(same<proto::ObjectKind>(object.kind));
-    out.set_bytes(object.bytes);
-    out.set_va(object.va);
-    out.set_device(object.device);
-  }
-  void put(const ObjectFree& object) { entry->mutable_object_free()->set_id(object.id); }
-  void put(const TensorAlloc& tensor) {
-    auto& out = *entry->mutable_tensor_alloc();
-    out.set_id(tensor.id);
-    out.set_bytes(tensor.bytes);
-    out.set_stream(tensor.stream);
-    out.set_object(tensor.object);
-    out.set_offset(tensor.offset);
-    out.set_name(string_number(tensor.name));
-  }
-  void put(const TensorFree& tensor) { entry->mutable_tensor_free()->set_id(tensor.id); }
+  // Puts one record, which satisfies shape.h, into its message, which is empty.
+  template <class Message>
+  struct Writer {
+    static constexpr bool kConstant = true;
 
-  void put_touches(const Kernel& kernel, proto::Kernel& out) {
-    last_touch.assign(kernel.accesses.size(), 0);
-    out.mutable_touches()->Reserve(static_cast<int>(kernel.touches.size()));
-    bool one_slot = true;
-    for (const Touch& touch : kernel.touches) {
-      out.add_touches(pack_touch(touch.quantum, touch.mode, last_touch[touch.slot]));
-      one_slot = one_slot && touch.slot == 0;
-    }
-    if (!one_slot) {
-      for (const Touch& touch : kernel.touches) out.add_touch_slots(touch.slot);
-    }
-  }
-  void put(const Kernel& kernel) {
-    auto& out = *entry->mutable_kernel();
-    out.set_name(string_number(kernel.name));
-    out.set_stream(kernel.stream);
-    out.set_device(kernel.device);
-    put_dimensions(kernel.grid, *out.mutable_grid());
-    put_dimensions(kernel.block, *out.mutable_block());
-    out.set_registers_per_thread(kernel.registers_per_thread);
-    out.set_shared_bytes_per_block(kernel.shared_bytes_per_block);
-    out.set_host_gap_ns(time(kernel.host_gap_ns));
-    out.set_duration_ns(time(kernel.duration_ns));
-    out.set_distribution(same<proto::Distribution>(kernel.distribution));
-    out.set_bytes_per_thread_access(kernel.bytes_per_thread_access);
-    out.set_coverage(same<proto::Coverage>(kernel.coverage));
-    for (const ObjectAccess& access : kernel.accesses) {
-      out.add_access_objects(access.object);
-      out.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
-      pack_extents(access.extents, *out.mutable_extents());
-    }
-    put_touches(kernel, out);
-    put_phases(kernel, out);
-    out.set_unknown_accesses(kernel.unknown_accesses);
-    put_order(kernel, out);
-    put_counts(kernel, out);
-  }
+    State& state;
+    Message& out;
+    const std::vector<ObjectAccess>* accesses = nullptr;  // of a kernel
 
-  void put(const Memcpy& copy) {
-    auto& out = *entry->mutable_memory_copy();
-    out.set_dst_object(copy.dst.object);
-    out.set_dst_offset(copy.dst.offset);
-    out.set_src_object(copy.src.object);
-    out.set_src_offset(copy.src.offset);
-    out.set_bytes(copy.bytes);
-    out.set_kind(same<proto::CopyKind>(copy.kind));
-    out.set_stream(copy.stream);
-    out.set_non_blocking(!copy.blocking);
-    out.set_host_gap_ns(time(copy.host_gap_ns));
-  }
-  template <class Operation, class Out>
-  static void put_piece(const Operation& operation, Out& out) {
-    out.set_object(operation.object);
-    out.set_offset(operation.offset);
-    out.set_bytes(operation.bytes);
-  }
-  void put(const Memset& set) {
-    auto& out = *entry->mutable_memory_set();
-    put_piece(set, out);
-    out.set_stream(set.stream);
-    out.set_host_gap_ns(time(set.host_gap_ns));
-  }
-  void put(const Prefetch& prefetch) {
-    auto& out = *entry->mutable_prefetch();
-    put_piece(prefetch, out);
-    out.set_destination(prefetch.destination);
-    out.set_stream(prefetch.stream);
-    out.set_host_gap_ns(time(prefetch.host_gap_ns));
-  }
-  void put(const Advise& advise) {
-    auto& out = *entry->mutable_advise();
-    put_piece(advise, out);
-    out.set_advice(same<proto::Advice>(advise.advice));
-    out.set_device(advise.device);
-  }
-  void put(const Discard& discard) {
-    auto& out = *entry->mutable_discard();
-    put_piece(discard, out);
-    out.set_stream(discard.stream);
-  }
-  void put(const Sync& sync) {
-    auto& out = *entry->mutable_sync();
-    out.set_kind(same<proto::SyncKind>(sync.kind));
-    out.set_stream(sync.stream);
-    out.set_event(sync.event);
-    out.set_host_gap_ns(time(sync.host_gap_ns));
-  }
-  void put(const HostAccess& access) {
-    auto& out = *entry->mutable_host_access();
-    out.set_object(access.object);
-    pack_extents(access.extents, *out.mutable_extents());
-    std::uint64_t previous = 0;
-    for (const auto& [quantum, mode] : access.touches) out.add_touches(pack_touch(quantum, mode, previous));
-    out.set_host_gap_ns(time(access.host_gap_ns));
-  }
-  void put(const Range& range) {
-    auto& out = *entry->mutable_range();
-    out.set_kind(same<proto::RangeKind>(range.kind));
-    out.set_name(string_number(range.name));
-    out.set_index(range.index);
-  }
-  void put(const UvmCounter& counter) {
-    auto& out = *entry->mutable_uvm_counter();
-    out.set_kind(string_number(counter.kind));
-    out.set_object(counter.object);
-    out.set_offset(counter.offset);
-    out.set_value(counter.value);
-    out.set_start_ns(counter.start_ns);
-    out.set_end_ns(counter.end_ns);
-    out.set_flags(counter.flags);
-  }
-
-  void put(const Header& header) {
-    for (const std::string* text : {&header.tool, &header.gpu, &header.driver, &header.program, &header.provenance}) {
-      check_utf8(*text);
+    void number(const auto& key, auto value, auto&&...) { key.set(out, value); }
+    void stream(std::uint32_t value) { out.set_stream(value); }
+    void time(const auto& key, std::int64_t value, auto&&...) { key.set(out, static_cast<std::uint64_t>(value)); }
+    void signed_time(const auto& key, std::int64_t value, auto&&...) { key.set(out, value); }
+    void device(const auto& key, std::int32_t value, auto&&...) { key.set(out, value); }
+    void flag(const auto& key, bool value, bool usual, auto&&...) { key.set(out, value != usual); }
+    void name(const auto& key, auto value, auto&&...) { key.set(out, static_cast<decltype(key.get(out))>(value)); }
+    void text(const auto& key, const std::string& value, auto&&...) {
+      if constexpr (std::is_same_v<Message, proto::Header>) {
+        check_utf8(value);
+        key.set(out, value);
+      } else {
+        key.set(out, state.string_number(value));
+      }
     }
-    auto& out = *entry->mutable_header();
-    out.set_magic("UVMT");
-    out.set_major(header.major);
-    out.set_minor(header.minor);
-    out.set_quantum_bytes(header.quantum_bytes);
-    out.set_tool(header.tool);
-    out.set_gpu(header.gpu);
-    out.set_driver(header.driver);
-    out.set_program(header.program);
-    out.set_provenance(header.provenance);
-    for (const auto& [key, value] : header.attributes) {
-      check_utf8(key);
-      check_utf8(value);
-      auto& attribute = *out.add_attributes();
-      attribute.set_key(key);
-      attribute.set_value(value);
+    void dimensions(const auto& key, const Dim3& d, auto&&...) {
+      const std::uint32_t values[] = {d.x, d.y, d.z};
+      int used = 3;
+      while (used > 0 && values[used - 1] == 1) --used;
+      key.edit(out).Add(values, values + used);
+    }
+    void place(const auto& object, const auto& offset, const CopyEnd& end, auto&&...) {
+      object.set(out, end.object);
+      offset.set(out, end.offset);
+    }
+    void end_of_version(const Header&) {}
+
+    void list(std::string_view, const auto& items, auto&&...) { put(items); }
+    void put(const std::vector<ObjectAccess>& items) {
+      accesses = &items;
+      for (const ObjectAccess& access : items) {
+        out.add_access_objects(access.object);
+        out.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
+        pack_extents(access.extents, *out.mutable_extents());
+      }
+    }
+    void put(const std::vector<Touch>& touches) {
+      const auto pack = [](const Touch& touch, auto& last) { return pack_touch(touch.quantum, touch.mode, last); };
+      put_by_slot(touches, accesses->size(), pack, *out.mutable_touches(), *out.mutable_touch_slots());
+    }
+    void put(const PhaseList& phases) {
+      for (const Phase& phase : phases) put_phase(phase, *accesses, *out.add_phases());
+    }
+    void put(const std::vector<FirstTouch>& order) {
+      const auto pack = [](const FirstTouch& touch, auto& last) { return pack_difference(touch.unit, last); };
+      put_by_slot(order, accesses->size(), pack, *out.mutable_order(), *out.mutable_order_slots());
+    }
+    void put(const std::vector<UnitCount>& counts) {
+      if (counts.empty()) return;
+      out.mutable_unit_counts()->Resize(static_cast<int>(accesses->size()), 0);
+      std::uint64_t next = 0;
+      std::uint32_t slot = 0;
+      for (const UnitCount& item : counts) {
+        next = item.slot == slot ? next : 0;
+        slot = item.slot;
+        out.add_unit_gaps(item.unit - next);
+        out.add_unit_values(item.count);
+        out.set_unit_counts(static_cast<int>(slot), out.unit_counts(static_cast<int>(slot)) + 1);
+        next = item.unit + 1;
+      }
+    }
+    void put(const ExtentList& extents) { pack_extents(extents, *out.mutable_extents()); }
+    void put(const std::vector<HostTouch>& touches) {
+      std::uint64_t previous = 0;
+      for (const auto& [quantum, mode] : touches) out.add_touches(pack_touch(quantum, mode, previous));
+    }
+    void put(const std::vector<Attribute>& attributes) {
+      for (const auto& [key, value] : attributes) {
+        check_utf8(key);
+        check_utf8(value);
+        auto& attribute = *out.add_attributes();
+        attribute.set_key(key);
+        attribute.set_value(value);
+      }
+    }
+  };
+
+  template <class Fields, class Message>
+  void put(const Fields& record, Message& message) {
+    Writer<Message> writer{*this, message};
+    fields(writer, record);
+  }
+  template <std::size_t Index = 0>
+  void put_record(const Record& record) {
+    if constexpr (Index < std::variant_size_v<Record>) {
+      if (record.index() != Index) return put_record<Index + 1>(record);
+      put(std::get<Index>(record), std::get<Index>(message_keys()).edit(*entry));
     }
   }
 
@@ -234,13 +250,15 @@ void ProtobufEncoder::start_frame() { state_->strings.clear(); }
 
 void ProtobufEncoder::append(const Header& header, std::string& frame) {
   state_->start();
-  state_->put(header);
+  proto::Header& message = *state_->entry->mutable_header();
+  message.set_magic("UVMT");
+  state_->put(header, message);
   state_->finish(frame);
 }
 
 void ProtobufEncoder::append(const Record& record, std::string& frame) {
   state_->start();
-  std::visit([this](const auto& alternative) { state_->put(alternative); }, record);
+  state_->put_record(record);
   state_->finish(frame);
 }
 

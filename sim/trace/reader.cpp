@@ -3,15 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
+#include <vector>
 
 #include "sim/common/error.h"
-#include "sim/trace/frame_reader.h"
 #include "sim/trace/input.h"
 #include "sim/trace/json_codec.h"
+#include "sim/trace/limits.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/protobuf_codec.h"
 #include "sim/trace/shape.h"
+#include "sim/trace/zstd_stream.h"
 
 namespace uvmsim::trace {
 
@@ -26,6 +28,42 @@ class Decoder {
   virtual Header header() = 0;
   virtual bool next(Record& record) = 0;
   virtual Position place() const = 0;  // frame or line being read; `record` is not set
+};
+
+// Whole frames of a `.uvmt` file.
+class FrameReader {
+ public:
+  explicit FrameReader(Input& input) : decoder_(input) {}
+
+  // The content of the next frame that is not empty, its checksum compared; false at the end of the file. Holds until
+  // the next call. Throws DamageError for a damaged or cut-off frame, InputError for one beyond kMaxFrameBytes.
+  bool next(std::string_view& content) {
+    std::size_t size = 0;
+    for (;;) {
+      if (size == buffer_.size()) {
+        if (size >= kMaxFrameBytes) {
+          throw_input_error("frame {} holds more than {} bytes", decoder_.frame(), kMaxFrameBytes);
+        }
+        buffer_.resize(std::max(std::size_t{64} << 10, size * 2));
+      }
+      const std::uint64_t number = decoder_.frame();
+      const ZstdDecoder::Piece piece = decoder_.read(std::span(buffer_).subspan(size));
+      size += piece.bytes;
+      if (piece.frame_ended && size > 0) {
+        content = std::string_view(buffer_.data(), size);
+        frame_ = number;
+        return true;
+      }
+      if (piece.input_ended) return false;
+    }
+  }
+
+  std::uint64_t frame() const { return frame_; }  // number of the frame last returned, from 1
+
+ private:
+  ZstdDecoder decoder_;
+  std::vector<char> buffer_;
+  std::uint64_t frame_ = 0;
 };
 
 class UvmtDecoder final : public Decoder {

@@ -74,6 +74,16 @@ struct ObjectAccess {
   ExtentList extents;
 };
 
+// What the extents of accesses, of a kernel or of a phase, add up to.
+template <class Accesses>
+std::uint64_t touched_quanta(const Accesses& accesses) {
+  std::uint64_t quanta = 0;
+  for (const auto& access : accesses) {
+    for (const Extent& extent : access.extents) quanta += extent.count;
+  }
+  return quanta;
+}
+
 // One touch of an explicit order: accesses[slot], quantum within that object.
 struct Touch {
   std::uint32_t slot = 0;

@@ -28,22 +28,6 @@ bool is_mode(AccessMode mode) { return mode >= AccessMode::kRead && mode <= Acce
                     what, index, extent.first, extents[index - 1].first + extents[index - 1].count);
 }
 
-void check_time(std::int64_t time, std::string_view what) {
-  if (time < 0 || time > kMaxTimeNs) throw_input_error("{} is {}; allowed: 0 to 2^61 nanoseconds", what, time);
-}
-
-void check_name(std::string_view name) {
-  if (name.size() > kMaxNameBytes) {
-    throw_input_error("a name of {} bytes; allowed: at most {}", name.size(), kMaxNameBytes);
-  }
-}
-
-void check_dimensions(const Dim3& dimensions, std::string_view what) {
-  if (dimensions.x == 0 || dimensions.y == 0 || dimensions.z == 0) {
-    throw_input_error("{} {}x{}x{} has a dimension of 0", what, dimensions.x, dimensions.y, dimensions.z);
-  }
-}
-
 void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
   if (quantum >= kMaxQuantum) throw_input_error("touch {} at quantum {}; allowed: below 2^60", index, quantum);
   if (!is_mode(mode)) {
@@ -52,31 +36,24 @@ void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
   }
 }
 
-// Checks the fields of a record, one by one.
-struct FieldCheck {
-  static constexpr bool kConstant = true;
-
-  template <class... Any>
-  void number(const Any&...) {}
-  void stream(std::uint32_t) {}  // validate.h
-  template <class... Any>
-  void device(const Any&...) {}
-  template <class... Any>
-  void flag(const Any&...) {}
-  template <class... Any>
-  void name(const Any&...) {}
-  template <class... Any>
-  void place(const Any&...) {}
-  template <class... Any>
-  void list(const Any&...) {}  // ListCheck
-  void text(std::string_view, std::string_view value, Presence, std::string_view) { check_name(value); }
-  void time(std::string_view key, std::int64_t value, Presence, std::string_view) { check_time(value, key); }
-  void signed_time(std::string_view, std::int64_t value, std::string_view) {
+// Checks the fields of a record, one by one; devices and streams are validate.h's, lists ListCheck's.
+struct FieldCheck : ReadingWalk {
+  void text(std::string_view, std::string_view value, auto&&...) {
+    if (value.size() > kMaxNameBytes) {
+      throw_input_error("a name of {} bytes; allowed: at most {}", value.size(), kMaxNameBytes);
+    }
+  }
+  void time(std::string_view key, std::int64_t time, auto&&...) {
+    if (time < 0 || time > kMaxTimeNs) throw_input_error("{} is {}; allowed: 0 to 2^61 nanoseconds", key, time);
+  }
+  void signed_time(std::string_view, std::int64_t value, auto&&...) {
     if (value < -kMaxTimeNs || value > kMaxTimeNs) {
       throw_input_error("time {} of a counter; allowed: -2^61 to 2^61 nanoseconds", value);
     }
   }
-  void dimensions(std::string_view key, const Dim3& value, std::string_view) { check_dimensions(value, key); }
+  void dimensions(std::string_view key, const Dim3& d, auto&&...) {
+    if (d.x == 0 || d.y == 0 || d.z == 0) throw_input_error("{} {}x{}x{} has a dimension of 0", key, d.x, d.y, d.z);
+  }
 };
 
 // Checks the lists of a record, whose items name each other.

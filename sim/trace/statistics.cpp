@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "sim/trace/record_fields.h"
+
 namespace uvmsim::trace {
 
 namespace {
@@ -18,15 +20,29 @@ std::int64_t add_times(std::int64_t a, std::int64_t b) { return b > INT64_MAX - 
 std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 void count(std::uint64_t& sum, std::uint64_t more) { sum = add_counts(sum, more); }
 
-class Summary {
+class Summary : public ReadingWalk {
  public:
   explicit Summary(const Header& header) : quantum_(header.quantum_bytes) { out_.header = header; }
 
   void add(const Record& record) {
     ++out_.records;
     ++out_.records_by_type[record.index()];
-    std::visit(*this, record);
+    std::visit(
+        [this](const auto& alternative) {
+          fields(*this, alternative);
+          (*this)(alternative);
+        },
+        record);
   }
+
+  // The fields of a record, one by one.
+  void time(std::string_view key, std::int64_t time, auto&&...) {
+    if (key == "host_gap_ns") out_.host_gap_ns = add_times(out_.host_gap_ns, time);
+  }
+
+  // What counts of a record as a whole; nothing of most.
+  template <class Other>
+  void operator()(const Other&) {}
 
   void operator()(const ObjectAlloc& object) {
     ++out_.objects;
@@ -89,24 +105,11 @@ class Summary {
     count(out_.bytes_by_coverage.at(static_cast<std::size_t>(kernel.coverage)), one.touched_bytes);
     count(out_.unknown_accesses, kernel.unknown_accesses);
     out_.kernels_with_unknown += kernel.unknown_accesses == 0 ? 0 : 1;
-    add_gap(kernel.host_gap_ns);
     names_.insert(kernel.name);
     streams_.insert(kernel.stream);
   }
-  void operator()(const Memcpy& copy) {
-    count(out_.copied_bytes.at(static_cast<std::size_t>(copy.kind)), copy.bytes);
-    add_gap(copy.host_gap_ns);
-  }
-  void operator()(const Memset& set) {
-    count(out_.set_bytes, set.bytes);
-    add_gap(set.host_gap_ns);
-  }
-  void operator()(const Prefetch& prefetch) { add_gap(prefetch.host_gap_ns); }
-  void operator()(const Sync& sync) { add_gap(sync.host_gap_ns); }
-  void operator()(const HostAccess& access) { add_gap(access.host_gap_ns); }
-  void operator()(const Advise&) {}
-  void operator()(const Discard&) {}
-  void operator()(const UvmCounter&) {}
+  void operator()(const Memcpy& copy) { count(out_.copied_bytes.at(static_cast<std::size_t>(copy.kind)), copy.bytes); }
+  void operator()(const Memset& set) { count(out_.set_bytes, set.bytes); }
   void operator()(const Range& range) {
     if (range.kind == RangeKind::kIterationBegin) {
       out_.iterations.push_back({range.index, {}});
@@ -128,7 +131,6 @@ class Summary {
     bool managed, touched;
   };
 
-  void add_gap(std::int64_t gap) { out_.host_gap_ns = add_times(out_.host_gap_ns, gap); }
   static void add(const KernelTotals& one, KernelTotals& sum) {
     sum.kernels += one.kernels;
     sum.duration_ns = add_times(sum.duration_ns, one.duration_ns);

@@ -12,6 +12,7 @@
 #include "sim/trace/limits.h"
 #include "sim/trace/live_objects.h"
 #include "sim/trace/names.h"
+#include "sim/trace/record_fields.h"
 
 namespace uvmsim::trace {
 
@@ -50,22 +51,28 @@ bool is_covered(const std::vector<Extent>& part, const std::vector<Extent>& whol
 
 }  // namespace
 
-class Validator::State {
+class Validator::State : public ReadingWalk {
  public:
-  State(std::string new_name, const Header& header) : name(std::move(new_name)), quantum_(header.quantum_bytes) {}
+  State(std::string name, const Header& header) : file(std::move(name)), quantum_(header.quantum_bytes) {}
 
-  void operator()(const ObjectAlloc& object) {
-    check_device(object.device, -1);
-    live_.allocate(object);
+  // The fields of a record, one by one.
+  void device(std::string_view, std::int32_t device, std::int32_t min, auto&&...) {
+    if (device < min || device > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
   }
+  void dimensions(std::string_view key, const Dim3& d, auto&&...) { key == "grid" ? check_grid(d) : check_block(d); }
+  void time(std::string_view, std::int64_t time, auto&&...) {
+    if (time > kMaxTimeNs - total_time_) {
+      throw_input_error("the times of the trace add up to more than 2^61 nanoseconds");
+    }
+    total_time_ += time;
+  }
+
+  // What it means among the others.
+  void operator()(const ObjectAlloc& object) { live_.allocate(object); }
   void operator()(const ObjectFree& object) { live_.release(object); }
   void operator()(const TensorAlloc& tensor) { live_.allocate(tensor); }
   void operator()(const TensorFree& tensor) { live_.release(tensor); }
   void operator()(const Kernel& kernel) {
-    check_device(kernel.device, 0);
-    check_launch(kernel);
-    add_time(kernel.host_gap_ns);
-    add_time(kernel.duration_ns);
     for (const ObjectAccess& access : kernel.accesses) {
       LiveObject& object = live_.require(access.object);
       if (object.last_kernel == records) {
@@ -80,7 +87,6 @@ class Validator::State {
     for (const UnitCount& item : kernel.counts) check_unit(kernel, item.slot, item.unit, "counts");
   }
   void operator()(const Memcpy& copy) {
-    add_time(copy.host_gap_ns);
     for (const auto& [end, side] : {std::pair(copy.dst, "destination"), std::pair(copy.src, "source")}) {
       if (end.object != kNoObject) {
         check_piece(end.object, end.offset, copy.bytes);
@@ -92,23 +98,12 @@ class Validator::State {
       throw_input_error("a copy of {} bytes; allowed: 1 to 2^47", copy.bytes);
     }
   }
-  void operator()(const Memset& set) {
-    add_time(set.host_gap_ns);
-    check_piece(set.object, set.offset, set.bytes);
-  }
-  void operator()(const Prefetch& prefetch) {
-    add_time(prefetch.host_gap_ns);
-    check_device(prefetch.destination, -1);
-    check_piece(prefetch.object, prefetch.offset, prefetch.bytes);
-  }
-  void operator()(const Advise& advise) {
-    check_device(advise.device, -1);
-    check_piece(advise.object, advise.offset, advise.bytes);
-  }
+  void operator()(const Memset& set) { check_piece(set.object, set.offset, set.bytes); }
+  void operator()(const Prefetch& prefetch) { check_piece(prefetch.object, prefetch.offset, prefetch.bytes); }
+  void operator()(const Advise& advise) { check_piece(advise.object, advise.offset, advise.bytes); }
   void operator()(const Discard& discard) { check_piece(discard.object, discard.offset, discard.bytes); }
-  void operator()(const Sync& sync) { add_time(sync.host_gap_ns); }
+  void operator()(const Sync&) {}
   void operator()(const HostAccess& access) {
-    add_time(access.host_gap_ns);
     const LiveObject& object = live_.require(access.object);
     check_extents_inside(access.extents, access.object, object);
     for (const auto& [quantum, mode] : access.touches) {
@@ -136,19 +131,17 @@ class Validator::State {
         break;
     }
   }
-  void operator()(const UvmCounter& counter) {
-    // Events of memory that is freed by the time they are recorded are normal; they are never replayed.
-    static_cast<void>(counter);
-  }
+  // Events of memory that is freed by the time they are recorded are normal; they are never replayed.
+  void operator()(const UvmCounter&) {}
 
   void finish() const {
-    if (iteration_) throw_input_error("{}: end: iteration {} has no end", name, *iteration_);
+    if (iteration_) throw_input_error("{}: end: iteration {} has no end", file, *iteration_);
     if (!open_ranges_.empty()) {
-      throw_input_error("{}: end: range '{}' is never popped", name, printable(open_ranges_.back()));
+      throw_input_error("{}: end: range '{}' is never popped", file, printable(open_ranges_.back()));
     }
   }
 
-  std::string name;
+  std::string file;  // its name, for messages
   std::uint64_t records = 0;
 
  private:
@@ -172,29 +165,20 @@ class Validator::State {
                         object.bytes);
     }
   }
-  static void check_device(std::int32_t device, std::int32_t min) {
-    if (device < min || device > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
+  static void check_grid(const Dim3& grid) {
+    if (grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
+      throw_input_error("grid {}x{}x{}; CUDA allows up to {}x{}x{}", grid.x, grid.y, grid.z, kMaxGridX, kMaxGridYZ,
+                        kMaxGridYZ);
+    }
+    if (grid.count() > kMaxGridBlocks) {
+      throw_input_error("grid {}x{}x{} has {} blocks; allowed: up to 2^40", grid.x, grid.y, grid.z, grid.count());
+    }
   }
-  static void check_launch(const Kernel& kernel) {
-    if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
-      throw_input_error("grid {}x{}x{}; CUDA allows up to {}x{}x{}", kernel.grid.x, kernel.grid.y, kernel.grid.z,
-                        kMaxGridX, kMaxGridYZ, kMaxGridYZ);
-    }
-    if (kernel.grid.count() > kMaxGridBlocks) {
-      throw_input_error("grid {}x{}x{} has {} blocks; allowed: up to 2^40", kernel.grid.x, kernel.grid.y, kernel.grid.z,
-                        kernel.grid.count());
-    }
-    const Dim3& block = kernel.block;
+  static void check_block(const Dim3& block) {
     const bool each_fits = std::max({block.x, block.y, block.z}) <= kMaxBlockThreads;  // so the product cannot wrap
     if (!each_fits || block.count() > kMaxBlockThreads) {
       throw_input_error("block {}x{}x{}; CUDA allows up to {} threads", block.x, block.y, block.z, kMaxBlockThreads);
     }
-  }
-  void add_time(std::int64_t time) {
-    if (time > kMaxTimeNs - total_time_) {
-      throw_input_error("the times of the trace add up to more than 2^61 nanoseconds");
-    }
-    total_time_ += time;
   }
 
   void check_touches(const Kernel& kernel) const {
@@ -261,13 +245,13 @@ class Validator::State {
 };
 
 void check_stream(const Record& record) {
-  std::visit(
-      [](const auto& r) {
-        if constexpr (requires { r.stream; }) {
-          if (r.stream > kMaxStream) throw_input_error("stream {}; allowed: 0 to {}", r.stream, kMaxStream);
-        }
-      },
-      record);
+  struct Streams : ReadingWalk {
+    void stream(std::uint32_t stream) {
+      if (stream > kMaxStream) throw_input_error("stream {}; allowed: 0 to {}", stream, kMaxStream);
+    }
+  };
+  Streams walk;
+  std::visit([&walk](const auto& alternative) { fields(walk, alternative); }, record);
 }
 
 Validator::Validator(std::string name, const Header& header)
@@ -279,9 +263,13 @@ void Validator::check(const Record& record, const Position& position) {
   ++state_->records;
   try {
     check_stream(record);
-    std::visit(*state_, record);
+    const auto check = [this](const auto& alternative) {
+      fields(*state_, alternative);
+      (*state_)(alternative);
+    };
+    std::visit(check, record);
   } catch (const InputError& error) {
-    throw_input_error("{}: {}: {}: {}", state_->name, position.text(), record_type_name(record), error.what());
+    throw_input_error("{}: {}: {}: {}", state_->file, position.text(), record_type_name(record), error.what());
   }
 }
 

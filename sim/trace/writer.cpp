@@ -9,6 +9,7 @@
 
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
+#include "sim/formats/json.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
@@ -61,12 +62,12 @@ struct TraceWriter::State {
 
   // The reader must take it.
   static void check_line(std::string_view line) {
-    if (line.size() < kMaxLineValues) return;
+    if (line.size() < kMaxJsonLineValues) return;
     const auto values =
         static_cast<std::size_t>(std::count(line.begin(), line.end(), ',') + std::count(line.begin(), line.end(), '['));
-    if (line.size() > kMaxLineBytes || values + 2 > kMaxLineValues) {
+    if (line.size() > kMaxLineBytes || values + 2 > kMaxJsonLineValues) {
       throw_input_error("takes a line of {} bytes and {} values; allowed: at most {} and {}; write .uvmt", line.size(),
-                        values, kMaxLineBytes, kMaxLineValues);
+                        values, kMaxLineBytes, kMaxJsonLineValues);
     }
   }
 

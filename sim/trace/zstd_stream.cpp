@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <new>
 
 namespace uvmsim::trace {
@@ -68,6 +69,25 @@ std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes)
     // The reader meets the same damage and reports it.
   }
   return out;
+}
+
+PlainBytes::PlainBytes(Input& input) : input_(input) {
+  if (starts_zstd_frame(input.peek(4))) decoder_.emplace(input);
+}
+
+std::size_t PlainBytes::read(std::span<char> out) {
+  if (decoder_) {
+    ZstdDecoder::Piece piece;
+    do {
+      piece = decoder_->read(out);
+    } while (piece.bytes == 0 && !piece.input_ended);
+    return piece.bytes;
+  }
+  const std::string_view available = input_.peek();
+  const std::size_t taken = std::min(available.size(), out.size());
+  std::copy_n(available.begin(), taken, out.begin());
+  input_.consume(taken);
+  return taken;
 }
 
 ZstdEncoder::ZstdEncoder(int level) : context_(ZSTD_createCCtx()) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,19 @@ class ZstdDecoder {
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;
   std::uint64_t frame_ = 1;
   bool inside_frame_ = false;
+};
+
+// The bytes of an input, decompressed where its first bytes are those of a frame.
+class PlainBytes {
+ public:
+  explicit PlainBytes(Input& input);  // the input must outlive it
+
+  // How many of the next bytes were written to the front of `out`: none at the end only. Throws as ZstdDecoder::read.
+  std::size_t read(std::span<char> out);
+
+ private:
+  Input& input_;
+  std::optional<ZstdDecoder> decoder_;
 };
 
 class ZstdEncoder {

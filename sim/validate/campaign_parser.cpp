@@ -12,8 +12,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-using trace::JsonFields;
-using trace::JsonValue;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
 constexpr std::uint64_t kMaxProcesses = 64, kMaxColumns = std::uint64_t{1} << 20, kMaxProducts = 1000000;
@@ -103,14 +102,14 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
   }
 }
 
-PublishedStep parse_figures(const JsonValue& object, std::string_view context, std::set<std::string>& unknown) {
+PublishedStep parse_figures(const Json& object, std::string_view context, std::set<std::string>& unknown) {
   JsonFields fields(object, context);
   PublishedStep step;
   for (std::size_t i = 0; i < figure::kCount; ++i) {
     step.figures[i] = optional_integer(fields, kFigureTable[i].key, UINT64_MAX);
   }
   step.lost_records = fields.boolean("lost_records", false);
-  for (const auto& [key, value] : object.members()) {
+  for (const auto& [key, value] : object.items()) {
     bool known = key == "lost_records";
     for (const FigureInfo& figure : kFigureTable) known = known || key == figure.key;
     if (!known) unknown.insert(fmt::format("figure '{}' is not part of the format and was ignored", printable(key)));
@@ -118,7 +117,7 @@ PublishedStep parse_figures(const JsonValue& object, std::string_view context, s
   return step;
 }
 
-SteadySteps parse_steady(const JsonValue& object, std::uint64_t steps, std::set<std::string>& unknown) {
+SteadySteps parse_steady(const Json& object, std::uint64_t steps, std::set<std::string>& unknown) {
   JsonFields fields(object, "steady");
   SteadySteps steady;
   steady.from = fields.required_integer("from", steps - 1);
@@ -130,7 +129,7 @@ SteadySteps parse_steady(const JsonValue& object, std::uint64_t steps, std::set<
   return steady;
 }
 
-CampaignLimits parse_limits(const JsonValue& object) {
+CampaignLimits parse_limits(const Json& object) {
   using Limit = std::optional<std::uint64_t> CampaignLimits::*;
   static constexpr std::array<std::pair<std::string_view, Limit>, 10> limits{{
       {"time_permille", &CampaignLimits::time_permille},
@@ -153,7 +152,7 @@ CampaignLimits parse_limits(const JsonValue& object) {
 
 }  // namespace
 
-void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+void parse_campaign(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   experiment.mode = Mode::kCampaign;
   Campaign& campaign = experiment.campaign.emplace();
   campaign.program = parse_program(name_of(fields, "program"));
@@ -161,20 +160,20 @@ void parse_campaign(const JsonValue& line, JsonFields& fields, Experiment& exper
   parse_parameters(fields, campaign);
   const std::uint64_t steps = campaign.steps * campaign.rounds;
   if (steps == 0 || steps > kMaxSteps) throw_input_error("{} steps in all; allowed: 1 to {}", steps, kMaxSteps);
-  if (const JsonValue* published = fields.find("published")) {
-    for (const JsonValue& step : trace::json_array(*published, "published")) {
+  if (const Json* published = fields.find("published")) {
+    for (const Json& step : json_array(*published, "published")) {
       campaign.published.push_back(parse_figures(step, "published", unknown));
     }
     if (campaign.published.size() > steps) {
       throw_input_error("'published' has {} steps; the program has {}", campaign.published.size(), steps);
     }
   }
-  if (const JsonValue* total = fields.find("published_total")) {
+  if (const Json* total = fields.find("published_total")) {
     campaign.published_total = parse_figures(*total, "published_total", unknown).figures;
   }
-  if (const JsonValue* steady = fields.find("steady")) campaign.steady = parse_steady(*steady, steps, unknown);
+  if (const Json* steady = fields.find("steady")) campaign.steady = parse_steady(*steady, steps, unknown);
   campaign.finish_ns = optional_integer(fields, "finish_ns", kMaxNs);
-  if (const JsonValue* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
+  if (const Json* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
   note_unknown_keys(line,
                     {"name",
                      "program",

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "sim/common/error.h"
+#include "sim/formats/json_fields.h"
 #include "sim/trace/input.h"
-#include "sim/trace/json_value.h"
 #include "sim/trace/line_reader.h"
 #include "sim/validate/experiment_parser.h"
 
@@ -37,7 +37,7 @@ ExperimentFile read_all(trace::Input& input, const std::string& path) {
   try {
     while (lines.next(line)) {
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      Experiment experiment = parse_experiment(trace::parse_json(line), unknown);
+      Experiment experiment = parse_experiment(parse_json_line(line), unknown);
       experiment.line = lines.line_number();
       file.experiments.push_back(std::move(experiment));
     }

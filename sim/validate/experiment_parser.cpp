@@ -17,8 +17,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-using trace::JsonFields;
-using trace::JsonValue;
+using Json = nlohmann::ordered_json;
 
 // Wall-clock nanoseconds fit; differences do not overflow.
 constexpr std::int64_t kMaxTime = std::int64_t{1} << 61;
@@ -49,9 +48,9 @@ std::optional<EventKind> event_kind(std::string_view text) {
 std::vector<ByteRange> parse_ranges(JsonFields& fields, std::string_view key, std::uint64_t bytes) {
   std::vector<ByteRange> ranges;
   std::uint64_t end = 0;
-  for (const JsonValue& item : trace::json_array(fields.require(key), key)) {
-    const auto& pair = trace::json_array(item, key, 2);
-    const ByteRange range{trace::json_integer(pair[0], "offset", bytes), trace::json_integer(pair[1], "length", bytes)};
+  for (const Json& item : json_array(fields.require(key), key)) {
+    const auto& pair = json_array(item, key, 2);
+    const ByteRange range{json_integer(pair[0], "offset", bytes), json_integer(pair[1], "length", bytes)};
     if (range.bytes == 0 || range.offset < end || range.bytes > bytes - range.offset) {
       throw_input_error("'{}': range [{}, {}] is empty, not ascending, or ends beyond the {} bytes of the allocation",
                         key, range.offset, range.bytes, bytes);
@@ -62,14 +61,14 @@ std::vector<ByteRange> parse_ranges(JsonFields& fields, std::string_view key, st
   return ranges;
 }
 
-std::vector<PageTouch> parse_touches(const JsonValue& list, std::uint64_t bytes) {
+std::vector<PageTouch> parse_touches(const Json& list, std::uint64_t bytes) {
   const std::uint64_t last_page = (bytes - 1) / kBasePageBytes;
   std::vector<PageTouch> touches;
-  for (const JsonValue& item : trace::json_array(list, "touches")) {
-    const auto& pair = trace::json_array(item, "touches", 2);
-    const std::string& mode = trace::json_text(pair[1], "the mode of a touch");
+  for (const Json& item : json_array(list, "touches")) {
+    const auto& pair = json_array(item, "touches", 2);
+    const std::string& mode = json_text(pair[1], "the mode of a touch");
     if (mode != "r" && mode != "w") throw_input_error("the mode of a touch is '{}'; allowed: r, w", printable(mode));
-    touches.push_back({trace::json_integer(pair[0], "the page of a touch", last_page),
+    touches.push_back({json_integer(pair[0], "the page of a touch", last_page),
                        mode == "r" ? trace::AccessMode::kRead : trace::AccessMode::kWrite});
   }
   return touches;
@@ -136,11 +135,11 @@ MeasuredKernel& add_kernel_times(std::int64_t start, std::int64_t end, Experimen
 }
 
 // The part that the two formats' event lists share: [kind, start, end, (tensor,) offset, value, flags].
-void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment, std::set<std::string>& unknown) {
-  const auto& fields = trace::json_array(item, "an event", with_tensor ? 7 : 6);
-  const std::string& kind = trace::json_text(fields[0], "the kind of an event");
-  const std::int64_t start = trace::json_signed_integer(fields[1], "the start of an event", -kMaxTime, kMaxTime);
-  const std::int64_t end = trace::json_signed_integer(fields[2], "the end of an event", -kMaxTime, kMaxTime);
+void parse_event(const Json& item, bool with_tensor, Experiment& experiment, std::set<std::string>& unknown) {
+  const auto& fields = json_array(item, "an event", with_tensor ? 7 : 6);
+  const std::string& kind = json_text(fields[0], "the kind of an event");
+  const std::int64_t start = json_signed_integer(fields[1], "the start of an event", -kMaxTime, kMaxTime);
+  const std::int64_t end = json_signed_integer(fields[2], "the end of an event", -kMaxTime, kMaxTime);
   if (!with_tensor && kind == "kernel") {
     add_kernel_times(start, end, experiment);
     return;
@@ -157,14 +156,14 @@ void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment
   std::size_t next = 3;
   if (with_tensor) {
     const auto tensors = static_cast<std::int64_t>(experiment.allocations.size());
-    const std::int64_t tensor = trace::json_signed_integer(fields[next++], "the tensor of an event", -1, tensors - 1);
+    const std::int64_t tensor = json_signed_integer(fields[next++], "the tensor of an event", -1, tensors - 1);
     event.allocation = tensor < 0 ? kUnlisted : static_cast<std::size_t>(tensor);
   }
   const std::int64_t limit = event.allocation == kUnlisted ? kMaxAddress : static_cast<std::int64_t>(kMaxBytes);
-  event.offset = trace::json_signed_integer(fields[next], "the offset of an event",
-                                            event.allocation == kUnlisted ? 0 : -limit, limit);
-  event.value = trace::json_integer(fields[next + 1], "the value of an event");
-  event.flags = static_cast<std::uint32_t>(trace::json_integer(fields[next + 2], "the flags of an event", UINT32_MAX));
+  event.offset =
+      json_signed_integer(fields[next], "the offset of an event", event.allocation == kUnlisted ? 0 : -limit, limit);
+  event.value = json_integer(fields[next + 1], "the value of an event");
+  event.flags = static_cast<std::uint32_t>(json_integer(fields[next + 2], "the flags of an event", UINT32_MAX));
   const bool transfer = event.kind == EventKind::kHostToDevice || event.kind == EventKind::kDeviceToHost ||
                         event.kind == EventKind::kDeviceToDevice;
   if (transfer && event.value > kMaxBytes) {
@@ -173,24 +172,24 @@ void parse_event(const JsonValue& item, bool with_tensor, Experiment& experiment
   experiment.events.push_back(event);
 }
 
-trace::Dim3 parse_dimensions(const JsonValue& value, std::string_view what) {
-  const auto& items = trace::json_array(value, what, 3);
+trace::Dim3 parse_dimensions(const Json& value, std::string_view what) {
+  const auto& items = json_array(value, what, 3);
   std::array<std::uint32_t, 3> sizes{};
   std::uint64_t count = 1;
   for (std::size_t i = 0; i < 3; ++i) {
-    sizes[i] = static_cast<std::uint32_t>(trace::json_integer(items[i], what, kMaxBlocks));
+    sizes[i] = static_cast<std::uint32_t>(json_integer(items[i], what, kMaxBlocks));
     count = sizes[i] == 0 ? 0 : count <= kMaxBlocks / sizes[i] ? count * sizes[i] : 0;
   }
   if (count == 0) throw_input_error("{} must have three sizes of 1 or more and at most {} in all", what, kMaxBlocks);
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-void parse_library_kernel(const JsonValue& item, Experiment& experiment, std::set<std::string>& unknown) {
+void parse_library_kernel(const Json& item, Experiment& experiment, std::set<std::string>& unknown) {
   JsonFields fields(item, "kernel");
-  const std::int64_t start = trace::json_signed_integer(fields.require("start_ns"), "start_ns", -kMaxTime, kMaxTime);
-  const std::int64_t end = trace::json_signed_integer(fields.require("end_ns"), "end_ns", -kMaxTime, kMaxTime);
+  const std::int64_t start = json_signed_integer(fields.require("start_ns"), "start_ns", -kMaxTime, kMaxTime);
+  const std::int64_t end = json_signed_integer(fields.require("end_ns"), "end_ns", -kMaxTime, kMaxTime);
   MeasuredKernel& kernel = add_kernel_times(start, end, experiment);
-  kernel.name = trace::json_text(fields.require("kernel"), "the name of a kernel");
+  kernel.name = json_text(fields.require("kernel"), "the name of a kernel");
   kernel.grid = parse_dimensions(fields.require("grid"), "the grid of a kernel");
   kernel.block = parse_dimensions(fields.require("block"), "the block of a kernel");
   if (kernel.block.count() > 1024) {
@@ -203,7 +202,7 @@ void parse_library_kernel(const JsonValue& item, Experiment& experiment, std::se
                     unknown);
 }
 
-Allocation parse_tensor(const JsonValue& item, std::set<std::string>& unknown) {
+Allocation parse_tensor(const Json& item, std::set<std::string>& unknown) {
   JsonFields fields(item, "tensor");
   Allocation tensor;
   tensor.name = name_of(fields, "name");
@@ -212,10 +211,10 @@ Allocation parse_tensor(const JsonValue& item, std::set<std::string>& unknown) {
     throw_input_error("tensor '{}' has role '{}'; allowed: input, output", tensor.name, role);
   }
   tensor.output = role == "output";
-  for (const JsonValue& size : trace::json_array(fields.require("shape"), "the shape of a tensor")) {
-    tensor.shape.push_back(trace::json_integer(size, "the shape of a tensor", kMaxBytes));
+  for (const Json& size : json_array(fields.require("shape"), "the shape of a tensor")) {
+    tensor.shape.push_back(json_integer(size, "the shape of a tensor", kMaxBytes));
   }
-  tensor.bytes = trace::json_integer(fields.require("bytes"), "the bytes of a tensor", kMaxBytes);
+  tensor.bytes = json_integer(fields.require("bytes"), "the bytes of a tensor", kMaxBytes);
   if (tensor.bytes == 0) throw_input_error("tensor '{}' has 0 bytes; allowed: 1 to {}", tensor.name, kMaxBytes);
   tensor.offset_in_block = fields.required_integer("va_offset_in_2m", kBlockBytes - 1);
   note_unknown_keys(item, {"name", "role", "shape", "dtype", "bytes", "va_offset_in_2m"}, unknown);
@@ -248,7 +247,7 @@ void add_unlisted_outputs(Experiment& experiment) {
   }
 }
 
-void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+void parse_library(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   experiment.mode = Mode::kLibrary;
   const std::string inputs = name_of(fields, "inputs_on");
   if (inputs != "host" && inputs != "gpu") throw_input_error("'inputs_on' is '{}'; allowed: host, gpu", inputs);
@@ -262,12 +261,12 @@ void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experi
   experiment.outputs_on_host = outputs == "host";
   if (experiment.outputs_on_host) experiment.name += "/outputs_host";
   experiment.note = fields.text("note");
-  for (const JsonValue& item : trace::json_array(fields.require("tensors"), "tensors")) {
+  for (const Json& item : json_array(fields.require("tensors"), "tensors")) {
     experiment.allocations.push_back(parse_tensor(item, unknown));
   }
   if (experiment.allocations.empty()) throw_input_error("'tensors' is empty");
-  for (const JsonValue& item : trace::json_array(fields.require("events"), "events")) {
-    if (item.kind() == JsonValue::Kind::kObject) {
+  for (const Json& item : json_array(fields.require("events"), "events")) {
+    if (item.is_object()) {
       parse_library_kernel(item, experiment, unknown);
     } else {
       parse_event(item, true, experiment, unknown);
@@ -278,8 +277,7 @@ void parse_library(const JsonValue& line, JsonFields& fields, Experiment& experi
   note_unknown_keys(line, {"name", "inputs_on", "outputs_on", "note", "tensors", "events", "format"}, unknown);
 }
 
-void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& experiment,
-                        std::set<std::string>& unknown) {
+void parse_known_access(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   parse_mode(name_of(fields, "mode"), experiment);
   Allocation allocation;
   allocation.name = "data";
@@ -302,9 +300,7 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
   }
   const std::int64_t native = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
   experiment.allocations.push_back(std::move(allocation));
-  for (const JsonValue& item : trace::json_array(fields.require("events"), "events")) {
-    parse_event(item, false, experiment, unknown);
-  }
+  for (const Json& item : json_array(fields.require("events"), "events")) parse_event(item, false, experiment, unknown);
   for (MeasuredKernel& kernel : experiment.kernels) kernel.native_ns = native;
 
   const Mode mode = experiment.mode;
@@ -326,9 +322,9 @@ void parse_known_access(const JsonValue& line, JsonFields& fields, Experiment& e
 
 }  // namespace
 
-void note_unknown_keys(const JsonValue& object, std::initializer_list<std::string_view> known,
+void note_unknown_keys(const Json& object, std::initializer_list<std::string_view> known,
                        std::set<std::string>& unknown) {
-  for (const auto& [key, value] : object.members()) {
+  for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", printable(key)));
     }
@@ -336,7 +332,7 @@ void note_unknown_keys(const JsonValue& object, std::initializer_list<std::strin
 }
 
 std::string name_of(JsonFields& fields, std::string_view key) {
-  const std::string& name = trace::json_text(fields.require(key), key);
+  const std::string& name = json_text(fields.require(key), key);
   if (name.empty() || name.size() > kMaxName) {
     throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
   }
@@ -354,7 +350,7 @@ std::uint32_t grid_in_name(std::string_view name) {
   return 0;
 }
 
-Experiment parse_experiment(const JsonValue& line, std::set<std::string>& unknown) {
+Experiment parse_experiment(const Json& line, std::set<std::string>& unknown) {
   JsonFields fields(line, "experiment");
   Experiment experiment;
   experiment.name = name_of(fields, "name");

@@ -8,24 +8,24 @@
 #include <string>
 #include <string_view>
 
-#include "sim/trace/json_value.h"
+#include "sim/formats/json_fields.h"
 #include "sim/validate/experiment.h"
 
 namespace uvmsim::validate {
 
 // Throws InputError without file and line (the caller adds them). What the formats do not know is skipped and named in
 // `unknown`.
-Experiment parse_experiment(const trace::JsonValue& line, std::set<std::string>& unknown);
+Experiment parse_experiment(const nlohmann::ordered_json& line, std::set<std::string>& unknown);
 
 // campaign_parser.cpp: the same of a line that names a program.
-void parse_campaign(const trace::JsonValue& line, trace::JsonFields& fields, Experiment& experiment,
+void parse_campaign(const nlohmann::ordered_json& line, JsonFields& fields, Experiment& experiment,
                     std::set<std::string>& unknown);
 
 inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // larger than any GPU; keeps a bad number from
                                                                     // running long
 // A text of 1 to 200 characters, printable.
-std::string name_of(trace::JsonFields& fields, std::string_view key);
-void note_unknown_keys(const trace::JsonValue& object, std::initializer_list<std::string_view> known,
+std::string name_of(JsonFields& fields, std::string_view key);
+void note_unknown_keys(const nlohmann::ordered_json& object, std::initializer_list<std::string_view> known,
                        std::set<std::string>& unknown);
 
 // The number behind "_g" in a name such as "stream_rd_8m_g132"; 0 when there is none.

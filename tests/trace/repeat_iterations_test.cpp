@@ -314,7 +314,7 @@ TEST_P(Recorded, SevenMoreIterations) {
 TEST_P(Recorded, PairsAreThoseOfTheRecording) {
   const Records records = read(GetParam());
   std::vector<IterationRecords> iterations;
-  Allocations live;
+  std::unordered_map<ObjectId, Allocation> live;
   std::uint64_t order = 0;
   for (const Record& record : records) {
     if (iterations.empty() || std::holds_alternative<Range>(record)) {

@@ -13,10 +13,10 @@ namespace uvmtrace {
 
 namespace {
 
-using trace::json_array;
-using trace::json_integer;
-using trace::JsonFields;
-using trace::JsonValue;
+using uvmsim::json_array;
+using uvmsim::json_integer;
+using uvmsim::JsonFields;
+using Json = nlohmann::ordered_json;
 using uvmsim::throw_input_error;
 
 constexpr std::uint64_t kMaxTime = static_cast<std::uint64_t>(trace::kMaxTimeNs);
@@ -46,7 +46,7 @@ std::int64_t time(JsonFields& fields, std::string_view key) {
 
 template <std::size_t N>
 std::size_t word(JsonFields& fields, std::string_view key, const std::array<std::string_view, N>& allowed) {
-  const std::string& text = trace::json_text(fields.require(key), key);
+  const std::string& text = uvmsim::json_text(fields.require(key), key);
   const auto found = std::find(allowed.begin(), allowed.end(), text);
   if (found == allowed.end()) {
     throw_input_error("{}: unknown {} '{}'{}", fields.context(), key, trace::printable(text),
@@ -65,18 +65,18 @@ trace::Dim3 dimensions(JsonFields& fields, std::string_view key) {
   return {values[0], values[1], values[2]};
 }
 
-trace::AccessMode mode(const JsonValue& value) {
+trace::AccessMode mode(const Json& value) {
   const std::uint64_t number = json_integer(value, "an access mode", 3);
   if (number == 0) throw_input_error("access mode 0; allowed: 1 read, 2 write, 3 both");
   return static_cast<trace::AccessMode>(number);
 }
 
 // [[first, count, mode], ...], ascending.
-void runs(const JsonValue& value, std::string_view what, std::uint64_t last, std::vector<trace::Extent>& out) {
+void runs(const Json& value, std::string_view what, std::uint64_t last, std::vector<trace::Extent>& out) {
   const auto& items = json_array(value, what);
   out.reserve(items.size());
   std::uint64_t end = 0;
-  for (const JsonValue& item : items) {
+  for (const Json& item : items) {
     const auto& parts = json_array(item, what, 3);
     const std::uint64_t first = json_integer(parts[0], what, last);
     const std::uint64_t count = json_integer(parts[1], what, last - first);
@@ -103,7 +103,7 @@ std::uint32_t EventParser::name_number(const std::string& name) {
   return found->second;
 }
 
-void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
+void EventParser::header(const Json& value, std::optional<Pass> expected) {
   JsonFields fields(value, "header");
   if (fields.text("t") != "header") {
     throw_input_error("not an event log: the first line must be a header {{\"t\":\"header\",...}}");
@@ -127,12 +127,12 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
   out.pid = fields.integer("pid", 0);
   out.sm_count = u32(fields, "sm_count");
   out.phases = fields.integer("phases", 0);
-  if (const JsonValue* program = fields.find("program")) {
-    for (const JsonValue& item : json_array(*program, "'program'")) {
-      out.program.push_back(trace::json_text(item, "an argument of the program"));
+  if (const Json* program = fields.find("program")) {
+    for (const Json& item : json_array(*program, "'program'")) {
+      out.program.push_back(uvmsim::json_text(item, "an argument of the program"));
     }
   }
-  if (const JsonValue* capability = fields.find("compute_capability")) {
+  if (const Json* capability = fields.find("compute_capability")) {
     const auto& parts = json_array(*capability, "'compute_capability'", 2);
     for (std::size_t i = 0; i < 2; ++i) {
       out.compute_capability[i] =
@@ -146,9 +146,9 @@ void EventParser::header(const JsonValue& value, std::optional<Pass> expected) {
   ++log_.lines_by_type["header"];
 }
 
-void EventParser::line(const JsonValue& value, std::uint64_t number) {
+void EventParser::line(const Json& value, std::uint64_t number) {
   JsonFields outer(value, "event");
-  const std::string& type = trace::json_text(outer.require("t"), "'t'");
+  const std::string& type = uvmsim::json_text(outer.require("t"), "'t'");
   JsonFields fields(value, type);
   if (log_.complete) throw_input_error("{} after the end of the log", trace::printable(type));
   if (type == "note") {
@@ -268,7 +268,7 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
   Launch launch;
   launch.corr = fields.integer("corr", 0);
   launch.node = fields.integer("node", 0);
-  launch.name = name_number(trace::json_text(fields.require("name"), "launch: 'name'"));
+  launch.name = name_number(uvmsim::json_text(fields.require("name"), "launch: 'name'"));
   launch.grid = dimensions(fields, "grid");
   launch.block = dimensions(fields, "block");
   constexpr std::uint32_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockThreads = 1024;  // CUDA's own limits
@@ -281,8 +281,8 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
   }
   launch.stream = stream(fields);
   launch.device = device(fields);
-  if (const JsonValue* params = fields.find("params")) {
-    for (const JsonValue& item : json_array(*params, "'params'")) {
+  if (const Json* params = fields.find("params")) {
+    for (const Json& item : json_array(*params, "'params'")) {
       launch.params.push_back(json_integer(item, "an address among the parameters"));
     }
   }
@@ -293,9 +293,9 @@ void EventParser::launch(Fields& fields, LaunchEvent& out) {
 }
 
 void EventParser::maps(Fields& fields, Launch& out) {
-  const JsonValue* list = fields.find("maps");
+  const Json* list = fields.find("maps");
   if (list == nullptr) return;
-  for (const JsonValue& item : json_array(*list, "'maps'")) {
+  for (const Json& item : json_array(*list, "'maps'")) {
     const auto& parts = json_array(item, "a map [offset, va, bits, im2col, dimensions, strides, box]", 7);
     MapParameter& parameter = out.maps.emplace_back();
     TensorMap& map = parameter.map;
@@ -324,9 +324,9 @@ void EventParser::maps(Fields& fields, Launch& out) {
 }
 
 void EventParser::tensor_copies(Fields& fields) {
-  auto& out = log_.copies[name_number(trace::json_text(fields.require("name"), "tensor_copies: 'name'"))];
+  auto& out = log_.copies[name_number(uvmsim::json_text(fields.require("name"), "tensor_copies: 'name'"))];
   out.clear();  // the later line knows more
-  for (const JsonValue& item : json_array(fields.require("copies"), "'copies'")) {
+  for (const Json& item : json_array(fields.require("copies"), "'copies'")) {
     const auto& parts = json_array(item, "a copy [kind, sure, repeated, count, offsets]", 5);
     CopyCode& code = out.emplace_back();
     const std::uint64_t kind = json_integer(parts[0], "kind of a copy", 3);
@@ -335,7 +335,7 @@ void EventParser::tensor_copies(Fields& fields) {
     code.copy.sure = json_integer(parts[1], "'sure' of a copy", 1) == 1;
     code.copy.repeated = json_integer(parts[2], "'repeated' of a copy", 1) == 1;
     code.count = json_integer(parts[3], "count of a copy", UINT32_MAX);
-    for (const JsonValue& offset : json_array(parts[4], "offsets of a copy")) {
+    for (const Json& offset : json_array(parts[4], "offsets of a copy")) {
       code.copy.offsets.push_back(
           static_cast<std::uint32_t>(json_integer(offset, "offset of a copy's map", UINT32_MAX)));
     }
@@ -343,14 +343,14 @@ void EventParser::tensor_copies(Fields& fields) {
 }
 
 void EventParser::instrumented(Fields& fields, Launch& out) {
-  const JsonValue* accesses = fields.find("accesses");
+  const Json* accesses = fields.find("accesses");
   out.patched = fields.boolean("patched", accesses != nullptr);
   if (accesses != nullptr) runs(*accesses, "'accesses' [first, count, mode]", kLastQuantum, out.accesses);
   out.unknown = fields.integer("unknown", 0, UINT64_MAX / 2);
-  if (const JsonValue* phases = fields.find("phases")) {
+  if (const Json* phases = fields.find("phases")) {
     std::uint64_t end = 0;
     const std::uint64_t blocks = out.grid.count();
-    for (const JsonValue& item : json_array(*phases, "'phases'")) {
+    for (const Json& item : json_array(*phases, "'phases'")) {
       const auto& parts = json_array(item, "a phase [first_block, block_count, runs]", 3);
       PhaseRuns& phase = out.phases.emplace_back();
       phase.first_block = json_integer(parts[0], "first block of a phase", blocks);
@@ -363,13 +363,13 @@ void EventParser::instrumented(Fields& fields, Launch& out) {
       runs(parts[2], "runs of a phase [first, count, mode]", kLastPage, phase.pages);
     }
   }
-  if (const JsonValue* order = fields.find("order")) {
-    for (const JsonValue& item : json_array(*order, "'order'")) {
+  if (const Json* order = fields.find("order")) {
+    for (const Json& item : json_array(*order, "'order'")) {
       out.order.push_back(json_integer(item, "a page of the order", kLastPage));
     }
   }
-  if (const JsonValue* counts = fields.find("counts")) {
-    for (const JsonValue& item : json_array(*counts, "'counts'")) {
+  if (const Json* counts = fields.find("counts")) {
+    for (const Json& item : json_array(*counts, "'counts'")) {
       const auto& parts = json_array(item, "a count [page, count]", 2);
       const std::uint64_t count = json_integer(parts[1], "a count");
       out.counts.emplace_back(json_integer(parts[0], "a page of a count", kLastPage),
@@ -408,8 +408,8 @@ void EventParser::sync(Fields& fields, SyncEvent& out) {
 }
 
 void EventParser::operator_tensors(Fields& fields, OperatorEvent& out) {
-  if (const JsonValue* tensors = fields.find("tensors")) {
-    for (const JsonValue& item : json_array(*tensors, "'tensors'")) {
+  if (const Json* tensors = fields.find("tensors")) {
+    for (const Json& item : json_array(*tensors, "'tensors'")) {
       const auto& parts = json_array(item, "a tensor [va, bytes, mode]", 3);
       const std::uint64_t va = json_integer(parts[0], "address of a tensor", trace::kMaxAddress);
       const std::uint64_t bytes = json_integer(parts[1], "size of a tensor", trace::kMaxObjectBytes);

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "sim/trace/json_value.h"
+#include "sim/formats/json_fields.h"
 #include "tracer/merge/event.h"
 
 namespace uvmtrace {
@@ -16,11 +16,11 @@ class EventParser {
   explicit EventParser(PassLog& log) : log_(log) {}
 
   // The first line, and any other. Both throw uvmsim::InputError without the place.
-  void header(const trace::JsonValue& value, std::optional<Pass> expected);
-  void line(const trace::JsonValue& value, std::uint64_t number);
+  void header(const nlohmann::ordered_json& value, std::optional<Pass> expected);
+  void line(const nlohmann::ordered_json& value, std::uint64_t number);
 
  private:
-  using Fields = trace::JsonFields;
+  using Fields = uvmsim::JsonFields;
 
   bool host_event(const std::string& type, Fields& fields, Event& event);
   bool gpu_event(const std::string& type, Fields& fields);

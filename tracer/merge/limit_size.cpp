@@ -14,7 +14,7 @@ namespace {
 
 std::size_t varint_bytes(std::uint64_t value) { return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7; }
 
-// As sim/trace/packed.h packs them.
+// As sim/trace/uvmtrace.proto packs them.
 std::size_t bytes_of(const std::vector<trace::Extent>& extents) {
   std::size_t bytes = 0;
   std::uint64_t end = 0;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/formats/json_fields.h"
 #include "sim/trace/input.h"
-#include "sim/trace/json_value.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/names.h"
 #include "tracer/merge/child_graphs.h"
@@ -31,8 +31,8 @@ std::string as_utf8(std::string_view line) {
   return out;
 }
 
-trace::JsonValue parse_line(std::string_view line) {
-  return trace::is_utf8(line) ? trace::parse_json(line) : trace::parse_json(as_utf8(line));
+nlohmann::ordered_json parse_line(std::string_view line) {
+  return trace::is_utf8(line) ? uvmsim::parse_json_line(line) : uvmsim::parse_json_line(as_utf8(line));
 }
 
 PassLog read(trace::Input input, std::string name, std::optional<Pass> expected) {
@@ -46,7 +46,7 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
     while (true) {
       number = lines.line_number() + 1;
       if (!lines.next(line)) break;
-      trace::JsonValue value;
+      nlohmann::ordered_json value;
       try {
         value = parse_line(line);
       } catch (const InputError&) {
