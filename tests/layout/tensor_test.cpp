@@ -125,15 +125,12 @@ TEST(LayoutNoneTensors, ATouchedSegmentGetsMemory) {
   World world("none");
   world.segment(1, 6 * kMiB);
   world.tensor(2, 2 * kMiB, 1);
-  world.layout.touch(2);
-  EXPECT_EQ(world.taken.bytes, 0u);  // has its own
-  world.layout.touch(1);
-  EXPECT_EQ(world.taken.bytes, 6 * kMiB);
+  EXPECT_EQ(world.layout.touch(2).bytes, 0u);  // has its own
+  EXPECT_EQ(world.layout.touch(1).bytes, 6 * kMiB);
   EXPECT_EQ(blocks_of(world.layout.find(1)), (Blocks{1, 2, 3}));
   EXPECT_TRUE(world.layout.find(1).owns);
   EXPECT_FALSE(world.layout.has_empty_segments());
-  world.layout.touch(1);
-  EXPECT_EQ(world.taken.bytes, 0u);
+  EXPECT_EQ(world.layout.touch(1).bytes, 0u);
   EXPECT_EQ(world.layout.peak_chunk_bytes(), 8 * kMiB);
   world.free_tensor(2);
   EXPECT_EQ(world.free(1), (Blocks{1, 2, 3}));
