@@ -25,7 +25,7 @@
 #include "sim/report/result_csv.h"
 #include "sim/report/result_json.h"
 #include "sim/sweep/resolve.h"
-#include "sim/sweep/run_points.h"
+#include "sim/sweep/run_point.h"
 #include "sim/sweep/values.h"
 
 namespace uvmsim::python {

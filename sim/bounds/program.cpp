@@ -13,13 +13,24 @@
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/record_feed.h"
 #include "sim/layout/layout.h"
-#include "sim/layout/segments.h"
 
 namespace uvmsim::bounds {
 
 namespace {
 
 constexpr std::uint64_t page_index(BlockIndex block, std::uint64_t page) { return block.value * kPagesPerBlock + page; }
+
+// Calls add(first, end) with the page indices of pages [page, end_page) of a placement, block by block.
+template <class Add>
+void for_each_block(const layout::Placement& placement, std::uint64_t page, std::uint64_t end_page, const Add& add) {
+  while (page < end_page) {
+    const std::uint64_t in_block = page % kPagesPerBlock;
+    const std::uint64_t n = std::min<std::uint64_t>(end_page - page, kPagesPerBlock - in_block);
+    const std::uint64_t first = page_index(placement.blocks[page / kPagesPerBlock], in_block);
+    add(first, first + n);
+    page += n;
+  }
+}
 
 bool reads_and_writes(const trace::Kernel& kernel) {
   const auto both = [](const std::vector<trace::Extent>& extents) {
@@ -178,13 +189,8 @@ void Reader::add_host_access(const trace::HostAccess& access) {
   const std::size_t first_run = program_.runs.size();
   for (std::size_t part = 0; part < engine::part_count(access); ++part) {
     const engine::PageRange pages = engine::touch_of(access, part, placement, header_.quantum_bytes).pages;
-    for (std::uint64_t page = pages.begin; page < pages.end;) {
-      const std::uint64_t in_block = page % kPagesPerBlock;
-      const std::uint64_t n = std::min<std::uint64_t>(pages.end - page, kPagesPerBlock - in_block);
-      const std::uint64_t first = page_index(placement.blocks[page / kPagesPerBlock], in_block);
-      add_run(first, first + n, first_run);
-      page += n;
-    }
+    for_each_block(placement, pages.begin, pages.end,
+                   [&](std::uint64_t first, std::uint64_t end) { add_run(first, end, first_run); });
   }
   add_on_host(Action::kHostTouch, first_run);
 }
@@ -197,13 +203,11 @@ void Reader::release(const std::vector<BlockIndex>& blocks) {
 
 void Reader::note_dead(const layout::Placement& placement) {
   if (program_.operations.empty()) return;
-  const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
-  for (std::uint64_t page = placement.offset / kBasePageBytes; page < end && !placement.blocks.empty();) {
-    const std::uint64_t in_block = page % kPagesPerBlock;
-    const std::uint64_t n = std::min<std::uint64_t>(end - page, kPagesPerBlock - in_block);
-    const std::uint64_t first = page_index(placement.blocks[page / kPagesPerBlock], in_block);
-    program_.runs.push_back({first, first + n});
-    page += n;
+  if (!placement.blocks.empty()) {
+    const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
+    for_each_block(placement, placement.offset / kBasePageBytes, end, [&](std::uint64_t first, std::uint64_t last) {
+      program_.runs.push_back({first, last});
+    });
   }
   program_.operations.back().end_dead_run = program_.runs.size();
 }
@@ -237,7 +241,6 @@ void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t num
   if (options_.include_host_gaps) host(engine::host_gap_ns(record));
   free_released();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
   const config::SystemConfig& system = options_.system;
   const std::uint64_t quantum = header_.quantum_bytes;
   if (const auto* kernel = std::get_if<trace::Kernel>(&record)) return add_kernel(record, *kernel);

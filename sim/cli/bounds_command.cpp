@@ -13,7 +13,7 @@
 #include "sim/cli/run_to_points.h"
 #include "sim/common/in_parallel.h"
 #include "sim/report/result_json.h"
-#include "sim/sweep/run_points.h"
+#include "sim/sweep/run_point.h"
 
 namespace uvmsim::cli {
 namespace {

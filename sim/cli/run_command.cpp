@@ -23,7 +23,7 @@
 #include "sim/common/in_parallel.h"
 #include "sim/report/glossary.h"
 #include "sim/report/run_record.h"
-#include "sim/sweep/run_points.h"
+#include "sim/sweep/run_point.h"
 
 namespace uvmsim::cli {
 namespace {

@@ -18,11 +18,11 @@
 #include "sim/common/error.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
+#include "sim/sweep/collect.h"
 #include "sim/sweep/cost_guess.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/spec.h"
-#include "sim/sweep/sweep_status.h"
 
 namespace uvmsim::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <string>
 
+#include "sim/sweep/collect.h"
 #include "sim/sweep/plan.h"
-#include "sim/sweep/sweep_status.h"
 
 namespace uvmsim::cli {
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -59,26 +58,6 @@ of their own in their file.
 Exit code: 0 all within the tolerances, 1 something outside, 2 an error in the input.
 )";
 
-using Tolerances = validate::Tolerances;
-struct Named {
-  const char* name;
-  double Tolerances::*member;
-};
-constexpr std::array kTolerances = {
-    Named{"ordered_time", &Tolerances::ordered_time},
-    Named{"ordered_time_median", &Tolerances::ordered_time_median},
-    Named{"parallel_bytes", &Tolerances::parallel_bytes},
-    Named{"parallel_batches", &Tolerances::parallel_batches},
-    Named{"parallel_transactions", &Tolerances::parallel_transactions},
-    Named{"parallel_time", &Tolerances::parallel_time},
-    Named{"parallel_time_median", &Tolerances::parallel_time_median},
-    Named{"library_bytes", &Tolerances::library_bytes},
-    Named{"library_batches", &Tolerances::library_batches},
-    Named{"library_batches_median", &Tolerances::library_batches_median},
-    Named{"library_time", &Tolerances::library_time},
-    Named{"library_time_median", &Tolerances::library_time_median},
-};
-
 po::options_description validate_options() {
   using Text = std::string;
   using Texts = std::vector<std::string>;
@@ -132,18 +111,20 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos) throw_input_error("--tolerance: '{}' is not NAME=PERCENT", assignment);
   const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
-  for (const Named& known : kTolerances) {
+  for (const validate::NamedTolerance& known : validate::kTolerances) {
     if (name != known.name) continue;
     double percent = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
     if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0 && percent <= 1000)) {
       throw_input_error("--tolerance: {}: '{}' is no percentage; allowed: 0 to 1000", name, text);
     }
-    tolerances.*known.member = percent;
+    tolerances.*known.value = percent;
     return;
   }
   std::string allowed;
-  for (const Named& known : kTolerances) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
+  for (const validate::NamedTolerance& known : validate::kTolerances) {
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
+  }
   throw_input_error("--tolerance: unknown tolerance '{}'; allowed: {}", name, allowed);
 }
 

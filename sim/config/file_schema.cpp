@@ -41,45 +41,30 @@ std::string unit_pattern(Unit unit) {
 }
 
 ordered_json value_schema(const Parameter& parameter) {
-  ordered_json schema;
-  if (parameter.is_boolean()) {
-    schema["type"] = "boolean";
-  } else if (!parameter.choices.empty()) {
-    schema["enum"] = parameter.choices;
-  } else if (!parameter.is_integer()) {
-    schema["type"] = "string";
-    schema["minLength"] = 1;
-  } else {
-    ordered_json integer{{"type", "integer"}, {"minimum", parameter.minimum}, {"maximum", parameter.maximum}};
-    if (parameter.unit == Unit::kCount) return integer;
-    ordered_json text;
-    text["type"] = "string";
-    text["pattern"] = fmt::format("^[0-9]+(\\.[0-9]+)? ?({})$", unit_pattern(parameter.unit));
-    schema["anyOf"] = ordered_json::array({std::move(integer), std::move(text)});
-  }
-  return schema;
+  if (parameter.is_boolean()) return {{"type", "boolean"}};
+  if (!parameter.choices.empty()) return {{"enum", parameter.choices}};
+  if (!parameter.is_integer()) return {{"type", "string"}, {"minLength", 1}};
+  const ordered_json integer{{"type", "integer"}, {"minimum", parameter.minimum}, {"maximum", parameter.maximum}};
+  if (parameter.unit == Unit::kCount) return integer;
+  const std::string pattern = fmt::format("^[0-9]+(\\.[0-9]+)? ?({})$", unit_pattern(parameter.unit));
+  return {{"anyOf", {integer, {{"type", "string"}, {"pattern", pattern}}}}};
 }
 
 // The value alone, or the value with its source.
 ordered_json stated_schema(const std::string& definition) {
-  ordered_json object;
-  object["type"] = "object";
-  object["additionalProperties"] = false;
-  object["required"] = ordered_json::array({"value"});
-  object["properties"]["value"] = reference_to(definition);
-  object["properties"]["source"] = reference_to("source");
-  ordered_json schema;
-  schema["anyOf"] = ordered_json::array({reference_to(definition), std::move(object)});
-  return schema;
+  const ordered_json object = {
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"required", {"value"}},
+      {"properties", {{"value", reference_to(definition)}, {"source", reference_to("source")}}}};
+  return {{"anyOf", {reference_to(definition), object}}};
 }
 
 // Without the default: figures are fitted more often than names and ranges change.
 ordered_json parameter_schema(const Parameter& parameter) {
   const std::string_view unit = unit_name(parameter.unit);
-  ordered_json schema;
-  schema["description"] = fmt::format("{}{}", parameter.doc, unit.empty() ? "" : fmt::format(" ({})", unit));
-  schema["$ref"] = "#/$defs/stated_" + definition_name(parameter);
-  return schema;
+  return {{"description", fmt::format("{}{}", parameter.doc, unit.empty() ? "" : fmt::format(" ({})", unit))},
+          {"$ref", "#/$defs/stated_" + definition_name(parameter)}};
 }
 
 // The schema of a group, made on first use with the groups around it.
@@ -92,23 +77,18 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
   const auto group = std::find_if(groups().begin(), groups().end(), [&](const Group& g) { return g.key == key; });
   if (group == groups().end()) throw ModelError(fmt::format("group {} is not described in schema.cpp", key));
   if (entry.is_null()) {
-    entry["description"] = group->doc;
-    if (group->is_list) {
-      entry["type"] = "array";
-      entry["minItems"] = 1;
-    }
+    entry = {{"description", group->doc}};
+    if (group->is_list) entry.update({{"type", "array"}, {"minItems", 1}});
     ordered_json& object = group->is_list ? entry["items"] : entry;
     object["type"] = "object";
     object["additionalProperties"] = false;
-    object["properties"]["source"] = reference_to("source");
+    ordered_json& properties = object["properties"] = {{"source", reference_to("source")}};
     if (group->is_list) {
-      object["properties"]["count"] = {
+      properties["count"] = {
           {"description", "so many equal ones"}, {"type", "integer"}, {"minimum", 1}, {"maximum", 64}};
     }
-    if (top && !group->is_list) object["properties"]["source_of_defaults"] = reference_to("source");
-    if (!top) {  // a group inside a list, where everything has to be stated
-      parent["required"].push_back(name);
-    }
+    if (top && !group->is_list) properties["source_of_defaults"] = reference_to("source");
+    if (!top) parent["required"].push_back(name);  // a group inside a list, where everything has to be stated
   }
   return group->is_list ? entry["items"] : entry;
 }
@@ -117,33 +97,27 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
 
 SystemConfig with_every_key() {
   SystemConfig system;
-  system.gpus.resize(1);
-  system.host_links.resize(1);
-  system.uplinks.resize(1);
-  system.peer_links.resize(1);
-  system.peer_switches.resize(1);
+  for_each_list(system, [](const char*, auto& list) { list.resize(1); });
   return system;
 }
 
 std::string system_file_schema() {
   SystemConfig defaults = with_every_key();
-  ordered_json document;
-  document["$schema"] = "https://json-schema.org/draft/2020-12/schema";
-  document["title"] = "uvmsim system";
-  document["description"] =
-      "One GPU server. Every figure has a source: its own, as {\"value\": ..., \"source\": \"...\"}, or that of its "
-      "group. Made by `uvmsim systems --schema`.";
-  document["type"] = "object";
-  document["additionalProperties"] = false;
-  document["required"] = ordered_json::array({"description"});
-  ordered_json& properties = document["properties"];
-  properties["$schema"]["type"] = "string";
-  properties["name"] = ordered_json{{"type", "string"}, {"pattern", "^[-A-Za-z0-9_.]+$"}};
-  properties["description"] = reference_to("text");
-  properties["extends"] = reference_to("text");
-
-  ordered_json definitions;
-  definitions["source"] = ordered_json{{"description", "where the figures come from"}, {"$ref", "#/$defs/text"}};
+  ordered_json document = {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "uvmsim system"},
+      {"description",
+       "One GPU server. Every figure has a source: its own, as {\"value\": ..., \"source\": \"...\"}, or that of its "
+       "group. Made by `uvmsim systems --schema`."},
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"required", {"description"}},
+      {"properties",
+       {{"$schema", {{"type", "string"}}},
+        {"name", {{"type", "string"}, {"pattern", "^[-A-Za-z0-9_.]+$"}}},
+        {"description", reference_to("text")},
+        {"extends", reference_to("text")}}}};
+  ordered_json definitions = {{"source", {{"description", "where the figures come from"}, {"$ref", "#/$defs/text"}}}};
   for (const Parameter& parameter : parameters(defaults)) {
     const std::string key = without_indices(parameter.key);
     const bool in_list = key != parameter.key;

@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -136,23 +136,23 @@ class Loader {
   std::vector<fs::path> open_;  // files being loaded, outermost first
 };
 
-[[noreturn]] void throw_check(const std::string& where, std::string_view key, const std::string& problem) {
-  throw_input_error("{}: {}: {}", where, json_pointer(key), problem);
+template <class... Args>
+[[noreturn]] void throw_check(const std::string& where, std::string_view key, fmt::format_string<Args...> problem,
+                              Args&&... args) {
+  throw_input_error("{}: {}: {}", where, json_pointer(key), fmt::format(problem, std::forward<Args>(args)...));
 }
 
 void check_tlb(const std::string& where, std::string_view level, std::uint32_t entries, std::uint32_t ways) {
   if (ways == 0 || entries % ways != 0) {
-    throw_check(
-        where, fmt::format("gmmu.{}_ways", level),
-        fmt::format("{} ways do not divide {} entries; allowed: a divisor of {}_entries", ways, entries, level));
+    throw_check(where, fmt::format("gmmu.{}_ways", level),
+                "{} ways do not divide {} entries; allowed: a divisor of {}_entries", ways, entries, level);
   }
 }
 
 void check_joined(const std::string& where, const std::string& key, std::uint32_t first, std::uint32_t count,
                   std::size_t gpus) {
   if (first >= gpus || count > gpus - first) {
-    throw_check(where, key,
-                fmt::format("GPUs {} to {} of {}; allowed: GPUs of the system", first, first + count - 1, gpus));
+    throw_check(where, key, "GPUs {} to {} of {}; allowed: GPUs of the system", first, first + count - 1, gpus);
   }
 }
 
@@ -167,7 +167,7 @@ void check_peers(const SystemConfig& config, const std::string& where) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
   const auto join = [&](const std::string& key, std::uint32_t a, std::uint32_t b) {
     if (!joined.emplace(std::min(a, b), std::max(a, b)).second) {
-      throw_check(where, key, fmt::format("GPUs {} and {} are joined twice; allowed: once", a, b));
+      throw_check(where, key, "GPUs {} and {} are joined twice; allowed: once", a, b);
     }
   };
   for (std::size_t i = 0; i < config.peer_links.size(); ++i) {
@@ -195,17 +195,27 @@ void check_peers(const SystemConfig& config, const std::string& where) {
     const std::string key = fmt::format("uplinks.{}", i);
     check_joined(where, key, uplink.first_gpu, uplink.gpu_count, config.gpus.size());
     for (std::uint32_t gpu = uplink.first_gpu; gpu < uplink.first_gpu + uplink.gpu_count; ++gpu) {
-      if (!behind.insert(gpu).second) {
-        throw_check(where, key, fmt::format("GPU {} is behind two uplinks; allowed: one", gpu));
-      }
+      if (!behind.insert(gpu).second) throw_check(where, key, "GPU {} is behind two uplinks; allowed: one", gpu);
     }
   }
 }
 
 void check_page(const std::string& where, std::string_view key, std::uint64_t bytes) {
   if (bytes != kBasePageBytes && bytes != kBigPageBytes && bytes != kBlockBytes) {
-    throw_check(where, key, fmt::format("{} is no size of a page; allowed: 4 KiB, 64 KiB or 2 MiB", bytes));
+    throw_check(where, key, "{} is no size of a page; allowed: 4 KiB, 64 KiB or 2 MiB", bytes);
   }
+}
+
+bool same_text(const std::string& a, const std::string& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+std::optional<GpuConfig> find_in(const SystemConfig& system, const std::string& model) {
+  for (const GpuConfig& gpu : system.gpus) {
+    if (same_text(gpu.model, model)) return gpu;
+  }
+  return std::nullopt;
 }
 
 // The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
@@ -235,7 +245,18 @@ SystemConfig load_system(const std::string& name_or_path, const std::vector<std:
   return config;
 }
 
-SystemConfig load_system(const std::string& name_or_path) { return load_system(name_or_path, default_search_path()); }
+std::optional<GpuConfig> find_gpu(const std::string& model, const SystemConfig& likely,
+                                  const std::vector<std::string>& search_path) {
+  if (model.empty()) return std::nullopt;
+  if (const auto gpu = find_in(likely, model)) return gpu;
+  for (const SystemFile& file : list_systems(search_path)) {
+    try {
+      if (const auto gpu = find_in(load_system(file.path, search_path), model)) return gpu;
+    } catch (const InputError&) {  // a broken file is no reason to refuse another system's run
+    }
+  }
+  return std::nullopt;
+}
 
 void apply_override(SystemConfig& config, const std::string& assignment) {
   const std::string where = "--set " + assignment;
@@ -264,17 +285,15 @@ void apply_overrides(SystemConfig& config, const std::vector<std::string>& assig
 
 void check_system(const SystemConfig& config, const std::string& where) {
   if (config.host_links.size() != config.gpus.size()) {
-    throw_check(
-        where, "host_links",
-        fmt::format("{} links for {} GPUs; allowed: one per GPU", config.host_links.size(), config.gpus.size()));
+    throw_check(where, "host_links", "{} links for {} GPUs; allowed: one per GPU", config.host_links.size(),
+                config.gpus.size());
   }
   check_peers(config, where);
   for (std::size_t i = 0; i < config.gpus.size(); ++i) {
     const GpuConfig& gpu = config.gpus[i];
     if (gpu.reserved_bytes >= gpu.memory_bytes) {
       throw_check(where, fmt::format("gpus.{}.reserved_bytes", i),
-                  fmt::format("{} of {} bytes are reserved; allowed: less than memory_bytes", gpu.reserved_bytes,
-                              gpu.memory_bytes));
+                  "{} of {} bytes are reserved; allowed: less than memory_bytes", gpu.reserved_bytes, gpu.memory_bytes);
     }
   }
   check_tlb(where, "l1_tlb", config.gmmu.l1_tlb_entries, config.gmmu.l1_tlb_ways);
@@ -282,8 +301,8 @@ void check_system(const SystemConfig& config, const std::string& where) {
   const GmmuConfig& gmmu = config.gmmu;
   if (gmmu.faults_per_warp_access > gmmu.faults_per_sm) {
     throw_check(where, "gmmu.faults_per_warp_access",
-                fmt::format("{} faults at once, of {} that an SM may have out; allowed: at most faults_per_sm",
-                            gmmu.faults_per_warp_access, gmmu.faults_per_sm));
+                "{} faults at once, of {} that an SM may have out; allowed: at most faults_per_sm",
+                gmmu.faults_per_warp_access, gmmu.faults_per_sm);
   }
   const SsdConfig& ssd = config.ssd;
   if (ssd.memory_bytes > 0 && (ssd.read_bytes_per_us == 0 || ssd.write_bytes_per_us == 0)) {
@@ -293,8 +312,8 @@ void check_system(const SystemConfig& config, const std::string& where) {
   const HostConfig& host = config.host;
   if (host.memory_bytes > 0 && host.memory_bytes < kBlockBytes) {
     throw_check(where, "host.memory_bytes",
-                fmt::format("{} is too small; allowed: 0 (no limit), or at least {} bytes (one 2 MiB block)",
-                            host.memory_bytes, kBlockBytes));
+                "{} is too small; allowed: 0 (no limit), or at least {} bytes (one 2 MiB block)", host.memory_bytes,
+                kBlockBytes);
   }
   check_page(where, "host.reclaim_bytes", host.reclaim_bytes);
   check_page(where, "driver.page_bytes", config.driver.page_bytes);

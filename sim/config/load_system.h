@@ -3,6 +3,7 @@
 // configs/system.schema.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,13 @@ std::vector<std::string> default_search_path();
 // folders of the search path), or a file, over the system; several may follow one another. Every parameter is checked
 // and its source recorded in `sources`. Throws InputError, one line with the file, the JSON pointer of the key and what
 // is allowed.
-SystemConfig load_system(const std::string& name_or_path, const std::vector<std::string>& search_path);
-SystemConfig load_system(const std::string& name_or_path);  // in the default search path
+SystemConfig load_system(const std::string& name_or_path,
+                         const std::vector<std::string>& search_path = default_search_path());
+
+// The first GPU of this model (letter case apart) in `likely`, else in the systems of the search path, by name. Systems
+// that cannot be loaded are left out. Absent when there is none.
+std::optional<GpuConfig> find_gpu(const std::string& model, const SystemConfig& likely,
+                                  const std::vector<std::string>& search_path);
 
 // One "key=value", as "costs.batch_ns=7000" or "host_links.0.host_to_device.bytes_per_us=26 GB/s", with the loader's
 // checks of that parameter. The value's source becomes the assignment. Throws InputError.

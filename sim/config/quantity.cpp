@@ -33,29 +33,23 @@ constexpr Spelling kBandwidthSpellings[] = {{"MB/s", 1}, {"GB/s", 1000}, {"TB/s"
 constexpr Spelling kFlopsSpellings[] = {{"MFLOPS", 1}, {"GFLOPS", 1000}, {"TFLOPS", kMega}};
 constexpr Spelling kFrequencySpellings[] = {{"kHz", 1}, {"MHz", 1000}, {"GHz", kMega}};
 
-std::span<const Spelling> spellings(Unit unit) {
-  switch (unit) {
-    case Unit::kCount:
-      return {};
-    case Unit::kPercent:
-      return kPercentSpellings;
-    case Unit::kNanoseconds:
-      return kTimeSpellings;
-    case Unit::kNanosecondsPerGib:
-      return kPerGibSpellings;
-    case Unit::kNanosecondsPerMib:
-      return kPerMibSpellings;
-    case Unit::kBytes:
-      return kSizeSpellings;
-    case Unit::kBytesPerMicrosecond:
-      return kBandwidthSpellings;
-    case Unit::kFlopsPerMicrosecond:
-      return kFlopsSpellings;
-    case Unit::kKilohertz:
-      return kFrequencySpellings;
-  }
-  return {};
-}
+struct UnitInfo {
+  std::string_view name;
+  std::span<const Spelling> spellings;
+};
+constexpr UnitInfo kUnits[] = {
+    // In the order of Unit.
+    {"", {}},
+    {"%", kPercentSpellings},
+    {"ns", kTimeSpellings},
+    {"ns/GiB", kPerGibSpellings},
+    {"ns/MiB", kPerMibSpellings},
+    {"bytes", kSizeSpellings},
+    {"bytes/us", kBandwidthSpellings},
+    {"flops/us", kFlopsSpellings},
+    {"kHz", kFrequencySpellings},
+};
+constexpr const UnitInfo& info_of(Unit unit) { return kUnits[static_cast<std::size_t>(unit)]; }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -107,33 +101,11 @@ ParsedQuantity scaled(std::string_view text, const Decimal& decimal, std::uint64
 
 }  // namespace
 
-std::string_view unit_name(Unit unit) {
-  switch (unit) {
-    case Unit::kCount:
-      return "";
-    case Unit::kPercent:
-      return "%";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kNanosecondsPerGib:
-      return "ns/GiB";
-    case Unit::kNanosecondsPerMib:
-      return "ns/MiB";
-    case Unit::kBytes:
-      return "bytes";
-    case Unit::kBytesPerMicrosecond:
-      return "bytes/us";
-    case Unit::kFlopsPerMicrosecond:
-      return "flops/us";
-    case Unit::kKilohertz:
-      return "kHz";
-  }
-  return "";
-}
+std::string_view unit_name(Unit unit) { return info_of(unit).name; }
 
 std::string unit_spellings(Unit unit) {
   std::string list;
-  for (const Spelling& spelling : spellings(unit)) {
+  for (const Spelling& spelling : info_of(unit).spellings) {
     list += list.empty() ? "" : ", ";
     list += spelling.text;
   }
@@ -146,7 +118,7 @@ ParsedQuantity parse_quantity(std::string_view text, Unit unit) {
   std::string_view suffix = text.substr(decimal.length);
   if (suffix.starts_with(' ')) suffix.remove_prefix(1);
   if (unit == Unit::kCount && suffix.empty()) return scaled(text, decimal, 1, unit);
-  for (const Spelling& spelling : spellings(unit)) {
+  for (const Spelling& spelling : info_of(unit).spellings) {
     if (spelling.text == suffix) return scaled(text, decimal, spelling.factor, unit);
   }
   if (suffix.empty()) return {std::nullopt, fmt::format("'{}' has no unit", printable(text))};

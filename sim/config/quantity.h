@@ -37,6 +37,7 @@ constexpr Unit unit_by_suffix(std::string_view name) {
       {"_bytes", Unit::kBytes},
       {"_khz", Unit::kKilohertz},
       {"_ns", Unit::kNanoseconds},
+      {"put_ratio", Unit::kPercent},
   };
   for (const Suffix& suffix : kSuffixes) {
     if (name.ends_with(suffix.text)) return suffix.unit;

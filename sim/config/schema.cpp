@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
-#include "sim/config/parameter_tables.h"
+#include "sim/common/units.h"
 
 namespace uvmsim::config {
 namespace {
@@ -30,50 +30,88 @@ constexpr Group kGroups[] = {
     {"runtime", false, "what the program and the GPU pay outside the driver"},
 };
 
-template <class Struct, std::size_t kSize>
-void append(std::vector<Parameter>& list, const std::string& prefix, Struct& object,
-            const Field<Struct> (&fields)[kSize]) {
-  for (const Field<Struct>& field : fields) {
-    std::visit(
-        [&](auto member) {
-          list.push_back({fmt::format("{}.{}", prefix, field.name), &(object.*member), field.unit, field.range.minimum,
-                          field.range.maximum, field.choices, field.doc});
-        },
-        field.member);
+// What a parameter may be: integers with both ends allowed, or the words of a text.
+struct Allowed {
+  std::uint64_t minimum = 0, maximum = 0;
+  std::span<const std::string_view> words = {};
+};
+constexpr Allowed between(std::uint64_t minimum, std::uint64_t maximum) { return {minimum, maximum}; }
+constexpr Allowed words(std::span<const std::string_view> list) { return {0, 0, list}; }
+
+// Upper ends are far beyond any hardware; they keep the model's 64-bit arithmetic from overflowing.
+constexpr std::uint64_t kMillion = 1000000;
+constexpr std::uint64_t kPebibyte = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMostGpus = 16;
+constexpr Allowed kText = between(0, 0);
+constexpr Allowed kSwitch = between(0, 1);
+constexpr Allowed kCost = between(0, 10000 * kMillion);      // 10 s
+constexpr Allowed kTlbCost = between(0, kMillion);           // 1 ms
+constexpr Allowed kSlice = between(1000, 10000 * kMillion);  // 1 us to 10 s
+constexpr Allowed kMemory = between(0, kPebibyte);
+constexpr Allowed kGpuMemory = between(2u << 20, kPebibyte);  // at least one 2 MB chunk
+constexpr Allowed kBandwidth = between(1, 100 * kMillion);    // 100 TB/s
+constexpr Allowed kOptionalBandwidth = between(0, 100 * kMillion);
+constexpr Allowed kEntries = between(1, 1u << 20);
+constexpr Allowed kPercent = between(0, 100);
+constexpr Allowed kPage = between(kBasePageBytes, kBlockBytes);
+constexpr Allowed kGpuNumber = between(0, kMostGpus - 1);
+constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
+constexpr std::string_view kPeerLinkKinds[] = {"pcie", "nvlink"};
+constexpr std::string_view kReplayPolicies[] = {"batch", "batch_flush"};  // in the order of ReplayPolicy
+
+// Appends the parameters of an object, whose key is `prefix`.
+struct Appender {
+  std::vector<Parameter>& list;
+
+  template <class Target>
+  void add(const std::string& prefix, std::string_view name, Target* target, const Allowed& allowed,
+           std::string_view doc) const {
+    list.push_back({fmt::format("{}.{}", prefix, name), target, unit_by_suffix(name), allowed.minimum, allowed.maximum,
+                    allowed.words, doc});
   }
-}
+
+#define UVMSIM_PARAMETER(type, name, standard, allowed, meaning) add(prefix, #name, &object.name, allowed, meaning);
+  using Key = const std::string&;
+  void operator()(Key prefix, GpuConfig& object) const { UVMSIM_GPU_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, LinkDirectionConfig& object) const { UVMSIM_LINK_DIRECTION_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, LinkConfig& object) const {
+    UVMSIM_LINK_PARAMETERS(UVMSIM_PARAMETER)
+    (*this)(prefix + ".host_to_device", object.host_to_device);
+    (*this)(prefix + ".device_to_host", object.device_to_host);
+  }
+  void operator()(Key prefix, UplinkConfig& object) const { UVMSIM_UPLINK_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, PeerRates& object) const { UVMSIM_PEER_RATES_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, PeerLinkConfig& object) const {
+    UVMSIM_PEER_LINK_PARAMETERS(UVMSIM_PARAMETER)
+    (*this)(prefix + ".each_way", object.each_way);
+  }
+  void operator()(Key prefix, PeerSwitchConfig& object) const {
+    UVMSIM_PEER_SWITCH_PARAMETERS(UVMSIM_PARAMETER)
+    (*this)(prefix + ".port", object.port);
+  }
+  void operator()(Key prefix, GmmuConfig& object) const { UVMSIM_GMMU_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, HostConfig& object) const { UVMSIM_HOST_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, SsdConfig& object) const { UVMSIM_SSD_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, DriverConfig& object) const { UVMSIM_DRIVER_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, DriverCosts& object) const { UVMSIM_DRIVER_COST_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, RuntimeCosts& object) const { UVMSIM_RUNTIME_COST_PARAMETERS(UVMSIM_PARAMETER) }
+#undef UVMSIM_PARAMETER
+};
 
 }  // namespace
 
 std::vector<Parameter> parameters(SystemConfig& config) {
   std::vector<Parameter> list;
-  for (std::size_t i = 0; i < config.gpus.size(); ++i) append(list, fmt::format("gpus.{}", i), config.gpus[i], kGpu);
-  for (std::size_t i = 0; i < config.host_links.size(); ++i) {
-    LinkConfig& link = config.host_links[i];
-    const std::string prefix = fmt::format("host_links.{}", i);
-    append(list, prefix, link, kLink);
-    append(list, prefix + ".host_to_device", link.host_to_device, kLinkDirection);
-    append(list, prefix + ".device_to_host", link.device_to_host, kLinkDirection);
-  }
-  for (std::size_t i = 0; i < config.uplinks.size(); ++i) {
-    append(list, fmt::format("uplinks.{}", i), config.uplinks[i], kUplink);
-  }
-  for (std::size_t i = 0; i < config.peer_links.size(); ++i) {
-    const std::string prefix = fmt::format("peer_links.{}", i);
-    append(list, prefix, config.peer_links[i], kPeerLink);
-    append(list, prefix + ".each_way", config.peer_links[i].each_way, kPeerRates);
-  }
-  for (std::size_t i = 0; i < config.peer_switches.size(); ++i) {
-    const std::string prefix = fmt::format("peer_switches.{}", i);
-    append(list, prefix, config.peer_switches[i], kPeerSwitch);
-    append(list, prefix + ".port", config.peer_switches[i].port, kPeerRates);
-  }
-  append(list, "gmmu", config.gmmu, kGmmu);
-  append(list, "host", config.host, kHost);
-  append(list, "ssd", config.ssd, kSsd);
-  append(list, "driver", config.driver, kDriver);
-  append(list, "costs", config.costs, kCosts);
-  append(list, "runtime", config.runtime, kRuntime);
+  const Appender append{list};
+  for_each_list(config, [&](const char* name, auto& elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i) append(fmt::format("{}.{}", name, i), elements[i]);
+  });
+  append("gmmu", config.gmmu);
+  append("host", config.host);
+  append("ssd", config.ssd);
+  append("driver", config.driver);
+  append("costs", config.costs);
+  append("runtime", config.runtime);
   return list;
 }
 

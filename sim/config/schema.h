@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a system, described once (the tables in schema.cpp). The loader, --set, `uvmsim systems`, the
-// resolved JSON and configs/system.schema.json all follow from here.
+// The parameters of a system as one list, made from system.h. The loader, --set, `uvmsim systems`, the resolved JSON
+// and configs/system.schema.json all follow from here.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,16 @@ struct Parameter {
 // All parameters of `config` in their one order. Lists have as many elements as those of config. The
 // result points into `config`: do not resize its lists or destroy it meanwhile.
 std::vector<Parameter> parameters(SystemConfig& config);
+
+// Calls visit(name, list) for the lists of a system, in their one order.
+template <class Visit>
+void for_each_list(SystemConfig& config, Visit&& visit) {
+  visit("gpus", config.gpus);
+  visit("host_links", config.host_links);
+  visit("uplinks", config.uplinks);
+  visit("peer_links", config.peer_links);
+  visit("peer_switches", config.peer_switches);
+}
 
 // A group of parameters; `key` as in Parameter, lists without number: "host_links.host_to_device".
 struct Group {

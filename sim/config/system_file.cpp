@@ -50,11 +50,7 @@ class SystemFileReader {
     if (!document.is_object()) {
       throw_input_error("{}: is {}; allowed: an object that describes a system", file_, json_kind(document));
     }
-    resize_list(document, "gpus", config_.gpus);
-    resize_list(document, "host_links", config_.host_links);
-    resize_list(document, "uplinks", config_.uplinks);
-    resize_list(document, "peer_links", config_.peer_links);
-    resize_list(document, "peer_switches", config_.peer_switches);
+    for_each_list(config_, [&](const char* name, auto& list) { resize_list(document, name, list); });
     for (const Parameter& parameter : parameters(config_)) parameters_.emplace(parameter.key, parameter);
     for (const auto& [key, value] : document.items()) {
       if (key == "name" || key == "description") {

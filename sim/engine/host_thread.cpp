@@ -92,14 +92,10 @@ bool HostThread::go_on() {
 
 // Who hears of all records.
 void HostThread::follow() {
-  layout_.follow(record_);
-  if (layout_.has_empty_segments()) {
-    layout::for_each_touched(record_, [&](trace::ObjectId id) {
-      layout_.touch(id);
-      pay_for_layout();
-      if (layout_.taken_bytes() != 0) accounts_.allocated(id, "", false, record_number_, time_);
-    });
-  }
+  layout_.follow(record_, [this](trace::ObjectId id, const layout::Layout::Taken& taken) {
+    pay_for_layout(taken);
+    accounts_.allocated(id, "", false, record_number_, time_);
+  });
   if (Plans* plans = driver_.plans()) plans->issues(record_, record_number_);
 }
 
@@ -155,9 +151,8 @@ void HostThread::pay_for_allocation(std::uint64_t ns) {
 }
 
 // For what the layout took from the driver.
-void HostThread::pay_for_layout() {
+void HostThread::pay_for_layout(const layout::Layout::Taken& taken) {
   const config::RuntimeCosts& costs = process_.costs();
-  const layout::Layout::Taken& taken = layout_.taken();
   std::uint64_t ns = taken.calls * costs.allocate_ns + (taken.bytes >> 20) * costs.allocate_ns_per_gib / 1024;
   if (taken.device_bytes != 0) {
     ns += costs.device_allocate_ns + (taken.device_bytes >> 20) * costs.device_allocate_ns_per_gib / 1024;
@@ -166,16 +161,14 @@ void HostThread::pay_for_layout() {
 }
 
 HostThread::Issue HostThread::issue(const trace::ObjectAlloc& object) {
-  layout_.allocate(object, feed_.is_segment());
-  pay_for_layout();
+  pay_for_layout(layout_.allocate(object, feed_.is_segment()).taken);
   if (Plans* plans = driver_.plans()) plans->allocated(object.id, record_number_, feed_.is_segment());
   accounts_.allocated(object.id, "", false, record_number_, time_);
   return Issue::kDone;
 }
 
 HostThread::Issue HostThread::issue(const trace::TensorAlloc& tensor) {
-  layout_.allocate(tensor);
-  pay_for_layout();
+  pay_for_layout(layout_.allocate(tensor).taken);
   if (Plans* plans = driver_.plans()) plans->allocated(tensor.id, record_number_);
   accounts_.allocated(tensor.id, tensor.name, true, record_number_, time_);
   return free_released() ? Issue::kDone : Issue::kWait;

@@ -65,7 +65,7 @@ class HostThread {
   void pay(std::uint64_t ns) { time_ += Nanoseconds(static_cast<std::int64_t>(ns)); }
   void pay_gap();
   void pay_for_allocation(std::uint64_t ns);
-  void pay_for_layout();
+  void pay_for_layout(const layout::Layout::Taken& taken);
   std::uint64_t managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const;
 
   bool satisfied(const Wait& wait) const;

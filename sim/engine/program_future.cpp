@@ -11,7 +11,6 @@
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/record_feed.h"
 #include "sim/layout/layout.h"
-#include "sim/layout/segments.h"
 
 namespace uvmsim::engine {
 
@@ -136,7 +135,6 @@ void FutureReader::add(const trace::Record& record, bool is_segment, std::uint64
   };
   drop_released();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) layout::for_each_touched(record, [&](trace::ObjectId id) { layout_.touch(id); });
   if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
     add_kernel(*kernel);
   } else if (const auto* set = std::get_if<trace::Memset>(&record)) {

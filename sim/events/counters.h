@@ -4,7 +4,6 @@
 // (uvm_tools.c, CUpti_ActivityUnifiedMemoryCounter). Names end in their unit.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace uvmsim {
@@ -144,24 +143,27 @@ void for_each_counter(CountersT& c, Visitor&& visit) {
   for_each_explained_counter(c, [&visit](const char* name, auto& value, const char*) { visit(name, value); });
 }
 
+// Calls visit(a's, b's) for every counter.
+template <class Visitor>
+void for_each_pair_of_counters(Counters& a, const Counters& b, Visitor&& visit) {
+#define UVMSIM_COUNTER(field, meaning) visit(a.field, b.field);
+  UVMSIM_COUNTERS(UVMSIM_COUNTER)
+#undef UVMSIM_COUNTER
+#define UVMSIM_COUNTER(field, meaning) visit(a.gmmu.field, b.gmmu.field);
+  UVMSIM_GMMU_COUNTERS(UVMSIM_COUNTER)
+#undef UVMSIM_COUNTER
+}
+
 // later - earlier, counter by counter.
 inline Counters difference(const Counters& later, const Counters& earlier) {
   Counters out = later;
-  const std::uint64_t* values[128] = {};
-  std::size_t count = 0;
-  for_each_counter(earlier, [&](const char*, const std::uint64_t& value) { values[count++] = &value; });
-  count = 0;
-  for_each_counter(out, [&](const char*, std::uint64_t& value) { value -= *values[count++]; });
+  for_each_pair_of_counters(out, earlier, [](std::uint64_t& value, std::uint64_t before) { value -= before; });
   return out;
 }
 
 // sum += times * part, counter by counter.
 inline void add(Counters& sum, const Counters& part, std::uint64_t times) {
-  const std::uint64_t* values[128] = {};
-  std::size_t count = 0;
-  for_each_counter(part, [&](const char*, const std::uint64_t& value) { values[count++] = &value; });
-  count = 0;
-  for_each_counter(sum, [&](const char*, std::uint64_t& value) { value += times * *values[count++]; });
+  for_each_pair_of_counters(sum, part, [=](std::uint64_t& value, std::uint64_t more) { value += times * more; });
 }
 
 }  // namespace uvmsim

@@ -30,7 +30,7 @@ bool BestFitAllocator::extend(std::uint64_t size) {
   if (large_enough) next_region_bytes_ *= 2;
   take({segment_count_, 0, bytes});
   regions_.push_back({{0, Chunk{bytes, true}}});
-  free_.insert({bytes, segment_count_, 0});
+  free_.insert({bytes, {segment_count_, 0}});
   ++segment_count_;
   return true;
 }
@@ -44,61 +44,42 @@ void BestFitAllocator::make_room(std::uint64_t bytes, std::uint64_t size) {
       "the preallocated arena is out of memory: a tensor of {} bytes needs {} in one piece; the arena has {}, {} are "
       "in "
       "use, the largest free piece has {}; a larger arena_bytes or memory_fraction lets it run",
-      bytes, size, settings_.memory_limit_bytes, allocated_bytes_, free_.empty() ? 0 : std::get<0>(*free_.rbegin()));
+      bytes, size, settings_.memory_limit_bytes, allocated_bytes_, free_.empty() ? 0 : free_.rbegin()->bytes);
 }
 
-BestFitAllocator::Placed BestFitAllocator::allocate(std::uint64_t bytes, std::uint32_t /*stream*/,
-                                                    std::uint64_t /*segment_address*/) {
-  released_.clear();
-  taken_.clear();
+BestFitAllocator::Placed BestFitAllocator::place(std::uint64_t bytes, std::uint32_t /*stream*/,
+                                                 std::uint64_t /*segment_address*/) {
   const std::uint64_t size = rounded_up(bytes, kRequestRounding);
   const std::uint64_t regions_before = segment_count_;
   make_room(bytes, size);
-  const auto best = free_.lower_bound(FreeChunk{size, 0, 0});
-  const auto [found, region, offset] = *best;
+  const auto best = free_.lower_bound({size, {}});
+  const auto [found, place] = *best;
   free_.erase(best);
-  Chunks& chunks = regions_[region];
-  Chunk& chunk = chunks.at(offset);
+  Chunks& chunks = regions_[place.segment];
+  Chunk& chunk = chunks.at(place.offset);
   if (found >= 2 * size || found - size >= kMostSlack) {
     chunk.bytes = size;
-    chunks.emplace(offset + size, Chunk{found - size, true});
-    free_.insert({found - size, region, offset + size});
+    chunks.emplace(place.offset + size, Chunk{found - size, true});
+    free_.insert({found - size, {place.segment, place.offset + size}});
   }
   chunk.free = false;
-  allocated_bytes_ += chunk.bytes;
-  in_use_.emplace(next_id_, std::pair{region, offset});
-  return {.id = next_id_++,
-          .segment = region,
+  return {.segment = place.segment,
           .segment_bytes = chunks.rbegin()->first + chunks.rbegin()->second.bytes,
-          .offset = offset,
+          .offset = place.offset,
           .bytes = chunk.bytes,
           .new_segment = segment_count_ != regions_before};
 }
 
-void BestFitAllocator::free(std::uint64_t id) {
-  const auto use = in_use_.find(id);
-  UVMSIM_CHECK(use != in_use_.end(), "block {} is not in use", id);
-  const auto [region, offset] = use->second;
-  in_use_.erase(use);
-  Chunks& chunks = regions_[region];
-  auto chunk = chunks.find(offset);
-  allocated_bytes_ -= chunk->second.bytes;
+std::uint64_t BestFitAllocator::free_block(const Place& place) {
+  Chunks& chunks = regions_[place.segment];
+  auto chunk = chunks.find(place.offset);
+  const std::uint64_t freed = chunk->second.bytes;
   chunk->second.free = true;
-  const auto join_with_next = [&](Chunks::iterator first) {
-    const auto next = std::next(first);
-    first->second.bytes += next->second.bytes;
-    chunks.erase(next);
-  };
-  if (const auto next = std::next(chunk); next != chunks.end() && next->second.free) {
-    free_.erase({next->second.bytes, region, next->first});
-    join_with_next(chunk);
-  }
-  if (chunk != chunks.begin() && std::prev(chunk)->second.free) {
-    --chunk;
-    free_.erase({chunk->second.bytes, region, chunk->first});
-    join_with_next(chunk);
-  }
-  free_.insert({chunk->second.bytes, region, chunk->first});
+  chunk = join_with_free_neighbours(chunks, chunk, [&](Chunks::iterator it) {
+    free_.erase({it->second.bytes, {place.segment, it->first}});
+  });
+  free_.insert({chunk->second.bytes, {place.segment, chunk->first}});
+  return freed;
 }
 
 void BestFitAllocator::add_state(StateDigest& digest) const {

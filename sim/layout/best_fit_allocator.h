@@ -12,9 +12,6 @@
 
 #include <map>
 #include <set>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "sim/layout/tensor_allocator.h"
@@ -26,11 +23,12 @@ class BestFitAllocator final : public TensorAllocator {
   // `arena_bytes`: of all regions, a multiple of 2 MiB above 0.
   BestFitAllocator(std::uint64_t arena_bytes, bool allow_growth);
 
-  // A segment is a region. Regions lie in the order in which they were opened, whatever their recorded address.
-  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
-  void free(std::uint64_t id) override;
-  void empty_cache() override { finish_all(); }
   void add_state(StateDigest& digest) const override;
+
+ protected:
+  // A segment is a region. Regions lie in the order in which they were opened, whatever their recorded address.
+  Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) override;
+  std::uint64_t free_block(const Place& place) override;
 
  private:
   struct Chunk {
@@ -38,17 +36,19 @@ class BestFitAllocator final : public TensorAllocator {
     bool free = true;
   };
   using Chunks = std::map<std::uint64_t, Chunk>;  // by offset; they cover the region; no two neighbours are free
-  using FreeChunk = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // bytes, region, offset
+  struct FreeChunk {
+    std::uint64_t bytes = 0;
+    Place place;  // region, offset
+    auto operator<=>(const FreeChunk&) const = default;
+  };
 
   bool extend(std::uint64_t size);
-  bool has_chunk_for(std::uint64_t size) const { return free_.lower_bound(FreeChunk{size, 0, 0}) != free_.end(); }
+  bool has_chunk_for(std::uint64_t size) const { return free_.lower_bound({size, {}}) != free_.end(); }
   void make_room(std::uint64_t bytes, std::uint64_t size);
 
   std::uint64_t next_region_bytes_;
   std::vector<Chunks> regions_;
   std::set<FreeChunk> free_;
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> in_use_;  // id -> region, offset
-  std::uint64_t next_id_ = 1;
 };
 
 }  // namespace uvmsim::layout

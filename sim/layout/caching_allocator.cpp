@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "sim/common/check.h"
 #include "sim/common/random.h"
 
 namespace uvmsim::layout {
@@ -13,15 +12,15 @@ constexpr std::uint64_t kSmallestRemainder = 512;                  // of a small
 constexpr std::uint64_t kLargestUnsplit = std::uint64_t{1} << 20;  // remainder of a large one that is not
 }  // namespace
 
-CachingAllocator::FreeBlock CachingAllocator::entry(std::uint64_t segment, std::uint64_t offset) const {
-  const Segment& s = segments_[segment];
-  return {s.stream, s.blocks.at(offset).bytes, s.address + offset, segment, offset};
+CachingAllocator::FreeBlock CachingAllocator::entry(const Place& place) const {
+  const Segment& s = segments_[place.segment];
+  return {s.stream, s.blocks.at(place.offset).bytes, s.address + place.offset, place};
 }
 
-void CachingAllocator::put(std::uint64_t segment, std::uint64_t offset) {
-  Pool& pool = pool_of(segments_[segment]);
-  segments_[segment].blocks.at(offset).free_since = pool.searches;
-  pool.blocks.insert(entry(segment, offset));
+void CachingAllocator::put(const Place& place) {
+  Pool& pool = pool_of(segments_[place.segment]);
+  segments_[place.segment].blocks.at(place.offset).free_since = pool.searches;
+  pool.blocks.insert(entry(place));
 }
 
 // The smallest block that is large enough, unless it is of the wrong side of the maximal split size; it leaves the
@@ -29,9 +28,9 @@ void CachingAllocator::put(std::uint64_t segment, std::uint64_t offset) {
 std::optional<CachingAllocator::FreeBlock> CachingAllocator::find(Pool& pool, std::uint32_t stream,
                                                                   std::uint64_t size) {
   ++pool.searches;
-  const auto best = pool.blocks.lower_bound(FreeBlock{stream, size, 0, 0, 0});
-  if (best == pool.blocks.end() || std::get<0>(*best) != stream) return std::nullopt;
-  const std::uint64_t bytes = std::get<1>(*best);
+  const auto best = pool.blocks.lower_bound({stream, size, 0, {}});
+  if (best == pool.blocks.end() || best->stream != stream) return std::nullopt;
+  const std::uint64_t bytes = best->bytes;
   if (!too_large_to_split(size) && too_large_to_split(bytes)) return std::nullopt;
   if (too_large_to_split(size) && bytes >= size + settings_.max_non_split_rounding_bytes) return std::nullopt;
   const FreeBlock found = *best;
@@ -48,24 +47,20 @@ std::uint64_t CachingAllocator::open_segment(std::uint64_t size, std::uint32_t s
   return segment_count_++;
 }
 
-CachingAllocator::Placed CachingAllocator::allocate(std::uint64_t bytes, std::uint32_t stream,
-                                                    std::uint64_t segment_address) {
-  released_.clear();
-  taken_.clear();
+CachingAllocator::Placed CachingAllocator::place(std::uint64_t bytes, std::uint32_t stream,
+                                                 std::uint64_t segment_address) {
   const std::uint64_t size = rounded_request(bytes, settings_);
   Pool& pool = is_small_request(size) ? small_ : large_;
   Placed placed;
-  placed.id = next_id_++;
   if (const auto found = find(pool, stream, size)) {
-    placed.segment = std::get<3>(*found);
-    placed.offset = std::get<4>(*found);
+    placed.segment = found->place.segment;
+    placed.offset = found->place.offset;
   } else {
     const std::uint64_t segment_bytes = segment_bytes_for(size);
     collect_garbage();
     if (!room_for(segment_bytes) && !(give_back_oversize(pool, stream, size) && room_for(segment_bytes))) {
       finish_all();
-      give_back_whole(large_);
-      give_back_whole(small_);
+      give_back_unused();
       if (!room_for(segment_bytes)) out_of_memory(bytes, segment_bytes);
     }
     placed.segment = open_segment(size, stream, segment_address);
@@ -77,54 +72,32 @@ CachingAllocator::Placed CachingAllocator::allocate(std::uint64_t bytes, std::ui
   if (segment.small ? left >= kSmallestRemainder : !too_large_to_split(size) && left > kLargestUnsplit) {
     block.bytes = size;
     segment.blocks.emplace(placed.offset + size, Block{left, true, 0});
-    put(placed.segment, placed.offset + size);
+    put({placed.segment, placed.offset + size});
   }
   block.free = false;
   placed.bytes = block.bytes;
   placed.segment_bytes = segment.bytes;
-  allocated_bytes_ += placed.bytes;
-  in_use_.emplace(placed.id, std::pair{placed.segment, placed.offset});
   return placed;
 }
 
-// The block and its right neighbour are free, and neither is in the pool.
-void CachingAllocator::join_with_next(std::uint64_t segment, std::uint64_t offset) {
-  auto& blocks = segments_[segment].blocks;
-  const auto block = blocks.find(offset);
-  const auto next = std::next(block);
-  block->second.bytes += next->second.bytes;
-  blocks.erase(next);
-}
-
-void CachingAllocator::free(std::uint64_t id) {
-  const auto use = in_use_.find(id);
-  UVMSIM_CHECK(use != in_use_.end(), "block {} is not in use", id);
-  const std::uint64_t number = use->second.first;
-  std::uint64_t offset = use->second.second;
-  in_use_.erase(use);
-  Segment& segment = segments_[number];
-  std::set<FreeBlock>& pool = pool_of(segment).blocks;
-  const auto block = segment.blocks.find(offset);
-  allocated_bytes_ -= block->second.bytes;
+std::uint64_t CachingAllocator::free_block(const Place& place) {
+  Segment& segment = segments_[place.segment];
+  const auto block = segment.blocks.find(place.offset);
+  const std::uint64_t freed = block->second.bytes;
   block->second.free = true;
-  if (const auto next = std::next(block); next != segment.blocks.end() && next->second.free) {
-    pool.erase(entry(number, next->first));
-    join_with_next(number, offset);
-  }
-  if (block != segment.blocks.begin() && std::prev(block)->second.free) {
-    offset = std::prev(block)->first;
-    pool.erase(entry(number, offset));
-    join_with_next(number, offset);
-  }
-  put(number, offset);
+  const auto joined = join_with_free_neighbours(segment.blocks, block, [&](auto neighbour) {
+    pool_of(segment).blocks.erase(entry({place.segment, neighbour->first}));
+  });
+  put({place.segment, joined->first});
+  return freed;
 }
 
 bool CachingAllocator::is_whole(const FreeBlock& block) const {
-  return std::get<1>(block) == segments_[std::get<3>(block)].bytes;
+  return block.bytes == segments_[block.place.segment].bytes;
 }
 
 void CachingAllocator::give_back(const FreeBlock& block) {
-  const std::uint64_t number = std::get<3>(block);
+  const std::uint64_t number = block.place.segment;
   Segment& segment = segments_[number];
   pool_of(segment).blocks.erase(block);
   segment.blocks.clear();
@@ -139,10 +112,7 @@ void CachingAllocator::give_back_whole(const Pool& pool) {
   for (const FreeBlock& block : whole) give_back(block);
 }
 
-void CachingAllocator::empty_cache() {
-  released_.clear();
-  taken_.clear();
-  finish_all();
+void CachingAllocator::give_back_unused() {
   give_back_whole(large_);
   give_back_whole(small_);
 }
@@ -152,8 +122,8 @@ void CachingAllocator::empty_cache() {
 bool CachingAllocator::give_back_oversize(const Pool& pool, std::uint32_t stream, std::uint64_t size) {
   if (settings_.max_split_size_bytes == 0) return false;
   const std::uint64_t needed = std::max(size, settings_.max_split_size_bytes);
-  const auto fits = pool.blocks.lower_bound(FreeBlock{stream, needed, 0, 0, 0});
-  if (fits != pool.blocks.end() && std::get<0>(*fits) == stream) {
+  const auto fits = pool.blocks.lower_bound({stream, needed, 0, {}});
+  if (fits != pool.blocks.end() && fits->stream == stream) {
     if (!is_whole(*fits)) return false;
     give_back(FreeBlock(*fits));
     return true;
@@ -162,10 +132,10 @@ bool CachingAllocator::give_back_oversize(const Pool& pool, std::uint32_t stream
   std::uint64_t bytes = 0;
   for (auto it = fits; it != pool.blocks.begin() && bytes < needed;) {
     --it;
-    if (std::get<0>(*it) != stream || !too_large_to_split(std::get<1>(*it))) break;
+    if (it->stream != stream || !too_large_to_split(it->bytes)) break;
     if (!is_whole(*it)) continue;
     several.push_back(*it);
-    bytes += std::get<1>(*it);
+    bytes += it->bytes;
   }
   for (const FreeBlock& block : several) give_back(block);
   return bytes >= needed;
@@ -180,7 +150,7 @@ void CachingAllocator::collect_garbage() {
   std::vector<FreeBlock> candidates;
   WideUnsigned ages = 0;  // of all candidates
   const auto age = [&](const FreeBlock& block) {
-    return large_.searches - segments_[std::get<3>(block)].blocks.at(0).free_since;
+    return large_.searches - segments_[block.place.segment].blocks.at(0).free_since;
   };
   for (const FreeBlock& block : large_.blocks) {
     if (!is_whole(block)) continue;
@@ -197,7 +167,7 @@ void CachingAllocator::collect_garbage() {
         continue;
       }
       ages -= age(block);
-      bytes += std::get<1>(block);
+      bytes += block.bytes;
       give_back(block);
     }
     candidates = std::move(younger);

@@ -15,9 +15,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "sim/layout/tensor_allocator.h"
@@ -28,10 +25,12 @@ class CachingAllocator final : public TensorAllocator {
  public:
   explicit CachingAllocator(const AllocatorSettings& settings = {}) : TensorAllocator(settings) {}
 
-  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
-  void free(std::uint64_t id) override;
-  void empty_cache() override;
   void add_state(StateDigest& digest) const override;
+
+ protected:
+  Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) override;
+  std::uint64_t free_block(const Place& place) override;
+  void give_back_unused() override;
 
  private:
   struct Block {
@@ -45,22 +44,26 @@ class CachingAllocator final : public TensorAllocator {
     bool small = false;
     std::map<std::uint64_t, Block> blocks;  // by offset; they cover the segment; none when it was given back
   };
-  // Stream, bytes, address, then the block itself: where it is in its segment.
-  using FreeBlock = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+  // In the order in which a search looks at them.
+  struct FreeBlock {
+    std::uint32_t stream = 0;
+    std::uint64_t bytes = 0, address = 0;
+    Place place;
+    auto operator<=>(const FreeBlock&) const = default;
+  };
   struct Pool {
     std::set<FreeBlock> blocks;
     std::uint64_t searches = 0;
   };
 
-  FreeBlock entry(std::uint64_t segment, std::uint64_t offset) const;
+  FreeBlock entry(const Place& place) const;
   Pool& pool_of(const Segment& segment) { return segment.small ? small_ : large_; }
-  void put(std::uint64_t segment, std::uint64_t offset);
+  void put(const Place& place);
   bool too_large_to_split(std::uint64_t bytes) const {
     return settings_.max_split_size_bytes != 0 && bytes >= settings_.max_split_size_bytes;
   }
   std::optional<FreeBlock> find(Pool& pool, std::uint32_t stream, std::uint64_t size);
   std::uint64_t open_segment(std::uint64_t size, std::uint32_t stream, std::uint64_t address);
-  void join_with_next(std::uint64_t segment, std::uint64_t offset);
   bool is_whole(const FreeBlock& block) const;
   void give_back(const FreeBlock& block);
   void give_back_whole(const Pool& pool);
@@ -69,8 +72,6 @@ class CachingAllocator final : public TensorAllocator {
 
   std::vector<Segment> segments_;
   Pool small_, large_;
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> in_use_;  // id -> segment, offset
-  std::uint64_t next_id_ = 1;
   std::uint64_t end_address_ = 0;  // above all segments
 };
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "sim/common/check.h"
-
 namespace uvmsim::layout {
 
 namespace {
@@ -103,19 +101,17 @@ ExpandableAllocator::Place ExpandableAllocator::map(Place place, std::uint64_t b
   return {place.segment, std::prev(segment.blocks.upper_bound(place.offset))->first};
 }
 
-ExpandableAllocator::Placed ExpandableAllocator::allocate(std::uint64_t bytes, std::uint32_t stream,
-                                                          std::uint64_t /*segment_address*/) {
-  released_.clear();
-  taken_.clear();
+ExpandableAllocator::Placed ExpandableAllocator::place(std::uint64_t bytes, std::uint32_t stream,
+                                                       std::uint64_t /*segment_address*/) {
   const std::uint64_t size = rounded_request(bytes, settings_);
   const bool small = is_small_request(size);
   Pool& pool = small ? small_ : large_;
   Placed placed;
-  placed.id = next_id_++;
   std::optional<Place> place = find(pool, stream, size);
   if (!place) {
     if (!room_for(segment_bytes_for(size))) {
-      empty_cache();
+      finish_all();
+      give_back_unused();
       if (!room_for(segment_bytes_for(size))) out_of_memory(bytes, segment_bytes_for(size));
     }
     place = find_addresses(pool, stream, size, small ? kSmallHandle : kLargeHandle, placed.new_segment);
@@ -138,26 +134,17 @@ ExpandableAllocator::Placed ExpandableAllocator::allocate(std::uint64_t bytes, s
   placed.segment_bytes = segment.bytes;
   placed.offset = place->offset;
   placed.bytes = split ? size : found;
-  allocated_bytes_ += placed.bytes;
-  in_use_.emplace(placed.id, *place);
   return placed;
 }
 
-void ExpandableAllocator::free(std::uint64_t id) {
-  const auto use = in_use_.find(id);
-  UVMSIM_CHECK(use != in_use_.end(), "block {} is not in use", id);
-  const Place place = use->second;
-  in_use_.erase(use);
+std::uint64_t ExpandableAllocator::free_block(const Place& place) {
   const std::uint64_t bytes = segments_[place.segment].blocks.at(place.offset).bytes;
-  allocated_bytes_ -= bytes;
   set(place, {bytes, State::kFree});
   join(place);
+  return bytes;
 }
 
-void ExpandableAllocator::empty_cache() {
-  released_.clear();
-  taken_.clear();
-  finish_all();
+void ExpandableAllocator::give_back_unused() {
   unmap_free(large_);
   unmap_free(small_);
 }

@@ -13,7 +13,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,11 +24,13 @@ class ExpandableAllocator final : public TensorAllocator {
  public:
   explicit ExpandableAllocator(const AllocatorSettings& settings = {}) : TensorAllocator(settings) {}
 
-  // Segments lie in the order in which they were opened, whatever their recorded address.
-  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) override;
-  void free(std::uint64_t id) override;
-  void empty_cache() override;
   void add_state(StateDigest& digest) const override;
+
+ protected:
+  // Segments lie in the order in which they were opened, whatever their recorded address.
+  Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) override;
+  std::uint64_t free_block(const Place& place) override;
+  void give_back_unused() override;
 
  private:
   enum class State : std::uint8_t { kInUse, kFree, kUnmapped };  // kUnmapped: addresses without memory
@@ -43,10 +44,6 @@ class ExpandableAllocator final : public TensorAllocator {
     std::uint64_t bytes = 0, handle_bytes = 0;
     std::uint32_t stream = 0;
     Blocks blocks;  // none when it was given back
-  };
-  struct Place {
-    std::uint64_t segment = 0, offset = 0;
-    auto operator<=>(const Place&) const = default;
   };
   using FreeBlock = std::tuple<std::uint32_t, std::uint64_t, Place>;  // stream, bytes
   struct Pool {
@@ -68,8 +65,6 @@ class ExpandableAllocator final : public TensorAllocator {
 
   std::vector<Segment> segments_;
   Pool small_, large_;
-  std::unordered_map<std::uint64_t, Place> in_use_;
-  std::uint64_t next_id_ = 1;
 };
 
 }  // namespace uvmsim::layout

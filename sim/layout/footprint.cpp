@@ -2,11 +2,42 @@
 #include "sim/layout/footprint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/common/error.h"
-#include "sim/layout/segments.h"
 
 namespace uvmsim::layout {
+
+void TouchedBlocks::touch(BlockIndex block, std::uint32_t slots) {
+  const auto [at, is_first] = open_.try_emplace(block.value, Interval{now_, now_, slots});
+  if (!is_first) at->second.last = now_;
+}
+
+void TouchedBlocks::release(BlockIndex block) {
+  const auto at = open_.find(block.value);
+  if (at == open_.end()) return;
+  closed_.push_back(at->second);
+  open_.erase(at);
+}
+
+std::uint64_t TouchedBlocks::peak_slots() const {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> changes;  // record, slots; what ends goes before what begins
+  changes.reserve(2 * (closed_.size() + open_.size()));
+  const auto add = [&](const Interval& interval) {
+    const auto slots = static_cast<std::int64_t>(interval.slots);
+    changes.emplace_back(interval.first, slots);
+    changes.emplace_back(interval.last + 1, -slots);
+  };
+  for (const Interval& interval : closed_) add(interval);
+  for (const auto& [block, interval] : open_) add(interval);
+  std::sort(changes.begin(), changes.end());
+  std::int64_t live = 0, peak = 0;
+  for (const auto& [record, slots] : changes) {
+    live += slots;
+    peak = std::max(peak, live);
+  }
+  return static_cast<std::uint64_t>(peak);
+}
 
 FootprintMeter::FootprintMeter(const LayoutChoice& choice, std::uint64_t largest_bytes)
     : largest_bytes_(largest_bytes), space_(1), layout_(choice, space_) {}
@@ -50,7 +81,6 @@ void FootprintMeter::add(const trace::Record& record, bool is_segment) {
   const auto release = [this](BlockIndex block) { touched_.release(block); };
   touched_.begin_record();
   layout_.follow(record);
-  if (layout_.has_empty_segments()) for_each_touched(record, [this](trace::ObjectId id) { layout_.touch(id); });
   if (quantum_bytes_ != 0) touch(record);
   if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
     check(object->bytes);

@@ -8,6 +8,7 @@
 #include "sim/layout/best_fit_allocator.h"
 #include "sim/layout/caching_allocator.h"
 #include "sim/layout/expandable_allocator.h"
+#include "sim/layout/segments.h"
 
 namespace uvmsim::layout {
 
@@ -85,25 +86,20 @@ Layout::Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region)
   if (tensor_memory_ && !has_arena_) follow_empty_cache_ = parameters.choice("empty_cache") == "recorded";
 }
 
-void Layout::take(std::uint64_t calls, std::uint64_t bytes) {
-  taken_.calls += calls;
-  taken_.bytes += bytes;
-  live_bytes_ += bytes;
-}
-
 void Layout::take_slots(std::uint64_t count) {
   live_slots_ += count;
   peak_slots_ = std::max(peak_slots_, live_slots_);
 }
 
-const Placement& Layout::insert(trace::ObjectId id, Placement placement) {
-  if (placement.managed && placement.owns) take(1, placement.bytes);
-  if (placement.device && placement.owns) taken_.device_bytes = placement.bytes;
-  return placements_.emplace(id, std::move(placement)).first->second;
+Layout::Allocated Layout::insert(trace::ObjectId id, Placement placement) {
+  Taken taken;
+  if (placement.managed && placement.owns) taken = {1, placement.bytes, 0};
+  if (placement.device && placement.owns) taken.device_bytes = placement.bytes;
+  live_bytes_ += taken.bytes;
+  return {placements_.emplace(id, std::move(placement)).first->second, taken};
 }
 
-const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segment) {
-  taken_ = {};
+Layout::Allocated Layout::allocate(const trace::ObjectAlloc& object, bool is_segment) {
   if (object.bytes == 0 || object.bytes > kMaxObjectBytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", object.id, object.bytes, kMaxObjectBytes);
   }
@@ -125,8 +121,7 @@ const Placement& Layout::allocate(const trace::ObjectAlloc& object, bool is_segm
   return insert(object.id, place_none(object.bytes));
 }
 
-const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
-  taken_ = {};
+Layout::Allocated Layout::allocate(const trace::TensorAlloc& tensor) {
   if (tensor.object == trace::kNoObject && !tensor_memory_) {
     trace::ObjectAlloc object;
     object.id = tensor.id;
@@ -150,7 +145,7 @@ const Placement& Layout::allocate(const trace::TensorAlloc& tensor) {
     return insert(tensor.id, Placement{{}, 0, tensor.bytes, false, false, false});
   }
   if (recorded_) return insert(tensor.id, place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes));
-  if (tensor_memory_) return insert(tensor.id, place_tensor(tensor));
+  if (tensor_memory_) return allocate_by_framework(tensor);
   // A tensor of no bytes has a place too.
   return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
 }
@@ -163,7 +158,7 @@ Placement Layout::place_inside(const std::vector<BlockIndex>& blocks, std::uint6
   return inside;
 }
 
-Placement Layout::place_tensor(const trace::TensorAlloc& tensor) {
+Layout::Allocated Layout::allocate_by_framework(const trace::TensorAlloc& tensor) {
   // The model decides between equally large free blocks by address. Where the recording opened a segment too, it gets
   // that one's address, and so its place among the others.
   const auto va = unused_vas_.find(tensor.object);
@@ -173,9 +168,11 @@ Placement Layout::place_tensor(const trace::TensorAlloc& tensor) {
       tensor_memory_->allocate(tensor.id, bytes, tensor.stream, va == unused_vas_.end() ? 0 : va->second, released_);
   note_released(released_before);
   if (place.new_segment && va != unused_vas_.end()) unused_vas_.erase(va);
-  take(tensor_memory_->taken_calls(), tensor_memory_->taken_bytes());
-  take_slots(slots_of(tensor_memory_->taken_bytes()));
-  return place_inside(place.blocks, place.offset, tensor.bytes);
+  live_bytes_ += place.taken_bytes;
+  take_slots(slots_of(place.taken_bytes));
+  Allocated allocated = insert(tensor.id, place_inside(place.blocks, place.offset, tensor.bytes));
+  allocated.taken = {place.new_segment ? std::uint64_t{1} : 0, place.taken_bytes, 0};
+  return allocated;
 }
 
 void Layout::note_released(std::size_t from) {
@@ -195,15 +192,24 @@ void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
   released_.clear();
 }
 
-void Layout::touch(trace::ObjectId id) {
-  taken_ = {};
+void Layout::follow(const trace::Record& record, const std::function<void(trace::ObjectId, const Taken&)>& placed) {
+  if (tensor_memory_) tensor_memory_->follow(record);
+  if (!has_empty_segments()) return;
+  for_each_touched(record, [&](trace::ObjectId id) {
+    const Taken taken = touch(id);
+    if (taken.bytes != 0 && placed) placed(id, taken);
+  });
+}
+
+Layout::Taken Layout::touch(trace::ObjectId id) {
   const auto it = placements_.find(id);
-  if (it == placements_.end()) return;  // its next use will say so
+  if (it == placements_.end()) return {};  // its next use will say so
   Placement& placement = it->second;
-  if (!placement.managed || !placement.blocks.empty()) return;
+  if (!placement.managed || !placement.blocks.empty()) return {};
   placement = place_none(placement.bytes);
-  take(1, placement.bytes);
+  live_bytes_ += placement.bytes;
   --empty_segments_;
+  return {1, placement.bytes, 0};
 }
 
 const Placement& Layout::find(trace::ObjectId id) const {

@@ -51,26 +51,27 @@ class Layout {
   // In a region of the address space. Throws InputError for an unknown name or parameter (layout_choice.h).
   Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0);
 
-  // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
-  // live tensor. `is_segment` is SegmentFinder's word.
-  const Placement& allocate(const trace::ObjectAlloc& object, bool is_segment = false);
-  const Placement& allocate(const trace::TensorAlloc& tensor);
-  // A record touches the object itself. Needed only while there are empty segments.
-  void touch(trace::ObjectId id);
-  bool has_empty_segments() const { return empty_segments_ != 0; }
-  // Every record, before what it does is done: which stream uses which tensor, and what the host waits for. The same
-  // record may come several times in a row.
-  void follow(const trace::Record& record) {
-    if (tensor_memory_) tensor_memory_->follow(record);
-  }
-  // What the last allocate() or touch() took from the driver. A segment that grows costs no further call.
+  // What a call took from the driver. A segment that grows costs no further call.
   struct Taken {
     std::uint64_t calls = 0;         // cudaMallocManaged
     std::uint64_t bytes = 0;         // of managed memory
     std::uint64_t device_bytes = 0;  // of one cudaMalloc
   };
-  const Taken& taken() const { return taken_; }
-  std::uint64_t taken_bytes() const { return taken_.bytes; }
+  struct Allocated {
+    const Placement& placement;
+    Taken taken;
+  };
+  // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
+  // live tensor. `is_segment` is SegmentFinder's word.
+  Allocated allocate(const trace::ObjectAlloc& object, bool is_segment = false);
+  Allocated allocate(const trace::TensorAlloc& tensor);
+  // Every record, before what it does is done: which stream uses which tensor, what the host waits for, which segments
+  // of the recording it touches itself. Those are placed; `placed` hears of each. The same record may come several
+  // times in a row.
+  void follow(const trace::Record& record, const std::function<void(trace::ObjectId, const Taken&)>& placed = {});
+  // A record touches the object itself.
+  Taken touch(trace::ObjectId id);
+  bool has_empty_segments() const { return empty_segments_ != 0; }
   // What allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree each. They
   // keep their blocks until drop_released(), for cudaFree first waits for the device.
   const std::vector<Released>& released() const { return released_; }
@@ -82,8 +83,6 @@ class Layout {
   std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 
   const Placement& find(trace::ObjectId id) const;
-  // Whether freeing it is a call of the driver.
-  bool owns_memory(trace::ObjectId id) const { return find(id).owns; }
   void free(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
   // A tensor that owns no memory can still be found, as kernels launched before may not have run; until forget().
   void free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
@@ -109,11 +108,10 @@ class Layout {
   Placement place_none(std::uint64_t bytes);
   Placement place_recorded(std::uint64_t va, std::uint64_t bytes);
   static Placement place_inside(const std::vector<BlockIndex>& blocks, std::uint64_t start, std::uint64_t bytes);
-  Placement place_tensor(const trace::TensorAlloc& tensor);
+  Allocated allocate_by_framework(const trace::TensorAlloc& tensor);
   void note_released(std::size_t from);
   void remove(const Placement& placement, const std::function<void(BlockIndex)>& release);
-  const Placement& insert(trace::ObjectId id, Placement placement);
-  void take(std::uint64_t calls, std::uint64_t bytes);
+  Allocated insert(trace::ObjectId id, Placement placement);
   void take_slots(std::uint64_t count);
 
   bool recorded_ = false;                        // the layout of that name
@@ -136,7 +134,6 @@ class Layout {
   std::unordered_map<trace::ObjectId, std::uint64_t> recorded_va_;
   std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;  // of recorded segments that no model segment took
   std::vector<Released> released_;
-  Taken taken_;
   std::uint64_t live_bytes_ = 0, live_slots_ = 0, peak_slots_ = 0;
   std::uint64_t empty_segments_ = 0;
 };

@@ -33,6 +33,32 @@ std::uint64_t segment_bytes_for(std::uint64_t rounded_bytes) {
   return rounded_bytes < kOwnSegment ? kSharedSegment : rounded_up(rounded_bytes, kSegmentRounding);
 }
 
+TensorAllocator::Placed TensorAllocator::allocate(std::uint64_t bytes, std::uint32_t stream,
+                                                  std::uint64_t segment_address) {
+  released_.clear();
+  taken_.clear();
+  Placed placed = place(bytes, stream, segment_address);
+  placed.id = next_id_++;
+  allocated_bytes_ += placed.bytes;
+  in_use_.emplace(placed.id, Place{placed.segment, placed.offset});
+  return placed;
+}
+
+void TensorAllocator::free(std::uint64_t id) {
+  const auto use = in_use_.find(id);
+  UVMSIM_CHECK(use != in_use_.end(), "block {} is not in use", id);
+  const Place place = use->second;
+  in_use_.erase(use);
+  allocated_bytes_ -= free_block(place);
+}
+
+void TensorAllocator::empty_cache() {
+  released_.clear();
+  taken_.clear();
+  finish_all();
+  give_back_unused();
+}
+
 void TensorAllocator::out_of_memory(std::uint64_t bytes, std::uint64_t segment_bytes) const {
   throw_input_error(
       "the caching allocator is out of memory: a tensor of {} bytes needs a segment of {}, {} of {} are taken "

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/common/state_digest.h"
@@ -40,6 +42,10 @@ class TensorAllocator {
     std::uint64_t bytes = 0;   // the block's: rounded, and more when the rest was not worth splitting off
     bool new_segment = false;  // opened for this request
   };
+  struct Place {
+    std::uint64_t segment = 0, offset = 0;
+    auto operator<=>(const Place&) const = default;
+  };
   // Memory within a segment.
   struct Range {
     std::uint64_t segment = 0, offset = 0, bytes = 0;
@@ -51,11 +57,11 @@ class TensorAllocator {
 
   // `bytes` 1 to 2^46. A segment that is opened here gets the address `segment_address`, which decides between equally
   // large free blocks; 0: above all segments so far. Throws InputError when the limit leaves no room.
-  virtual Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0) = 0;
+  Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0);
   // Of something that is allocated.
-  virtual void free(std::uint64_t id) = 0;
+  void free(std::uint64_t id);
   // Gives back all memory that no block in use shares, as torch.cuda.empty_cache() does.
-  virtual void empty_cache() = 0;
+  void empty_cache();
 
   // What decides where the next requests go.
   virtual void add_state(StateDigest& digest) const = 0;
@@ -80,6 +86,34 @@ class TensorAllocator {
   bool room_for(std::uint64_t bytes) const {
     return settings_.memory_limit_bytes == 0 || reserved_bytes_ + bytes <= settings_.memory_limit_bytes;
   }
+  // A place for a request; all of `Placed` but the id.
+  virtual Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) = 0;
+  // The block at `place` is in use no more. Returns its size.
+  virtual std::uint64_t free_block(const Place& place) = 0;
+  // What no block in use shares. Nothing waits any more.
+  virtual void give_back_unused() {}
+
+  // In a segment's blocks by offset: the free one at `block` and its free neighbours become one, which is returned.
+  // `take_off` hears of the neighbours before.
+  template <class Blocks, class TakeOff>
+  static typename Blocks::iterator join_with_free_neighbours(Blocks& blocks, typename Blocks::iterator block,
+                                                             const TakeOff& take_off) {
+    const auto swallow_next = [&](typename Blocks::iterator first) {
+      const auto next = std::next(first);
+      first->second.bytes += next->second.bytes;
+      blocks.erase(next);
+    };
+    if (const auto next = std::next(block); next != blocks.end() && next->second.free) {
+      take_off(next);
+      swallow_next(block);
+    }
+    if (block != blocks.begin() && std::prev(block)->second.free) {
+      take_off(--block);
+      swallow_next(block);
+    }
+    return block;
+  }
+
   [[noreturn]] void out_of_memory(std::uint64_t bytes, std::uint64_t segment_bytes) const;
   void take(const Range& range);
   void release(const Range& range);
@@ -90,6 +124,8 @@ class TensorAllocator {
   std::uint64_t segment_count_ = 0, reserved_bytes_ = 0, allocated_bytes_ = 0;
 
  private:
+  std::unordered_map<std::uint64_t, Place> in_use_;  // by id
+  std::uint64_t next_id_ = 1;
   std::set<std::uint64_t> waiting_;
 };
 

@@ -39,8 +39,7 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
   finish_waiting();
   const TensorAllocator::Placed placed = allocator_->allocate(bytes, stream, segment_address);
   take_back(released);
-  taken_bytes_ = 0;
-  taken_calls_ = placed.new_segment ? 1 : 0;
+  std::uint64_t taken_bytes = 0;
   for (const TensorAllocator::Range& range : allocator_->taken()) {
     if (segments_.size() <= range.segment) segments_.resize(range.segment + 1);
     std::vector<BlockIndex>& blocks = segments_[range.segment];
@@ -49,13 +48,13 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
     if (blocks.size() < first + count) blocks.resize(first + count);
     const BlockIndex start = space_.allocate(0, range.bytes, region_);
     for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
-    taken_bytes_ += range.bytes;
+    taken_bytes += range.bytes;
   }
   if (reached_.size() < segments_.size()) reached_.resize(segments_.size());
   reached_[placed.segment] = std::max(reached_[placed.segment], placed.offset + bytes);
   tensors_.emplace(id, Tensor{placed.id, placed.segment, placed.offset, stream, {}});
   ++tensors_of_stream_[stream];
-  return {segments_[placed.segment], placed.offset, placed.new_segment};
+  return {segments_[placed.segment], placed.offset, placed.new_segment, taken_bytes};
 }
 
 std::uint64_t TensorMemory::reached_bytes() const {

@@ -39,7 +39,8 @@ class TensorMemory {
   struct Place {
     const std::vector<BlockIndex>& blocks;  // of the whole segment; those without memory are not to be used
     std::uint64_t offset = 0;
-    bool new_segment = false;
+    bool new_segment = false;       // by one call of the driver
+    std::uint64_t taken_bytes = 0;  // memory that appears in a reservation costs no call
   };
   // `segment_address` as in TensorAllocator. Adds what is given back to `released`.
   Place allocate(trace::ObjectId id, std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address,
@@ -54,10 +55,6 @@ class TensorMemory {
   // Besides where the tensors lie, which Layout knows.
   void add_state(StateDigest& digest) const;
 
-  // What the last allocate() took: bytes, and calls of the driver. Memory that appears in a reservation costs no call.
-  std::uint64_t taken_bytes() const { return taken_bytes_; }
-  std::uint64_t taken_calls() const { return taken_calls_; }
-  std::uint64_t reserved_bytes() const { return allocator_->reserved_bytes(); }
   std::uint64_t segment_count() const { return allocator_->segment_count(); }
   // Of all segments, what lies below the end of the highest tensor so far.
   std::uint64_t reached_bytes() const;
@@ -93,7 +90,6 @@ class TensorMemory {
   std::unordered_map<trace::ObjectId, Tensor> tensors_;
   std::map<std::uint32_t, std::uint64_t> tensors_of_stream_;
   std::vector<Waiting> waiting_;
-  std::uint64_t taken_bytes_ = 0, taken_calls_ = 0;
 };
 
 }  // namespace uvmsim::layout

@@ -11,13 +11,20 @@ namespace {
 // Far above any link (1 TB/us), low enough that no sum of engines overflows.
 constexpr std::uint64_t kMaxBytesPerUs = std::uint64_t{1} << 40;
 
-EngineRates rates_of(const config::LinkDirectionConfig& direction, std::size_t gpu, const char* key) {
+Nanoseconds nanoseconds(std::uint64_t ns) { return Nanoseconds(static_cast<std::int64_t>(ns)); }
+
+// Of a direction of a link to the host, or of one between GPUs.
+template <class Config>
+EngineRates rates_of(const Config& config) {
+  return {nanoseconds(config.latency_ns), nanoseconds(config.run_ns), config.bytes_per_us};
+}
+
+EngineRates checked_rates(const config::LinkDirectionConfig& direction, std::size_t gpu, const char* key) {
   if (direction.bytes_per_us == 0 || direction.bytes_per_us > kMaxBytesPerUs) {
     throw_input_error("host_links[{}].{}.bytes_per_us: {}; allowed: 1 to {}", gpu, key, direction.bytes_per_us,
                       kMaxBytesPerUs);
   }
-  return {Nanoseconds(static_cast<std::int64_t>(direction.latency_ns)),
-          Nanoseconds(static_cast<std::int64_t>(direction.run_ns)), direction.bytes_per_us};
+  return rates_of(direction);
 }
 
 std::unique_ptr<BandwidthProfile> shared(std::uint64_t bytes_per_us, std::uint64_t sum_of_engines) {
@@ -55,10 +62,7 @@ Topology::Topology(const config::SystemConfig& system) {
   };
   std::vector<Uplink> uplinks(system.gpus.size());
   for (const config::UplinkConfig& config : system.uplinks) {
-    const auto add = [&](std::uint64_t bytes_per_us) {
-      return shared_.emplace_back(std::make_unique<BandwidthProfile>(bytes_per_us)).get();
-    };
-    const Uplink uplink{add(config.host_to_device_bytes_per_us), add(config.device_to_host_bytes_per_us)};
+    const Uplink uplink{share(config.host_to_device_bytes_per_us), share(config.device_to_host_bytes_per_us)};
     for (std::uint32_t gpu = config.first_gpu; gpu < config.first_gpu + config.gpu_count; ++gpu) {
       uplinks.at(gpu) = uplink;
     }
@@ -66,8 +70,8 @@ Topology::Topology(const config::SystemConfig& system) {
 
   for (std::size_t gpu = 0; gpu < system.host_links.size(); ++gpu) {
     const config::LinkConfig& link = system.host_links[gpu];
-    const EngineRates down = rates_of(link.host_to_device, gpu, "host_to_device");
-    const EngineRates up = rates_of(link.device_to_host, gpu, "device_to_host");
+    const EngineRates down = checked_rates(link.host_to_device, gpu, "host_to_device");
+    const EngineRates up = checked_rates(link.device_to_host, gpu, "device_to_host");
     auto duplex = shared(link.both_ways_bytes_per_us, down.bytes_per_us + up.bytes_per_us);
     BandwidthProfile* const both_ways = duplex.get();
     links_.push_back(
@@ -77,12 +81,15 @@ Topology::Topology(const config::SystemConfig& system) {
   join_peers(system);
   if (has_ssd) {
     const auto queue = [&](std::uint64_t latency_ns, std::uint64_t bytes_per_us) {
-      return StorageQueue(Nanoseconds(static_cast<std::int64_t>(latency_ns)), bytes_per_us, system.ssd.queue_depth,
-                          host_.get());
+      return StorageQueue(nanoseconds(latency_ns), bytes_per_us, system.ssd.queue_depth, host_.get());
     };
     ssd_ = std::make_unique<Ssd>(Ssd{queue(system.ssd.read_latency_ns, system.ssd.read_bytes_per_us),
                                      queue(system.ssd.write_latency_ns, system.ssd.write_bytes_per_us)});
   }
+}
+
+BandwidthProfile* Topology::share(std::uint64_t bytes_per_us) {
+  return shared_.emplace_back(std::make_unique<BandwidthProfile>(bytes_per_us)).get();
 }
 
 void Topology::join_peers(const config::SystemConfig& system) {
@@ -90,12 +97,7 @@ void Topology::join_peers(const config::SystemConfig& system) {
   peers_.resize(gpus * gpus);
   const auto join = [&](std::size_t from, std::size_t to, const config::PeerRates& rates, bool fast,
                         const CopyEngine::Shared& shared) {
-    const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
-    peers_.at(from * gpus + to) = std::make_unique<Peer>(
-        Peer{CopyEngine({ns(rates.latency_ns), ns(rates.run_ns), rates.bytes_per_us}, shared), rates, fast});
-  };
-  const auto share = [&](std::uint64_t bytes_per_us) {
-    return shared_.emplace_back(std::make_unique<BandwidthProfile>(bytes_per_us)).get();
+    peers_.at(from * gpus + to) = std::make_unique<Peer>(Peer{CopyEngine(rates_of(rates), shared), rates, fast});
   };
   for (const config::PeerLinkConfig& link : system.peer_links) {
     const bool halves = link.both_ways_bytes_per_us != 0 &&  //
@@ -124,7 +126,7 @@ Nanoseconds Topology::Peer::begin_of(std::uint64_t bytes) const {
   if (rates.copy_ramp_bytes != 0) {
     more += rates.copy_ramp_ns * std::min(bytes, rates.copy_ramp_bytes) / rates.copy_ramp_bytes;
   }
-  return Nanoseconds(static_cast<std::int64_t>(more));
+  return nanoseconds(more);
 }
 
 Nanoseconds Topology::Peer::copy(Nanoseconds now, std::uint64_t bytes) {

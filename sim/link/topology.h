@@ -73,6 +73,7 @@ class Topology {
     StorageQueue read, write;
   };
 
+  BandwidthProfile* share(std::uint64_t bytes_per_us);
   void join_peers(const config::SystemConfig& system);
 
   std::unique_ptr<BandwidthProfile> host_;                 // null when host memory is no limit

@@ -67,9 +67,9 @@ void PageStream::add(const trace::Record& record, const std::function<void(std::
   const auto release = [this](BlockIndex block) { numbers_.erase(block.value); };
   layout_.follow(record);
   if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
-    name_blocks(layout_.allocate(*object));
+    name_blocks(layout_.allocate(*object).placement);
   } else if (const auto* tensor = std::get_if<trace::TensorAlloc>(&record)) {
-    const layout::Placement& placement = layout_.allocate(*tensor);
+    const layout::Placement& placement = layout_.allocate(*tensor).placement;
     layout_.drop_released(release);
     name_blocks(placement);
   } else if (const auto* freed = std::get_if<trace::ObjectFree>(&record)) {

@@ -40,6 +40,26 @@ void read_list(const JsonValue& value, std::vector<Value>& out, Read&& read) {
   for_each_value(value, [&](const JsonValue& item) { out.push_back(read(item)); });
 }
 
+// The list of an axis: `kRead` gives what each value stands for, or adds it.
+template <auto kMember, auto kRead>
+void read_axis(const JsonValue& value, Axes& axes) {
+  auto& list = axes.*kMember;
+  list.clear();
+  for_each_value(value, [&](const JsonValue& item) {
+    if constexpr (requires { list.push_back(kRead(item)); }) {
+      list.push_back(kRead(item));
+    } else {
+      kRead(item, list);
+    }
+  });
+}
+
+// A key that is true or false for all points.
+template <bool Axes::*kMember>
+void read_switch(const JsonValue& value, Axes& axes) {
+  axes.*kMember = value.boolean();
+}
+
 // The digits as the file has them, for the readers of option values; a text as it is.
 std::string number_text(const JsonValue& value, std::string_view allowed) {
   if (value.json().is_string()) return value.text();
@@ -82,24 +102,23 @@ std::vector<std::string> matches(const std::string& pattern) {
 }
 
 // Files, each once, in the order of the file.
-void read_files(const JsonValue& value, const char* what, std::vector<std::string>& files) {
-  files.clear();
-  for_each_value(value, [&](const JsonValue& item) {
-    const std::string text = item.filled_text(fmt::format("the path of a {}, or a pattern", what));
-    const std::string path = absolute(text, item);
-    std::vector<std::string> paths{path};
-    std::error_code ignored;
-    if (is_pattern(text) && !fs::exists(path, ignored)) paths = matches(path);
-    if (paths.empty()) item.fail("'{}' matches no file", text);
-    for (const std::string& one : paths) {
-      if (std::find(files.begin(), files.end(), one) == files.end()) files.push_back(one);
-    }
-  });
+void add_files(const JsonValue& item, const char* what, std::vector<std::string>& files) {
+  const std::string text = item.filled_text(fmt::format("the path of a {}, or a pattern", what));
+  const std::string path = absolute(text, item);
+  std::vector<std::string> paths{path};
+  std::error_code ignored;
+  if (is_pattern(text) && !fs::exists(path, ignored)) paths = matches(path);
+  if (paths.empty()) item.fail("'{}' matches no file", text);
+  for (const std::string& one : paths) {
+    if (std::find(files.begin(), files.end(), one) == files.end()) files.push_back(one);
+  }
 }
+void add_traces(const JsonValue& item, std::vector<std::string>& files) { add_files(item, "trace", files); }
+void add_scenarios(const JsonValue& item, std::vector<std::string>& files) { add_files(item, "scenario", files); }
 
-void read_traces(const JsonValue& value, Axes& axes) { read_files(value, "trace", axes.traces); }
-
-void read_scenarios(const JsonValue& value, Axes& axes) { read_files(value, "scenario", axes.scenarios); }
+std::string read_plugin(const JsonValue& value) {
+  return absolute(value.filled_text("the path of a shared library"), value);
+}
 
 std::string read_system(const JsonValue& value) {
   const std::string text = value.filled_text("the name of a system, or its file");
@@ -115,7 +134,7 @@ std::string setting_text(const JsonValue& value) {
 }
 
 // {"key": value or list, ...}: every combination.
-void read_settings_of(const JsonValue& object, std::vector<std::vector<std::string>>& out) {
+void add_settings(const JsonValue& object, std::vector<std::vector<std::string>>& out) {
   if (!object.json().is_object()) object.refuse(R"(an object such as {"costs.batch_ns": [6000, 7000]})");
   std::vector<std::vector<std::string>> combinations{{}};
   for (const auto& [key, value] : object.members()) {
@@ -125,11 +144,6 @@ void read_settings_of(const JsonValue& object, std::vector<std::vector<std::stri
           [&key = key](auto& combination, const std::string& text) { combination.push_back(key + "=" + text); });
   }
   out.insert(out.end(), combinations.begin(), combinations.end());
-}
-
-void read_settings(const JsonValue& value, Axes& axes) {
-  axes.settings.clear();
-  for_each_value(value, [&](const JsonValue& item) { read_settings_of(item, axes.settings); });
 }
 
 // --- limits ----------------------------------------------------------------------------------------------------------
@@ -142,21 +156,12 @@ std::uint64_t read_size(const JsonValue& value, std::uint64_t minimum) {
   return bytes;
 }
 
-void read_factors(const JsonValue& value, std::vector<Limit>& out) {
-  read_list(value, out, [](const JsonValue& item) {
-    if (item.json() == "none") return Limit{};
-    return Limit{parse_osf(item.where(), number_text(item, R"("none", or a factor such as 1.25)")), 0};
-  });
+Limit read_factor(const JsonValue& value) {
+  if (value.json() == "none") return {};
+  return {parse_osf(value.where(), number_text(value, R"("none", or a factor such as 1.25)")), 0};
 }
-
-void read_capacities(const JsonValue& value, std::vector<Limit>& out) {
-  read_list(value, out, [](const JsonValue& item) { return Limit{0, read_size(item, kBlockBytes)}; });
-}
-
-void read_footprints(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.footprints,
-            [](const JsonValue& item) { return item.json() == "measured" ? 0 : read_size(item, 1); });
-}
+Limit read_capacity(const JsonValue& value) { return {0, read_size(value, kBlockBytes)}; }
+std::uint64_t read_footprint(const JsonValue& value) { return value.json() == "measured" ? 0 : read_size(value, 1); }
 
 // --- policies --------------------------------------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ std::string parameter_text(const JsonValue& value) {
 }
 
 // "tree:threshold=51", or {"name": "tree", "parameters": {"threshold": [51, 75]}}: every combination.
-void read_policy(const JsonValue& value, std::vector<PolicyChoice>& out) {
+void add_policies(const JsonValue& value, std::vector<PolicyChoice>& out) {
   if (value.json().is_string()) {
     out.push_back(parse_policy(value.where(), value.text()));
     return;
@@ -187,56 +192,29 @@ void read_policy(const JsonValue& value, std::vector<PolicyChoice>& out) {
   out.insert(out.end(), choices.begin(), choices.end());
 }
 
-void read_policies(const JsonValue& value, std::vector<PolicyChoice>& out) {
-  out.clear();
-  for_each_value(value, [&](const JsonValue& item) { read_policy(item, out); });
-}
-
 // --- the rest --------------------------------------------------------------------------------------------------------
 
-void read_layouts(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.layouts, [](const JsonValue& item) { return item.filled_text("the name of a layout"); });
-}
+std::string read_layout(const JsonValue& value) { return value.filled_text("the name of a layout"); }
+bool read_boolean(const JsonValue& value) { return value.boolean(); }
 
-void read_systems(const JsonValue& value, Axes& axes) { read_list(value, axes.systems, read_system); }
-
-void read_plugins(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.plugins,
-            [](const JsonValue& item) { return absolute(item.filled_text("the path of a shared library"), item); });
-}
-
-void read_seeds(const JsonValue& value, Axes& axes) {
+std::uint64_t read_seed(const JsonValue& value) {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // what a database column holds
-  read_list(value, axes.seeds, [](const JsonValue& item) { return item.integer(0, kLargest); });
+  return value.integer(0, kLargest);
 }
 
-void read_iterations(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.iterations, [](const JsonValue& item) -> std::uint64_t {
-    if (item.json() == "recorded") return 0;
-    if (!item.json().is_number_unsigned()) item.refuse(R"("recorded", or a number of iterations such as 10)");
-    return parse_iterations(item.where(), item.json().dump());
-  });
+std::uint64_t read_iterations(const JsonValue& value) {
+  if (value.json() == "recorded") return 0;
+  if (!value.json().is_number_unsigned()) value.refuse(R"("recorded", or a number of iterations such as 10)");
+  return parse_iterations(value.where(), value.json().dump());
 }
 
-void read_time_scales(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.time_scales, [](const JsonValue& item) {
-    return parse_time_scale(item.where(), number_text(item, R"("auto", or a factor such as 1.25)"));
-  });
+std::uint64_t read_time_scale(const JsonValue& value) {
+  return parse_time_scale(value.where(), number_text(value, R"("auto", or a factor such as 1.25)"));
 }
 
-void read_host_gaps(const JsonValue& value, Axes& axes) {
-  read_list(value, axes.host_gaps, [](const JsonValue& item) { return item.boolean(); });
-}
-
-void read_sharings(const JsonValue& value, Axes& axes) {
+std::string read_sharing(const JsonValue& value) {
   const std::vector<std::string> words = scenario::sharing_names();
-  read_list(value, axes.sharings, [&](const JsonValue& item) { return words[item.word(words)]; });
-}
-
-// A key that is true or false for all points.
-template <bool Axes::*kMember>
-void read_switch(const JsonValue& value, Axes& axes) {
-  axes.*kMember = value.boolean();
+  return words[value.word(words)];
 }
 
 // --- schemas ---------------------------------------------------------------------------------------------------------
@@ -278,37 +256,44 @@ const std::vector<AxisKey>& axis_keys() {
   static const std::vector<AxisKey> keys = [] {
     using enum AxisOf;
     std::vector<AxisKey> all = {
-        {"traces", kPrograms, "traces: paths relative to this file; *, ? and [...] match names", read_traces,
-         texts_schema},
+        {"traces", kPrograms, "traces: paths relative to this file; *, ? and [...] match names",
+         read_axis<&Axes::traces, add_traces>, texts_schema},
         {"scenarios", kScenarios,
          "instead of traces: scenario files, whose programs run together; the other keys change what they say",
-         read_scenarios, texts_schema},
-        {"systems", kBoth, "GPU servers: names, or files relative to this one", read_systems, texts_schema},
+         read_axis<&Axes::scenarios, add_scenarios>, texts_schema},
+        {"systems", kBoth, "GPU servers: names, or files relative to this one", read_axis<&Axes::systems, read_system>,
+         texts_schema},
         {"settings", kBoth,
          "changes of the system: {\"costs.batch_ns\": [6000, 7000]} crosses its lists; a list of such objects holds "
          "alternatives",
-         read_settings, settings_schema},
-        {"layouts", kPrograms, "where memory lies; default recorded", read_layouts, texts_schema},
+         read_axis<&Axes::settings, add_settings>, settings_schema},
+        {"layouts", kPrograms, "where memory lies; default recorded", read_axis<&Axes::layouts, read_layout>,
+         texts_schema},
         {"osf", kPrograms, "oversubscription factors, and \"none\" for no limit; default none",
-         [](const JsonValue& value, Axes& axes) { read_factors(value, axes.osf); }, osf_schema},
+         read_axis<&Axes::osf, read_factor>, osf_schema},
         {"capacity_bytes", kPrograms, "GPU memory for managed data, beside the factors of osf",
-         [](const JsonValue& value, Axes& axes) { read_capacities(value, axes.capacities); }, sizes_schema},
+         read_axis<&Axes::capacities, read_capacity>, sizes_schema},
         {"shared_osf", kScenarios,
          "of GPUs that several programs use: the sum of their footprints over the memory; \"none\" for no limit",
-         [](const JsonValue& value, Axes& axes) { read_factors(value, axes.shared_osf); }, osf_schema},
+         read_axis<&Axes::shared_osf, read_factor>, osf_schema},
         {"shared_capacity_bytes", kScenarios, "memory of such GPUs for managed data, beside the factors of shared_osf",
-         [](const JsonValue& value, Axes& axes) { read_capacities(value, axes.shared_capacities); }, sizes_schema},
-        {"footprint_bytes", kPrograms, "what the factors divide; default \"measured\"", read_footprints, sizes_schema},
+         read_axis<&Axes::shared_capacities, read_capacity>, sizes_schema},
+        {"footprint_bytes", kPrograms, "what the factors divide; default \"measured\"",
+         read_axis<&Axes::footprints, read_footprint>, sizes_schema},
     };
     for (const policy::Slot slot : kPolicySlots) {
-      all.push_back(
-          {policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_info(slot).axis_help,
-           [slot](const JsonValue& value, Axes& axes) { read_policies(value, axes.policies[slot]); }, policies_schema});
+      all.push_back({policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_info(slot).axis_help,
+                     [slot](const JsonValue& value, Axes& axes) {
+                       axes.policies[slot].clear();
+                       for_each_value(value, [&](const JsonValue& item) { add_policies(item, axes.policies[slot]); });
+                     },
+                     policies_schema});
     }
     const std::vector<AxisKey> rest = {
         {"schedule", kScenarios, slot_info(policy::Slot::kSchedule).axis_help,
-         [](const JsonValue& value, Axes& axes) { read_policies(value, axes.schedules); }, policies_schema},
-        {"sharing", kScenarios, "how programs on one GPU compute: \"time_slices\", \"concurrent\"", read_sharings,
+         read_axis<&Axes::schedules, add_policies>, policies_schema},
+        {"sharing", kScenarios, "how programs on one GPU compute: \"time_slices\", \"concurrent\"",
+         read_axis<&Axes::sharings, read_sharing>,
          [] {
            return one_or_list(Json{{"enum", scenario::sharing_names()}});
          }},
@@ -317,19 +302,20 @@ const std::vector<AxisKey>& axis_keys() {
         {"plugins", kBoth,
          "shared libraries with policies, relative to this file; all are loaded for every point; "
          "\"mine.so@sha256:<64 digits>\" only if it is that file",
-         read_plugins, texts_schema},
-        {"seeds", kBoth, "seeds of policies that draw random numbers; default 1", read_seeds, seeds_schema},
-        {"iterations", kPrograms, "how many marked iterations to run; default \"recorded\"", read_iterations,
-         iterations_schema},
+         read_axis<&Axes::plugins, read_plugin>, texts_schema},
+        {"seeds", kBoth, "seeds of policies that draw random numbers; default 1", read_axis<&Axes::seeds, read_seed>,
+         seeds_schema},
+        {"iterations", kPrograms, "how many marked iterations to run; default \"recorded\"",
+         read_axis<&Axes::iterations, read_iterations>, iterations_schema},
         {"until_settled", kPrograms, "end a run when it has settled: iterations are the most that run; default false",
          read_switch<&Axes::until_settled>, boolean_schema},
-        {"time_scale", kPrograms, "factors of kernel durations; default \"auto\"", read_time_scales,
-         time_scales_schema},
+        {"time_scale", kPrograms, "factors of kernel durations; default \"auto\"",
+         read_axis<&Axes::time_scales, read_time_scale>, time_scales_schema},
         {"recorded_on", kPrograms, "system whose GPU made the recordings, if their headers do not tell",
          [](const JsonValue& value, Axes& axes) { axes.recorded_on = read_system(value); },
          [] { return typed("string"); }},
-        {"host_gaps", kBoth, "whether to replay the recorded host time between calls; default true", read_host_gaps,
-         booleans_schema},
+        {"host_gaps", kBoth, "whether to replay the recorded host time between calls; default true",
+         read_axis<&Axes::host_gaps, read_boolean>, booleans_schema},
         {"partial", kPrograms, "of traces that are cut off, use what is whole; default false",
          read_switch<&Axes::partial>, boolean_schema},
         {"footprint", kPrograms, "what the factors divide: memory that is \"allocated\" (default) or \"touched\"",
@@ -357,85 +343,60 @@ std::vector<PolicyChoice> policies_of(const Axes& axes, policy::Slot slot) {
   return given != axes.policies.end() ? given->second : std::vector{driver_choice(slot)};
 }
 
-// Every combination, the last slot varying fastest.
-std::vector<PolicyChoices> policy_combinations(const Axes& axes) {
-  std::vector<PolicyChoices> combinations{{}};
-  for (const policy::Slot slot : kPolicySlots) {
-    std::vector<PolicyChoices> longer;
-    for (PolicyChoices& choices : combinations) {
-      for (const PolicyChoice& choice : policies_of(axes, slot)) {
-        choices.*choice_of(slot) = choice;
-        longer.push_back(choices);
-      }
-    }
-    combinations = std::move(longer);
-  }
-  return combinations;
-}
-
 }  // namespace
+
+void check_count(std::uint64_t there, const std::vector<std::size_t>& sizes, const JsonValue& object) {
+  std::uint64_t product = 1;
+  for (const std::size_t size : sizes) {
+    product *= size;
+    if (there + product > kLargestSweep) object.fail("more than {} points", kLargestSweep);
+  }
+}
 
 void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>& points) {
   std::vector<Limit> limits = axes.osf;
   limits.insert(limits.end(), axes.capacities.begin(), axes.capacities.end());
   if (limits.empty()) limits.push_back({});
-  std::vector<std::size_t> sizes = {axes.traces.size(),    axes.systems.size(),    axes.settings.size(),
-                                    axes.layouts.size(),   axes.iterations.size(), axes.time_scales.size(),
-                                    axes.host_gaps.size(), axes.seeds.size(),      axes.footprints.size(),
-                                    limits.size()};
-  for (const policy::Slot slot : kPolicySlots) sizes.push_back(policies_of(axes, slot).size());
-  std::uint64_t count = points.size();
-  std::uint64_t product = 1;
-  for (const std::size_t size : sizes) {
-    product *= size;
-    if (count + product > kLargestSweep) object.fail("more than {} points", kLargestSweep);
-  }
-  points.reserve(count + product);
 
-  Point point;
-  point.partial = axes.partial;
-  point.bounds = axes.bounds;
-  point.until_settled = axes.until_settled;
-  point.hypothetical_capacity = axes.hypothetical_capacity;
-  point.plugins = axes.plugins;
-  point.recorded_on = axes.recorded_on;
-  const std::vector<PolicyChoices> policies = policy_combinations(axes);
-  // One level per axis; the last one adds the point.
-  const auto over = [](const auto& values, auto& member, auto&& inner) {
-    for (const auto& value : values) {
-      member = value;
-      inner();
-    }
+  std::vector<Changes<Point>> all;
+  const auto over = [&](const auto& values, auto member) {
+    Changes<Point>& changes = all.emplace_back();
+    for (const auto& value : values) changes.push_back([value, member](Point& point) { point.*member = value; });
   };
-  const auto add_limits = [&] {
-    for (const std::uint64_t footprint : axes.footprints) {
-      for (const Limit& limit : limits) {
-        point.osf_thousandths = limit.osf_thousandths;
-        point.capacity_bytes = limit.capacity_bytes;
-        // Only a factor divides it: without one the points are the same, and collapse.
-        point.footprint_bytes = limit.osf_thousandths != 0 ? footprint : 0;
-        // Without a limit it divides nothing either.
-        point.touched_footprint = axes.touched_footprint && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);
-        check_footprint(point, object.where("footprint"));
-        points.push_back(point);
-      }
-    }
-  };
-  over(axes.traces, point.trace, [&] {
-    over(axes.systems, point.system, [&] {
-      over(axes.settings, point.settings, [&] {
-        over(axes.layouts, point.layout, [&] {
-          over(axes.iterations, point.iterations, [&] {
-            check_until_settled(point, object.where("until_settled"));
-            over(axes.time_scales, point.time_scale_millionths, [&] {
-              over(axes.host_gaps, point.include_host_gaps, [&] {
-                over(policies, static_cast<PolicyChoices&>(point), [&] { over(axes.seeds, point.seed, add_limits); });
-              });
-            });
-          });
-        });
-      });
+  over(axes.traces, &Point::trace);
+  over(axes.systems, &Point::system);
+  over(axes.settings, &Point::settings);
+  over(axes.layouts, &Point::layout);
+  over(axes.iterations, &Point::iterations);
+  over(axes.time_scales, &Point::time_scale_millionths);
+  over(axes.host_gaps, &Point::include_host_gaps);
+  for (const policy::Slot slot : kPolicySlots) over(policies_of(axes, slot), choice_of(slot));
+  over(axes.seeds, &Point::seed);
+  over(axes.footprints, &Point::footprint_bytes);
+  Changes<Point>& by_limit = all.emplace_back();
+  for (const Limit& limit : limits) {
+    by_limit.push_back([limit, touched = axes.touched_footprint](Point& point) {
+      point.osf_thousandths = limit.osf_thousandths;
+      point.capacity_bytes = limit.capacity_bytes;
+      // Only a factor divides it: without one the points are the same, and collapse.
+      if (limit.osf_thousandths == 0) point.footprint_bytes = 0;
+      // Without a limit it divides nothing either.
+      point.touched_footprint = touched && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);
     });
+  }
+  check_count(points.size(), sizes_of(all), object);
+
+  Point start;
+  start.partial = axes.partial;
+  start.bounds = axes.bounds;
+  start.until_settled = axes.until_settled;
+  start.hypothetical_capacity = axes.hypothetical_capacity;
+  start.plugins = axes.plugins;
+  start.recorded_on = axes.recorded_on;
+  for_each_combination(all, start, [&](Point point) {
+    check_until_settled(point, object.where("until_settled"));
+    check_footprint(point, object.where("footprint"));
+    points.push_back(std::move(point));
   });
 }
 

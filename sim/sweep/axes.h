@@ -41,6 +41,37 @@ struct Axes {
   bool partial = false, bounds = false, until_settled = false, touched_footprint = false, hypothetical_capacity = false;
 };
 
+// One axis of a grid as changes of what is being made: each combination has one of them.
+template <class Target>
+using Changes = std::vector<std::function<void(Target&)>>;
+
+// Calls f(target) with every combination of changes of `start`, in order; the last axis varies fastest. None is empty.
+template <class Target, class F>
+void for_each_combination(const std::vector<Changes<Target>>& axes, const Target& start, F&& f) {
+  std::vector<std::size_t> place(axes.size());
+  for (bool more = true; more;) {
+    Target target = start;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) axes[axis][place[axis]](target);
+    f(std::move(target));
+    more = false;
+    for (std::size_t axis = axes.size(); axis-- > 0 && !more;) {
+      place[axis] = (place[axis] + 1) % axes[axis].size();
+      more = place[axis] != 0;
+    }
+  }
+}
+
+// Throws InputError when `there` points and so many more, the product of `sizes`, are more than kLargestSweep.
+void check_count(std::uint64_t there, const std::vector<std::size_t>& sizes, const JsonValue& object);
+
+// The sizes of all axes.
+template <class Target>
+std::vector<std::size_t> sizes_of(const std::vector<Changes<Target>>& axes) {
+  std::vector<std::size_t> sizes;
+  for (const auto& changes : axes) sizes.push_back(changes.size());
+  return sizes;
+}
+
 // What kind of grids a key is for: programs alone, scenarios, or both.
 enum class AxisOf { kPrograms, kScenarios, kBoth };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -64,6 +65,12 @@ Named<Get> number(std::string name, Get get) {
 template <class Get>
 Named<Get> text(std::string name, Get get) {
   return {std::move(name), true, std::move(get)};
+}
+
+// Numbers that are called as in the result: `get_of(name)` gets one.
+template <class Source, class GetOf>
+void add_numbers(ColumnsOf<Source>& columns, std::initializer_list<const char*> names, const GetOf& get_of) {
+  for (const char* name : names) columns.push_back({{name, false}, get_of(name)});
 }
 
 template <class Source>

@@ -230,6 +230,20 @@ class Collector {
 
 }  // namespace
 
+SweepStatus sweep_status(const Plan& plan, const std::string& folder) {
+  const PointFiles files(folder);
+  SweepStatus status;
+  for (const PlannedPoint& planned : plan.points) {
+    ++status.planned;
+    if (files.is_finished(planned.id)) {
+      ++status.finished;
+    } else if (auto error = files.error(planned.id)) {
+      status.failed.push_back({status.planned, planned.id, label(planned), *std::move(error)});
+    }
+  }
+  return status;
+}
+
 Collected collect(const Plan& plan, const std::string& folder, bool allow_partial) {
   const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
   Collected collected{sweep_status(plan, folder), false, {}, {}};

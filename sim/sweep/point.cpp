@@ -91,6 +91,12 @@ std::string policy_text(const PolicyChoice& policy) {
   return text;
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string label(const Point& point) {
   std::string text =
       fmt::format("{} {} {} {} {} {} seed {}", std::filesystem::path(point.trace).filename().string(), point.system,
@@ -105,18 +111,9 @@ std::string label(const Point& point) {
 namespace {
 
 // As a shell takes it as one word.
-std::string quoted(const std::string& text) {
+std::string word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
+  return !text.empty() && text.find_first_not_of(kPlain) == std::string::npos ? text : shell_quoted(text);
 }
 
 std::string last_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -124,9 +121,9 @@ std::string last_name(const std::string& path) { return std::filesystem::path(pa
 }  // namespace
 
 std::string command_text(const Point& point) {
-  std::string text = "uvmsim run " + quoted(last_name(point.trace));
+  std::string text = "uvmsim run " + word(last_name(point.trace));
   const auto add = [&](std::string_view option, const std::string& value) {
-    text += fmt::format(" --{} {}", option, quoted(value));
+    text += fmt::format(" --{} {}", option, word(value));
   };
   add("system", last_name(point.system));
   for (const std::string& setting : point.settings) add("set", setting);

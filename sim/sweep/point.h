@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/simulation.h"
@@ -49,6 +50,8 @@ void check_until_settled(const Point& point, const std::string& where);
 std::string limit_text(const Point& point);
 // "tree:threshold=51", as the command line takes it
 std::string policy_text(const PolicyChoice& policy);
+// In single quotes, for a shell.
+std::string shell_quoted(std::string_view text);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 

@@ -7,43 +7,52 @@
 // One byte more is for the plan: all that run it or collect its results share it, who replaces it has it alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace uvmsim::sweep {
 
+// The open file. Throws InputError where DIR/points is a link.
+class LockFile {
+ public:
+  explicit LockFile(const std::string& folder);
+  ~LockFile();
+  LockFile(LockFile&& other) noexcept;
+  LockFile& operator=(LockFile&&) = delete;
+
+  // `type` as fcntl() has it. False when another process has the byte and `wait` is false; true where files cannot be
+  // locked.
+  bool lock(std::int64_t byte, short type, bool wait) const;
+
+ private:
+  int descriptor_;
+};
+
 class PointLocks {
  public:
-  // Opens the file; each process needs its own object. Throws InputError where DIR/points is a link.
-  explicit PointLocks(const std::string& folder);
-  ~PointLocks();
-  PointLocks(const PointLocks&) = delete;
-  PointLocks& operator=(const PointLocks&) = delete;
+  // Each process needs its own object.
+  explicit PointLocks(const std::string& folder) : file_(folder) {}
 
   // False when another process has it and `wait` is false.
   bool lock(const std::string& id, bool wait);
   void unlock(const std::string& id);
 
  private:
-  int descriptor_;
+  LockFile file_;
 };
 
 class PlanLock {
  public:
-  // Shares the plan of `folder`. Throws InputError while a process replaces it, and where its points are a link.
+  // Shares the plan of `folder`. Throws InputError while a process replaces it.
   explicit PlanLock(const std::string& folder);
-  ~PlanLock();
-  PlanLock(PlanLock&& other) noexcept;
-  PlanLock& operator=(PlanLock&&) = delete;
 
   // Throws InputError when others share the plan.
   void have_alone();
   void share();
 
  private:
-  bool lock(short type) const;
-
   std::string folder_;
-  int descriptor_;
+  LockFile file_;
 };
 
 }  // namespace uvmsim::sweep

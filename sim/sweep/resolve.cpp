@@ -8,7 +8,6 @@
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
-#include "sim/config/find_gpu.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
 #include "sim/layout/layout_choice.h"

@@ -126,10 +126,7 @@ const Columns& points() {
         text("program", member("/trace/program")),
         text("recorded_gpu", member("/trace/gpu")),
         text("system", member("/system/name")),
-        text("system_sha256",
-             [](const Source& s) {
-               return cell(ordered_json::parse(s.planned.determinants).at("system").at("sha256"));
-             }),
+        text("system_sha256", member("/system_sha256")),
         text("settings", settings),
         text("layout", member("/layout")),
         text("layout_parameters", [](const Source& s) { return s.result.at("layout_parameters").dump(); }),
@@ -171,9 +168,8 @@ const Columns& points() {
     for (const char* name : {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"}) {
       all.push_back(number(fmt::format("bound_{}", name), bound(fmt::format("/{}", name))));
     }
-    for (const char* name : {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"}) {
-      all.push_back(number(name, bound(fmt::format("/distance/{}", name))));
-    }
+    add_numbers(all, {"necessary_bytes_ns", "excess_bytes_ns", "fault_latency_ns", "serialisation_ns"},
+                [](const char* name) { return bound(fmt::format("/distance/{}", name)); });
     add_counters(all, [](const Source& s) -> const ordered_json& { return s.result; });
     all.push_back(text("result", result_json));
     return all;
@@ -183,14 +179,8 @@ const Columns& points() {
 
 const Columns& iterations() {
   static const Columns columns = [] {
-    Columns all = {
-        text("id", id),
-        number("iteration", of_iteration("index")),
-        number("begin_ns", of_iteration("begin_ns")),
-        number("end_ns", of_iteration("end_ns")),
-        number("duration_ns", of_iteration("duration_ns")),
-        number("ideal_ns", of_iteration("ideal_ns")),
-    };
+    Columns all = {text("id", id), number("iteration", of_iteration("index"))};
+    add_numbers(all, {"begin_ns", "end_ns", "duration_ns", "ideal_ns"}, of_iteration);
     add_counters(all, [](const Source& s) -> const ordered_json& { return *s.iteration; });
     return all;
   }();
@@ -204,15 +194,11 @@ const Columns& settled() {
         number("first_iteration", of_settled("first_index")),
         number("last_iteration", of_settled("index")),
         number("iterations", of_settled("count")),
-        number("is_settled", of_settled("is_settled")),
-        number("learning_iterations", of_settled("learning_iterations")),
-        number("period", of_settled("period")),
-        number("exact", of_settled("exact")),
-        number("duration_ns", of_settled("duration_ns")),
-        number("shortest_ns", of_settled("shortest_ns")),
-        number("longest_ns", of_settled("longest_ns")),
-        number("ideal_ns", of_settled("ideal_ns")),
     };
+    add_numbers(all,
+                {"is_settled", "learning_iterations", "period", "exact", "duration_ns", "shortest_ns", "longest_ns",
+                 "ideal_ns"},
+                of_settled);
     add_counters(all, [](const Source& s) -> const ordered_json& { return s.result.at("settled"); });
     return all;
   }();

@@ -2,8 +2,10 @@
 // The one way to run a point, and to bound it: what `uvmsim run`, `bounds`, `sweep` and `check` call.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/report/run_record.h"
 #include "sim/sweep/point.h"
@@ -38,6 +40,22 @@ class KnownBounds {
  private:
   std::map<std::string, report::RunBounds> known_;  // by determinants without other policies
 };
+
+// Several points of one trace, on several cores.
+struct PointToRun {
+  ResolvedPoint point;
+  EventSink* events = nullptr;
+};
+
+// The records in the order of the points; the same as one after the other. `progress` is called by one thread at a
+// time, with the records that all of them have read together; when it throws, all stop. Of points that fail, the first
+// one's error is thrown. With plug-ins, which may keep state of their own, the points run one after the other.
+std::vector<report::RunRecord> run_points(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
+                                          const ReadProgress& progress = {});
+
+// The same with bound_point() instead of run_point().
+std::vector<report::RunRecord> bound_points(const std::vector<PointToRun>& points, TraceInput& input,
+                                            std::size_t threads, const ReadProgress& progress = {});
 
 // What the factor divides: the given footprint, else the measured one of the point's kind, under the layout.
 std::uint64_t divided_footprint_bytes(const Point& point, const layout::LayoutChoice& layout, TraceInput& input,

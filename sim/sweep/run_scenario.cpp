@@ -3,46 +3,52 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/version.h"
 #include "sim/engine/capacity.h"
 #include "sim/engine/record_feed.h"
 #include "sim/memory/processor.h"
 #include "sim/report/numbers.h"
+#include "sim/report/result_json.h"
 #include "sim/sweep/run_point.h"
 
 namespace uvmsim::scenario {
 namespace {
 
-struct PreparedProgram {
-  report::RunRecord record;  // without its results
-  ServerProgram program;
-};
-
-PreparedProgram prepare(const ScenarioProgram& program, sweep::Resolver& resolver,
-                        const sweep::ReadProgress& progress) {
+// The record without its results.
+report::RunRecord prepare(const ScenarioProgram& program, const HarvestChoice& harvest, sweep::Resolver& resolver,
+                          const sweep::ReadProgress& progress) {
   const sweep::Point& point = program.point;
-  PreparedProgram prepared{resolver.resolve(point).record, {}};
+  report::RunRecord record = resolver.resolve(point).record;
   sweep::TraceInput& input = resolver.trace(point);
-  RunOptions& options = prepared.record.options;
+  RunOptions& options = record.options;
+  options.harvest = harvest;
   options.footprint_bytes = sweep::divided_footprint_bytes(point, options.layout, input, progress);
-  if (point.touched_footprint) prepared.record.touched_footprint_bytes = options.footprint_bytes;
+  if (point.touched_footprint) record.touched_footprint_bytes = options.footprint_bytes;
   if (point.osf_thousandths != 0) {
     sweep::check_factor(point.osf_thousandths, options.footprint_bytes, "osf of '" + program.name + "'", input.name());
   }
-  prepared.record.header = input.header();
-  prepared.program.name = program.name;
-  prepared.program.header = input.header();
-  prepared.program.options = options;
-  prepared.program.gpus = program.gpus;
-  prepared.program.observer.reopen = [&input] { return input.play({}); };
-  return prepared;
+  record.header = input.header();
+  return record;
 }
 
-report::RunRecord with_result(const PreparedProgram& prepared, RunResult result) {
-  report::RunRecord record = prepared.record;
-  record.options.footprint_bytes = prepared.program.options.footprint_bytes;
+// As it runs, together or alone.
+ServerProgram server_program(const ScenarioProgram& program, const report::RunRecord& record, sweep::TraceInput& input,
+                             const sweep::ReadProgress& progress) {
+  ServerProgram out;
+  out.name = program.name;
+  out.header = record.header;
+  out.source = input.play(progress);
+  out.options = record.options;
+  out.gpus = program.gpus;
+  out.observer.reopen = [&input] { return input.play({}); };
+  return out;
+}
+
+report::RunRecord with_result(report::RunRecord record, RunResult result) {
   record.result = std::move(result);
   return record;
 }
@@ -58,22 +64,22 @@ std::vector<std::size_t> programs_on(const Scenario& scenario, unsigned gpu) {
 
 // Gives the programs that share GPUs the memory that the scenario says; of several shared GPUs, by the one whose
 // programs need most.
-void limit_shared_gpus(const Scenario& scenario, std::vector<PreparedProgram>& prepared) {
+void limit_shared_gpus(const Scenario& scenario, std::vector<report::RunRecord>& records) {
   const sweep::Limit& limit = scenario.shared_limit;
   std::uint64_t footprint = 0;
-  std::vector<bool> shares(prepared.size());
+  std::vector<bool> shares(records.size());
   for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) {
     const std::vector<std::size_t> programs = programs_on(scenario, gpu);
     if (programs.size() < 2) continue;
     std::uint64_t sum = 0;
     for (const std::size_t i : programs) {
       shares[i] = true;
-      sum += std::min(UINT64_MAX - sum, prepared[i].program.options.footprint_bytes);
+      sum += std::min(UINT64_MAX - sum, records[i].options.footprint_bytes);
     }
     footprint = std::max(footprint, sum);
   }
-  for (std::size_t i = 0; i < prepared.size(); ++i) {
-    if (!shares[i] || !prepared[i].program.options.limited) continue;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!shares[i] || !records[i].options.limited) continue;
     throw_input_error(
         "{}: program '{}' has a limit of its own and shares a GPU; allowed: shared_osf or shared_capacity_bytes for "
         "all",
@@ -90,15 +96,12 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<PreparedProgram>& p
   std::uint64_t capacity = limit.capacity_bytes;
   if (limit.osf_thousandths != 0) {
     sweep::check_factor(limit.osf_thousandths, footprint, "shared_osf", scenario.file);
-    capacity = engine::factor_capacity_bytes(footprint, limit.osf_thousandths, prepared.front().program.options.system);
+    capacity = engine::factor_capacity_bytes(footprint, limit.osf_thousandths, records.front().options.system);
   }
-  for (std::size_t i = 0; i < prepared.size(); ++i) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
     if (!shares[i]) continue;
-    RunOptions& options = prepared[i].program.options;
-    options.limited = true;
-    options.capacity_bytes = capacity;
-    prepared[i].record.options.limited = true;
-    prepared[i].record.options.capacity_bytes = capacity;
+    records[i].options.limited = true;
+    records[i].options.capacity_bytes = capacity;
   }
 }
 
@@ -183,44 +186,97 @@ Ends ends_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcom
 
 std::vector<ProgramOutcome> run_scenario(const Scenario& scenario, sweep::Resolver& resolver,
                                          const ScenarioChoices& choices) {
-  std::vector<PreparedProgram> prepared;
+  std::vector<report::RunRecord> records;
   for (const ScenarioProgram& program : scenario.programs) {
-    prepared.push_back(prepare(program, resolver, choices.progress));
-    prepared.back().program.options.harvest = scenario.harvest;
+    records.push_back(prepare(program, scenario.harvest, resolver, choices.progress));
   }
-  limit_shared_gpus(scenario, prepared);
-  std::vector<ServerProgram> programs;
-  for (std::size_t i = 0; i < prepared.size(); ++i) {
+  limit_shared_gpus(scenario, records);
+  const auto program_of = [&](std::size_t i) {
     const ScenarioProgram& described = scenario.programs[i];
-    ServerProgram program = prepared[i].program;
-    program.source = resolver.trace(described.point).play(choices.progress);
-    program.start = described.start;
-    program.repeat = described.repeat;
+    return server_program(described, records[i], resolver.trace(described.point), choices.progress);
+  };
+  std::vector<ServerProgram> programs;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    ServerProgram& program = programs.emplace_back(program_of(i));
+    program.start = scenario.programs[i].start;
+    program.repeat = scenario.programs[i].repeat;
     if (choices.events) program.observer.events = choices.events(i);
-    programs.push_back(std::move(program));
   }
   std::vector<RunResult> results = simulate_server(programs, scenario.sharing);
 
   std::vector<ProgramOutcome> outcomes;
-  for (std::size_t i = 0; i < prepared.size(); ++i) {
-    outcomes.push_back({with_result(prepared[i], std::move(results[i])), std::nullopt, {}});
-    const std::uint64_t done = outcomes.back().together.result.iterations.size();
-    const bool repeat = scenario.programs[i].repeat;
-    if (!repeat) {
-      const ServerProgram& program = prepared[i].program;
-      outcomes.back().busiest_streams = busiest_streams(
-          program.header, resolver.trace(scenario.programs[i].point).play({}), program.options, program.gpus);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const ScenarioProgram& described = scenario.programs[i];
+    ProgramOutcome& outcome =
+        outcomes.emplace_back(ProgramOutcome{with_result(records[i], std::move(results[i])), std::nullopt, {}});
+    const std::uint64_t done = outcome.together.result.iterations.size();
+    if (!described.repeat) {
+      outcome.busiest_streams = busiest_streams(records[i].header, resolver.trace(described.point).play({}),
+                                                records[i].options, described.gpus);
     }
-    if (!choices.alone || (repeat && done == 0)) continue;
-    ServerProgram program = prepared[i].program;
-    program.source = resolver.trace(scenario.programs[i].point).play(choices.progress);
-    if (repeat) program.options.iterations = done + 1;
-    report::RunRecord alone = with_result(prepared[i], std::move(simulate_server({&program, 1}).front()));
-    if (repeat) leave_out_last(alone.result);
-    alone.options.iterations = program.options.iterations;
-    outcomes.back().alone = std::move(alone);
+    if (!choices.alone || (described.repeat && done == 0)) continue;
+    ServerProgram program = program_of(i);
+    if (described.repeat) program.options.iterations = done + 1;
+    outcome.alone = with_result(records[i], std::move(simulate_server({&program, 1}).front()));
+    if (described.repeat) leave_out_last(outcome.alone->result);
+    outcome.alone->options.iterations = program.options.iterations;
   }
   return outcomes;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// As `uvmsim run` writes it; the system is that of the scenario.
+Json result_of(const report::RunRecord& record) {
+  Json result = Json::parse(report::result_json(record));
+  result.erase("system");
+  return result;
+}
+
+// How many of its evictions took memory from each program; null where it shares no GPU.
+Json evicted_from(const Scenario& scenario, const RunResult& result) {
+  if (result.evicted_from.empty()) return nullptr;
+  Json out = Json::object();
+  for (std::size_t i = 0; i < scenario.programs.size(); ++i) out[scenario.programs[i].name] = result.evicted_from[i];
+  return out;
+}
+
+}  // namespace
+
+std::string scenario_json(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
+  Json out = {{"schema", "uvmsim.scenario/1"},
+              {"uvmsim_version", version()},
+              {"description", scenario.description},
+              {"harvest", harvest_json(scenario.harvest)},
+              {"sharing", sharing_name(scenario.sharing)},
+              {"programs", Json::array()}};
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const ScenarioProgram& program = scenario.programs[i];
+    const ProgramOutcome& outcome = outcomes[i];
+    Json entry = {
+        {"name", program.name},
+        {"gpus", program.gpus},
+        {"start_ns", program.start.value},
+        {"repeat", program.repeat},
+        {"compared", report::settled_iterations(outcome.together.result) ? "settled iterations" : "whole run"},
+        {"together_ns", compared_time(outcome.together).value},
+        {"alone_ns", outcome.alone ? Json(compared_time(*outcome.alone).value) : Json(nullptr)},
+        {"slowdown_thousandths", outcome.alone ? Json(slowdown_thousandths(outcome)) : Json(nullptr)},
+        {"evicted_from", evicted_from(scenario, outcome.together.result)},
+        {"together", result_of(outcome.together)},
+        {"alone", outcome.alone ? result_of(*outcome.alone) : Json(nullptr)}};
+    out["programs"].push_back(std::move(entry));
+  }
+  const Ends ends = ends_of(scenario, outcomes);
+  out["last_end_ns"] = ends.last.value;
+  out["last_end_bound_ns"] = ends.bound.value;
+  const std::optional<Fairness> fair = fairness(outcomes);
+  out["unfairness_thousandths"] = fair ? Json(fair->unfairness_thousandths) : Json(nullptr);
+  out["weighted_speedup_thousandths"] = fair ? Json(fair->weighted_speedup_thousandths) : Json(nullptr);
+  out["system"] = Json::parse(outcomes.front().together.system_json);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace uvmsim::scenario

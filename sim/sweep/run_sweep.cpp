@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "sim/common/error.h"
@@ -122,13 +123,11 @@ class Sweep {
     for (const std::size_t position : missing_) cost_ += expected_cost(plan_.points[position].point);
     PointWorker work(plan_, folder_);
     WorkerPool pool(std::clamp<std::size_t>(run_.jobs, 1, missing_.size()), std::ref(work));
-    running_.resize(pool.size());
-    started_.resize(pool.size());
-    last_.resize(pool.size());
-    waits_.resize(pool.size());
+    workers_.resize(pool.size());
     try {
       for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
-      while (std::any_of(running_.begin(), running_.end(), [](const auto& point) { return point.has_value(); })) {
+      while (std::any_of(workers_.begin(), workers_.end(),
+                         [](const Worker& worker) { return worker.running.has_value(); })) {
         if (const auto event = pool.wait(kTick)) take_answer(pool, *event);
         stop_late_points(pool);
         estimate(pool.size());
@@ -136,8 +135,8 @@ class Sweep {
       }
     } catch (...) {
       for (const pid_t process : pool.kill_all()) {
-        for (const auto& position : running_) {
-          if (position) files_.remove_leftovers(plan_.points[*position].id, process);
+        for (const Worker& worker : workers_) {
+          if (worker.running) files_.remove_leftovers(plan_.points[*worker.running].id, process);
         }
       }
       throw;
@@ -146,6 +145,13 @@ class Sweep {
   }
 
  private:
+  struct Worker {
+    std::optional<std::size_t> running;
+    std::optional<std::size_t> last;  // for the schedule
+    Clock::time_point started{};
+    bool waits = false;  // for another process's lock, which is no work of the point
+  };
+
   static TimeLeft::Milliseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<TimeLeft::Milliseconds>(Clock::now() - start);
   }
@@ -166,13 +172,13 @@ class Sweep {
   // A worker that waits for another process's point is not late.
   void stop_late_points(WorkerPool& pool) {
     if (run_.point_limit.count() == 0) return;
-    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
-      if (!running_[worker] || waits_[worker] || since(started_[worker]) < run_.point_limit) continue;
-      const std::size_t position = *running_[worker];
-      running_[worker].reset();
-      bury(position, pool.replace(worker),
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      Worker& worker = workers_[i];
+      if (!worker.running || worker.waits || since(worker.started) < run_.point_limit) continue;
+      const std::size_t position = *std::exchange(worker.running, std::nullopt);
+      bury(position, pool.replace(i),
            fmt::format("stopped after {} s, the limit of a point", run_.point_limit.count()));
-      give_work(pool, worker);
+      give_work(pool, i);
     }
   }
 
@@ -190,9 +196,8 @@ class Sweep {
 
   void show_running() {
     progress_.running.clear();
-    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
-      if (!running_[worker]) continue;
-      progress_.running.push_back({label(plan_.points[*running_[worker]]), since(started_[worker])});
+    for (const Worker& worker : workers_) {
+      if (worker.running) progress_.running.push_back({label(plan_.points[*worker.running]), since(worker.started)});
     }
     std::stable_sort(progress_.running.begin(), progress_.running.end(),
                      [](const auto& a, const auto& b) { return a.elapsed > b.elapsed; });
@@ -209,8 +214,8 @@ class Sweep {
       if (!over_.contains(position)) rest.push_back({&plan_.points[position].point});
     }
     std::map<const Point*, TimeLeft::Milliseconds> elapsed;
-    for (std::size_t worker = 0; worker < running_.size(); ++worker) {
-      if (running_[worker]) elapsed[&plan_.points[*running_[worker]].point] = since(started_[worker]);
+    for (const Worker& worker : workers_) {
+      if (worker.running) elapsed[&plan_.points[*worker.running].point] = since(worker.started);
     }
     for (TimeLeft::Rest& one : rest) {
       if (const auto found = elapsed.find(one.point); found != elapsed.end()) one.elapsed = found->second;
@@ -218,35 +223,32 @@ class Sweep {
     progress_.left = time_left_.of(rest, processes);
   }
 
-  void give_work(WorkerPool& pool, std::size_t worker) {
-    started_[worker] = Clock::now();
-    waits_[worker] = false;
-    if (const auto position = schedule_.take(last_[worker])) {
-      last_[worker] = position;
-      running_[worker] = position;
-      pool.send(worker, fmt::format("{}", *position));
-      return;
+  void give_work(WorkerPool& pool, std::size_t number) {
+    Worker& worker = workers_[number];
+    worker.started = Clock::now();
+    worker.last = schedule_.take(worker.last);
+    worker.waits = !worker.last && !busy_.empty();
+    if (worker.last) {
+      worker.running = worker.last;
+      pool.send(number, fmt::format("{}", *worker.running));
+    } else if (worker.waits) {
+      // Nothing else is left: wait until the other process is done with it, or dead.
+      worker.running = busy_.front();
+      busy_.pop_front();
+      pool.send(number, fmt::format("{} wait", *worker.running));
     }
-    last_[worker].reset();
-    if (busy_.empty()) return;
-    // Nothing else is left: wait until the other process is done with it, or dead.
-    waits_[worker] = true;
-    running_[worker] = busy_.front();
-    busy_.pop_front();
-    pool.send(worker, fmt::format("{} wait", *running_[worker]));
   }
 
   void take_answer(WorkerPool& pool, const WorkerPool::Event& event) {
-    const std::size_t position = running_[event.worker].value();
-    const PlannedPoint& planned = plan_.points[position];
-    running_[event.worker].reset();
+    Worker& worker = workers_[event.worker];
+    const std::size_t position = std::exchange(worker.running, std::nullopt).value();
     if (event.died) {
       bury(position, event.process, event.text);
     } else if (event.text == kBusy) {
       busy_.push_back(position);
     } else if (event.text == kFinished) {
       ++progress_.finished;
-      time_left_.note(planned.point, since(started_[event.worker]));
+      time_left_.note(plan_.points[position].point, since(worker.started));
       done(position);
     } else {
       fail(position, event.text.substr(std::min(event.text.size(), std::string_view(kFailed).size())));
@@ -273,13 +275,10 @@ class Sweep {
   SweepProgress progress_;
   std::vector<std::size_t> missing_;
   Schedule schedule_;
-  std::deque<std::size_t> busy_;                     // computed by another process when we wanted them
-  std::vector<std::optional<std::size_t>> running_;  // by worker
-  std::vector<std::optional<std::size_t>> last_;     // by worker, for the schedule
-  std::vector<char> waits_;  // by worker: for another process's lock, which is no work of the point
+  std::deque<std::size_t> busy_;  // computed by another process when we wanted them
+  std::vector<Worker> workers_;
   std::uint64_t cost_ = 0, cost_done_ = 0;
-  std::vector<Clock::time_point> started_;  // by worker
-  std::set<std::size_t> over_;              // finished or failed now
+  std::set<std::size_t> over_;  // finished or failed now
   TimeLeft time_left_;
   Clock::time_point estimated_{};
 };

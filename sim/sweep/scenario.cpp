@@ -5,10 +5,10 @@
 
 #include <array>
 #include <string_view>
+#include <variant>
 
 #include "sim/memory/processor.h"
 #include "sim/sweep/axes.h"
-#include "sim/sweep/harvest_json.h"
 #include "sim/sweep/values.h"
 
 namespace uvmsim::scenario {
@@ -74,6 +74,59 @@ constexpr const char* kScheduleDoc =
     "\"priority:0=1\"";
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
+
+// The key `harvest`: which parts of HUVM's driver are switched on, and how far they go.
+struct HarvestKey {
+  const char* name;
+  std::variant<bool HarvestChoice::*, std::uint32_t HarvestChoice::*> member;
+  const char* doc;
+  std::uint32_t least = 0, most = 0;  // of numbers
+};
+const HarvestKey kHarvestKeys[] = {
+    {"victims", &HarvestChoice::victims, "evicted blocks may go to spare memory of peers"},
+    {"pre_evict", &HarvestChoice::pre_evict, "a reserve is kept free ahead of need"},
+    {"parallel_fetch", &HarvestChoice::parallel_fetch, "faulted blocks may also come over the links of peers"},
+    {"prefetch", &HarvestChoice::prefetch,
+     "blocks beyond a fault batch come ahead of need; over whose links, `route` says"},
+    {"reserve_chunks", &HarvestChoice::reserve_chunks, "2 MB chunks that every GPU keeps; default 50", 0, 1'000'000},
+    {"prefetch_chunks", &HarvestChoice::prefetch_chunks,
+     "blocks of 2 MB that prefetch looks at after a batch; default 16", 1, 1024},
+    {"prefetch_stride", &HarvestChoice::prefetch_stride, "from one of them to the next, in blocks; default 2", 1, 1024},
+};
+
+void read(const JsonValue& value, const HarvestKey&, bool& member) { member = value.boolean(); }
+void read(const JsonValue& value, const HarvestKey& key, std::uint32_t& member) {
+  member = static_cast<std::uint32_t>(value.integer(key.least, key.most));
+}
+
+HarvestChoice read_harvest(const JsonValue& object) {
+  HarvestChoice choice;
+  std::vector<std::string> names;
+  for (const HarvestKey& key : kHarvestKeys) {
+    names.emplace_back(key.name);
+    const auto value = object.find(key.name);
+    if (value) std::visit([&](auto member) { read(*value, key, choice.*member); }, key.member);
+  }
+  object.check_keys(names);
+  return choice;
+}
+
+Json harvest_schema() {
+  Json properties = Json::object();
+  for (const HarvestKey& key : kHarvestKeys) {
+    Json& schema = properties[key.name];
+    if (std::holds_alternative<bool HarvestChoice::*>(key.member)) {
+      schema = {{"type", "boolean"}};
+    } else {
+      schema = {{"type", "integer"}, {"minimum", key.least}, {"maximum", key.most}};
+    }
+    schema["description"] = key.doc;
+  }
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"properties", properties},
+          {"description", "spare memory of GPUs for what their peers evict, as HUVM does; default: none of it"}};
+}
 
 template <std::size_t kCount>
 void check_keys(const JsonValue& object, const std::array<Key, kCount>& table, std::vector<std::string> names) {
@@ -158,6 +211,14 @@ void read_sharing(const JsonValue& top, Scenario& scenario) {
 std::string sharing_name(GpuSharing sharing) { return std::string(kSharingNames[static_cast<std::size_t>(sharing)]); }
 
 std::vector<std::string> sharing_names() { return {std::begin(kSharingNames), std::end(kSharingNames)}; }
+
+Json harvest_json(const HarvestChoice& choice) {
+  Json out = Json::object();
+  for (const HarvestKey& key : kHarvestKeys) {
+    std::visit([&](auto member) { out[key.name] = choice.*member; }, key.member);
+  }
+  return out;
+}
 
 Scenario read_scenario(const std::string& path) {
   const Json json = read_json_file(path);

@@ -38,6 +38,8 @@ struct Scenario {
 std::string sharing_name(GpuSharing sharing);
 std::vector<std::string> sharing_names();
 
+nlohmann::ordered_json harvest_json(const HarvestChoice& choice);
+
 // Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs when the
 // programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
 Scenario read_scenario(const std::string& path);

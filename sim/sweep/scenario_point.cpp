@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -13,16 +12,14 @@
 #include "sim/common/sha256.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
-#include "sim/sweep/harvest_json.h"
 #include "sim/sweep/run_scenario.h"
 #include "sim/sweep/scenario.h"
-#include "sim/sweep/spec.h"
 
 namespace uvmsim::scenario {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Change = std::function<void(Json& content)>;
+using Changes = sweep::Changes<Json>;  // of the scenario's content
 
 Scenario scenario_of(const ScenarioPoint& point) { return read_scenario(JsonValue(point.content, point.file)); }
 
@@ -47,15 +44,15 @@ Json whole_content(const std::string& file) {
 
 // A value for every key, one after the other.
 template <class Values, class Text>
-std::vector<Change> replacing(const Values& values, const std::string& key, const Text& json_of) {
-  std::vector<Change> changes;
+Changes replacing(const Values& values, const std::string& key, const Text& json_of) {
+  Changes changes;
   for (const auto& value : values) {
     changes.push_back([key, json = Json(json_of(value))](Json& content) { content[key] = json; });
   }
   return changes;
 }
 
-Change with_settings(const std::vector<std::string>& settings) {
+Changes::value_type with_settings(const std::vector<std::string>& settings) {
   return [settings](Json& content) {
     Json& object = content["settings"];
     if (!object.is_object()) object = Json::object();
@@ -66,7 +63,7 @@ Change with_settings(const std::vector<std::string>& settings) {
   };
 }
 
-Change with_limit(const sweep::Limit& limit) {
+Changes::value_type with_limit(const sweep::Limit& limit) {
   return [limit](Json& content) {
     content.erase("shared_osf");
     content.erase("shared_capacity_bytes");
@@ -76,10 +73,10 @@ Change with_limit(const sweep::Limit& limit) {
 }
 
 // By axis, the slowest first.
-std::vector<std::vector<Change>> changes_of(const sweep::Axes& axes) {
+std::vector<Changes> changes_of(const sweep::Axes& axes) {
   const auto same = [](const auto& value) { return value; };
-  std::vector<std::vector<Change>> all{replacing(axes.systems, "system", same)};
-  std::vector<Change>& settings = all.emplace_back();
+  std::vector<Changes> all{replacing(axes.systems, "system", same)};
+  Changes& settings = all.emplace_back();
   for (const auto& alternative : axes.settings) settings.push_back(with_settings(alternative));
   all.push_back(replacing(axes.host_gaps, "host_gaps", same));
   for (const auto& [slot, choices] : axes.policies) {
@@ -88,7 +85,7 @@ std::vector<std::vector<Change>> changes_of(const sweep::Axes& axes) {
   all.push_back(replacing(axes.schedules, "schedule", sweep::policy_text));
   all.push_back(replacing(axes.sharings, "sharing", same));
   all.push_back(replacing(axes.seeds, "seed", same));
-  std::vector<Change>& limits = all.emplace_back();
+  Changes& limits = all.emplace_back();
   for (const auto& values : {axes.shared_osf, axes.shared_capacities}) {
     for (const sweep::Limit& limit : values) limits.push_back(with_limit(limit));
   }
@@ -108,28 +105,19 @@ void add_plugins(const std::vector<std::string>& plugins, Json& content) {
 }  // namespace
 
 void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, std::vector<ScenarioPoint>& points) {
-  const std::vector<std::vector<Change>> changes = changes_of(axes);
-  std::uint64_t product = axes.scenarios.size();
-  for (const auto& of_axis : changes) {
-    product *= of_axis.size();
-    if (points.size() + product > sweep::kLargestSweep) object.fail("more than {} points", sweep::kLargestSweep);
-  }
+  const std::vector<Changes> changes = changes_of(axes);
+  std::vector<std::size_t> sizes = sweep::sizes_of(changes);
+  sizes.insert(sizes.begin(), axes.scenarios.size());
+  sweep::check_count(points.size(), sizes, object);
   for (const std::string& file : axes.scenarios) {
     Json whole = whole_content(file);
     add_plugins(axes.plugins, whole);
-    std::vector<std::size_t> place(changes.size());
-    for (bool more = true; more;) {
-      ScenarioPoint& point = points.emplace_back(ScenarioPoint{file, whole, axes.alone});
-      for (std::size_t axis = 0; axis < changes.size(); ++axis) changes[axis][place[axis]](point.content);
+    sweep::for_each_combination(changes, whole, [&](Json content) {
+      ScenarioPoint& point = points.emplace_back(ScenarioPoint{file, std::move(content), axes.alone});
       // Concurrent kernels take no turns: the points are the same, and collapse.
       if (is_concurrent(point)) point.content.erase("schedule");
       scenario_of(point);
-      more = false;
-      for (std::size_t axis = changes.size(); axis-- > 0 && !more;) {
-        place[axis] = (place[axis] + 1) % changes[axis].size();
-        more = place[axis] != 0;
-      }
-    }
+    });
   }
 }
 

@@ -31,7 +31,7 @@ struct ScenarioSource {
 using Getter = GetterOf<ScenarioSource>;
 using Columns = ColumnsOf<ScenarioSource>;
 
-Getter of_scenario(const char* pointer) {
+Getter of_scenario(const std::string& pointer) {
   return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) { return cell(s.result.at(path)); };
 }
 Getter of_first(const char* pointer) {
@@ -74,11 +74,10 @@ Cell prefetch(const ScenarioSource& s) {
 }
 
 Columns identity() {
-  Columns all = {
+  return {
       number("position", [](const ScenarioSource& s) { return cell(s.position); }),
       text("id", [](const ScenarioSource& s) { return Cell(s.planned.id); }),
   };
-  return all;
 }
 
 // Who runs where and under what.
@@ -109,12 +108,10 @@ Columns circumstances() {
 }
 
 Columns together() {
-  return {
-      number("last_end_ns", of_scenario("/last_end_ns")),
-      number("last_end_bound_ns", of_scenario("/last_end_bound_ns")),
-      number("unfairness_thousandths", of_scenario("/unfairness_thousandths")),
-      number("weighted_speedup_thousandths", of_scenario("/weighted_speedup_thousandths")),
-  };
+  Columns all;
+  add_numbers(all, {"last_end_ns", "last_end_bound_ns", "unfairness_thousandths", "weighted_speedup_thousandths"},
+              [](const char* name) { return of_scenario(fmt::format("/{}", name)); });
+  return all;
 }
 
 Columns program() {

@@ -8,18 +8,12 @@
 
 #include "sim/common/error.h"
 #include "sim/formats/printable.h"
+#include "sim/sweep/point.h"
 
 namespace uvmsim::sweep {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// For bash: nothing has a meaning within single quotes.
-std::string bash_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 // For the name of an output file in a line "#SBATCH --output=": quotes group, a backslash takes the next character as
 // it is, and % begins a placeholder.
@@ -104,7 +98,7 @@ std::string slurm_script(const SlurmJob& job) {
       R"(
 exec {} sweep run {} --jobs {} --shard "$SLURM_ARRAY_TASK_ID/{}"
 )",
-      bash_quoted(job.command), bash_quoted(job.folder), job.cpus_per_task, tasks);
+      shell_quoted(job.command), shell_quoted(job.folder), job.cpus_per_task, tasks);
   return script;
 }
 

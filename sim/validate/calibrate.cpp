@@ -49,10 +49,9 @@ constexpr std::string_view kDriver = "costs.";
 constexpr std::array<std::string_view, 2> kNotScaled = {"costs.late_interrupt_ns", "costs.first_fault_ns"};
 
 struct Search {
-  std::string key;
-  std::uint64_t before = 0, anchor = 0, least = 0, most = 0;
+  FittedParameter parameter;
+  std::uint64_t anchor = 0, least = 0, most = 0;
   bool scaled = false;  // moves with all others of the driver
-  bool alone = true;    // is also varied by itself
 };
 
 config::Parameter parameter_of(config::SystemConfig& system, std::string_view key) {
@@ -95,15 +94,15 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
     }
     if (!seen.insert(key).second) throw_input_error("parameter '{}' is named twice", key);
     const config::Parameter parameter = parameter_of(base, key);
-    Search search;
-    search.key = key;
-    search.before = search.anchor = integer_of(base, key);
-    search.least = std::max(parameter.minimum, search.before / kFactor);
-    search.most = std::min(parameter.maximum, search.before == 0 ? kZeroTo : search.before * kFactor);
+    const std::uint64_t before = integer_of(base, key);
+    Search& search = searches.emplace_back();
+    search.parameter.key = key;
+    search.parameter.before = search.anchor = before;
+    search.parameter.alone = !wanted.empty() || std::find(alone.begin(), alone.end(), key) != alone.end();
+    search.least = std::max(parameter.minimum, before / kFactor);
+    search.most = std::min(parameter.maximum, before == 0 ? kZeroTo : before * kFactor);
     search.scaled =
         key.starts_with(kDriver) && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
-    search.alone = !wanted.empty() || std::find(alone.begin(), alone.end(), key) != alone.end();
-    searches.push_back(std::move(search));
   }
   return searches;
 }
@@ -113,10 +112,11 @@ class Descent {
   Descent(const CalibrationLoss& loss, const config::SystemConfig& base, std::vector<Search> searches,
           const CalibrationOptions& options)
       : loss_(loss), system_(base), searches_(std::move(searches)), options_(options) {
-    for (const Search& search : searches_) values_.push_back(search.before);
+    for (const Search& search : searches_) values_.push_back(search.parameter.before);
   }
 
-  void run() {
+  // Fits the system and says how.
+  void run(Calibration& result) {
     read_off_first_fault();
     best_ = total(values_);
     step_ = "all driver costs together";
@@ -131,14 +131,17 @@ class Descent {
     }
     read_off_first_fault();
     probe();
+    result.system = apply(values_);
+    result.error_after = 100 * loss_at(values_);
+    result.evaluations = evaluations_;
+    result.driver_factor = driver_factor_;
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      searches_[i].parameter.after = values_[i];
+      result.parameters.push_back(std::move(searches_[i].parameter));
+    }
   }
 
-  const config::SystemConfig& system() { return apply(values_); }
-  const std::vector<std::uint64_t>& values() const { return values_; }
-  const std::vector<double>& sensitivities() const { return sensitivities_; }
-  const std::vector<Search>& searches() const { return searches_; }
-  std::uint64_t evaluations() const { return evaluations_; }
-  double driver_factor() const { return driver_factor_; }
+ private:
   double loss_at(const std::vector<std::uint64_t>& values) {
     const auto found = known_.find(values);
     if (found != known_.end()) return found->second;
@@ -147,10 +150,9 @@ class Descent {
     return known_[values] = loss_(apply(values));
   }
 
- private:
   const config::SystemConfig& apply(const std::vector<std::uint64_t>& values) {
     for (std::size_t i = 0; i < searches_.size(); ++i) {
-      config::store(parameter_of(system_, searches_[i].key), values[i]);
+      config::store(parameter_of(system_, searches_[i].parameter.key), values[i]);
     }
     return system_;
   }
@@ -167,7 +169,7 @@ class Descent {
   void read_off_first_fault() {
     step_ = "start-up of the first fault";
     for (std::size_t i = 0; i < searches_.size(); ++i) {
-      if (searches_[i].key != kFirstFault) continue;
+      if (searches_[i].parameter.key != kFirstFault) continue;
       const std::uint64_t read = loss_.first_fault_ns(apply(values_), values_[i]);
       values_[i] = std::clamp(read, searches_[i].least, searches_[i].most);
       searches_[i].anchor = values_[i];
@@ -229,7 +231,7 @@ class Descent {
   }
 
   void improve(std::size_t i, double share) {
-    if (!searches_[i].alone || searches_[i].key == kFirstFault) return;
+    if (!searches_[i].parameter.alone || searches_[i].parameter.key == kFirstFault) return;
     walk([&](bool up) {
       std::vector<std::uint64_t> candidate = values_;
       candidate[i] = changed(i, values_[i], share, up);
@@ -241,17 +243,14 @@ class Descent {
     step_ = "sensitivity";
     const double here = loss_at(values_);
     for (std::size_t i = 0; i < searches_.size(); ++i) {
+      if (!searches_[i].parameter.alone) continue;
       double sum = 0;
-      if (!searches_[i].alone) {
-        sensitivities_.push_back(0);
-        continue;
-      }
       for (const bool up : {true, false}) {
         std::vector<std::uint64_t> candidate = values_;
         candidate[i] = changed(i, values_[i], kProbe, up);
         sum += std::abs(loss_at(candidate) - here);
       }
-      sensitivities_.push_back(100 * sum / 2);
+      searches_[i].parameter.sensitivity = 100 * sum / 2;
     }
   }
 
@@ -260,7 +259,6 @@ class Descent {
   std::vector<Search> searches_;
   const CalibrationOptions& options_;
   std::vector<std::uint64_t> values_;
-  std::vector<double> sensitivities_;
   std::map<std::vector<std::uint64_t>, double> known_;
   double best_ = 0;
   double driver_factor_ = 1;
@@ -320,21 +318,14 @@ Calibration calibrate(const std::vector<ExperimentFile>& files, const config::Sy
   Descent descent(loss, base, searches_of(base, options.parameters), options);
   Calibration result;
   result.error_before = 100 * loss(base);
-  descent.run();
-  result.system = descent.system();
-  result.error_after = 100 * descent.loss_at(descent.values());
-  result.evaluations = descent.evaluations();
-  result.driver_factor = descent.driver_factor();
+  descent.run(result);
 
   const std::string calibrated = fmt::format("calibrated from {}, {} experiments", source, count_of(fitted));
-  for (std::size_t i = 0; i < descent.searches().size(); ++i) {
-    const Search& search = descent.searches()[i];
-    FittedParameter& parameter = result.parameters.emplace_back();
-    parameter = {search.key, search.before, descent.values()[i], search.alone, descent.sensitivities()[i]};
+  for (const FittedParameter& parameter : result.parameters) {
     if (parameter.determined()) {
-      result.system.sources[search.key] = calibrated;
+      result.system.sources[parameter.key] = calibrated;
     } else if (parameter.after != parameter.before) {
-      result.system.sources[search.key] =
+      result.system.sources[parameter.key] =
           fmt::format("{}: all costs of the driver x {:.2f}", calibrated, result.driver_factor);
     }
   }

@@ -86,36 +86,23 @@ CalibrationLoss::CalibrationLoss(const std::vector<ExperimentFile>& files, const
   for (const ExperimentFile& file : files) {
     for (const Experiment& experiment : file.experiments) {
       if (kind_of(experiment) == kKinds) continue;
-      try {
-        // The program of a campaign is made anew in each replay: its records are many.
-        Program program = experiment.campaign ? Program{} : make_program(experiment, base);
-        items_.push_back({&experiment, &file.path, std::move(program), observe_measured(experiment)});
-      } catch (const InputError& error) {
-        throw_input_error("{}: line {}: experiment '{}': {}", file.path, experiment.line, experiment.name,
-                          error.what());
-      }
+      // The program of a campaign is made anew in each replay: its records are many.
+      Program program = naming(file.path, experiment,
+                               [&] { return experiment.campaign ? Program{} : make_program(experiment, base); });
+      items_.push_back({&experiment, &file.path, std::move(program), observe_measured(experiment)});
     }
   }
 }
 
-template <class Replay>
-auto CalibrationLoss::named(const Item& item, Replay&& replay) const {
-  try {
-    return replay();
-  } catch (const InputError& error) {
-    throw_input_error("{}: line {}: experiment '{}': {}", *item.path, item.experiment->line, item.experiment->name,
-                      error.what());
-  }
-}
-
 Observation CalibrationLoss::simulate(const Item& item, const config::SystemConfig& system) const {
-  return named(item, [&] { return observe_simulated(item.program, system); });
+  return naming(*item.path, *item.experiment, [&] { return observe_simulated(item.program, system); });
 }
 
 CalibrationLoss::Terms CalibrationLoss::terms_of(const Item& item, const config::SystemConfig& system) const {
   Terms terms;
   if (const auto& campaign = item.experiment->campaign) {
-    const CampaignRun run = named(item, [&] { return replay_campaign(item.experiment->name, *campaign, system); });
+    const CampaignRun run =
+        naming(*item.path, *item.experiment, [&] { return replay_campaign(item.experiment->name, *campaign, system); });
     if (const auto term = campaign_term(run)) terms.emplace_back(kCampaign, *term);
     for (const auto index : {figure::kCopyTime, figure::kCopyInTime, figure::kCopyOutTime}) {
       const auto copying = run.total.pair(index);

@@ -38,9 +38,6 @@ class CalibrationLoss {
   using Terms = std::vector<std::pair<std::size_t, double>>;
   Terms terms_of(const Item& item, const config::SystemConfig& system) const;
   Observation simulate(const Item& item, const config::SystemConfig& system) const;
-  // What replay() returns; its InputErrors with file, line and name of the experiment.
-  template <class Replay>
-  auto named(const Item& item, Replay&& replay) const;
 
   std::vector<Item> items_;
 };

@@ -25,10 +25,9 @@ std::string table(const Validation& before, const Validation& after) {
     const ClassSummary* now = find(after, old.experiment_class);
     if (now == nullptr) continue;
     text += fmt::format("  {:<9} {:>3}  {:<18} {:<18} {:<18} {:<18} {} -> {}\n", class_name(old.experiment_class),
-                        old.experiments, change(old.median_time_error, now->median_time_error),
-                        change(old.worst_time_error, now->worst_time_error),
-                        change(old.median_quiet_error, now->median_quiet_error),
-                        change(old.median_batches_error, now->median_batches_error), old.within, now->within);
+                        old.experiments, change(old.time.median, now->time.median),
+                        change(old.time.worst, now->time.worst), change(old.quiet.median, now->quiet.median),
+                        change(old.batches.median, now->batches.median), old.within, now->within);
   }
   return text;
 }

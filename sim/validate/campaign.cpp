@@ -7,6 +7,8 @@ namespace uvmsim::validate {
 
 namespace {
 
+using Limits = CampaignLimits;
+
 constexpr std::uint64_t kMs = 1000000, kMiB = std::uint64_t{1} << 20;
 
 std::uint64_t copies_in(const Counters& c) {
@@ -20,49 +22,50 @@ std::uint64_t copies_out(const Counters& c) {
 
 }  // namespace
 
+const std::array<LimitInfo, 10> kLimitTable{{
+    {"time_permille", &Limits::time_permille, "time"},
+    {"bytes_permille", &Limits::bytes_permille, "bytes"},
+    {"bytes_blocks", &Limits::bytes_blocks, "bytes"},
+    {"copies_permille", &Limits::copies_permille, "copies"},
+    {"fault_batches_permille", &Limits::fault_batches_permille, "fault batches"},
+    {"cpu_faults_permille", &Limits::cpu_faults_permille, "CPU faults"},
+    {"fault_share_permille", &Limits::fault_share_permille, "fault share"},
+    {"ratio_permille", &Limits::ratio_permille, "ratio"},
+    {"chunks_permille", &Limits::chunks_permille, "chunks given"},
+    {"services_permille", &Limits::services_permille, "services"},
+}};
+
 const std::array<FigureInfo, figure::kCount> kFigureTable{{
-    {"time_ns", "kernels ms", FigureKind::kTime, kMs, [](const Counters& c) { return c.kernel_ns; }},
-    {"bytes_in", "MiB in", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.htod_bytes(); }},
-    {"bytes_out", "MiB out", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.dtoh_bytes(); }},
-    {"bytes_moved", "MiB in + out", FigureKind::kBytes, kMiB,
+    {"time_ns", "kernels ms", &Limits::time_permille, kMs, [](const Counters& c) { return c.kernel_ns; }},
+    {"bytes_in", "MiB in", &Limits::bytes_permille, kMiB, [](const Counters& c) { return c.htod_bytes(); }},
+    {"bytes_out", "MiB out", &Limits::bytes_permille, kMiB, [](const Counters& c) { return c.dtoh_bytes(); }},
+    {"bytes_moved", "MiB in + out", &Limits::bytes_permille, kMiB,
      [](const Counters& c) { return c.htod_bytes() + c.dtoh_bytes(); }},
-    {"fault_bytes_in", "MiB in by fault", FigureKind::kOther, kMiB,
-     [](const Counters& c) { return c.htod_fault_bytes; }},
-    {"prefetch_bytes_in", "MiB in by prefetch", FigureKind::kOther, kMiB,
-     [](const Counters& c) { return c.htod_prefetch_bytes; }},
-    {"evicted_bytes", "MiB evicted", FigureKind::kBytes, kMiB, [](const Counters& c) { return c.dtoh_evict_bytes; }},
-    {"evictions", "evictions", FigureKind::kOther, 1, [](const Counters& c) { return c.evictions; }},
-    {"copies_in", "copies in", FigureKind::kCopies, 1, copies_in},
-    {"copies_out", "copies out", FigureKind::kCopies, 1, copies_out},
-    {"copies", "copies", FigureKind::kCopies, 1, [](const Counters& c) { return copies_in(c) + copies_out(c); }},
-    {"copy_in_ns", "copying in ms", FigureKind::kOther, kMs, [](const Counters& c) { return c.htod_busy_ns; }},
-    {"copy_out_ns", "copying out ms", FigureKind::kOther, kMs, [](const Counters& c) { return c.dtoh_busy_ns; }},
-    {"copy_ns", "copying ms", FigureKind::kOther, kMs,
-     [](const Counters& c) { return c.htod_busy_ns + c.dtoh_busy_ns; }},
-    {"fault_batches", "fault batches", FigureKind::kFaultBatches, 1, [](const Counters& c) { return c.fault_batches; }},
-    {"cpu_faults", "CPU faults", FigureKind::kCpuFaults, 1, [](const Counters& c) { return c.cpu_faults; }},
-    {"chunk_allocations", "chunks given", FigureKind::kChunks, 1,
+    {"fault_bytes_in", "MiB in by fault", nullptr, kMiB, [](const Counters& c) { return c.htod_fault_bytes; }},
+    {"prefetch_bytes_in", "MiB in by prefetch", nullptr, kMiB, [](const Counters& c) { return c.htod_prefetch_bytes; }},
+    {"evicted_bytes", "MiB evicted", &Limits::bytes_permille, kMiB,
+     [](const Counters& c) { return c.dtoh_evict_bytes; }},
+    {"evictions", "evictions", nullptr, 1, [](const Counters& c) { return c.evictions; }},
+    {"copies_in", "copies in", &Limits::copies_permille, 1, copies_in},
+    {"copies_out", "copies out", &Limits::copies_permille, 1, copies_out},
+    {"copies", "copies", &Limits::copies_permille, 1, [](const Counters& c) { return copies_in(c) + copies_out(c); }},
+    {"copy_in_ns", "copying in ms", nullptr, kMs, [](const Counters& c) { return c.htod_busy_ns; }},
+    {"copy_out_ns", "copying out ms", nullptr, kMs, [](const Counters& c) { return c.dtoh_busy_ns; }},
+    {"copy_ns", "copying ms", nullptr, kMs, [](const Counters& c) { return c.htod_busy_ns + c.dtoh_busy_ns; }},
+    {"fault_batches", "fault batches", &Limits::fault_batches_permille, 1,
+     [](const Counters& c) { return c.fault_batches; }},
+    {"cpu_faults", "CPU faults", &Limits::cpu_faults_permille, 1, [](const Counters& c) { return c.cpu_faults; }},
+    {"chunk_allocations", "chunks given", &Limits::chunks_permille, 1,
      [](const Counters& c) { return c.chunk_allocations; }},
     // The driver moves a chunk in its list at every service of its block but the first, when the chunk is still pinned
     // (uvm_pmm_gpu.c, root_chunk_update_eviction_list): hooks there count these.
-    {"repeated_services", "further services", FigureKind::kServices, 1,
+    {"repeated_services", "further services", &Limits::services_permille, 1,
      [](const Counters& c) { return c.blocks_serviced - std::min(c.blocks_serviced, c.chunk_allocations); }},
 }};
 
 const char* program_name(CampaignProgramKind program) {
-  switch (program) {
-    case CampaignProgramKind::kSparseBlocks:
-      return "sparse_blocks";
-    case CampaignProgramKind::kSliceScans:
-      return "slice_scans";
-    case CampaignProgramKind::kAccumulate:
-      return "accumulate";
-    case CampaignProgramKind::kPageWalk:
-      return "page_walk";
-    case CampaignProgramKind::kLayerProducts:
-      return "layer_products";
-  }
-  return "";
+  static constexpr const char* names[] = {"sparse_blocks", "slice_scans", "accumulate", "page_walk", "layer_products"};
+  return names[static_cast<std::size_t>(program)];
 }
 
 Figures figures_of(const Counters& counters) {

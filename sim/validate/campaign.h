@@ -46,19 +46,6 @@ enum Index : std::uint8_t {
   kCount,
 };
 }
-enum class FigureKind : std::uint8_t { kTime, kBytes, kCopies, kFaultBatches, kCpuFaults, kChunks, kServices, kOther };
-struct FigureInfo {
-  const char* key;     // in the file
-  const char* label;   // for people, with unit
-  FigureKind kind;     // which limit judges it
-  std::uint64_t unit;  // of the label, in the unit of the key
-  std::uint64_t (*of)(const Counters&);
-};
-extern const std::array<FigureInfo, figure::kCount> kFigureTable;
-
-using Figures = std::array<std::optional<std::uint64_t>, figure::kCount>;
-Figures figures_of(const Counters& counters);
-
 // What the simulation may differ by; what is absent is printed and not judged.
 struct CampaignLimits {
   std::optional<std::uint64_t> time_permille, bytes_permille, bytes_blocks;  // blocks of 2 MB
@@ -67,6 +54,26 @@ struct CampaignLimits {
   std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
   std::optional<std::uint64_t> chunks_permille, services_permille;
 };
+
+// A limit by its key in the file, and what is checked by it.
+struct LimitInfo {
+  const char* key;
+  std::optional<std::uint64_t> CampaignLimits::*limit;
+  const char* check;
+};
+extern const std::array<LimitInfo, 10> kLimitTable;
+
+struct FigureInfo {
+  const char* key;                                      // in the file
+  const char* label;                                    // for people, with unit
+  std::optional<std::uint64_t> CampaignLimits::*limit;  // that judges it; null: none
+  std::uint64_t unit;                                   // of the label, in the unit of the key
+  std::uint64_t (*of)(const Counters&);
+};
+extern const std::array<FigureInfo, figure::kCount> kFigureTable;
+
+using Figures = std::array<std::optional<std::uint64_t>, figure::kCount>;
+Figures figures_of(const Counters& counters);
 
 struct PublishedStep {
   Figures figures;

@@ -14,12 +14,6 @@ namespace uvmsim::validate {
 
 namespace {
 
-std::uint64_t middle_of(std::vector<std::uint64_t> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 std::optional<Pair> steady_ns(const SteadySteps& steady, const std::vector<CampaignStep>& steps) {
   std::vector<std::uint64_t> measured, simulated;
   for (std::size_t i = steady.from; i < steps.size(); ++i) {
@@ -27,7 +21,7 @@ std::optional<Pair> steady_ns(const SteadySteps& steady, const std::vector<Campa
     if (steps[i].measured[figure::kTime]) measured.push_back(*steps[i].measured[figure::kTime]);
   }
   if (!steady.time_ns && measured.empty()) return std::nullopt;
-  return Pair{steady.time_ns ? *steady.time_ns : middle_of(measured), middle_of(simulated)};
+  return Pair{steady.time_ns ? *steady.time_ns : median(measured), median(simulated)};
 }
 
 template <class CountersOf>
@@ -41,36 +35,6 @@ Figures mean_of(const std::vector<RunResult>& results, CountersOf&& counters_of)
   return mean;
 }
 
-// The worst of each check that is outside.
-class Verdict {
- public:
-  void within(const char* check, const Pair& pair, std::optional<std::uint64_t> permille) {
-    if (permille && pair.error() * 10 > static_cast<double>(*permille)) add(check, pair.error());
-  }
-  void close(const char* check, const Pair& pair, std::optional<std::uint64_t> difference) {
-    const std::uint64_t found = std::max(pair.measured, pair.simulated) - std::min(pair.measured, pair.simulated);
-    if (difference && found > *difference) add(check, pair.error());
-  }
-  // Of two shares: the error is their difference.
-  void share(const char* check, const Pair& permille, std::optional<std::uint64_t> difference) {
-    const std::uint64_t found =
-        std::max(permille.measured, permille.simulated) - std::min(permille.measured, permille.simulated);
-    if (difference && found > *difference) add(check, static_cast<double>(found) / 10);
-  }
-  std::vector<Failure> take() { return std::move(failures_); }
-
- private:
-  void add(const char* check, double error) {
-    for (Failure& failure : failures_) {
-      if (failure.check != check) continue;
-      failure.error_percent = std::max(failure.error_percent, error);
-      return;
-    }
-    failures_.push_back({check, error});
-  }
-  std::vector<Failure> failures_;
-};
-
 // How less than a block was cut does not matter.
 bool moves_blocks(const CampaignStep& step) {
   for (const auto bytes : {figure::kBytesIn, figure::kBytesOut, figure::kBytesMoved}) {
@@ -79,42 +43,29 @@ bool moves_blocks(const CampaignStep& step) {
   return false;
 }
 
+const char* check_of(std::optional<std::uint64_t> CampaignLimits::*limit) {
+  return std::find_if(kLimitTable.begin(), kLimitTable.end(), [&](const auto& known) { return known.limit == limit; })
+      ->check;
+}
+
 // `steps`: how many it sums up.
 void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLimits& limits, Verdict& verdict) {
   for (std::size_t i = 0; i < figure::kCount; ++i) {
     const std::optional<Pair> pair = step.pair(i);
-    if (!pair) continue;
-    const FigureKind kind = kFigureTable[i].kind;
-    if (step.lost_records && kind != FigureKind::kTime) continue;
-    switch (kind) {
-      case FigureKind::kTime:
-        verdict.within("time", *pair, limits.time_permille);
-        break;
-      case FigureKind::kBytes:
-        verdict.within("bytes", *pair, limits.bytes_permille);
-        if (limits.bytes_blocks) verdict.close("bytes", *pair, *limits.bytes_blocks * steps * kBlockBytes);
-        break;
-      case FigureKind::kCopies:
-        if (moves_blocks(step)) verdict.within("copies", *pair, limits.copies_permille);
-        break;
-      case FigureKind::kFaultBatches:
-        verdict.within("fault batches", *pair, limits.fault_batches_permille);
-        break;
-      case FigureKind::kCpuFaults:
-        verdict.within("CPU faults", *pair, limits.cpu_faults_permille);
-        break;
-      case FigureKind::kChunks:
-        verdict.within("chunks given", *pair, limits.chunks_permille);
-        break;
-      case FigureKind::kServices:
-        verdict.within("services", *pair, limits.services_permille);
-        break;
-      case FigureKind::kOther:
-        break;
+    const auto limit = kFigureTable[i].limit;
+    if (!pair || limit == nullptr || (step.lost_records && i != figure::kTime)) continue;
+    if (limit == &CampaignLimits::copies_permille && !moves_blocks(step)) continue;
+    verdict.within(check_of(limit), *pair, limits.*limit);
+    if (limit == &CampaignLimits::bytes_permille && limits.bytes_blocks) {
+      const std::uint64_t allowed = *limits.bytes_blocks * steps * kBlockBytes;
+      if (pair->difference() > allowed) verdict.add("bytes", pair->error());
     }
   }
   const auto share = step.fault_share_permille();
-  if (share && !step.lost_records) verdict.share("fault share", *share, limits.fault_share_permille);
+  if (!share || step.lost_records || !limits.fault_share_permille) return;
+  // Of two shares the error is their difference.
+  const std::uint64_t difference = share->difference();
+  if (difference > *limits.fault_share_permille) verdict.add("fault share", static_cast<double>(difference) / 10);
 }
 
 }  // namespace

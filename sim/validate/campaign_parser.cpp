@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines that name a program: README.md lists their keys.
-#include <array>
-#include <utility>
-
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/trace/names.h"
@@ -71,19 +68,15 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
       campaign.add_ns = fields.integer("add_ns", 0, kMaxUnitNs);
       campaign.clear_ns = fields.integer("clear_ns", 0, kMaxUnitNs);
       break;
-    case CampaignProgramKind::kPageWalk: {
-      const std::string order = fields.find("order") == nullptr ? "sequential" : name_of(fields, "order");
-      if (order != "sequential" && order != "random") {
-        throw_input_error("'order' is '{}'; allowed: sequential, random", order);
-      }
-      campaign.random_order = order == "random";
+    case CampaignProgramKind::kPageWalk:
+      campaign.random_order =
+          fields.find("order") != nullptr && word_of(fields, "order", {"sequential", "random"}) == "random";
       if (campaign.random_order && campaign.array_bytes > kMaxRandomBytes) {
         throw_input_error("'array_bytes' is {}; allowed in random order: at most {}", campaign.array_bytes,
                           kMaxRandomBytes);
       }
       campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
       break;
-    }
     case CampaignProgramKind::kLayerProducts:
       campaign.arrays = at_least_one(fields, "arrays", kMaxArrays);
       campaign.columns = at_least_one(fields, "columns", kMaxColumns);
@@ -130,24 +123,11 @@ SteadySteps parse_steady(const Json& object, std::uint64_t steps, std::set<std::
 }
 
 CampaignLimits parse_limits(const Json& object) {
-  using Limit = std::optional<std::uint64_t> CampaignLimits::*;
-  static constexpr std::array<std::pair<std::string_view, Limit>, 10> limits{{
-      {"time_permille", &CampaignLimits::time_permille},
-      {"bytes_permille", &CampaignLimits::bytes_permille},
-      {"bytes_blocks", &CampaignLimits::bytes_blocks},
-      {"copies_permille", &CampaignLimits::copies_permille},
-      {"fault_batches_permille", &CampaignLimits::fault_batches_permille},
-      {"cpu_faults_permille", &CampaignLimits::cpu_faults_permille},
-      {"fault_share_permille", &CampaignLimits::fault_share_permille},
-      {"ratio_permille", &CampaignLimits::ratio_permille},
-      {"chunks_permille", &CampaignLimits::chunks_permille},
-      {"services_permille", &CampaignLimits::services_permille},
-  }};
   JsonFields fields(object, "limits");
-  CampaignLimits result;
-  for (const auto& [key, limit] : limits) result.*limit = optional_integer(fields, key, 1000000);
+  CampaignLimits limits;
+  for (const LimitInfo& known : kLimitTable) limits.*known.limit = optional_integer(fields, known.key, 1000000);
   fields.finish();
-  return result;
+  return limits;
 }
 
 }  // namespace

@@ -106,11 +106,11 @@ std::int64_t CampaignProgram::duration_ns(std::uint64_t bytes, std::uint64_t byt
   return static_cast<std::int64_t>(static_cast<WideUnsigned>(bytes) * 1000 / rate);
 }
 
-void CampaignProgram::grid_stride(const std::string& name, std::uint32_t bytes_per_access, std::int64_t duration_ns,
-                                  std::vector<trace::ObjectAccess> accesses) {
+void CampaignProgram::grid_stride(const std::string& name, std::uint64_t blocks, std::uint32_t bytes_per_access,
+                                  std::int64_t duration_ns, std::vector<trace::ObjectAccess> accesses) {
   trace::Kernel kernel;
   kernel.name = name;
-  kernel.grid.x = kGridBlocks;
+  kernel.grid.x = static_cast<std::uint32_t>(blocks);
   kernel.block.x = kBlockThreads;
   kernel.distribution = trace::Distribution::kGridStride;
   kernel.bytes_per_thread_access = bytes_per_access;
@@ -167,10 +167,10 @@ void CampaignProgram::add_slice_scans() {
       if (campaign_.growing) {
         const std::uint64_t begin = words * step / campaign_.steps * word_bytes;
         end = words * (step + 1) / campaign_.steps * word_bytes;
-        grid_stride("write_range", word_bytes, duration_ns(end - begin, campaign_.write_bytes_per_us),
+        grid_stride("write_range", kGridBlocks, word_bytes, duration_ns(end - begin, campaign_.write_bytes_per_us),
                     {access(kArray, begin, end, trace::AccessMode::kWrite)});
       }
-      grid_stride("sum_range", word_bytes, duration_ns(end, campaign_.read_bytes_per_us),
+      grid_stride("sum_range", kGridBlocks, word_bytes, duration_ns(end, campaign_.read_bytes_per_us),
                   {access(kArray, 0, end, trace::AccessMode::kRead)});
       trace::Kernel add_up;
       add_up.name = "sum_range: atomicAdd";
@@ -192,18 +192,19 @@ void CampaignProgram::add_accumulate() {
     allocate(id, bytes);
     host_writes(id, bytes);
   }
-  const std::int64_t add_ns =
-      campaign_.add_ns != 0 ? static_cast<std::int64_t>(campaign_.add_ns) : duration_ns(3 * bytes, 0);
-  const std::int64_t clear_ns =
-      campaign_.clear_ns != 0 ? static_cast<std::int64_t>(campaign_.clear_ns) : duration_ns(bytes, 0);
+  const auto given_or = [](std::uint64_t given, std::int64_t ns) {
+    return given != 0 ? static_cast<std::int64_t>(given) : ns;
+  };
+  const std::int64_t add_ns = given_or(campaign_.add_ns, duration_ns(3 * bytes, 0)),
+                     clear_ns = given_or(campaign_.clear_ns, duration_ns(bytes, 0));
   for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
     begin_step(fmt::format("iteration {}", i));
     for (trace::ObjectId id = first + campaign_.arrays; id-- > first;) {
-      grid_stride("addArray", element_bytes, add_ns,
+      grid_stride("addArray", kGridBlocks, element_bytes, add_ns,
                   {whole(id, bytes, trace::AccessMode::kRead), whole(out, bytes, trace::AccessMode::kReadWrite)});
     }
     end_step();
-    grid_stride("setArray", element_bytes, clear_ns, {whole(out, bytes, trace::AccessMode::kWrite)});
+    grid_stride("setArray", kGridBlocks, element_bytes, clear_ns, {whole(out, bytes, trace::AccessMode::kWrite)});
   }
 }
 
@@ -258,15 +259,8 @@ void CampaignProgram::add_layer_products() {
   for (std::uint64_t launch = 0; launch < campaign_.steps; ++launch) {
     begin_step(fmt::format("launch {}", launch + 1));
     for (std::uint64_t i = 0; i < campaign_.passes * campaign_.arrays; ++i) {
-      trace::Kernel product;
-      product.name = "product";
-      product.grid.x = static_cast<std::uint32_t>((campaign_.columns + kBlockThreads - 1) / kBlockThreads);
-      product.block.x = kBlockThreads;
-      product.distribution = trace::Distribution::kGridStride;
-      product.bytes_per_thread_access = 4;
-      product.duration_ns = duration;
-      product.accesses = {whole(kArray + i % campaign_.arrays, bytes, trace::AccessMode::kRead)};
-      add(std::move(product));
+      grid_stride("product", (campaign_.columns + kBlockThreads - 1) / kBlockThreads, 4, duration,
+                  {whole(kArray + i % campaign_.arrays, bytes, trace::AccessMode::kRead)});
     }
     end_step();
   }

@@ -36,9 +36,9 @@ class CampaignProgram {
   void host_writes(trace::ObjectId id, std::uint64_t bytes);
   void begin_step(std::string name);
   void end_step();
-  // A grid-stride loop of 256 blocks of 256 threads.
-  void grid_stride(const std::string& name, std::uint32_t bytes_per_access, std::int64_t duration_ns,
-                   std::vector<trace::ObjectAccess> accesses);
+  // A grid-stride loop of so many blocks of 256 threads.
+  void grid_stride(const std::string& name, std::uint64_t blocks, std::uint32_t bytes_per_access,
+                   std::int64_t duration_ns, std::vector<trace::ObjectAccess> accesses);
   std::int64_t duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_us) const;
 
   const Campaign campaign_;

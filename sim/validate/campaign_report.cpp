@@ -44,7 +44,7 @@ std::string cell(const CampaignStep& step, std::size_t index) {
   const std::string measured = step.measured[index] ? value_text(figure, *step.measured[index]) : "-";
   std::string text = fmt::format("{} / {}", measured, value_text(figure, *step.simulated[index]));
   const std::optional<Pair> pair = step.pair(index);
-  if (pair && figure.kind == FigureKind::kTime) text += " " + error_text(*pair);
+  if (pair && index == figure::kTime) text += " " + error_text(*pair);
   return text;
 }
 

@@ -34,31 +34,18 @@ bool same_transactions(const Observation& a, const Observation& b) {
                     });
 }
 
-void fill_counts(Comparison& result, const Observation& m, const Observation& s) {
-  constexpr auto in = TransferDirection::kHostToDevice, out = TransferDirection::kDeviceToHost,
-                 peer = TransferDirection::kDeviceToDevice;
-  const auto bytes = [&](TransferDirection d, TransferCause c) { return Pair{m.bytes(d, c), s.bytes(d, c)}; };
-  result.batches = {m.batches.size(), s.batches.size()};
-  result.htod_bytes = {m.bytes(in), s.bytes(in)};
-  result.htod_fault_bytes = bytes(in, TransferCause::kFault);
-  result.htod_prefetch_bytes = bytes(in, TransferCause::kPrefetch);
-  result.htod_user_bytes = bytes(in, TransferCause::kUser);
-  result.dtoh_bytes = {m.bytes(out), s.bytes(out)};
-  result.dtoh_fault_bytes = bytes(out, TransferCause::kFault);
-  result.dtoh_prefetch_bytes = bytes(out, TransferCause::kPrefetch);
-  result.dtoh_user_bytes = bytes(out, TransferCause::kUser);
-  result.dtoh_evict_bytes = bytes(out, TransferCause::kEvict);
-  result.dtod_bytes = {m.bytes(peer), s.bytes(peer)};
-  result.htod_transactions = {m.transactions(in), s.transactions(in)};
-  result.dtoh_transactions = {m.transactions(out), s.transactions(out)};
-  result.dtod_transactions = {m.transactions(peer), s.transactions(peer)};
-  result.transactions = {m.transactions(), s.transactions()};
-  result.remote_maps = {m.remote_maps.size(), s.remote_maps.size()};
-  result.cpu_faults = {m.cpu_faults, s.cpu_faults};
-  result.thrashing = {m.thrashing, s.thrashing};
-  result.same_pages = same_pages(m, s);
-  result.same_transactions = same_transactions(m, s);
-  result.same_remote_maps = m.remote_maps == s.remote_maps;
+using Seen = Observation;
+using Cause = TransferCause;
+constexpr auto kIn = TransferDirection::kHostToDevice, kOut = TransferDirection::kDeviceToHost,
+               kPeers = TransferDirection::kDeviceToDevice;
+
+template <TransferDirection kDirection>
+std::uint64_t transactions(const Seen& seen) {
+  return seen.transactions(kDirection);
+}
+template <TransferDirection kDirection, Cause... kCause>
+std::uint64_t bytes(const Seen& seen) {
+  return seen.bytes(kDirection, kCause...);
 }
 
 void fill_times(Comparison& result, const Observation& measured, const Observation& simulated,
@@ -75,29 +62,12 @@ void fill_times(Comparison& result, const Observation& measured, const Observati
                      as_count(quiet_kernel_ns(simulated) - simulated_startup)};
 }
 
-class Judge {
- public:
-  explicit Judge(std::vector<Failure>& failures) : failures_(failures) {}
-
-  void within(const char* check, const Pair& pair, double allowed_percent) {
-    if (pair.error() > allowed_percent) failures_.push_back({check, pair.error()});
-  }
-  void equal(const char* check, bool same) {
-    if (!same) failures_.push_back({check, 0});
-  }
-  void equal(const char* check, const Pair& pair) { equal(check, pair.measured == pair.simulated); }
-
- private:
-  std::vector<Failure>& failures_;
-};
-
-void judge_events(const Comparison& result, const Pair& time, const Tolerances& allowed, Judge verdict) {
+std::vector<Failure> judge_events(const Comparison& result, const Pair& time, const Tolerances& allowed) {
+  Verdict verdict;
   switch (result.experiment_class) {
     case ExperimentClass::kOrdered:
       verdict.equal("pages", result.same_pages);
-      verdict.equal("bytes", result.htod_bytes.measured == result.htod_bytes.simulated &&
-                                 result.dtoh_bytes.measured == result.dtoh_bytes.simulated &&
-                                 result.dtod_bytes.measured == result.dtod_bytes.simulated);
+      verdict.equal("bytes", result.htod_bytes.equal() && result.dtoh_bytes.equal() && result.dtod_bytes.equal());
       verdict.equal("transactions", result.same_transactions);
       verdict.equal("remote maps", result.same_remote_maps);
       verdict.within("time", time, allowed.ordered_time);
@@ -118,51 +88,93 @@ void judge_events(const Comparison& result, const Pair& time, const Tolerances& 
       break;
     case ExperimentClass::kCpu:
     case ExperimentClass::kPrefetch:
-      verdict.equal("bytes in", result.htod_bytes);
-      verdict.equal("bytes out", result.dtoh_bytes);
-      verdict.equal("bytes from peers", result.dtod_bytes);
+      verdict.equal("bytes in", result.htod_bytes.equal());
+      verdict.equal("bytes out", result.dtoh_bytes.equal());
+      verdict.equal("bytes from peers", result.dtod_bytes.equal());
       break;
     case ExperimentClass::kCampaign:
       break;  // campaign_comparison.cpp
   }
+  return verdict.take();
 }
 
-}  // namespace
-
-bool Comparison::exact() const {
-  return same_pages && same_transactions && same_remote_maps && cpu_faults.measured == cpu_faults.simulated &&
-         thrashing.measured == thrashing.simulated;
-}
-
-Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
-                   const config::SystemConfig& system, const Tolerances& tolerances) {
+Comparison named_after(const Experiment& experiment) {
   Comparison result;
   result.name = experiment.name;
   result.experiment_class = experiment.experiment_class();
   result.line = experiment.line;
-  fill_counts(result, measured, simulated);
+  return result;
+}
+
+}  // namespace
+
+using C = Comparison;
+const std::array<Quantity, 21> kQuantities{{
+    {"fault_batches", &C::batches, [](const Seen& s) { return std::uint64_t{s.batches.size()}; },
+     figure::kFaultBatches},
+    {"transactions", &C::transactions, [](const Seen& s) { return s.transactions(); }, figure::kCopies},
+    {"htod_transactions", &C::htod_transactions, transactions<kIn>, figure::kCopiesIn},
+    {"dtoh_transactions", &C::dtoh_transactions, transactions<kOut>, figure::kCopiesOut},
+    {"dtod_transactions", &C::dtod_transactions, transactions<kPeers>},
+    {"htod_bytes", &C::htod_bytes, bytes<kIn>, figure::kBytesIn},
+    {"htod_fault_bytes", &C::htod_fault_bytes, bytes<kIn, Cause::kFault>, figure::kFaultBytesIn},
+    {"htod_prefetch_bytes", &C::htod_prefetch_bytes, bytes<kIn, Cause::kPrefetch>, figure::kPrefetchBytesIn},
+    {"htod_user_bytes", &C::htod_user_bytes, bytes<kIn, Cause::kUser>},
+    {"dtoh_bytes", &C::dtoh_bytes, bytes<kOut>, figure::kBytesOut},
+    {"dtoh_fault_bytes", &C::dtoh_fault_bytes, bytes<kOut, Cause::kFault>},
+    {"dtoh_prefetch_bytes", &C::dtoh_prefetch_bytes, bytes<kOut, Cause::kPrefetch>},
+    {"dtoh_user_bytes", &C::dtoh_user_bytes, bytes<kOut, Cause::kUser>},
+    {"dtoh_evict_bytes", &C::dtoh_evict_bytes, bytes<kOut, Cause::kEvict>, figure::kEvictedBytes},
+    {"dtod_bytes", &C::dtod_bytes, bytes<kPeers>},
+    {"remote_maps", &C::remote_maps, [](const Seen& s) { return std::uint64_t{s.remote_maps.size()}; }},
+    {"cpu_faults", &C::cpu_faults, [](const Seen& s) { return s.cpu_faults; }, figure::kCpuFaults},
+    {"thrashing_pages", &C::thrashing, [](const Seen& s) { return s.thrashing; }},
+    {"kernel_ns", &C::kernel_ns, nullptr},
+    {"judged_ns", &C::time_ns, nullptr},
+    {"quiet_ns", &C::quiet_ns, nullptr},
+}};
+
+using T = Tolerances;
+const std::array<NamedTolerance, 12> kTolerances{{
+    {"ordered_time", &T::ordered_time},
+    {"ordered_time_median", &T::ordered_time_median},
+    {"parallel_bytes", &T::parallel_bytes},
+    {"parallel_batches", &T::parallel_batches},
+    {"parallel_transactions", &T::parallel_transactions},
+    {"parallel_time", &T::parallel_time},
+    {"parallel_time_median", &T::parallel_time_median},
+    {"library_bytes", &T::library_bytes},
+    {"library_batches", &T::library_batches},
+    {"library_batches_median", &T::library_batches_median},
+    {"library_time", &T::library_time},
+    {"library_time_median", &T::library_time_median},
+}};
+
+bool Comparison::exact() const {
+  return same_pages && same_transactions && same_remote_maps && cpu_faults.equal() && thrashing.equal();
+}
+
+Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
+                   const config::SystemConfig& system, const Tolerances& tolerances) {
+  Comparison result = named_after(experiment);
+  for (const Quantity& quantity : kQuantities) {
+    if (quantity.of) result.*quantity.pair = {quantity.of(measured), quantity.of(simulated)};
+  }
+  result.same_pages = same_pages(measured, simulated);
+  result.same_transactions = same_transactions(measured, simulated);
+  result.same_remote_maps = measured.remote_maps == simulated.remote_maps;
   fill_times(result, measured, simulated, system);
-  judge_events(result, result.time_ns, tolerances, Judge(result.failures));
-  judge_events(result, result.quiet_ns, tolerances, Judge(result.quiet_failures));
+  result.failures = judge_events(result, result.time_ns, tolerances);
+  result.quiet_failures = judge_events(result, result.quiet_ns, tolerances);
   return result;
 }
 
 Comparison compare_campaign(const Experiment& experiment, CampaignRun run) {
   const auto total = [&](figure::Index index) { return run.total.pair(index).value_or(Pair{}); };
-  Comparison result;
-  result.name = experiment.name;
-  result.experiment_class = experiment.experiment_class();
-  result.line = experiment.line;
-  result.htod_bytes = total(figure::kBytesIn);
-  result.htod_fault_bytes = total(figure::kFaultBytesIn);
-  result.htod_prefetch_bytes = total(figure::kPrefetchBytesIn);
-  result.dtoh_bytes = total(figure::kBytesOut);
-  result.dtoh_evict_bytes = total(figure::kEvictedBytes);
-  result.htod_transactions = total(figure::kCopiesIn);
-  result.dtoh_transactions = total(figure::kCopiesOut);
-  result.transactions = total(figure::kCopies);
-  result.batches = total(figure::kFaultBatches);
-  result.cpu_faults = total(figure::kCpuFaults);
+  Comparison result = named_after(experiment);
+  for (const Quantity& quantity : kQuantities) {
+    if (quantity.figure != figure::kCount) result.*quantity.pair = total(quantity.figure);
+  }
   for (const CampaignStep& step : run.steps) {
     if (const auto time = step.pair(figure::kTime)) result.time_ns = result.time_ns + *time;
   }

@@ -2,6 +2,7 @@
 // One experiment: measured against simulated, and whether the difference is within the tolerances.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,12 @@ struct Tolerances {
   double library_batches_median = 12, library_time_median = 12;
   // cpu, prefetch: bytes of each direction are equal. campaign: as the experiment's own limits say.
 };
+// By name, in the order of results.
+struct NamedTolerance {
+  const char* name;
+  double Tolerances::*value;
+};
+extern const std::array<NamedTolerance, 12> kTolerances;
 
 struct Comparison {
   std::string name;
@@ -65,5 +72,15 @@ Comparison compare(const Experiment& experiment, const Observation& measured, co
 // there).
 Comparison compare_campaign(const Experiment& experiment, CampaignRun run);
 void judge(const Experiment& experiment, const CampaignRun* cold, Comparison& comparison);
+
+// Numbers of both sides, each with its key in results, in their order. `of`: null for what compare() works out by
+// itself. `figure`: what a campaign publishes of it; kCount: nothing.
+struct Quantity {
+  const char* key;
+  Pair Comparison::*pair;
+  std::uint64_t (*of)(const Observation&);
+  figure::Index figure = figure::kCount;
+};
+extern const std::array<Quantity, 21> kQuantities;
 
 }  // namespace uvmsim::validate

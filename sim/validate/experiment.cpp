@@ -86,21 +86,8 @@ ExperimentClass Experiment::experiment_class() const {
 }
 
 const char* class_name(ExperimentClass experiment_class) {
-  switch (experiment_class) {
-    case ExperimentClass::kOrdered:
-      return "ordered";
-    case ExperimentClass::kParallel:
-      return "parallel";
-    case ExperimentClass::kLibrary:
-      return "library";
-    case ExperimentClass::kCpu:
-      return "cpu";
-    case ExperimentClass::kPrefetch:
-      return "prefetch";
-    case ExperimentClass::kCampaign:
-      return "campaign";
-  }
-  return "";
+  static constexpr const char* names[] = {"ordered", "parallel", "library", "cpu", "prefetch", "campaign"};
+  return names[static_cast<std::size_t>(experiment_class)];
 }
 
 }  // namespace uvmsim::validate

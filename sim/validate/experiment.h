@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/error.h"
 #include "sim/trace/record.h"
 #include "sim/validate/campaign.h"
 
@@ -111,6 +112,16 @@ struct ExperimentFile {
   // Keys and event kinds that no format knows, each once, as lines for people. They were skipped.
   std::vector<std::string> warnings;
 };
+
+// What replay() returns; its InputErrors with file, line and name of the experiment.
+template <class Replay>
+auto naming(const std::string& path, const Experiment& experiment, Replay&& replay) {
+  try {
+    return replay();
+  } catch (const InputError& error) {
+    throw_input_error("{}: line {}: experiment '{}': {}", path, experiment.line, experiment.name, error.what());
+  }
+}
 
 // Reads a plain or zstd-compressed file ("-" = standard input). Throws InputError of one line with file and line
 // number for anything that is not an experiment of any format, and for a file without any.

@@ -249,16 +249,12 @@ void add_unlisted_outputs(Experiment& experiment) {
 
 void parse_library(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   experiment.mode = Mode::kLibrary;
-  const std::string inputs = name_of(fields, "inputs_on");
-  if (inputs != "host" && inputs != "gpu") throw_input_error("'inputs_on' is '{}'; allowed: host, gpu", inputs);
+  const std::string inputs = word_of(fields, "inputs_on", {"host", "gpu"});
   experiment.inputs_on_host = inputs == "host";
   // The same call is measured with its inputs on either side.
   experiment.name += "/" + inputs;
-  const std::string outputs = fields.find("outputs_on") == nullptr ? "nowhere" : name_of(fields, "outputs_on");
-  if (outputs != "host" && outputs != "nowhere") {
-    throw_input_error("'outputs_on' is '{}'; allowed: host, nowhere", outputs);
-  }
-  experiment.outputs_on_host = outputs == "host";
+  experiment.outputs_on_host =
+      fields.find("outputs_on") != nullptr && word_of(fields, "outputs_on", {"host", "nowhere"}) == "host";
   if (experiment.outputs_on_host) experiment.name += "/outputs_host";
   experiment.note = fields.text("note");
   for (const Json& item : json_array(fields.require("tensors"), "tensors")) {
@@ -337,6 +333,12 @@ std::string name_of(JsonFields& fields, std::string_view key) {
     throw_input_error("'{}' has {} characters; allowed: 1 to {}", key, name.size(), kMaxName);
   }
   return printable(name);
+}
+
+std::string word_of(JsonFields& fields, std::string_view key, std::initializer_list<std::string_view> allowed) {
+  const std::string word = name_of(fields, key);
+  if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return word;
+  throw_input_error("'{}' is '{}'; allowed: {}", key, word, fmt::join(allowed, ", "));
 }
 
 std::uint32_t grid_in_name(std::string_view name) {

@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // larger th
                                                                     // running long
 // A text of 1 to 200 characters, printable.
 std::string name_of(JsonFields& fields, std::string_view key);
+// One of the allowed words.
+std::string word_of(JsonFields& fields, std::string_view key, std::initializer_list<std::string_view> allowed);
 void note_unknown_keys(const nlohmann::ordered_json& object, std::initializer_list<std::string_view> known,
                        std::set<std::string>& unknown);
 

@@ -15,19 +15,10 @@ namespace {
 
 const char* const kLayout = "recorded";
 
+// As CUPTI numbers them; what it does not know is a fault.
 TransferCause cause_of(std::uint32_t flags) {
-  switch (flags) {
-    case 1:
-      return TransferCause::kUser;
-    case 3:
-      return TransferCause::kPrefetch;
-    case 4:
-      return TransferCause::kEvict;
-    case 5:
-      return TransferCause::kAccessCounter;
-    default:
-      return TransferCause::kFault;
-  }
+  const auto last = static_cast<std::uint32_t>(TransferCause::kAccessCounter);
+  return flags == 0 || flags > last ? TransferCause::kFault : static_cast<TransferCause>(flags);
 }
 
 TransferDirection direction_of(EventKind transfer) {
@@ -44,7 +35,7 @@ class AddressMap {
     for (const trace::Record& record : program.records) {
       const auto* object = std::get_if<trace::ObjectAlloc>(&record);
       if (object == nullptr) continue;
-      const layout::Placement& placement = layout_.allocate(*object);
+      const layout::Placement& placement = layout_.allocate(*object).placement;
       for (std::size_t i = 0; i < placement.blocks.size(); ++i) {
         const auto begin = static_cast<std::int64_t>(i * kBlockBytes) - static_cast<std::int64_t>(placement.offset);
         pieces_.push_back({placement.blocks[i].value, begin, object_count_});
@@ -135,18 +126,10 @@ class Recorder : public EventSink {
 
 }  // namespace
 
-std::uint64_t Observation::bytes(TransferDirection direction) const {
+std::uint64_t Observation::bytes(TransferDirection direction, std::optional<TransferCause> cause) const {
   std::uint64_t sum = 0;
   for (const ObservedTransfer& transfer : transfers) {
-    if (transfer.direction == direction) sum += transfer.bytes;
-  }
-  return sum;
-}
-
-std::uint64_t Observation::bytes(TransferDirection direction, TransferCause cause) const {
-  std::uint64_t sum = 0;
-  for (const ObservedTransfer& transfer : transfers) {
-    if (transfer.direction == direction && transfer.cause == cause) sum += transfer.bytes;
+    if (transfer.direction == direction && cause.value_or(transfer.cause) == transfer.cause) sum += transfer.bytes;
   }
   return sum;
 }

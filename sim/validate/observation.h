@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/events/event_sink.h"
@@ -36,8 +37,7 @@ struct Observation {
   std::uint64_t thrashing = 0;
   std::int64_t kernel_ns = 0;  // sum over the kernels
 
-  std::uint64_t bytes(TransferDirection direction) const;
-  std::uint64_t bytes(TransferDirection direction, TransferCause cause) const;
+  std::uint64_t bytes(TransferDirection direction, std::optional<TransferCause> cause = {}) const;  // of any cause
   std::uint64_t transactions(TransferDirection direction) const;
   std::uint64_t transactions() const { return transfers.size(); }
   // Duration of the first fault batch, which carries the driver's one-off start-up; 0 without faults.

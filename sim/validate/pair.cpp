@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace uvmsim::validate {
 
 double error_percent(std::uint64_t measured, std::uint64_t simulated) {
   if (measured == simulated) return 0;
   if (measured == 0) return kUnboundedError;
-  const std::uint64_t difference = measured > simulated ? measured - simulated : simulated - measured;
-  return std::min(kUnboundedError, 100.0 * static_cast<double>(difference) / static_cast<double>(measured));
+  const Pair pair{measured, simulated};
+  return std::min(kUnboundedError, 100.0 * static_cast<double>(pair.difference()) / static_cast<double>(measured));
 }
 
 std::string Failure::text() const {
@@ -22,6 +20,15 @@ std::string joined(const std::vector<Failure>& failures) {
   std::string text;
   for (const Failure& failure : failures) text += (text.empty() ? "" : ", ") + failure.text();
   return text;
+}
+
+void Verdict::add(const char* check, double error) {
+  for (Failure& failure : failures_) {
+    if (failure.check != check) continue;
+    failure.error_percent = std::max(failure.error_percent, error);
+    return;
+  }
+  failures_.push_back({check, error});
 }
 
 }  // namespace uvmsim::validate

@@ -14,28 +14,20 @@ namespace uvmsim::validate {
 
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-// Median and worst of one error over the experiments of a class.
+// One error over the experiments of a class.
 template <class Error>
-std::string spread(const std::vector<const Comparison*>& members, Error error, double& middle, double& worst) {
+Spread spread(const std::vector<const Comparison*>& members, Error error) {
+  Spread result;
+  result.worst = -1;
   std::vector<double> values;
-  std::string name;
-  worst = -1;
   for (const Comparison* member : members) {
     values.push_back(error(*member));
-    if (values.back() > worst) {
-      worst = values.back();
-      name = member->name;
-    }
+    if (values.back() <= result.worst) continue;
+    result.worst = values.back();
+    result.worst_name = member->name;
   }
-  middle = median(values);
-  return name;
+  result.median = median(std::move(values));
+  return result;
 }
 
 void judge_median(const char* what, double value, double allowed, std::vector<Failure>& failures) {
@@ -44,8 +36,8 @@ void judge_median(const char* what, double value, double allowed, std::vector<Fa
 
 void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
   const auto judge_time = [&](double limit) {
-    judge_median("median time", summary.median_time_error, limit, summary.failures);
-    judge_median("median time", summary.median_quiet_error, limit, summary.quiet_failures);
+    judge_median("median time", summary.time.median, limit, summary.failures);
+    judge_median("median time", summary.quiet.median, limit, summary.quiet_failures);
   };
   switch (summary.experiment_class) {
     case ExperimentClass::kOrdered:
@@ -55,9 +47,8 @@ void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
       judge_time(allowed.parallel_time_median);
       break;
     case ExperimentClass::kLibrary:
-      judge_median("median batches", summary.median_batches_error, allowed.library_batches_median, summary.failures);
-      judge_median("median batches", summary.median_batches_error, allowed.library_batches_median,
-                   summary.quiet_failures);
+      judge_median("median batches", summary.batches.median, allowed.library_batches_median, summary.failures);
+      judge_median("median batches", summary.batches.median, allowed.library_batches_median, summary.quiet_failures);
       judge_time(allowed.library_time_median);
       break;
     case ExperimentClass::kCpu:
@@ -79,36 +70,25 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
     summary.within += member->failures.empty() ? 1 : 0;
     summary.quiet_within += member->quiet_failures.empty() ? 1 : 0;
   }
-  summary.worst_time_name = spread(
-      members, [](const Comparison& c) { return c.time_ns.error(); }, summary.median_time_error,
-      summary.worst_time_error);
-  summary.worst_quiet_name = spread(
-      members, [](const Comparison& c) { return c.quiet_ns.error(); }, summary.median_quiet_error,
-      summary.worst_quiet_error);
-  spread(
-      members, [](const Comparison& c) { return c.batches.error(); }, summary.median_batches_error,
-      summary.worst_batches_error);
-  spread(
-      members,
-      [](const Comparison& c) {
-        return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error()});
-      },
-      summary.median_bytes_error, summary.worst_bytes_error);
+  summary.time = spread(members, [](const Comparison& c) { return c.time_ns.error(); });
+  summary.quiet = spread(members, [](const Comparison& c) { return c.quiet_ns.error(); });
+  summary.batches = spread(members, [](const Comparison& c) { return c.batches.error(); });
+  summary.bytes = spread(members, [](const Comparison& c) {
+    return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error()});
+  });
   judge_medians(summary, allowed);
   return summary;
 }
 
 Comparison replay(const Experiment& experiment, const std::string& path, const config::SystemConfig& system,
                   const Tolerances& tolerances) {
-  try {
+  return naming(path, experiment, [&] {
     if (experiment.campaign) {
       return compare_campaign(experiment, replay_campaign(experiment.name, *experiment.campaign, system));
     }
     const Program program = make_program(experiment, system);
     return compare(experiment, observe_measured(experiment), observe_simulated(program, system), system, tolerances);
-  } catch (const InputError& error) {
-    throw_input_error("{}: line {}: experiment '{}': {}", path, experiment.line, experiment.name, error.what());
-  }
+  });
 }
 
 // Campaigns are judged when all have run: a cold step may be another experiment's, unless --only left that out.

@@ -13,7 +13,13 @@
 
 namespace uvmsim::validate {
 
-// One class of experiments. Errors in percent; 0 where the class does not judge them or nothing was measured.
+// Errors of the experiments of a class in percent; 0 where the class does not judge them or nothing was measured.
+struct Spread {
+  double median = 0, worst = 0;
+  std::string worst_name;  // the experiment's
+};
+
+// One class of experiments.
 struct ClassSummary {
   ExperimentClass experiment_class = ExperimentClass::kOrdered;
   std::size_t experiments = 0;
@@ -21,11 +27,7 @@ struct ClassSummary {
   std::size_t judged = 0;        // the others are shown only
   std::size_t within = 0;        // of those judged: within all tolerances
   std::size_t quiet_within = 0;  // the same by the quiet time
-  double median_time_error = 0, worst_time_error = 0;
-  double median_quiet_error = 0, worst_quiet_error = 0;
-  double median_batches_error = 0, worst_batches_error = 0;
-  double median_bytes_error = 0, worst_bytes_error = 0;
-  std::string worst_time_name, worst_quiet_name;
+  Spread time, quiet, batches, bytes;
   std::vector<Failure> failures;        // of the class as a whole: medians
   std::vector<Failure> quiet_failures;  // the same with the quiet time
 };

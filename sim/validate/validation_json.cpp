@@ -66,34 +66,14 @@ Json comparison_json(const Comparison& c) {
   out["same_faulting_pages"] = c.same_pages;
   out["same_transactions"] = c.same_transactions;
   out["same_remote_maps"] = c.same_remote_maps;
-  out["fault_batches"] = pair_json(c.batches);
-  out["transactions"] = pair_json(c.transactions);
-  out["htod_transactions"] = pair_json(c.htod_transactions);
-  out["dtoh_transactions"] = pair_json(c.dtoh_transactions);
-  out["dtod_transactions"] = pair_json(c.dtod_transactions);
-  out["htod_bytes"] = pair_json(c.htod_bytes);
-  out["htod_fault_bytes"] = pair_json(c.htod_fault_bytes);
-  out["htod_prefetch_bytes"] = pair_json(c.htod_prefetch_bytes);
-  out["htod_user_bytes"] = pair_json(c.htod_user_bytes);
-  out["dtoh_bytes"] = pair_json(c.dtoh_bytes);
-  out["dtoh_fault_bytes"] = pair_json(c.dtoh_fault_bytes);
-  out["dtoh_prefetch_bytes"] = pair_json(c.dtoh_prefetch_bytes);
-  out["dtoh_user_bytes"] = pair_json(c.dtoh_user_bytes);
-  out["dtoh_evict_bytes"] = pair_json(c.dtoh_evict_bytes);
-  out["dtod_bytes"] = pair_json(c.dtod_bytes);
-  out["remote_maps"] = pair_json(c.remote_maps);
-  out["cpu_faults"] = pair_json(c.cpu_faults);
-  out["thrashing_pages"] = pair_json(c.thrashing);
-  out["kernel_ns"] = pair_json(c.kernel_ns);
-  out["judged_ns"] = pair_json(c.time_ns);
-  out["quiet_ns"] = pair_json(c.quiet_ns);
+  for (const Quantity& quantity : kQuantities) out[quantity.key] = pair_json(c.*quantity.pair);
   if (c.campaign) out["campaign"] = campaign_json(*c.campaign);
   return out;
 }
 
 Json summary_json(const ClassSummary& s) {
-  const auto spread = [](double median, double worst) {
-    return Json{{"median_permille", permille(median)}, {"worst_permille", permille(worst)}};
+  const auto spread = [](const Spread& s) {
+    return Json{{"median_permille", permille(s.median)}, {"worst_permille", permille(s.worst)}};
   };
   Json out;
   out["class"] = class_name(s.experiment_class);
@@ -102,30 +82,21 @@ Json summary_json(const ClassSummary& s) {
   out["judged"] = s.judged;
   out["within"] = s.within;
   out["within_quiet"] = s.quiet_within;
-  out["time_error"] = spread(s.median_time_error, s.worst_time_error);
-  out["time_error"]["worst_name"] = s.worst_time_name;
-  out["quiet_time_error"] = spread(s.median_quiet_error, s.worst_quiet_error);
-  out["quiet_time_error"]["worst_name"] = s.worst_quiet_name;
-  out["fault_batches_error"] = spread(s.median_batches_error, s.worst_batches_error);
-  out["bytes_error"] = spread(s.median_bytes_error, s.worst_bytes_error);
+  out["time_error"] = spread(s.time);
+  out["time_error"]["worst_name"] = s.time.worst_name;
+  out["quiet_time_error"] = spread(s.quiet);
+  out["quiet_time_error"]["worst_name"] = s.quiet.worst_name;
+  out["fault_batches_error"] = spread(s.batches);
+  out["bytes_error"] = spread(s.bytes);
   out["outside"] = failures_json(s.failures);
   out["outside_quiet"] = failures_json(s.quiet_failures);
   return out;
 }
 
-Json tolerances_json(const Tolerances& t) {
-  return {{"ordered_time_permille", permille(t.ordered_time)},
-          {"ordered_time_median_permille", permille(t.ordered_time_median)},
-          {"parallel_bytes_permille", permille(t.parallel_bytes)},
-          {"parallel_batches_permille", permille(t.parallel_batches)},
-          {"parallel_transactions_permille", permille(t.parallel_transactions)},
-          {"parallel_time_permille", permille(t.parallel_time)},
-          {"parallel_time_median_permille", permille(t.parallel_time_median)},
-          {"library_bytes_permille", permille(t.library_bytes)},
-          {"library_batches_permille", permille(t.library_batches)},
-          {"library_batches_median_permille", permille(t.library_batches_median)},
-          {"library_time_permille", permille(t.library_time)},
-          {"library_time_median_permille", permille(t.library_time_median)}};
+Json tolerances_json(const Tolerances& tolerances) {
+  Json out;
+  for (const auto& [name, value] : kTolerances) out[fmt::format("{}_permille", name)] = permille(tolerances.*value);
+  return out;
 }
 
 }  // namespace

@@ -88,30 +88,30 @@ std::string experiments_text(const Validation& validation) {
 std::string line_of(const std::string& text, std::size_t hang) { return wrapped_line(text, hang) + "\n"; }
 
 Row class_row(const ClassSummary& s) {
-  const auto spread = [](double median, double worst) { return fmt::format("{:.1f} %, {:.1f} %", median, worst); };
+  const auto spread = [](const Spread& s) { return fmt::format("{:.1f} %, {:.1f} %", s.median, s.worst); };
   return {class_name(s.experiment_class),
           fmt::to_string(s.experiments),
           fmt::to_string(s.exact),
           s.judged == 0 ? "not judged" : fmt::to_string(s.within),
           s.judged == 0 ? "-" : fmt::to_string(s.quiet_within),
-          spread(s.median_time_error, s.worst_time_error),
-          spread(s.median_quiet_error, s.worst_quiet_error),
-          spread(s.median_batches_error, s.worst_batches_error),
-          fmt::format("{:.1f} %", s.worst_bytes_error)};
+          spread(s.time),
+          spread(s.quiet),
+          spread(s.batches),
+          fmt::format("{:.1f} %", s.bytes.worst)};
 }
 
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
     return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})",
-                       s.experiments, s.within, s.median_time_error, s.worst_time_error, s.worst_time_name);
+                       s.experiments, s.within, s.time.median, s.time.worst, s.time.worst_name);
   }
   std::string text = fmt::format(
       "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
       "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
       class_name(s.experiment_class), s.experiments, s.exact,
       s.judged == 0 ? "not judged" : fmt::format("{} within tolerances (quiet {})", s.within, s.quiet_within),
-      s.median_time_error, s.worst_time_error, s.worst_time_name, s.median_quiet_error, s.worst_quiet_error,
-      s.worst_quiet_name, s.median_batches_error, s.worst_batches_error, s.worst_bytes_error);
+      s.time.median, s.time.worst, s.time.worst_name, s.quiet.median, s.quiet.worst, s.quiet.worst_name,
+      s.batches.median, s.batches.worst, s.bytes.worst);
   if (!s.failures.empty()) text += "; OUTSIDE: " + joined(s.failures);
   return text;
 }

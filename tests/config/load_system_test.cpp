@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 
-#include "sim/config/find_gpu.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_text.h"
 #include "tests/config/system_files.h"

@@ -5,7 +5,7 @@
 #include "sim/common/error.h"
 #include "sim/common/random.h"
 #include "sim/config/load_system.h"
-#include "sim/config/parameter_tables.h"
+#include "sim/config/schema.h"
 #include "sim/report/result_json.h"
 #include "sim/trace/validate.h"
 #include "tests/engine/program.h"
@@ -238,32 +238,26 @@ Program fault_bound() {
   return program;
 }
 
-template <class Struct, std::size_t N>
-void expect_monotone(const config::Field<Struct> (&fields)[N], const std::string& prefix) {
+void expect_monotone(const std::string& prefix) {
   const Program program = fault_bound();
   RunOptions options = options_with(2);
   options.prefetch.name = "none";
   const Nanoseconds before = program.run(options).total;
-  for (const config::Field<Struct>& field : fields) {
-    const auto* member = std::get_if<std::uint64_t Struct::*>(&field.member);
-    if (member == nullptr || !field.name.ends_with("_ns")) continue;
+  const std::size_t count = config::parameters(options.system).size();
+  for (std::size_t i = 0; i < count; ++i) {
     RunOptions raised = options;
-    Struct& values = [&]() -> Struct& {
-      if constexpr (std::is_same_v<Struct, config::DriverCosts>) {
-        return raised.system.costs;
-      } else {
-        return raised.system.runtime;
-      }
-    }();
+    const config::Parameter parameter = config::parameters(raised.system)[i];
+    if (!parameter.key.starts_with(prefix) || !parameter.key.ends_with("_ns")) continue;
     // Sleeping longer before the thread counts as asleep is a benefit, not a cost.
-    if (field.name == "sleep_after_ns") continue;
-    values.** member += values.**member / 2 + 1000;
-    EXPECT_GE(program.run(raised).total, before) << prefix << field.name;
+    if (parameter.key == "costs.sleep_after_ns") continue;
+    std::uint64_t& value = *std::get<std::uint64_t*>(parameter.target);
+    value += value / 2 + 1000;
+    EXPECT_GE(program.run(raised).total, before) << parameter.key;
   }
 }
 
-TEST(Properties, NoCostOfTheDriverMakesAFaultBoundProgramFaster) { expect_monotone(config::kCosts, "costs."); }
-TEST(Properties, NoCostOfTheRuntimeMakesAFaultBoundProgramFaster) { expect_monotone(config::kRuntime, "runtime."); }
+TEST(Properties, NoCostOfTheDriverMakesAFaultBoundProgramFaster) { expect_monotone("costs."); }
+TEST(Properties, NoCostOfTheRuntimeMakesAFaultBoundProgramFaster) { expect_monotone("runtime."); }
 
 TEST(Properties, TheCostsThatAFaultMeetsAreOnItsWay) {
   const Program program = fault_bound();

@@ -258,11 +258,11 @@ TEST(Preallocating, TheFootprintIsTheArenaAndWhatElseThereIs) {
   EXPECT_EQ(world.layout.peak_chunk_bytes(), 0u) << "nothing is taken before the first tensor";
   world.segment(1, 20 * kMiB);
   EXPECT_EQ(blocks_of(world.tensor(2, 3 * kMiB, 1)).size(), 2u);
-  EXPECT_EQ(world.layout.taken().calls, 1u);
-  EXPECT_EQ(world.layout.taken().bytes, 64 * kMiB) << "whole chunks of 2 MiB";
+  EXPECT_EQ(world.taken.calls, 1u);
+  EXPECT_EQ(world.taken.bytes, 64 * kMiB) << "whole chunks of 2 MiB";
   EXPECT_EQ(world.layout.arena_reached_bytes(), 3 * kMiB);
   world.tensor(3, 5 * kMiB, 1);
-  EXPECT_EQ(world.layout.taken().calls, 0u);
+  EXPECT_EQ(world.taken.calls, 0u);
   EXPECT_EQ(world.layout.arena_reached_bytes(), 8 * kMiB);
   world.object(4, 4 * kMiB);
   EXPECT_EQ(world.layout.peak_chunk_bytes(), 68 * kMiB);
@@ -283,7 +283,7 @@ TEST(Preallocating, GrowthIsOneCallPerRegion) {
   std::uint64_t calls = 0;
   for (trace::ObjectId id = 2; id < 9; ++id) {
     world.tensor(id, 2 * kMiB, 1);
-    calls += world.layout.taken().calls;
+    calls += world.taken.calls;
   }
   EXPECT_EQ(calls, 3u);  // 2, 4, 8 MiB
   EXPECT_EQ(world.layout.peak_chunk_bytes(), 14 * kMiB);

@@ -17,13 +17,13 @@ TEST(LayoutPytorchCaching, TensorsShareTheModelsSegments) {
   const Placement& a = world.tensor(2, 1000, 1);
   EXPECT_EQ(blocks_of(a), (Blocks{0}));
   EXPECT_FALSE(a.owns);
-  EXPECT_EQ(world.layout.taken_bytes(), 2 * kMiB);  // the segment
+  EXPECT_EQ(world.taken.bytes, 2 * kMiB);  // the segment
   const Placement& b = world.tensor(3, 1000, 1, 1024);
   EXPECT_EQ(b.offset, 1024u);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.taken.bytes, 0u);
   const Placement& large = world.tensor(4, 5 * kMiB, 1, 0);  // wherever it was recorded
   EXPECT_EQ(blocks_of(large), (Blocks{1, 2, 3}));
-  EXPECT_EQ(world.layout.taken_bytes(), 20 * kMiB);
+  EXPECT_EQ(world.taken.bytes, 20 * kMiB);
   const Placement& next = world.tensor(5, 3 * kMiB, 1, 0);
   EXPECT_EQ(blocks_of(next), (Blocks{3, 4}));
   EXPECT_EQ(next.offset, kMiB);
@@ -36,7 +36,7 @@ TEST(LayoutPytorchCaching, SegmentsStayAndAreReused) {
   EXPECT_EQ(world.layout.live_bytes(), 30 * kMiB);
   EXPECT_EQ(world.layout.find(1).bytes, 30 * kMiB);  // kernels that were launched before still name it
   EXPECT_EQ(blocks_of(world.tensor(2, 29 * kMiB)).front(), 0u);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.taken.bytes, 0u);
   EXPECT_TRUE(world.tensor(3, 20 * kMiB, trace::kNoObject, 0, 1).blocks.front().value >= 15u);  // another stream
   world.layout.forget(1);
   EXPECT_THROW(world.layout.find(1), InputError);
@@ -46,7 +46,7 @@ TEST(LayoutPytorchCaching, SegmentsStayAndAreReused) {
 TEST(LayoutPytorchCaching, OtherObjectsLieByThemselves) {
   World world("pytorch_caching");
   EXPECT_EQ(blocks_of(world.object(1, 3 * kMiB)), (Blocks{0, 1}));
-  EXPECT_TRUE(world.layout.owns_memory(1));
+  EXPECT_TRUE(world.layout.find(1).owns);
   world.tensor(2, 100);
   EXPECT_EQ(world.free(1), (Blocks{0, 1}));
 }

@@ -80,8 +80,8 @@ TEST(LayoutReleased, HandlesGoBackFromTheMiddleOfAReservation) {
   const Placement& again = world.tensor(6, 20 * kMiB);  // 5 MiB that are there, 15 that are not
   EXPECT_EQ(again.offset, kMiB);
   EXPECT_EQ(blocks_of(again)[0], middle[0]);
-  EXPECT_EQ(world.layout.taken().bytes, 20 * kMiB);
-  EXPECT_EQ(world.layout.taken().calls, 0u);  // the reservation is there
+  EXPECT_EQ(world.taken.bytes, 20 * kMiB);
+  EXPECT_EQ(world.taken.calls, 0u);  // the reservation is there
 }
 
 // --- replay ---

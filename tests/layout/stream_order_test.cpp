@@ -89,7 +89,7 @@ bool reused(const std::string& layout, const std::vector<trace::Record>& before_
   world.free_tensor(1);
   for (const trace::Record& record : after_free) world.layout.follow(record);
   world.tensor(2, 30 * kMiB);
-  return world.layout.taken_bytes() == 0;
+  return world.taken.bytes == 0;
 }
 
 TEST(RecordStream, ABlockWaitsForAStreamThatNothingElseOrders) {
@@ -122,7 +122,7 @@ TEST(RecordStream, CanBeAssumedForAllOrNone) {
     }
     world->free_tensor(1);
     world->tensor(2, 30 * kMiB);
-    EXPECT_EQ(world->layout.taken_bytes() == 0, world == &never);
+    EXPECT_EQ(world->taken.bytes == 0, world == &never);
   }
 }
 
@@ -132,7 +132,7 @@ TEST(RecordStream, OneStreamNeverWaits) {
   world.layout.follow(kernel_on(3, {1}));
   world.free_tensor(1);
   world.tensor(2, 30 * kMiB, trace::kNoObject, 0, 3);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.taken.bytes, 0u);
 }
 
 TEST(RecordStream, StreamsBeyondThoseOfTheEngineAreRefused) {

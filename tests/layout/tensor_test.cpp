@@ -15,8 +15,8 @@ TEST(LayoutTensors, LieInsideTheirObject) {
   const Placement& tensor = world.tensor(2, 2 * kMiB, 1, 2 * kMiB + 4 * kKiB);
   EXPECT_EQ(tensor.offset, kMiB + 4 * kKiB);
   EXPECT_EQ(blocks_of(tensor), (Blocks{object[1], object[2]}));
-  EXPECT_FALSE(world.layout.owns_memory(2));
-  EXPECT_TRUE(world.layout.owns_memory(1));
+  EXPECT_FALSE(world.layout.find(2).owns);
+  EXPECT_TRUE(world.layout.find(1).owns);
   EXPECT_EQ(world.free_tensor(2), Blocks{});          // frees nothing
   EXPECT_EQ(world.layout.find(2).blocks.size(), 2u);  // for kernels that were launched before
   world.layout.forget(2);
@@ -33,7 +33,7 @@ TEST(LayoutTensors, AnEmptyOneHasAPlaceToo) {
 TEST(LayoutTensors, WithoutAnObjectAreObjects) {
   World world("none");
   EXPECT_EQ(blocks_of(world.tensor(1, 4 * kMiB)), (Blocks{0, 1}));
-  EXPECT_TRUE(world.layout.owns_memory(1));
+  EXPECT_TRUE(world.layout.find(1).owns);
   EXPECT_EQ(world.layout.live_bytes(), 4 * kMiB);
   EXPECT_EQ(world.free_tensor(1), (Blocks{0, 1}));
   EXPECT_EQ(world.layout.live_bytes(), 0u);
@@ -45,7 +45,7 @@ TEST(LayoutTensors, OfUnmanagedObjectsHaveNoBlocks) {
   device.id = 1;
   device.kind = trace::ObjectKind::kDevice;
   device.bytes = 4 * kMiB;
-  EXPECT_FALSE(world.layout.allocate(device).managed);
+  EXPECT_FALSE(world.layout.allocate(device).placement.managed);
   const Placement& tensor = world.tensor(2, kMiB, 1, kMiB);
   EXPECT_FALSE(tensor.managed);
   EXPECT_TRUE(tensor.blocks.empty());
@@ -78,7 +78,7 @@ TEST(LayoutFootprint, TensorsInsideRecordedObjectsAddNothing) {
   World world("recorded");
   world.object(1, 10 * kMiB);
   world.tensor(2, kMiB, 1);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.taken.bytes, 0u);
   EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB);
 }
 
@@ -103,19 +103,19 @@ TEST(LayoutTensors, AreFreedOnce) {
 TEST(LayoutNoneTensors, LieByThemselvesAndTheirSegmentHasNoMemory) {
   World world("none");
   EXPECT_TRUE(world.segment(1, 20 * kMiB, 0x7f0000000000).blocks.empty());
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.taken.bytes, 0u);
   EXPECT_TRUE(world.layout.has_empty_segments());
   const Placement& tensor = world.tensor(2, 3 * kMiB, 1, 4 * kMiB);
   EXPECT_EQ(blocks_of(tensor), (Blocks{0, 1}));
   EXPECT_EQ(tensor.offset, 0u);
-  EXPECT_TRUE(world.layout.owns_memory(2));
-  EXPECT_EQ(world.layout.taken_bytes(), 3 * kMiB);
+  EXPECT_TRUE(world.layout.find(2).owns);
+  EXPECT_EQ(world.taken.bytes, 3 * kMiB);
   EXPECT_EQ(world.tensor(3, 1000, 1, 8 * kMiB).offset, 0u);
   EXPECT_EQ(world.layout.live_bytes(), 3 * kMiB + 1000);
   EXPECT_EQ(world.free_tensor(2), (Blocks{0, 1}));
   EXPECT_THROW(world.layout.find(2), InputError);
   world.free_tensor(3);
-  EXPECT_FALSE(world.layout.owns_memory(1));
+  EXPECT_FALSE(world.layout.find(1).owns);
   EXPECT_EQ(world.free(1), Blocks{});
   EXPECT_FALSE(world.layout.has_empty_segments());
   EXPECT_EQ(world.layout.live_bytes(), 0u);
@@ -125,15 +125,12 @@ TEST(LayoutNoneTensors, ATouchedSegmentGetsMemory) {
   World world("none");
   world.segment(1, 6 * kMiB);
   world.tensor(2, 2 * kMiB, 1);
-  world.layout.touch(2);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);  // has its own
-  world.layout.touch(1);
-  EXPECT_EQ(world.layout.taken_bytes(), 6 * kMiB);
+  EXPECT_EQ(world.layout.touch(2).bytes, 0u);  // has its own
+  EXPECT_EQ(world.layout.touch(1).bytes, 6 * kMiB);
   EXPECT_EQ(blocks_of(world.layout.find(1)), (Blocks{1, 2, 3}));
-  EXPECT_TRUE(world.layout.owns_memory(1));
+  EXPECT_TRUE(world.layout.find(1).owns);
   EXPECT_FALSE(world.layout.has_empty_segments());
-  world.layout.touch(1);
-  EXPECT_EQ(world.layout.taken_bytes(), 0u);
+  EXPECT_EQ(world.layout.touch(1).bytes, 0u);
   EXPECT_EQ(world.layout.peak_chunk_bytes(), 8 * kMiB);
   world.free_tensor(2);
   EXPECT_EQ(world.free(1), (Blocks{1, 2, 3}));

@@ -20,14 +20,14 @@ struct World {
     record.id = id;
     record.bytes = bytes;
     record.va = va;
-    return layout.allocate(record);
+    return placed(layout.allocate(record));
   }
   const Placement& segment(trace::ObjectId id, std::uint64_t bytes, std::uint64_t va = 0) {
     trace::ObjectAlloc record;
     record.id = id;
     record.bytes = bytes;
     record.va = va;
-    return layout.allocate(record, true);
+    return placed(layout.allocate(record, true));
   }
   const Placement& tensor(trace::ObjectId id, std::uint64_t bytes, trace::ObjectId inside = trace::kNoObject,
                           std::uint64_t offset = 0, std::uint32_t stream = 0) {
@@ -37,7 +37,11 @@ struct World {
     record.stream = stream;
     record.object = inside;
     record.offset = offset;
-    return layout.allocate(record);
+    return placed(layout.allocate(record));
+  }
+  const Placement& placed(const Layout::Allocated& allocated) {
+    taken = allocated.taken;
+    return allocated.placement;
   }
   // The blocks that were given back.
   std::vector<std::uint64_t> free(trace::ObjectId id) {
@@ -53,6 +57,7 @@ struct World {
 
   AddressSpace space{1};
   Layout layout;
+  Layout::Taken taken;  // by the last allocation
 };
 
 inline std::vector<std::uint64_t> blocks_of(const Placement& placement) {

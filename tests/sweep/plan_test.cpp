@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/sweep/collect.h"
 #include "sim/sweep/resolve.h"
-#include "sim/sweep/sweep_status.h"
 #include "tests/sweep/sweep_folder.h"
 
 namespace uvmsim::sweep {

@@ -32,7 +32,7 @@ Validation one_of_each() {
   summary.experiments = 2;
   summary.judged = 2;
   summary.within = 1;
-  summary.worst_time_name = "bad";
+  summary.time.worst_name = "bad";
   validation.classes = {summary};
   return validation;
 }
@@ -61,7 +61,7 @@ TEST(ValidationReport, NoLineIsWiderThanATerminal) {
   }
   validation.comparisons[0].quiet_failures = {{"time", 33}};
   ClassSummary& summary = validation.classes[0];
-  summary.worst_time_name = summary.worst_quiet_name = outside.name;
+  summary.time.worst_name = summary.quiet.worst_name = outside.name;
   summary.failures = outside.failures;
   const std::string text = validation_text(validation);
   std::istringstream lines(text);
