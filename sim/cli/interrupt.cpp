@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-#include "sim/cli/exit_codes.h"
+#include "sim/cli/options.h"
 #include "sim/common/atomic_file.h"
 #include "sim/policy/plugin_call.h"
 
