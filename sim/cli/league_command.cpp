@@ -70,9 +70,11 @@ std::vector<Option> league_options() {
     options.push_back({policy::slot_name(slot), "NAME[:key=value,...]",
                        "a policy that takes part, instead of all; may be repeated: every combination", kRepeatable});
   }
-  for (const Option& option : {Option{"output,o", "DIR", "the folder of the league"}, kJobs, kPointLimit, kHelp}) {
-    options.push_back(option);
-  }
+  options.insert(options.end(),
+                 {{"output,o", "DIR", "the folder of the league"},
+                  kJobs,
+                  {"seconds-per-point", "N", "a run that takes longer by the clock fails, default: none does"},
+                  kHelp});
   return options;
 }
 

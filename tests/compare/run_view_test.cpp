@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/formats/json.h"
 #include "tests/compare/results.h"
 
 namespace uvmsim::compare {
