@@ -2,7 +2,6 @@
 #include "sim/baseline/baseline.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
 #include "sim/cli/options.h"
 #include "sim/common/atomic_file.h"

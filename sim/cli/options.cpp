@@ -20,12 +20,6 @@ namespace po = boost::program_options;
 constexpr const char* kPositional = "argument";
 constexpr unsigned kNamesWidth = 40;  // at most, in the list of options
 
-const Option* find_option(const CommandLine& line, std::string_view name) {
-  const auto found = std::find_if(line.options.begin(), line.options.end(),
-                                  [&](const Option& option) { return option.long_name() == name; });
-  return found == line.options.end() ? nullptr : &*found;
-}
-
 po::options_description described(const CommandLine& line) {
   po::options_description options(std::string(line.title), line.width, line.width - kNamesWidth);
   for (const Option& option : line.options) {
@@ -54,8 +48,9 @@ Arguments join_values(const Arguments& arguments, const CommandLine& line) {
       joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       break;
     }
-    const Option* option = argument.starts_with("--") ? find_option(line, argument.substr(2)) : nullptr;
-    if (option == nullptr || option->value.empty()) {
+    const auto option = std::find_if(line.options.begin(), line.options.end(),
+                                     [&](const Option& known) { return known.dashed() == argument; });
+    if (option == line.options.end() || option->value.empty()) {
       joined.push_back(argument);
       continue;
     }

@@ -10,7 +10,6 @@
 #include "sim/pagestream/page_stream.h"
 #include "sim/sweep/values.h"
 #include "sim/trace/names.h"
-#include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 
 namespace uvmsim::cli {

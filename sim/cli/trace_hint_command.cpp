@@ -9,7 +9,6 @@
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/edit/hints.h"
-#include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 
 namespace uvmsim::cli {

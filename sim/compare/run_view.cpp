@@ -7,7 +7,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "sim/common/error.h"
 #include "sim/engine/policy_choices.h"
 #include "sim/formats/json_value.h"
 #include "sim/policy/registry.h"

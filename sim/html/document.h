@@ -2,7 +2,6 @@
 // Everything that one page shows, read from its inputs.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

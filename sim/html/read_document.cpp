@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <string_view>
 
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"

@@ -65,8 +65,6 @@ Profile::Profile(const std::string& path, ProfileGrid grid) : file_(path), grid_
   actor_ = host_operation();
 }
 
-Profile::~Profile() = default;
-
 // Time of host operations is not theirs alone, so they have none.
 std::size_t Profile::host_operation() {
   const auto [it, fresh] = host_operations_.try_emplace(iteration_, operations_.size());
@@ -294,11 +292,6 @@ void Profile::on(const ResidentPagesEvent& event) {
   if (event.change == ResidencyChange::kPopulated) count(&Traffic::populated_pages, 1);
   if (event.change == ResidencyChange::kReloaded) count(&Traffic::reloaded_pages, 1);
   if (event.change == ResidencyChange::kEvicted) count(&Traffic::evicted_bytes, kBasePageBytes);
-}
-
-void Profile::finish(const RunRecord& record, Nanoseconds start) {
-  write(record, start);
-  file_.commit();
 }
 
 }  // namespace uvmsim::report

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/common/units.h"
 #include "sim/events/event_sink.h"
 
 namespace uvmsim::report {

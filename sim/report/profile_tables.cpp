@@ -45,7 +45,7 @@ std::optional<std::int64_t> unless_negative(std::int64_t value) {
 
 }  // namespace
 
-void Profile::write(const RunRecord& record, Nanoseconds start) {
+void Profile::finish(const RunRecord& record, Nanoseconds start) {
   SqliteFile::Rows run = new_table(file_, "run", "schema TEXT, result TEXT");
   std::string result = result_json(record);
   if (!result.empty() && result.back() == '\n') result.pop_back();
@@ -57,6 +57,7 @@ void Profile::write(const RunRecord& record, Nanoseconds start) {
   write_allocations();
   write_heat(start + record.result.total);
   file_.execute("COMMIT");
+  file_.commit();
 }
 
 void Profile::write_names_and_layers() {

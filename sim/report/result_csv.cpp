@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "sim/common/version.h"
 #include "sim/formats/csv_field.h"
 #include "sim/policy/registry.h"
