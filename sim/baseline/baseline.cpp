@@ -2,7 +2,6 @@
 #include "sim/baseline/baseline.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -150,7 +149,7 @@ compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_v
 
 MadeBy made_by(const compare::RunView& run) {
   const auto text = [&](const char* key) {
-    const std::string* found = compare::find_text(run.provenance, key);
+    const std::string* found = compare::find_named(run.provenance, key);
     return found == nullptr ? std::string() : *found;
   };
   return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};

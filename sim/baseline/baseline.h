@@ -2,7 +2,6 @@
 // A baseline: runs, and what was found when they were last looked at. README.md describes the file.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
@@ -43,45 +42,21 @@ std::vector<const BaselinePoint*> chosen_points(const Baseline& baseline, const 
   return chosen;
 }
 
-std::optional<std::uint64_t> value_of(const compare::Metrics& metrics, const std::string& name) {
-  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const auto& one) { return one.first == name; });
-  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+// Equal for points that are alike but for their seed.
+std::string group_of(const BaselinePoint& point) {
+  sweep::Point any_seed = point.point;
+  any_seed.seed = 0;
+  return sweep::to_json(any_seed).dump();
 }
 
-// What the points of a baseline that are alike but for their seed expect, by metric.
-class SeedRanges {
- public:
-  explicit SeedRanges(const Baseline& baseline) {
-    for (const BaselinePoint& point : baseline.points) {
-      auto& ranges = groups_[text_of(point)];
-      for (const auto& [name, value] : point.expected) ranges[name].add(value);
-    }
-  }
-  std::optional<compare::SeedRange> of(const BaselinePoint& point, const std::string& metric) const {
-    const compare::SeedRange& range = groups_.at(text_of(point)).at(metric);
-    return range.has_several_seeds() ? std::optional(range) : std::nullopt;
-  }
-
- private:
-  static std::string text_of(const BaselinePoint& point) {
-    sweep::Point any_seed = point.point;
-    any_seed.seed = 0;
-    return sweep::to_json(any_seed).dump();
-  }
-
-  std::map<std::string, std::map<std::string, compare::SeedRange>> groups_;
-};
-
-PointVerdict judge(const Baseline& baseline, const SeedRanges& seeds, const BaselinePoint& point, RunAnswer answer) {
+PointVerdict judge(const Baseline& baseline, const compare::SeedRanges& seeds, const BaselinePoint& point,
+                   RunAnswer answer) {
   PointVerdict verdict{point.name, point.trace_sha256, point.made_by, std::move(answer), {}};
   if (!verdict.answer.error.empty()) return verdict;
   for (const auto& [name, expected] : point.expected) {
-    MetricVerdict metric{name,
-                         expected,
-                         value_of(verdict.answer.metrics, name),
-                         baseline.tolerance(point, name),
-                         false,
-                         seeds.of(point, name)};
+    MetricVerdict metric{.name = name, .expected = expected, .tolerance = baseline.tolerance(point, name)};
+    if (const auto* found = compare::find_named(verdict.answer.metrics, name)) metric.found = *found;
+    if (const auto* range = seeds.of(group_of(point), name)) metric.seeds = *range;
     metric.within = metric.found && metric.tolerance.allows(expected, *metric.found);
     verdict.metrics.push_back(std::move(metric));
   }
@@ -131,7 +106,8 @@ CheckResult check(const Baseline& baseline, const std::string& path, const Check
   std::vector<RunAnswer> answers = run_points(requests, options.jobs, progress);
   CheckResult result{path, {}};
   const std::vector<const BaselinePoint*> points = chosen_points(baseline, path, options.only);
-  const SeedRanges seeds(baseline);
+  compare::SeedRanges seeds;
+  for (const BaselinePoint& point : baseline.points) seeds.add(group_of(point), point.expected);
   for (std::size_t i = 0; i < points.size(); ++i) {
     result.verdicts.push_back(judge(baseline, seeds, *points[i], std::move(answers[i])));
   }

@@ -24,8 +24,8 @@ struct CheckOptions {
 struct MetricVerdict {
   std::string name;
   std::uint64_t expected = 0;
-  std::optional<std::uint64_t> found;  // nothing: the run has no such metric
-  compare::Tolerance tolerance;
+  std::optional<std::uint64_t> found = {};  // nothing: the run has no such metric
+  compare::Tolerance tolerance = {};
   bool within = false;  // the tolerance
   // What the baseline expects of this point with its several seeds; nothing where it has one.
   std::optional<compare::SeedRange> seeds = {};

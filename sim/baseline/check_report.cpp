@@ -8,6 +8,7 @@
 
 #include "sim/compare/change.h"
 #include "sim/formats/markup.h"
+#include "sim/formats/printable.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
 
@@ -75,20 +76,11 @@ std::string points_text(std::size_t count) {
 
 // Bytes of the UTF-8 character at `at`; 0 when there is none, or none that XML 1.0 may hold.
 std::size_t character_bytes(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(at + 1);
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool surrogate = first == 0xed && second >= 0xa0;
-  const bool beyond = first == 0xf4 && second >= 0x90;
-  const bool not_a_character = first == 0xef && second == 0xbf && byte(at + 2) >= 0xbe;
-  return overlong || surrogate || beyond || not_a_character ? 0 : length;
+  const char c = text[at];
+  if (is_control(c) && c != 0x7f && c != '\t' && c != '\n' && c != '\r') return 0;
+  const std::string_view rest = text.substr(at);
+  const bool not_a_character = rest.starts_with("\xef\xbf\xbe") || rest.starts_with("\xef\xbf\xbf");
+  return not_a_character ? 0 : utf8_character_bytes(text, at);
 }
 
 // Text and attribute values alike.

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "sim/common/wildcard.h"
 #include "sim/compare/comparison.h"
 #include "sim/formats/did_you_mean.h"
+#include "sim/formats/json.h"
 #include "sim/sweep/model_version.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
@@ -68,10 +68,11 @@ SweepPoints points_of_sweep(const std::string& path, const std::string& folder, 
       ++missing;
       continue;
     }
-    const compare::RunView view = compare::view_of_result_text(*result, folder + ": point " + planned.id);
+    const std::string where = folder + ": point " + planned.id;
+    const compare::RunView view = compare::view_of_result(parse_json(*result, where), where);
     out.points.push_back(new_point(
         path, planned.point,
-        {"", false, *compare::find_text(view.identity, "trace"), made_by(view), view.metrics, 0, plugin_files(view)},
+        {"", false, *compare::find_named(view.identity, "trace"), made_by(view), view.metrics, 0, plugin_files(view)},
         metrics));
   }
   if (missing != 0) {

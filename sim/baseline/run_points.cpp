@@ -56,7 +56,7 @@ class Worker {
     const sweep::ResolvedPoint resolved = resolver_.resolve(request.point);
     const std::string result = report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));
     Json answer = {{"trace_sha256", resolved.record.trace.sha256}, {"metrics", Json::object()}};
-    const compare::RunView view = compare::view_of_result_text(result, "result");
+    const compare::RunView view = compare::view_of_result(Json::parse(result), "result");
     for (const auto& [name, value] : view.metrics) answer["metrics"][name] = value;
     answer["plugins"] = plugin_files(view);
     const MadeBy now = made_by(view);

@@ -4,107 +4,87 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cli/best_known.h"
-#include "sim/cli/bounds_text.h"
-#include "sim/cli/interrupt.h"
-#include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/run_to_points.h"
-#include "sim/common/in_parallel.h"
+#include "sim/cli/run_summary.h"
+#include "sim/cli/trace_runs.h"
 #include "sim/report/result_json.h"
-#include "sim/sweep/run_point.h"
 
 namespace uvmsim::cli {
 namespace {
 
-// Several limits read the trace from memory up to this size.
-constexpr std::uint64_t kLargestBoundedTrace = std::uint64_t{256} << 20;
+constexpr const char* kBoundsUsage = R"(uvmsim bounds TRACE --system SYSTEM [options]
 
-class Bounder {
- public:
-  explicit Bounder(const RunArguments& run)
-      : run_(run),
-        resolver_(kLargestBoundedTrace),
-        trace_(resolver_.trace(shared_point(run))),
-        progress_(run.verbose),
-        output_(run.json) {
-    // Finds what is wrong before the trace is read.
-    layout_ = resolver_.resolve(shared_point(run)).record.options.layout;
-    for (const sweep::Point& rival : rivals_of(run, shared_point(run), resolver_.registry())) resolver_.resolve(rival);
+Says how fast the program can be at best on a system with so little GPU memory, whatever the prefetch and eviction
+policies do, and how much must move. Nothing is simulated.
+
+Examples:
+  uvmsim bounds gpt2.uvmt --system a100-pcie-80g --osf 1.25,2,4
+      one row per oversubscription factor
+  uvmsim bounds gpt2.uvmt --system a100-pcie-80g --osf 2 --layout none --json bounds.json
+      every tensor by itself; all numbers for a script
+  uvmsim bounds gpt2.uvmt --system a100-pcie-80g --osf 2 --best-of tree+lru --best-of none+lrm
+      also simulates two pairs of policies and compares the faster one with the bound
+
+)";
+
+constexpr const char* kBoundsNotes = R"(
+Times are lower bounds of the whole program, each at least the one before:
+  compute      everything is in GPU memory and that costs nothing: the ideal time of `uvmsim run`
+  cold         what the host wrote has to arrive before the kernels that use it end
+  MIN          and what cannot have stayed in memory since its last use has to come again (Belady's MIN)
+  windowed     and between any two points of the program only what memory can hold may have come before the first
+  write-backs  and what has to leave memory takes time too; the best bound
+HtoD and DtoH: the least that any policy moves to the GPU and back. No policy of the simulator is ever below any of
+these; real drivers that read host memory from afar may be. Faults, calls and wake-ups cost nothing in a bound, and a
+kernel needs each of its pages once, so that kernels much larger than memory have a low bound.
+Without --osf and --capacity-bytes the GPU's own memory is the capacity. What is assumed: sim/bounds/README.md.
+)";
+
+// Simulates what --best-of names, and notes the fastest.
+void compare(TraceRuns& runs, const sweep::Point& point, report::RunBounds& bounds) {
+  std::vector<sweep::PointToRun> rivals;
+  for (const sweep::Point& rival : runs.rivals_of(point)) rivals.push_back({runs.resolve(rival)});
+  if (rivals.empty()) return;
+  const std::string step = "policies, " + sweep::limit_text(point);
+  for (const report::RunRecord& record : runs.compute(sweep::run_points, step, rivals)) note_known(bounds, record);
+}
+
+std::vector<report::RunRecord> bounds_of(TraceRuns& runs, const RunArguments& run) {
+  runs.measure();
+  const std::vector<sweep::Point> points = points_of(run);
+  std::vector<sweep::PointToRun> limits;
+  std::vector<std::string> names;
+  for (const sweep::Point& point : points) {
+    limits.push_back({runs.resolve(point)});
+    names.push_back(sweep::limit_text(point));
   }
+  const std::string step = fmt::format("bounds, {}", fmt::join(names, ", "));
+  std::vector<report::RunRecord> records = runs.compute(sweep::bound_points, step, limits);
+  for (std::size_t i = 0; i < points.size(); ++i) compare(runs, points[i], *records[i].bounds);
+  return records;
+}
 
-  std::vector<report::RunRecord> bounds() {
-    progress_.begin("reading " + trace_.name(), 0);
-    const std::uint64_t footprint = sweep::divided_footprint_bytes(shared_point(run_), layout_, trace_, reporter());
-    progress_.end();
-    if (trace_.truncated()) {
-      fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
-    }
-    for (const std::uint64_t osf : run_.osf_thousandths) sweep::check_factor(osf, footprint, "--osf", trace_.name());
-    const std::vector<sweep::Point> points = points_of(run_);
-    std::vector<sweep::PointToRun> limits;
-    std::vector<std::string> names;
-    for (const sweep::Point& point : points) {
-      limits.push_back({resolver_.resolve(point), nullptr});
-      names.push_back(sweep::limit_text(point));
-    }
-    progress_.begin(fmt::format("bounds, {}", fmt::join(names, ", ")), trace_.records() * limits.size());
-    std::vector<report::RunRecord> records = sweep::bound_points(limits, trace_, available_cpus(), reporter());
-    progress_.end();
-    for (std::size_t i = 0; i < points.size(); ++i) compare(points[i], *records[i].bounds);
-    return records;
-  }
-
-  void write(const std::vector<report::RunRecord>& records) {
-    if (!output_.wanted()) return;
-    std::string json;
-    for (const report::RunRecord& record : records) json += report::bounds_json(record);
-    output_.write(json);
-  }
-
- private:
-  sweep::ReadProgress reporter() {
-    return [this](std::uint64_t done) {
-      throw_if_interrupted();
-      progress_.update(done);
-    };
-  }
-
-  void compare(const sweep::Point& point, report::RunBounds& bounds) {
-    std::vector<sweep::PointToRun> rivals;
-    for (const sweep::Point& rival : rivals_of(run_, point, resolver_.registry())) {
-      rivals.push_back({resolver_.resolve(rival), nullptr});
-    }
-    if (rivals.empty()) return;
-    progress_.begin("policies, " + sweep::limit_text(point), trace_.records() * rivals.size());
-    for (const report::RunRecord& record : sweep::run_points(rivals, trace_, available_cpus(), reporter())) {
-      note_known(bounds, record);
-    }
-    progress_.end();
-  }
-
-  const RunArguments& run_;
-  sweep::Resolver resolver_;
-  layout::LayoutChoice layout_;  // on this system
-  sweep::TraceInput& trace_;
-  Progress progress_;
-  ResultOutput output_;
-};
+int print_bounds(const Values& values) {
+  const RunArguments run = read_bounds_options(values);
+  TraceRuns runs(run);
+  ResultOutput output(run.json);
+  const std::vector<report::RunRecord> records = bounds_of(runs, run);
+  std::string json;
+  for (const report::RunRecord& record : records) json += report::bounds_json(record);
+  output.write(json);
+  if (run.json != "-") fmt::print("{}", bounds_summary(records));
+  return 0;
+}
 
 }  // namespace
 
-int bounds_command(const std::vector<std::string>& arguments) {
-  const RunArguments run = parse_bounds_arguments(arguments);
-  if (run.help) {
-    fmt::print("{}", bounds_help());
-    return 0;
-  }
-  Bounder bounder(run);
-  const std::vector<report::RunRecord> records = bounder.bounds();
-  bounder.write(records);
-  if (run.json != "-") fmt::print("{}", bounds_summary(records));
-  return 0;
+CommandLine bounds_command() {
+  return {.usage = kBoundsUsage,
+          .options = bounds_options(),
+          .notes = kBoundsNotes,
+          .most_arguments = 1,
+          .run = print_bounds};
 }
 
 }  // namespace uvmsim::cli

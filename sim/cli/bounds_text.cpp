@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/bounds_text.h"
+#include "sim/cli/run_summary.h"
 
 #include <fmt/format.h>
 
-#include "sim/cli/run_summary.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/point.h"
@@ -20,16 +19,18 @@ using report::format_thousandths;
 using report::RunRecord;
 using report::times_thousandths;
 
-bool any_known(const std::vector<RunRecord>& records) { return records.front().bounds->best_known.has_value(); }
-
 std::string limit_cell(const RunRecord& record) {
   if (!record.options.limited) return "none";
   if (record.options.capacity_bytes != 0) return format_factor(report::effective_osf_thousandths(record));
   return format_factor(record.options.osf_thousandths);
 }
 
-std::string known_by(const report::BestKnown& known) {
-  return sweep::policy_text(known.prefetch) + " " + sweep::policy_text(known.evict);
+const std::optional<report::BestKnown>& best_known(const RunRecord& record) { return record.bounds->best_known; }
+
+// The last columns of a table: the best known, and how it compares with another time.
+void add_known(std::vector<std::string>& row, const report::BestKnown& best, std::uint64_t thousandths) {
+  row.insert(row.end(), {format_ms(best.total), format_thousandths(thousandths),
+                         sweep::policy_text(best.prefetch) + " " + sweep::policy_text(best.evict)});
 }
 
 // The last stretch that the links, not computing, decide.
@@ -60,8 +61,7 @@ std::string bounds_heading(const RunRecord& record) {
 std::string bounds_summary(const std::vector<RunRecord>& records) {
   std::vector<std::string> header{"OSF",           "capacity (GiB)",   "compute (ms)", "cold (ms)",  "MIN (ms)",
                                   "windowed (ms)", "write-backs (ms)", "HtoD (GiB)",   "DtoH (GiB)", "cold (GiB)"};
-  const bool known = any_known(records);
-  if (known) header.insert(header.end(), {"best known (ms)", "/ bound", "by"});
+  if (best_known(records.front())) header.insert(header.end(), {"best known (ms)", "/ bound", "by"});
   TextTable table(header);
   std::string phases;
   for (const RunRecord& record : records) {
@@ -77,12 +77,7 @@ std::string bounds_summary(const std::vector<RunRecord>& records) {
                                  format_gib(bounds.bytes.htod),
                                  format_gib(bounds.bytes.dtoh),
                                  format_gib(bounds.bytes.cold_htod)};
-    if (known) {
-      const report::BestKnown& best = *record.bounds->best_known;
-      row.push_back(format_ms(best.total));
-      row.push_back(format_thousandths(times_thousandths(best.total, time.best())));
-      row.push_back(known_by(best));
-    }
+    if (const auto& best = best_known(record)) add_known(row, *best, times_thousandths(best->total, time.best()));
     table.add_row(row);
     phases += hard_phase_text(record);
   }
@@ -93,8 +88,7 @@ std::string distances_table(const std::vector<RunRecord>& records) {
   std::vector<std::string> header{"OSF",          "time (ms)",     "bound (ms)",
                                   "time / bound", "compute",       "necessary bytes",
                                   "excess bytes", "fault latency", "serialisation"};
-  const bool known = any_known(records);
-  if (known) header.insert(header.end(), {"best known (ms)", "time / best known", "by"});
+  if (best_known(records.front())) header.insert(header.end(), {"best known (ms)", "time / best known", "by"});
   TextTable table(header);
   for (const RunRecord& record : records) {
     const bounds::TimeBounds& time = record.bounds->bounds.time;
@@ -109,12 +103,7 @@ std::string distances_table(const std::vector<RunRecord>& records) {
                                  format_ms(distance.excess_bytes),
                                  format_ms(distance.fault_latency),
                                  format_ms(distance.serialisation)};
-    if (known) {
-      const report::BestKnown& best = *record.bounds->best_known;
-      row.push_back(format_ms(best.total));
-      row.push_back(format_thousandths(times_thousandths(total, best.total)));
-      row.push_back(known_by(best));
-    }
+    if (const auto& best = best_known(record)) add_known(row, *best, times_thousandths(total, best->total));
     table.add_row(row);
   }
   return "\nthe whole run against the best lower bound; its time is the sum of what follows from `compute` on "

@@ -8,10 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "sim/cli/interrupt.h"
-#include "sim/cli/options.h"
 #include "sim/cli/progress.h"
-#include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
@@ -21,8 +18,6 @@
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr std::size_t kMostCalibrationFiles = 100;
 constexpr const char* kDefaultSystem = "h200-sxm-pcie5";
@@ -44,36 +39,6 @@ Examples:
 
 )";
 
-po::options_description calibrate_options() {
-  using Text = std::string;
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  add("system", po::value<Text>()->value_name("BASE"),
-      "the system to start from: a name, or the path of a JSON file; default h200-sxm-pcie5");
-  add("output,o", po::value<Text>()->value_name("FILE"), "write the fitted system, which stands alone; ends in .json");
-  add("parameters", po::value<Text>()->value_name("KEYS"),
-      "what to fit, separated by commas, as `uvmsim systems BASE` names it; default one "
-      "factor for all costs of the driver, wake-ups, the first fault and the link");
-  add("holdout", po::value<Text>()->value_name("N"),
-      "keep every Nth experiment back and report it apart; repeats of "
-      "one experiment stay together");
-  add("only", po::value<Text>()->value_name("PATTERN"), "only experiments whose name matches; * and ? are wildcards");
-  add("rounds", po::value<Text>()->value_name("N"), "of the descent, 1 to 20, default 7");
-  add("verbose", po::bool_switch(), "say on standard error what is being done");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
-std::uint32_t number_of(const po::variables_map& values, const char* name, std::uint32_t fallback, std::uint64_t least,
-                        std::uint64_t most) {
-  const std::optional<std::string> text = text_of(values, name);
-  if (!text) return fallback;
-  const std::string option = std::string("--") + name;
-  const std::uint64_t number = parse_unsigned(option, *text);
-  if (number < least || number > most) throw_input_error("{}: {}; allowed: {} to {}", option, number, least, most);
-  return static_cast<std::uint32_t>(number);
-}
-
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream stream(text);
@@ -88,49 +53,37 @@ std::string source_of(const std::string& path) {
   return fmt::format("{} (sha256 {})", name, sha256_of_file(path).substr(0, kHashDigits));
 }
 
-}  // namespace
-
-int calibrate_command(const std::vector<std::string>& arguments) {
-  const po::options_description options = calibrate_options();
-  const po::variables_map values = parse_options("uvmsim calibrate", arguments, options, kMostCalibrationFiles);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}{}", kCalibrateUsage, text.str());
-    return 0;
-  }
-  const std::vector<std::string> paths = positional_arguments(values);
-  if (paths.empty()) throw_input_error("no file of experiments given; `uvmsim calibrate --help` shows examples");
-  const config::SystemConfig base = config::load_system(text_of(values, "system").value_or(kDefaultSystem));
+int calibrate(const Values& values) {
+  values.first("no file of experiments given; `uvmsim calibrate --help` shows examples");
+  const config::SystemConfig base = config::load_system(values.text("system").value_or(kDefaultSystem));
   validate::CalibrationOptions choices;
-  if (const auto keys = text_of(values, "parameters")) choices.parameters = split(*keys);
-  choices.only = text_of(values, "only").value_or("*");
-  choices.holdout = number_of(values, "holdout", 0, 2, 1000000);
-  choices.rounds = number_of(values, "rounds", choices.rounds, 1, 20);
+  if (const auto keys = values.text("parameters")) choices.parameters = split(*keys);
+  choices.only = values.text("only").value_or("*");
+  choices.holdout = static_cast<std::uint32_t>(values.number("holdout", 0, {2, 1000000, ""}));
+  choices.rounds = static_cast<std::uint32_t>(values.number("rounds", choices.rounds, {1, 20, ""}));
 
-  const std::optional<std::string> target = text_of(values, "output");
+  const std::optional<std::string> target = values.text("output");
   if (target && !target->ends_with(".json")) throw_input_error("--output: '{}' does not end in .json", *target);
   std::optional<AtomicFile> output;
   if (target) output.emplace(*target);
 
   std::vector<validate::ExperimentFile> experiments;
   std::string source;
-  for (const std::string& path : paths) {
+  for (const std::string& path : values.arguments()) {
     if (path == "-") throw_input_error("standard input has no name that a system could refer to; give a file");
     experiments.push_back(validate::read_experiments(path));
     source += (source.empty() ? "" : ", ") + source_of(path);
     for (const std::string& warning : experiments.back().warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
   }
-  Progress progress(values["verbose"].as<bool>());
+  Progress progress(values.given("verbose"));
   std::string step;
-  choices.progress = [&](std::string_view what, std::uint64_t evaluations) {
-    throw_if_interrupted();
+  choices.progress = [&, report = progress.reporter()](std::string_view what, std::uint64_t evaluations) {
     if (what != step) {
       if (!step.empty()) progress.end();
       step = what;
       progress.begin(step, 0);
     }
-    progress.update(evaluations);
+    report(evaluations);
   };
   validate::Calibration calibration = validate::calibrate(experiments, base, source, choices);
   progress.end();
@@ -144,6 +97,26 @@ int calibrate_command(const std::vector<std::string>& arguments) {
     fmt::print("\nwritten: {}\n", *target);
   }
   return 0;
+}
+
+}  // namespace
+
+CommandLine calibrate_command() {
+  return {.usage = kCalibrateUsage,
+          .options = {{"system", "BASE",
+                       "the system to start from: a name, or the path of a JSON file; default h200-sxm-pcie5"},
+                      {"output,o", "FILE", "write the fitted system, which stands alone; ends in .json"},
+                      {"parameters", "KEYS",
+                       "what to fit, separated by commas, as `uvmsim systems BASE` names it; default one factor for "
+                       "all costs of the driver, wake-ups, the first fault and the link"},
+                      {"holdout", "N",
+                       "keep every Nth experiment back and report it apart; repeats of one experiment stay together"},
+                      {"only", "PATTERN", "only experiments whose name matches; * and ? are wildcards"},
+                      {"rounds", "N", "of the descent, 1 to 20, default 7"},
+                      kVerbose,
+                      kHelp},
+          .most_arguments = kMostCalibrationFiles,
+          .run = calibrate};
 }
 
 }  // namespace uvmsim::cli

@@ -5,22 +5,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "sim/baseline/check.h"
 #include "sim/baseline/check_report.h"
 #include "sim/baseline/new_points.h"
-#include "sim/cli/interrupt.h"
-#include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/run_to_points.h"
 #include "sim/cli/sweep_work.h"
-#include "sim/cli/tolerance_options.h"
-#include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/check.h"
 #include "sim/common/error.h"
@@ -29,10 +24,7 @@
 namespace uvmsim::cli {
 namespace {
 
-namespace po = boost::program_options;
-
 constexpr std::size_t kMostBaselines = 1000;
-constexpr const char* kNew = "--new";
 
 constexpr const char* kCheckUsage = R"(uvmsim check BASELINE... [options]
 uvmsim check BASELINE --from SWEEP [options]
@@ -62,65 +54,17 @@ it are relative to its folder. A trace that is missing, or is not the one that t
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
 )";
 
-po::options_description check_options() {
-  using Text = std::string;
-  using Texts = std::vector<std::string>;
-  const auto text = [](const char* name) { return po::value<Text>()->value_name(name); };
-  const auto texts = [](const char* name) { return po::value<Texts>()->composing()->value_name(name); };
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  add("only", text("PATTERN"), "only points whose name matches; * and ? are wildcards");
-  add("plugin", texts("FILE"),
-      "load policies from a shared library, in place of a point's own of the same file name; may be repeated");
-  add("jobs", text("N"), "points at the same time, default: as many as there are CPUs");
-  add("junit", text("FILE"), "write JUnit XML, one test case per point; - is standard output");
-  add("update", po::bool_switch(), "write what was found into the baseline; tolerances and metrics stay");
-  add("from", text("SWEEP"), "make a baseline of a sweep that has run, or add its points");
-  add("new", po::bool_switch(), "make a baseline of new runs, or add them; all that follows are options of uvmsim run");
-  add("metric", texts("NAME[,NAME...]"), "with --from or --new: what to expect, default the main metrics");
-  add("tolerance", texts("[NAME=]TOLERANCE"),
-      "with --from or --new: what counts as no change, such as settled_ns=0.5% or evictions=10; may be repeated");
-  add("description", text("TEXT"), "with --from or --new: one line that says what the baseline is for");
-  add("verbose", po::bool_switch(), "say on standard error what is being done");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
-std::string help_text(const po::options_description& options) {
-  std::ostringstream text;
-  text << options;
-  return kCheckUsage + text.str() + kCheckNotes;
-}
-
-// A bar over the points of one baseline, and Ctrl-C.
-class PointProgress {
- public:
-  PointProgress(bool verbose, const std::string& step, std::size_t points) : progress_(verbose) {
-    progress_.begin(step, points);
-  }
-  baseline::RunProgress reporter() {
-    return [this](std::size_t done) {
-      throw_if_interrupted();
-      progress_.update(done);
-    };
-  }
-  void end() { progress_.end(); }
-
- private:
-  Progress progress_;
-};
-
 // The checks of the first form.
 class Checker {
  public:
-  Checker(const po::variables_map& values, std::vector<std::string> paths)
-      : paths_(std::move(paths)),
-        update_(values["update"].as<bool>()),
-        verbose_(values["verbose"].as<bool>()),
-        junit_(text_of(values, "junit")),
+  explicit Checker(const Values& values)
+      : paths_(values.arguments()),
+        update_(values.given("update")),
+        verbose_(values.given("verbose")),
+        junit_(values.text("junit")),
         junit_output_(junit_) {
-    options_.only = text_of(values, "only").value_or("*");
-    options_.plugins = texts_of(values, "plugin");
+    options_.only = values.text("only").value_or("*");
+    options_.plugins = values.texts("plugin");
     options_.jobs = jobs_of(values);
     options_.any_trace = update_;
     for (const std::string& plugin : options_.plugins) policy::find_plugin(plugin);  // there at all?
@@ -130,7 +74,8 @@ class Checker {
 
   int run() {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
-      PointProgress progress(verbose_, paths_[i], baselines_[i].points.size());
+      Progress progress(verbose_);
+      progress.begin(paths_[i], baselines_[i].points.size());
       results_.push_back(baseline::check(baselines_[i], paths_[i], options_, progress.reporter()));
       progress.end();
     }
@@ -191,20 +136,20 @@ baseline::Baseline existing_or_empty(const std::string& path) {
 
 // Puts points into the file; tolerances and description of the command line with them.
 void write_points(const std::string& path, baseline::Baseline baseline, std::vector<baseline::BaselinePoint> points,
-                  const po::variables_map& values) {
+                  const Values& values) {
   const std::size_t before = baseline.points.size(), added = points.size();
   baseline::add_points(baseline, path, std::move(points));
-  add_tolerances(baseline.tolerances, texts_of(values, "tolerance"));
+  baseline.tolerances.add_all(values.texts("tolerance"), "--tolerance");
   baseline::check_tolerances(baseline, "--tolerance");
-  if (const auto description = text_of(values, "description")) baseline.description = *description;
+  if (const auto description = values.text("description")) baseline.description = *description;
   write_file(path, baseline::baseline_text(baseline), {.over_input = true});
   fmt::print("{}: {} point{} written{}\n", path, added, added == 1 ? "" : "s",
              before == 0 ? "" : fmt::format(", {} in all", before + added));
 }
 
-int make_from_sweep(const std::string& path, const std::string& folder, const po::variables_map& values) {
+int make_from_sweep(const std::string& path, const std::string& folder, const Values& values) {
   baseline::Baseline baseline = existing_or_empty(path);
-  baseline::SweepPoints sweep = baseline::points_of_sweep(path, folder, listed_texts(values, "metric"));
+  baseline::SweepPoints sweep = baseline::points_of_sweep(path, folder, values.listed("metric"));
   if (!sweep.same_model) {
     fmt::print(stderr,
                "uvmsim: warning: {} was computed by another version of the model; if the check fails, --update\n",
@@ -214,15 +159,16 @@ int make_from_sweep(const std::string& path, const std::string& folder, const po
   return 0;
 }
 
-int make_from_runs(const std::string& path, const std::vector<std::string>& run_arguments,
-                   const po::variables_map& values) {
-  const RunArguments run = parse_run_arguments(run_arguments);
-  if (run.help) {
-    fmt::print("{}", run_help());
+int make_from_runs(const std::string& path, const Values& values) {
+  const CommandLine line = run_command();
+  const Values given = read(line, "uvmsim run", *values.rest());
+  if (given.given("help")) {
+    fmt::print("{}", help_of(line));
     return 0;
   }
-  if (run.explain_columns) throw_input_error("--new: --explain-columns runs nothing; allowed without it");
-  if (run.trace == "-") throw_input_error("--new: the trace of a baseline is a file, not standard input");
+  if (given.given("explain-columns")) throw_input_error("--new: --explain-columns runs nothing; allowed without it");
+  const RunArguments run = read_run_options(given);
+  if (run.shared.trace == "-") throw_input_error("--new: the trace of a baseline is a file, not standard input");
   if (run.json || run.csv || run.timeline || run.profile) {
     throw_input_error(
         "--new: a baseline is all that is written; allowed without --json, --csv, --timeline and --profile");
@@ -231,25 +177,25 @@ int make_from_runs(const std::string& path, const std::vector<std::string>& run_
   std::vector<baseline::RunRequest> requests;
   for (const sweep::Point& point : points_of(run)) requests.push_back({point, ""});
 
-  PointProgress progress(run.verbose || values["verbose"].as<bool>(), path, requests.size());
+  Progress progress(run.verbose || values.given("verbose"));
+  progress.begin(path, requests.size());
   const auto answers = baseline::run_points(requests, jobs_of(values), progress.reporter());
   progress.end();
   std::vector<baseline::BaselinePoint> points;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (answers[i].is_bug) throw ModelError(answers[i].error);
     if (!answers[i].error.empty()) throw InputError(answers[i].error);
-    points.push_back(baseline::new_point(path, requests[i].point, answers[i], listed_texts(values, "metric")));
+    points.push_back(baseline::new_point(path, requests[i].point, answers[i], values.listed("metric")));
   }
   write_points(path, std::move(baseline), std::move(points), values);
   return 0;
 }
 
 // Options that only one of the forms has.
-void check_form(const po::variables_map& values, bool makes) {
-  const auto refuse_given = [&](const std::vector<const char*>& names, const char* why) {
+void check_form(const Values& values, bool makes) {
+  const auto refuse_given = [&](std::initializer_list<const char*> names, const char* why) {
     for (const char* name : names) {
-      const bool given = std::string_view(name) == "update" ? values[name].as<bool>() : values.count(name) != 0;
-      if (given) throw_input_error("--{} {}", name, why);
+      if (values.given(name)) throw_input_error("--{} {}", name, why);
     }
   };
   if (makes) {
@@ -259,32 +205,50 @@ void check_form(const po::variables_map& values, bool makes) {
   }
 }
 
-}  // namespace
-
-int check_command(const std::vector<std::string>& arguments) {
-  const auto end_of_own = std::find(arguments.begin(), arguments.end(), kNew);
-  const bool is_new = end_of_own != arguments.end();
-  const std::vector<std::string> own(arguments.begin(), end_of_own);
-  const po::options_description options = check_options();
-  const po::variables_map values = parse_options("uvmsim check", own, options, kMostBaselines);
-  if (values["help"].as<bool>()) {
-    fmt::print("{}", help_text(options));
-    return 0;
-  }
-  const std::vector<std::string> paths = positional_arguments(values);
-  if (paths.empty()) throw_input_error("check: no baseline given; `uvmsim check --help` shows examples");
-  const std::optional<std::string> folder = text_of(values, "from");
+int check_baselines(const Values& values) {
+  const Arguments& paths = values.arguments();
+  values.first("check: no baseline given; `uvmsim check --help` shows examples");
+  const bool is_new = values.rest().has_value();
+  const std::optional<std::string> folder = values.text("from");
   check_form(values, is_new || folder);
   if (is_new && folder) throw_input_error("--from and --new both make a baseline; give one of them");
   if ((is_new || folder) && paths.size() > 1) {
     throw_input_error("check: one baseline at a time can be made, not {}", paths.size());
   }
   if (folder) return make_from_sweep(paths.front(), *folder, values);
-  if (is_new) return make_from_runs(paths.front(), {end_of_own + 1, arguments.end()}, values);
+  if (is_new) return make_from_runs(paths.front(), values);
   if (std::set<std::string>(paths.begin(), paths.end()).size() != paths.size()) {
     throw_input_error("check: a baseline is given twice");
   }
-  return Checker(values, paths).run();
+  return Checker(values).run();
+}
+
+}  // namespace
+
+CommandLine check_command() {
+  return {
+      .usage = kCheckUsage,
+      .options =
+          {{"only", "PATTERN", "only points whose name matches; * and ? are wildcards"},
+           {"plugin", "FILE",
+            "load policies from a shared library, in place of a point's own of the same file name; may be repeated",
+            kRepeatable},
+           {"jobs", "N", "points at the same time, default: as many as there are CPUs"},
+           {"junit", "FILE", "write JUnit XML, one test case per point; - is standard output"},
+           {"update", "", "write what was found into the baseline; tolerances and metrics stay"},
+           {"from", "SWEEP", "make a baseline of a sweep that has run, or add its points"},
+           {"new", "", "make a baseline of new runs, or add them; all that follows are options of uvmsim run"},
+           {"metric", "NAME[,NAME...]", "with --from or --new: what to expect, default the main metrics", kRepeatable},
+           {"tolerance", "[NAME=]TOLERANCE",
+            "with --from or --new: what counts as no change, such as settled_ns=0.5% or evictions=10; may be repeated",
+            kRepeatable},
+           {"description", "TEXT", "with --from or --new: one line that says what the baseline is for"},
+           kVerbose,
+           kHelp},
+      .notes = kCheckNotes,
+      .most_arguments = kMostBaselines,
+      .run = check_baselines,
+      .last_word = "--new"};
 }
 
 }  // namespace uvmsim::cli

@@ -3,23 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/program_options.hpp>
 #include <cstdio>
-#include <sstream>
 
-#include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
-#include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/conformance/conformance.h"
 #include "sim/policy/plugin.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::cli {
 namespace {
 
 using policy::PolicyEntry;
-namespace options = boost::program_options;
 
 constexpr const char* kCheckPolicyUsage = R"(uvmsim check-policy FILE.so|NAME[:key=value,...] [options]
 
@@ -33,6 +28,7 @@ Examples:
   uvmsim check-policy ./mine.so
   uvmsim check-policy tree:threshold=75
   uvmsim check-policy --plugin ./mine.so mine:depth=3 --seed 7
+
 )";
 
 bool is_file_name(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".so"); }
@@ -51,51 +47,21 @@ bool passes(const PolicyEntry& entry, const conformance::CheckOptions& check) {
   return wrong == 0;
 }
 
-unsigned seconds_of(const options::variables_map& values, const std::string& name, unsigned otherwise) {
-  const auto text = text_of(values, name.c_str());
-  const std::uint64_t seconds = text ? parse_unsigned("--" + name, *text) : otherwise;
-  if (seconds < 1 || seconds > 3600) throw_input_error("--{}: {} is out of range; allowed: 1 to 3600", name, seconds);
-  return static_cast<unsigned>(seconds);
-}
-
-}  // namespace
-
-int check_policy_command(const std::vector<std::string>& arguments) {
-  options::options_description visible("Options");
-  auto add = visible.add_options();
-  add("plugin", options::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-      "load policies from a shared library, a file or a name in the search path; may be repeated");
-  add("seed", options::value<std::string>()->value_name("N"), "seed of histories, programs and the policy, default 1");
-  add("cpu-seconds", options::value<std::string>()->value_name("N"),
-      "processor time that a check may take before it counts as endless, default 60");
-  add("seconds", options::value<std::string>()->value_name("N"),
-      "the same by the clock, for a policy that waits for something, default 600");
-  add("help,h", options::bool_switch(), "print this text");
-  const options::variables_map values = parse_options("uvmsim check-policy", arguments, visible, 1);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << visible;
-    fmt::print("{}\n{}", kCheckPolicyUsage, text.str());
-    return 0;
-  }
-  const std::vector<std::string> positional = positional_arguments(values);
-  if (positional.empty()) {
-    throw_input_error("check-policy: no policy given; allowed: a plug-in's file, or the name of a policy");
-  }
-
+int check(const Values& values) {
+  const std::string& named =
+      values.first("check-policy: no policy given; allowed: a plug-in's file, or the name of a policy");
   const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
-  if (values.count("plugin") != 0) {
-    for (const std::string& plugin : values["plugin"].as<std::vector<std::string>>()) {
-      policy::load_plugin(*registry, policy::find_plugin(plugin));
-    }
-  }
+  for (const std::string& plugin : values.texts("plugin")) policy::load_plugin(*registry, policy::find_plugin(plugin));
+  const auto seconds = [&](std::string_view option, unsigned otherwise) {
+    return static_cast<unsigned>(values.number(option, otherwise, {1, 3600, " is out of range"}));
+  };
   conformance::CheckOptions check;
   check.registry = registry;
-  check.seed = parse_unsigned("--seed", text_of(values, "seed").value_or("1"));
-  check.limits.cpu_seconds = seconds_of(values, "cpu-seconds", check.limits.cpu_seconds);
-  check.limits.wall_seconds = seconds_of(values, "seconds", check.limits.wall_seconds);
+  check.seed = values.number("seed", 1);
+  check.limits.cpu_seconds = seconds("cpu-seconds", check.limits.cpu_seconds);
+  check.limits.wall_seconds = seconds("seconds", check.limits.wall_seconds);
 
-  PolicyChoice choice = parse_policy("check-policy", positional.front());
+  PolicyChoice choice = sweep::parse_policy("check-policy", named);
   const bool is_file = is_file_name(choice.name);
   const std::string wanted = is_file ? policy::find_plugin(choice.name) : choice.name;
   if (is_file) policy::load_plugin(*registry, wanted);
@@ -109,6 +75,21 @@ int check_policy_command(const std::vector<std::string>& arguments) {
   bool all_pass = true;
   for (const PolicyEntry* entry : entries) all_pass = passes(*entry, check) && all_pass;
   return all_pass ? 0 : 1;
+}
+
+}  // namespace
+
+CommandLine check_policy_command() {
+  return {
+      .usage = kCheckPolicyUsage,
+      .options = {kPlugins,
+                  {"seed", "N", "seed of histories, programs and the policy, default 1"},
+                  {"cpu-seconds", "N", "processor time that a check may take before it counts as endless, default 60"},
+                  {"seconds", "N", "the same by the clock, for a policy that waits for something, default 600"},
+                  kHelp},
+      .most_arguments = 1,
+      .run = check,
+      .width = 80};
 }
 
 }  // namespace uvmsim::cli

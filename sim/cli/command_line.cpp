@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/command_line.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -17,14 +18,12 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/terminal.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/one_line.h"
-#include "sim/common/standard_streams.h"
 #include "sim/common/version.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/wrapped.h"
@@ -56,6 +55,18 @@ std::string help_text(const Program& program) {
                     program.name, program.exit_code_note);
 }
 
+std::vector<NamedLine> command_lines(const Program& program) {
+  std::vector<NamedLine> lines;
+  for (const Command& command : program.commands) {
+    const CommandLine line = command.line();
+    lines.push_back({std::string(command.name), command.summary, line});
+    for (const Command& verb : line.verbs) {
+      lines.push_back({fmt::format("{} {}", command.name, verb.name), "", verb.line()});
+    }
+  }
+  return lines;
+}
+
 const Program& running_program() { return *running; }
 
 namespace {
@@ -85,8 +96,9 @@ int dispatch(const Program& program, std::vector<std::string> arguments) {
     fmt::print("{}", help_text(program));
     return 0;
   }
-  if (name == "help") return find_command(program, arguments.front()).run({"--help"});
-  return find_command(program, name).run(arguments);
+  const Command& command = find_command(program, name == "help" ? arguments.front() : name);
+  return run(command.line(), fmt::format("{} {}", program.name, command.name),
+             name == "help" ? Arguments{"--help"} : arguments);
 }
 
 // A table that went nowhere (a full disk, a closed pipe) is no success.
@@ -143,6 +155,19 @@ void reserve_memory(const Program& program) {
   if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
   std::set_new_handler(give_reserve_and_throw);
   terminate_as_usual = std::set_terminate(end_without_memory);
+}
+
+// First thing in a process: opens those of the descriptors 0 to 2 that are closed, so that no file and no socket gets
+// their number and what is printed lands in it. Reading or writing one of them then fails as a closed one does, only
+// messages on standard error get lost.
+void open_closed_standard_streams() {
+  // The wrong way round for 0 and 1: EBADF, not an empty input and not a result that went nowhere.
+  constexpr std::array kFlags = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int descriptor = 0; descriptor < static_cast<int>(kFlags.size()); ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest free number, which is this one: those below are open. Without it nothing can be said, nor done.
+    if (::open("/dev/null", kFlags.at(static_cast<std::size_t>(descriptor))) != descriptor) std::_Exit(2);
+  }
 }
 
 }  // namespace

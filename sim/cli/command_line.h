@@ -7,16 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace uvmsim::cli {
+#include "sim/cli/options.h"
 
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  // Returns the exit code. Throws InputError for what the user got wrong.
-  int (*run)(const std::vector<std::string>& arguments);
-  // The first arguments that have options of their own, as `info` of `uvmsim trace info`.
-  std::vector<std::string> (*verbs)() = nullptr;
-};
+namespace uvmsim::cli {
 
 struct Program {
   std::string_view name;      // "uvmsim"
@@ -31,6 +24,16 @@ struct Program {
 
 // What --help prints.
 std::string help_text(const Program& program);
+
+// A command, or one of its verbs.
+struct NamedLine {
+  std::string name;          // "trace info"
+  std::string_view summary;  // empty for a verb
+  CommandLine line;
+};
+
+// Every command in the program's order, each followed by its verbs: what completions and manual pages are made of.
+std::vector<NamedLine> command_lines(const Program& program);
 
 // The one that run_program() runs.
 const Program& running_program();

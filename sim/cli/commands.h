@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands, one source file each. They take the arguments after their name, print to standard output, throw
-// InputError for what the user got wrong, and return the exit code: 0 fine, 1 a check failed.
+// The command lines of the subcommands, one source file each. What they run prints to standard output, throws
+// InputError for what the user got wrong, and returns the exit code: 0 fine, 1 a check failed.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "sim/cli/options.h"
 
 namespace uvmsim::cli {
 
-using Arguments = std::vector<std::string>;
+CommandLine run_command();           // replay a trace on a system, under one or several limits
+CommandLine bounds_command();        // how fast a program can be at best (sim/bounds)
+CommandLine check_command();         // run the points of a baseline again; 3: a bug, not a change
+CommandLine check_policy_command();  // does a policy keep its contract?
+CommandLine compare_command();       // what changed between results; 1 only with --fail
+CommandLine league_command();        // all policies against each other
+CommandLine recommend_command();     // embedding tables by placement
+CommandLine report_command();        // results, sweeps, profiles, leagues as one HTML page
+CommandLine scenario_command();      // several programs at once on one server
+CommandLine sweep_command();         // a grid of points: plan, run, status, collect
+CommandLine sweep_slurm();           // its verb slurm
+CommandLine trace_command();         // inspect, convert, check, import and generate traces
+CommandLine systems_command();       // which systems there are, every figure with its source
+CommandLine layouts_command();       // the layouts, their parameters, what a trace takes under each
+CommandLine policies_command();      // which policies there are, what each can be set to
+CommandLine validate_command();      // measured experiments against simulated; 1: beyond tolerances
+CommandLine calibrate_command();     // fit a system's costs to measured experiments
 
-int run_command(const Arguments& arguments);           // replay a trace on a system, under one or several limits
-int bounds_command(const Arguments& arguments);        // how fast a program can be at best (sim/bounds)
-int check_command(const Arguments& arguments);         // run the points of a baseline again; 3: a bug, not a change
-int check_policy_command(const Arguments& arguments);  // does a policy keep its contract?
-int compare_command(const Arguments& arguments);       // what changed between results; 1 only with --fail
-int league_command(const Arguments& arguments);        // all policies against each other
-int recommend_command(const Arguments& arguments);     // embedding tables by placement
-int report_command(const Arguments& arguments);        // results, sweeps, profiles, leagues as one HTML page
-int scenario_command(const Arguments& arguments);      // several programs at once on one server
-int sweep_command(const Arguments& arguments);         // a grid of points: plan, run, status, collect
-int sweep_slurm(const Arguments& arguments);           // its verb slurm
-int trace_command(const Arguments& arguments);         // inspect, convert, check, import and generate traces
-int systems_command(const Arguments& arguments);       // which systems there are, every figure with its source
-int layouts_command(const Arguments& arguments);       // the layouts, their parameters, what a trace takes under each
-int policies_command(const Arguments& arguments);      // which policies there are, what each can be set to
-int validate_command(const Arguments& arguments);      // measured experiments against simulated; 1: beyond tolerances
-int calibrate_command(const Arguments& arguments);     // fit a system's costs to measured experiments
-
-// The verbs that have options of their own.
-std::vector<std::string> league_verbs();
-std::vector<std::string> sweep_verbs();
-std::vector<std::string> trace_verbs();
+// The names that an option such as "--system", or a command such as "systems", takes: for completion.
+std::vector<std::string> completion_words(std::string_view what);
 
 }  // namespace uvmsim::cli

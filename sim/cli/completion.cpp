@@ -1,55 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/completion.h"
+#include "sim/cli/manual.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
-#include "sim/cli/option_tables.h"
 #include "sim/common/error.h"
 #include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
 // "check-policy" as part of a function's name.
 std::string identifier(std::string_view text) {
   std::string out(text);
-  for (char& c : out) {
-    if (c == '-' || c == ' ') c = '_';
-  }
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '-' || c == ' '; }, '_');
   return out;
 }
 
-Words words_for(const Program& program, std::string_view what) {
+Texts words_for(const Program& program, std::string_view what) {
   if (what == "completion") return {"bash", "zsh", "fish"};
-  return program.words_for == nullptr ? Words{} : program.words_for(what);
+  return program.words_for == nullptr ? Texts{} : program.words_for(what);
 }
 
-Words command_names(const Program& program) {
-  Words names;
+Texts command_names(const Program& program) {
+  Texts names;
   for (const Command& command : program.commands) names.emplace_back(command.name);
   names.emplace_back("help");
   return names;
 }
 
-Words option_words(const CommandTable& table) {
-  Words words;
-  for (const OptionRow& row : table.options) words.push_back("--" + row.long_name);
+Texts option_words(const NamedLine& named) {
+  Texts words;
+  for (const Option& option : named.line.options) words.push_back(option.dashed());
+  return words;
+}
+
+// What may stand first behind it: its verbs, and the names that it takes.
+Texts first_words(const Program& program, const NamedLine& named) {
+  Texts words;
+  for (const Command& verb : named.line.verbs) words.emplace_back(verb.name);
+  for (std::string& word : words_for(program, named.name)) words.push_back(std::move(word));
   return words;
 }
 
 // Sets $command to the command and verb that the words before the current one begin with: shell code for bash and zsh.
-std::string find_command_code(const std::vector<CommandTable>& tables, std::string_view word) {
+std::string find_command_code(const std::vector<NamedLine>& lines, std::string_view word) {
   std::string known;
-  for (const CommandTable& table : tables) {
-    const std::size_t space = table.name.find(' ');
-    const std::string before = space == std::string::npos ? "" : table.name.substr(0, space);
-    const std::string last = space == std::string::npos ? table.name : table.name.substr(space + 1);
+  for (const NamedLine& named : lines) {
+    const std::size_t space = named.name.find(' ');
+    const std::string before = space == std::string::npos ? "" : named.name.substr(0, space);
+    const std::string last = space == std::string::npos ? named.name : named.name.substr(space + 1);
     known += fmt::format("{}\"{}|{}\"", known.empty() ? "" : " | ", before, last);
   }
   return fmt::format(R"(    case "$command|{}" in
@@ -59,7 +64,7 @@ std::string find_command_code(const std::vector<CommandTable>& tables, std::stri
                      word, known, word);
 }
 
-std::string bash_script(const Program& program, const std::vector<CommandTable>& tables) {
+std::string bash_script(const Program& program, const std::vector<NamedLine>& lines) {
   const std::string name = identifier(program.name);
   std::string out = fmt::format(R"(# Completion of {0} in bash. Load it with: source <({0} completion bash)
 _{1}() {{
@@ -69,14 +74,14 @@ _{1}() {{
 {2}  done
   case "$command $previous" in
 )",
-                                program.name, name, find_command_code(tables, "${COMP_WORDS[i]}"));
-  for (const CommandTable& table : tables) {
-    Words files;
-    for (const OptionRow& row : table.options) {
-      if (row.value.empty()) continue;
-      const Words values = words_for(program, "--" + row.long_name);
-      std::string pattern = fmt::format("\"{} --{}\"", table.name, row.long_name);
-      if (!row.short_name.empty()) pattern += fmt::format(" | \"{} -{}\"", table.name, row.short_name);
+                                program.name, name, find_command_code(lines, "${COMP_WORDS[i]}"));
+  for (const NamedLine& named : lines) {
+    Texts files;
+    for (const Option& option : named.line.options) {
+      if (option.value.empty()) continue;
+      const Texts values = words_for(program, option.dashed());
+      std::string pattern = fmt::format("\"{} --{}\"", named.name, option.long_name());
+      if (!option.short_name().empty()) pattern += fmt::format(" | \"{} -{}\"", named.name, option.short_name());
       if (!values.empty()) {
         out += fmt::format("    {}) words=\"{}\" ;;\n", pattern, fmt::join(values, " "));
       } else {
@@ -91,11 +96,9 @@ _{1}() {{
 )";
   out += fmt::format("        \"\") words=\"{} --help --version --no-plugins\" ;;\n",
                      fmt::join(command_names(program), " "));
-  for (const CommandTable& table : tables) {
-    Words words = table.verbs;
-    for (std::string& positional : words_for(program, table.name)) words.push_back(std::move(positional));
+  for (const NamedLine& named : lines) {
     out += fmt::format("        \"{}\") if [[ \"$current\" == -* ]]; then words=\"{}\"; else words=\"{}\"; fi ;;\n",
-                       table.name, fmt::join(option_words(table), " "), fmt::join(words, " "));
+                       named.name, fmt::join(option_words(named), " "), fmt::join(first_words(program, named), " "));
   }
   out += fmt::format(R"(      esac
       ;;
@@ -124,11 +127,11 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
-std::string zsh_values(const Words& values) {
+std::string zsh_values(const Texts& values) {
   return values.empty() ? "_files" : fmt::format("({})", fmt::join(values, " "));
 }
 
-std::string zsh_script(const Program& program, const std::vector<CommandTable>& tables) {
+std::string zsh_script(const Program& program, const std::vector<NamedLine>& lines) {
   const std::string name = identifier(program.name);
   std::string out = fmt::format(R"(#compdef {0}
 # Completion of {0} in zsh. Load it with: source <({0} completion zsh), or save it as _{0} in a folder of $fpath.
@@ -142,7 +145,7 @@ _{1}() {{
   if [[ -z "$command" ]]; then
     commands=(
 )",
-                                program.name, name, find_command_code(tables, "${words[i]}"));
+                                program.name, name, find_command_code(lines, "${words[i]}"));
   for (const Command& command : program.commands) {
     out += fmt::format("      '{}:{}'\n", command.name, zsh_text(command.summary));
   }
@@ -154,18 +157,17 @@ _{1}() {{
   ((CURRENT -= used))
   case "$command" in
 )";
-  for (const CommandTable& table : tables) {
-    out += fmt::format("    '{}')\n      _arguments -s", table.name);
-    for (const OptionRow& row : table.options) {
+  for (const NamedLine& named : lines) {
+    out += fmt::format("    '{}')\n      _arguments -s", named.name);
+    for (const Option& option : named.line.options) {
       std::string value;
-      if (!row.value.empty()) {
-        value = fmt::format(":{}:{}", zsh_text(row.value), zsh_values(words_for(program, "--" + row.long_name)));
+      if (!option.value.empty()) {
+        value = fmt::format(":{}:{}", zsh_text(option.value), zsh_values(words_for(program, option.dashed())));
       }
-      out += fmt::format(" \\\n        '{}--{}[{}]{}'", row.repeatable ? "*" : "", row.long_name, zsh_text(row.meaning),
-                         value);
+      out += fmt::format(" \\\n        '{}--{}[{}]{}'", option.repeatable ? "*" : "", option.long_name(),
+                         zsh_text(option.meaning), value);
     }
-    Words positional = table.verbs;
-    for (std::string& word : words_for(program, table.name)) positional.push_back(std::move(word));
+    const Texts positional = first_words(program, named);
     // Names, and files that stand for them.
     const std::string files = "'*:argument:_files'";
     out += fmt::format(
@@ -193,10 +195,10 @@ std::string fish_text(std::string_view text) {
   return out;
 }
 
-std::string fish_script(const Program& program, const std::vector<CommandTable>& tables) {
+std::string fish_script(const Program& program, const std::vector<NamedLine>& lines) {
   const std::string name = identifier(program.name);
-  Words keys;
-  for (const CommandTable& table : tables) keys.push_back(fmt::format("'{}'", table.name));
+  Texts keys;
+  for (const NamedLine& named : lines) keys.push_back(fmt::format("'{}'", named.name));
   std::string out = fmt::format(R"(# Completion of {0} in fish. Load it with: {0} completion fish | source
 function __{1}_at
   set -l found ''
@@ -213,18 +215,18 @@ end
     out += fmt::format("complete -c {} {} -f -a {} -d '{}'\n", program.name, at(""), command.name,
                        fish_text(command.summary));
   }
-  for (const CommandTable& table : tables) {
-    Words positional = table.verbs;
-    for (std::string& word : words_for(program, table.name)) positional.push_back(std::move(word));
+  for (const NamedLine& named : lines) {
+    const Texts positional = first_words(program, named);
     if (!positional.empty()) {
-      out += fmt::format("complete -c {} {} -a '{}'\n", program.name, at(table.name), fmt::join(positional, " "));
+      out += fmt::format("complete -c {} {} -a '{}'\n", program.name, at(named.name), fmt::join(positional, " "));
     }
-    for (const OptionRow& row : table.options) {
-      const Words values = words_for(program, "--" + row.long_name);
-      std::string argument = row.value.empty() ? "" : " -r";
+    for (const Option& option : named.line.options) {
+      const Texts values = words_for(program, option.dashed());
+      std::string argument = option.value.empty() ? "" : " -r";
       if (!values.empty()) argument = fmt::format(" -x -a '{}'", fmt::join(values, " "));
-      out += fmt::format("complete -c {} {} -l {}{}{} -d '{}'\n", program.name, at(table.name), row.long_name,
-                         row.short_name.empty() ? "" : " -s " + row.short_name, argument, fish_text(row.meaning));
+      out += fmt::format("complete -c {} {} -l {}{}{} -d '{}'\n", program.name, at(named.name), option.long_name(),
+                         option.short_name().empty() ? "" : fmt::format(" -s {}", option.short_name()), argument,
+                         fish_text(option.meaning));
     }
   }
   return out;
@@ -232,20 +234,19 @@ end
 
 struct Shell {
   std::string_view name;
-  std::string (*script)(const Program& program, const std::vector<CommandTable>& tables);
+  std::string (*script)(const Program& program, const std::vector<NamedLine>& lines);
 };
 constexpr std::array kShells = {Shell{"bash", bash_script}, Shell{"zsh", zsh_script}, Shell{"fish", fish_script}};
 
 }  // namespace
 
 std::string completion_script(const Program& program, std::string_view shell) {
-  Words names;
+  Texts names;
   for (const Shell& known : kShells) {
-    if (known.name == shell) return known.script(program, command_tables(program));
+    if (known.name == shell) return known.script(program, command_lines(program));
     names.emplace_back(known.name);
   }
-  throw_input_error("completion: unknown shell '{}'{}; allowed: {}", shell, did_you_mean(shell, names),
-                    fmt::join(names, ", "));
+  throw_input_error("completion: unknown shell '{}'{}", shell, allowed_hint(shell, names));
 }
 
 }  // namespace uvmsim::cli

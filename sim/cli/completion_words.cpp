@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/completion_words.h"
+#include "sim/cli/commands.h"
 
 #include "sim/config/load_system.h"
 #include "sim/engine/simulation.h"
@@ -9,17 +9,15 @@
 namespace uvmsim::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words system_names() {
-  Words names;
+Texts system_names() {
+  Texts names;
   for (const config::SystemFile& file : config::list_systems(config::default_search_path())) names.push_back(file.name);
   return names;
 }
 
 // Of one slot, or of all.
-Words policy_names(std::string_view slot) {
-  Words names;
+Texts policy_names(std::string_view slot) {
+  Texts names;
   for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
     if (slot.empty() || policy::slot_name(entry->slot) == slot) names.push_back(entry->info.name);
   }
@@ -28,7 +26,7 @@ Words policy_names(std::string_view slot) {
 
 }  // namespace
 
-Words completion_words(std::string_view what) {
+Texts completion_words(std::string_view what) {
   if (what == "--system" || what == "--recorded-on" || what == "systems") return system_names();
   if (what == "--layout" || what == "layouts") return layout::layout_names();
   if (what == "--footprint") return {"allocated", "touched"};

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
-#include "sim/cli/exit_codes.h"
+#include "sim/cli/options.h"
 #include "sim/common/atomic_file.h"
 #include "sim/policy/plugin_call.h"
 

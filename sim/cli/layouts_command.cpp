@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
 #include "sim/formats/wrapped.h"
 #include "sim/layout/layout_choice.h"
@@ -16,7 +13,6 @@ namespace uvmsim::cli {
 namespace {
 
 using layout::LayoutInfo;
-namespace options = boost::program_options;
 
 constexpr const char* kLayoutsUsage = R"(uvmsim layouts [NAME] [options]
 
@@ -30,6 +26,7 @@ Examples:
   uvmsim layouts
   uvmsim layouts pytorch_caching
   uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --layout pytorch_caching:max_split_size_bytes=128MiB
+
 )";
 
 void print_overview() {
@@ -45,41 +42,34 @@ void print_layout(const LayoutInfo& info) {
   print_parameters(info.parameters);
 }
 
-void print_json(const std::vector<LayoutInfo>& infos) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const LayoutInfo& info : infos) {
-    array.push_back({{"name", info.name},
-                     {"description", info.description},
-                     {"footprint", info.footprint},
-                     {"source", info.source},
-                     {"parameters", parameters_json(info.parameters)}});
-  }
-  const nlohmann::ordered_json document{{"schema_version", 1}, {"layouts", std::move(array)}};
-  fmt::print("{}\n", document.dump(2));
-}
-
-}  // namespace
-
-int layouts_command(const std::vector<std::string>& arguments) {
-  options::options_description visible("Options");
-  visible.add_options()("json", options::bool_switch(), "print JSON")("help,h", options::bool_switch(),
-                                                                      "print this text");
-  const options::variables_map values = parse_options("uvmsim layouts", arguments, visible, 1);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << visible;
-    fmt::print("{}\n{}", kLayoutsUsage, text.str());
-    return 0;
-  }
-  const std::vector<std::string> names = positional_arguments(values);
-  if (values["json"].as<bool>()) {
-    print_json(names.empty() ? layout::layouts() : std::vector{layout::find_layout(names.front())});
+int print_layouts(const Values& values) {
+  const Arguments& names = values.arguments();
+  if (values.given("json")) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const LayoutInfo& info : names.empty() ? layout::layouts() : std::vector{layout::find_layout(names.front())}) {
+      array.push_back({{"name", info.name},
+                       {"description", info.description},
+                       {"footprint", info.footprint},
+                       {"source", info.source},
+                       {"parameters", parameters_json(info.parameters)}});
+    }
+    print_json("layouts", std::move(array));
   } else if (names.empty()) {
     print_overview();
   } else {
     print_layout(layout::find_layout(names.front()));
   }
   return 0;
+}
+
+}  // namespace
+
+CommandLine layouts_command() {
+  return {.usage = kLayoutsUsage,
+          .options = {{"json", "", "print JSON"}, kHelp},
+          .most_arguments = 1,
+          .run = print_layouts,
+          .width = 80};
 }
 
 }  // namespace uvmsim::cli

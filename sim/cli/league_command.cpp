@@ -4,36 +4,29 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "sim/cli/exit_codes.h"
-#include "sim/cli/league_text.h"
-#include "sim/cli/options.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/run_to_points.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/terminal.h"
-#include "sim/cli/values.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/league/entrants.h"
-#include "sim/league/league_csv.h"
-#include "sim/league/league_json.h"
+#include "sim/league/league_output.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
 #include "sim/sweep/collect.h"
 #include "sim/sweep/spec.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-namespace po = boost::program_options;
-using Arguments = std::vector<std::string>;
-using Texts = std::vector<std::string>;
 
 constexpr const char* kLeagueUsage = R"(uvmsim league TRACE... --system SYSTEM --osf X[,Y...] -o DIR [options]
 uvmsim league SPEC.json -o DIR [--plugin FILE] [--jobs N]
@@ -71,55 +64,40 @@ A sweep file that names no other policies than the driver's stands for all of th
 Exit code: 0 when every run finished, 1 when some failed or are missing, 2 for an error in the input.
 )";
 
-po::options_description league_options() {
-  po::options_description options("Options", 110, 70);
-  add_program_options(options);
-  auto add = options.add_options();
+std::vector<Option> league_options() {
+  std::vector<Option> options = program_options();
   for (const policy::Slot slot : kPolicySlots) {
-    add(std::string(policy::slot_name(slot)).c_str(),
-        po::value<Texts>()->composing()->value_name("NAME[:key=value,...]"),
-        "a policy that takes part, instead of all; may be repeated: every combination");
+    options.push_back({policy::slot_name(slot), "NAME[:key=value,...]",
+                       "a policy that takes part, instead of all; may be repeated: every combination", kRepeatable});
   }
-  add("output,o", po::value<std::string>()->value_name("DIR"), "the folder of the league");
-  add("jobs,j", po::value<std::string>()->value_name("N"), "processes that compute, default one per core");
-  add("seconds-per-point", po::value<std::string>()->value_name("N"),
-      "a run that takes longer by the clock fails, default: none does");
-  add("help,h", po::bool_switch(), "print this text");
+  options.insert(options.end(),
+                 {{"output,o", "DIR", "the folder of the league"},
+                  kJobs,
+                  {"seconds-per-point", "N", "a run that takes longer by the clock fails, default: none does"},
+                  kHelp});
   return options;
-}
-
-int print_league_help() {
-  std::ostringstream options;
-  options << league_options();
-  fmt::print("{}{}{}", kLeagueUsage, options.str(), kLeagueNotes);
-  return kFine;
 }
 
 // Workers and later commands may run in another folder.
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
-Texts given_texts(const po::variables_map& values, std::string_view name) {
-  const auto found = values.find(std::string(name));
-  return found == values.end() ? Texts{} : found->second.as<Texts>();
-}
-
-Texts plugins_of(const po::variables_map& values) {
+Texts plugins_of(const Values& values) {
   Texts paths;
-  for (const std::string& path : given_texts(values, "plugin")) paths.push_back(absolute(policy::find_plugin(path)));
+  for (const std::string& path : values.texts("plugin")) paths.push_back(absolute(policy::find_plugin(path)));
   return paths;
 }
 
 // Every combination of what the options name; a slot without one has the driver's policy.
-std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::variables_map& values) {
+std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const Values& values) {
   for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
-    const Texts texts = given_texts(values, name);
+    const Texts texts = values.texts(name);
     if (texts.empty()) continue;
     std::vector<sweep::Point> more;
     for (const sweep::Point& point : points) {
       for (const std::string& text : texts) {
         more.push_back(point);
-        more.back().*choice_of(slot) = parse_policy("--" + name, text);
+        more.back().*choice_of(slot) = sweep::parse_policy("--" + name, text);
       }
     }
     points = std::move(more);
@@ -127,36 +105,47 @@ std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const po::v
   return points;
 }
 
+// What says nothing about the points.
+bool is_of_the_work(std::string_view option) {
+  return option == "output" || option == "jobs" || option == "seconds-per-point";
+}
+
 // What was asked for: the sweep's record of where its points come from.
-std::string asked_for(const Texts& inputs, const po::variables_map& values) {
+std::string asked_for(const Texts& inputs, const Values& values) {
   nlohmann::ordered_json json = {{"traces", inputs}};
-  for (const auto& [name, value] : values) {
-    if (name == "output" || name == "jobs" || name == "seconds-per-point" || name == "argument") continue;
-    if (const auto* text = boost::any_cast<std::string>(&value.value())) json[name] = *text;
-    if (const auto* texts = boost::any_cast<Texts>(&value.value())) json[name] = *texts;
-    if (const auto* flag = boost::any_cast<bool>(&value.value()); flag != nullptr && *flag) json[name] = true;
+  const std::vector<Option> known = league_options();
+  for (const auto& [name, texts] : values.options()) {
+    if (is_of_the_work(name)) continue;
+    const auto option =
+        std::find_if(known.begin(), known.end(), [&name = name](const Option& one) { return one.long_name() == name; });
+    if (texts.empty()) {
+      json[name] = true;
+    } else if (option->repeatable) {
+      json[name] = texts;
+    } else {
+      json[name] = texts.front();
+    }
   }
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-sweep::Spec spec_of_traces(const Texts& traces, const po::variables_map& values) {
+sweep::Spec spec_of_traces(const Texts& traces, const Values& values) {
   RunArguments run = read_program_options("league", values);
-  if (fs::exists(run.system)) run.system = absolute(run.system);
-  run.plugins = plugins_of(values);
+  if (fs::exists(run.shared.system)) run.shared.system = absolute(run.shared.system);
+  run.shared.plugins = plugins_of(values);
   sweep::Spec spec;
   for (const std::string& trace : traces) {
     if (trace == "-") throw_input_error("league: standard input cannot be read again and again; allowed: files");
-    run.trace = absolute(trace);
+    run.shared.trace = absolute(trace);
     for (sweep::Point& point : combined(points_of(run), values)) spec.points.push_back(std::move(point));
   }
   spec.json = asked_for(traces, values);
   return spec;
 }
 
-sweep::Spec spec_of_file(const std::string& path, const po::variables_map& values) {
-  for (const auto& [name, value] : values) {
-    const bool given = !value.defaulted() && name != "argument";
-    if (given && name != "plugin" && name != "output" && name != "jobs" && name != "seconds-per-point") {
+sweep::Spec spec_of_file(const std::string& path, const Values& values) {
+  for (const auto& [name, texts] : values.options()) {
+    if (name != "plugin" && !is_of_the_work(name)) {
       throw_input_error("league: --{} has no effect on a sweep file; {} says it itself", name, path);
     }
   }
@@ -171,12 +160,13 @@ sweep::Spec spec_of_file(const std::string& path, const po::variables_map& value
   if (plugins.empty()) return spec;
   for (sweep::Point& point : spec.points) point.plugins.insert(point.plugins.end(), plugins.begin(), plugins.end());
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(spec.json);
-  json["plugin"] = given_texts(values, "plugin");
+  json["plugin"] = values.texts("plugin");
   spec.json = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return spec;
 }
 
-sweep::Plan plan_and_write(const Texts& inputs, const po::variables_map& values, const std::string& folder) {
+sweep::Plan plan_and_write(const Values& values, const std::string& folder) {
+  const Arguments& inputs = values.arguments();
   if (inputs.empty()) throw_input_error("league: no trace or sweep file given; `uvmsim league --help` shows examples");
   const bool is_spec = inputs.front().ends_with(".json");
   if (is_spec && inputs.size() > 1) {
@@ -220,37 +210,49 @@ int show(const sweep::Plan& plan, const std::string& folder) {
   return kFailed;
 }
 
-int table_verb(const Arguments& arguments) {
-  po::options_description options;
-  options.add_options()("help,h", po::bool_switch(), "print this text");
-  const auto values = parse_options("uvmsim league table", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_league_help();
-  const auto folders = positional_arguments(values);
-  if (folders.empty()) throw_input_error("league table: no folder given; `uvmsim league --help` shows examples");
-  return show(sweep::read_plan(folders.front()), folders.front());
+int print_league(const Values& values) {
+  const std::string& folder = values.first("league table: no folder given; `uvmsim league --help` shows examples");
+  return show(sweep::read_plan(folder), folder);
 }
 
-int run_verb(const Arguments& arguments, bool plan_only) {
-  const std::string command = plan_only ? "league plan" : "league";
-  const auto values = parse_options("uvmsim " + command, arguments, league_options(), arguments.size());
-  if (values["help"].as<bool>()) return print_league_help();
-  const std::string folder = output_of(values, command);
-  const Work work = work_of(values);
-  const sweep::Plan plan = plan_and_write(positional_arguments(values), values, folder);
-  if (plan_only) return kFine;
-  const int code = run_plan(plan, folder, {}, work);
+int make_league_plan(const Values& values) {
+  const std::string folder = output_of(values, "league plan");
+  work_of(values);
+  plan_and_write(values, folder);
+  return kFine;
+}
+
+int whole_league(const Values& values) {
+  const std::string folder = output_of(values, "league");
+  const sweep::SweepRun work = work_of(values);
+  const sweep::Plan plan = plan_and_write(values, folder);
+  const int code = run_plan(plan, folder, work);
   return code == kInterrupted ? code : show(plan, folder);
+}
+
+CommandLine league_plan_line() {
+  return {.usage = kLeagueUsage,
+          .options = league_options(),
+          .notes = kLeagueNotes,
+          .most_arguments = kAnyNumber,
+          .run = make_league_plan};
+}
+
+CommandLine league_table_line() {
+  return {.usage = help_of(league_plan_line()),
+          .options = {kHelp},
+          .most_arguments = 1,
+          .run = print_league,
+          .lists_options = false};
 }
 
 }  // namespace
 
-std::vector<std::string> league_verbs() { return {"plan", "table"}; }
-
-int league_command(const std::vector<std::string>& arguments) {
-  const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "table") return table_verb({arguments.begin() + 1, arguments.end()});
-  if (verb == "plan") return run_verb({arguments.begin() + 1, arguments.end()}, true);
-  return run_verb(arguments, false);
+CommandLine league_command() {
+  CommandLine line = league_plan_line();
+  line.run = whole_league;
+  line.verbs = {{"plan", "", league_plan_line}, {"table", "", league_table_line}};
+  return line;
 }
 
 }  // namespace uvmsim::cli

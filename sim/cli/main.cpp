@@ -5,8 +5,7 @@
 
 #include "sim/cli/command_line.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/completion_words.h"
-#include "sim/cli/manual_command.h"
+#include "sim/cli/manual.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -16,14 +15,13 @@ constexpr std::array kCommands = {
     Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
-    Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command, sweep_verbs},
-    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command,
-            league_verbs},
+    Command{"sweep", "run a grid of points on all cores: plan, run, status, collect", sweep_command},
+    Command{"league", "rank all policies, yours too: time, distance from the bound and from the best", league_command},
     Command{"report", "one HTML page of results, a sweep, a profile or a league", report_command},
     Command{"recommend", "embedding tables of recommendation models: in GPU memory, cached, on the host or an SSD",
             recommend_command},
     Command{"scenario", "several programs at once on one server, against each of them alone", scenario_command},
-    Command{"trace", "inspect, convert, check, import and generate traces", trace_command, trace_verbs},
+    Command{"trace", "inspect, convert, check, import and generate traces", trace_command},
     Command{"systems", "the GPU servers that are described, and what each number means", systems_command},
     Command{"layouts", "where tensors and allocations may lie, and the parameters of that", layouts_command},
     Command{"policies", "the policies of all slots and their parameters", policies_command},

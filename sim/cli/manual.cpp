@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
-#include "sim/cli/option_tables.h"
 #include "sim/common/version.h"
 
 namespace uvmsim::cli {
@@ -15,24 +17,14 @@ namespace {
 
 // A line of text for troff: nothing in it is a request or an escape.
 std::string escaped(std::string_view line) {
+  constexpr std::pair<char, std::string_view> kEscapes[] = {{'\\', "\\e"},   {'-', "\\-"},   {'`', "\\(ga"},
+                                                            {'\'', "\\(aq"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
   std::string out;
   if (!line.empty() && (line.front() == '.' || line.front() == '\'')) out += "\\&";
   for (const char c : line) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else if (c == '`') {
-      out += "\\(ga";
-    } else if (c == '\'') {
-      out += "\\(aq";
-    } else if (c == '^') {
-      out += "\\(ha";
-    } else if (c == '~') {
-      out += "\\(ti";
-    } else {
-      out += c;
-    }
+    const auto escape =
+        std::find_if(std::begin(kEscapes), std::end(kEscapes), [c](const auto& e) { return e.first == c; });
+    out += escape == std::end(kEscapes) ? std::string_view(&c, 1) : escape->second;
   }
   return out;
 }
@@ -82,55 +74,55 @@ std::string title(const std::string& page) {
   return fmt::format(".TH {} 1 \"\" \"uvmsim {}\" \"User Commands\"\n", upper, version());
 }
 
-std::string options_text(const std::vector<OptionRow>& options) {
+std::string options_text(const std::vector<Option>& options) {
   std::string out;
-  for (const OptionRow& row : options) {
-    std::string head = escaped("--" + row.long_name);
-    if (!row.short_name.empty()) head = escaped("-" + row.short_name) + ", " + head;
-    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", head, row.value.empty() ? "" : " \\fI" + escaped(row.value) + "\\fR",
-                       escaped(row.meaning));
+  for (const Option& option : options) {
+    std::string head = escaped(option.dashed());
+    if (!option.short_name().empty()) {
+      head = fmt::format("{}, {}", escaped(fmt::format("-{}", option.short_name())), head);
+    }
+    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", head,
+                       option.value.empty() ? "" : " \\fI" + escaped(option.value) + "\\fR", escaped(option.meaning));
   }
   return out;
 }
 
 std::string page_name(const Program& program, std::string name) {
-  for (char& c : name) {
-    if (c == ' ') c = '-';
-  }
+  std::replace(name.begin(), name.end(), ' ', '-');
   return std::string(program.name) + "-" + name;
 }
 
-ManualPage command_page(const Program& program, const CommandTable& table) {
-  const std::string name = page_name(program, table.name);
-  const std::vector<std::string> lines = lines_without_options(table.help);
+ManualPage command_page(const Program& program, const NamedLine& named) {
+  const std::string name = page_name(program, named.name);
+  const std::vector<std::string> lines = lines_without_options(help_of(named.line));
   std::size_t end = 0;
   while (end < lines.size() && !lines[end].empty()) ++end;  // how to call it, up to the first empty line
   std::string text = title(name);
   const std::string summary =
-      table.summary.empty() ? fmt::format("{} {}", program.name, table.name) : std::string(table.summary);
+      named.summary.empty() ? fmt::format("{} {}", program.name, named.name) : std::string(named.summary);
   text += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n", escaped(name), escaped(summary));
   for (std::size_t i = 0; i < end; ++i) text += escaped(lines[i]) + "\n";
   text += ".fi\n.SH DESCRIPTION\n" + body(lines, end + 1);
-  text += ".SH OPTIONS\n" + options_text(table.options);
+  text += ".SH OPTIONS\n" + options_text(named.line.options);
   text += fmt::format(".SH SEE ALSO\n.BR {} (1)\n", escaped(program.name));
   return {name + ".1", text};
 }
 
 }  // namespace
 
-std::vector<ManualPage> manual_pages(const Program& program, const std::string& help) {
-  const std::vector<CommandTable> tables = command_tables(program);
+std::vector<ManualPage> manual_pages(const Program& program) {
+  const std::vector<NamedLine> commands = command_lines(program);
   const std::string name(program.name);
-  std::istringstream stream(help);
+  std::istringstream stream(help_text(program));
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   std::string first = title(name) + fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.I COMMAND\n[options]\n",
                                                 name, escaped(program.purpose), name);
   first += ".SH DESCRIPTION\n" + body(lines, 0) + ".SH SEE ALSO\n";
   std::vector<ManualPage> pages(1);
-  for (const CommandTable& table : tables) {
-    pages.push_back(command_page(program, table));
-    first += fmt::format("{}.BR {} (1)", pages.size() > 2 ? ",\n" : "", escaped(page_name(program, table.name)));
+  for (const NamedLine& named : commands) {
+    pages.push_back(command_page(program, named));
+    first += fmt::format("{}.BR {} (1)", pages.size() > 2 ? ",\n" : "", escaped(page_name(program, named.name)));
   }
   pages.front() = {name + ".1", first + "\n"};
   return pages;

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/manual_command.h"
+#include "sim/cli/manual.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
+#include <utility>
 
-#include "sim/cli/command_line.h"
-#include "sim/cli/completion.h"
-#include "sim/cli/manual.h"
-#include "sim/cli/option_tables.h"
-#include "sim/cli/options.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
+#include "sim/common/version.h"
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kCompletionUsage = R"({0} completion SHELL
 
@@ -30,6 +24,7 @@ Examples:
       in ~/.bashrc; the same with zsh in ~/.zshrc, after compinit
   {0} completion fish | source
       in ~/.config/fish/config.fish
+
 )";
 
 constexpr const char* kManualUsage = R"({0} manual -o DIR
@@ -40,68 +35,79 @@ Writes a manual page (man 1) for {0} and for each of its commands, or prints all
 Examples:
   {0} manual -o ~/.local/share/man/man1 && man {0}-{1}
   {0} manual --json
+
 )";
 
-po::options_description options_with_help() {
-  po::options_description options("Options", 110, 70);
-  options.add_options()("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
-std::string listing(const po::options_description& options) {
-  std::ostringstream text;
-  text << options;
-  return text.str();
+nlohmann::ordered_json commands_json(const Program& program) {
+  using Json = nlohmann::ordered_json;
+  Json commands = Json::array();
+  for (const NamedLine& named : command_lines(program)) {
+    Json options = Json::array(), verbs = Json::array();
+    for (const Option& option : named.line.options) {
+      options.push_back({{"name", option.long_name()},
+                         {"short_name", option.short_name()},
+                         {"value", option.value},
+                         {"repeatable", option.repeatable},
+                         {"meaning", option.meaning}});
+    }
+    for (const Command& verb : named.line.verbs) verbs.push_back(verb.name);
+    commands.push_back({{"name", named.name},
+                        {"summary", named.summary},
+                        {"verbs", std::move(verbs)},
+                        {"help", help_of(named.line)},
+                        {"options", std::move(options)}});
+  }
+  return {{"schema_version", 1},
+          {"program", program.name},
+          {"version", version()},
+          {"purpose", program.purpose},
+          {"commands", std::move(commands)}};
 }
 
 void write_pages(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw_input_error("cannot write {}: {}", folder, failed.message());
-  const Program& program = running_program();
-  for (const ManualPage& page : manual_pages(program, help_text(program))) {
+  for (const ManualPage& page : manual_pages(running_program())) {
     write_file((std::filesystem::path(folder) / page.file).string(), page.text);
   }
 }
 
-}  // namespace
-
-int completion_command(const std::vector<std::string>& arguments) {
-  const std::string name(running_program().name);
-  const po::options_description options = options_with_help();
-  const auto values = parse_options(name + " completion", arguments, options, 1);
-  if (values["help"].as<bool>()) {
-    fmt::print("{}\n{}", fmt::format(kCompletionUsage, name), listing(options));
-    return 0;
-  }
-  const auto shells = positional_arguments(values);
-  if (shells.empty()) throw_input_error("completion: no shell given; allowed: bash, zsh, fish");
-  fmt::print("{}", completion_script(running_program(), shells.front()));
+int print_completion(const Values& values) {
+  fmt::print(
+      "{}", completion_script(running_program(), values.first("completion: no shell given; allowed: bash, zsh, fish")));
   return 0;
 }
 
-int manual_command(const std::vector<std::string>& arguments) {
-  const std::string name(running_program().name);
-  po::options_description options = options_with_help();
-  options.add_options()("output,o", po::value<std::string>()->value_name("DIR"),
-                        "the folder of the pages, made where it is missing")(
-      "json", po::bool_switch(), "print every command with its help and options as JSON");
-  const auto values = parse_options(name + " manual", arguments, options, 0);
-  if (values["help"].as<bool>()) {
-    fmt::print("{}\n{}", fmt::format(kManualUsage, name, running_program().commands.front().name), listing(options));
-    return 0;
-  }
-  const auto folder = text_of(values, "output");
-  const bool as_json = values["json"].as<bool>();
-  if (as_json == folder.has_value()) {
+int make_manual(const Values& values) {
+  const bool as_json = values.given("json");
+  if (as_json == values.given("output")) {
     throw_input_error("manual: {}; allowed: one of -o DIR and --json", as_json ? "both are given" : "nothing to do");
   }
   if (as_json) {
-    fmt::print("{}\n", tables_json(running_program()).dump(2));
+    fmt::print("{}\n", commands_json(running_program()).dump(2));
   } else {
-    write_pages(*folder);
+    write_pages(*values.text("output"));
   }
   return 0;
+}
+
+}  // namespace
+
+CommandLine completion_command() {
+  return {.usage = fmt::format(kCompletionUsage, running_program().name),
+          .options = {kHelp},
+          .most_arguments = 1,
+          .run = print_completion};
+}
+
+CommandLine manual_command() {
+  const Program& program = running_program();
+  return {.usage = fmt::format(kManualUsage, program.name, program.commands.front().name),
+          .options = {kHelp,
+                      {"output,o", "DIR", "the folder of the pages, made where it is missing"},
+                      {"json", "", "print every command with its help and options as JSON"}},
+          .run = make_manual};
 }
 
 }  // namespace uvmsim::cli

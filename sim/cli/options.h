@@ -1,32 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line, parsed so that every mistake is one line that names the option.
+// Command lines as data: what a command takes, what its help says, and what it does. One parser reads all of them, so
+// that every mistake is one line that names the option; help, completions and manual pages come from the same tables.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace uvmsim::cli {
 
-// Parses the arguments of `command`, say "uvmsim run". At most `positional_limit` arguments may be no options; they are
-// stored under "argument". Declare values as std::string, std::vector<std::string> or bool_switch and check them with
-// values.h, whose messages say what is allowed. Throws InputError: unknown option (with the nearest known one), value
-// missing or not wanted, option given twice, argument too many.
-boost::program_options::variables_map parse_options(const std::string& command,
-                                                    const std::vector<std::string>& arguments,
-                                                    const boost::program_options::options_description& options,
-                                                    std::size_t positional_limit);
+using Arguments = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
-// The option table that `call` hands to parse_options(), which ends the call.
-boost::program_options::options_description options_of(const std::function<void()>& call);
+struct Option {
+  std::string_view name;   // "osf", or with a short name "output,o"
+  std::string_view value;  // as help shows it: "X[,Y...]"; empty: a flag, which takes none
+  std::string_view meaning;
+  bool repeatable = false;
 
-// The arguments that are no options, in order.
-std::vector<std::string> positional_arguments(const boost::program_options::variables_map& values);
+  std::string_view long_name() const { return name.substr(0, name.find(',')); }
+  std::string_view short_name() const { return name == long_name() ? "" : name.substr(long_name().size() + 1); }
+  std::string dashed() const { return "--" + std::string(long_name()); }
+};
 
-// The text given for an option; nothing when it was not given.
-std::optional<std::string> text_of(const boost::program_options::variables_map& values, const char* name);
+inline constexpr bool kRepeatable = true;
+inline constexpr std::size_t kAnyNumber = SIZE_MAX;  // of arguments
+
+// Options that many commands have.
+inline constexpr Option kHelp{"help,h", "", "print this text"};
+inline constexpr Option kVerbose{"verbose", "", "say on standard error what is being done"};
+inline constexpr Option kSettings{"set", "KEY=VALUE", "change one number of the system; may be repeated", kRepeatable};
+inline constexpr Option kPlugins{
+    "plugin", "FILE", "load policies from a shared library, a file or a name in the search path; may be repeated",
+    kRepeatable};
+
+// Which numbers an option takes, and how a message says that one is not among them: "--jobs: 0<complaint>; allowed: ".
+struct Range {
+  std::uint64_t least = 0;
+  std::uint64_t most = UINT64_MAX;
+  std::string_view complaint = " is not allowed";
+  bool as_typed = false;  // the message has the text, not the number
+};
+
+// Exit codes (README.md has them all).
+inline constexpr int kFine = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kInterrupted = 130;  // as a shell reports Ctrl-C
+
+struct CommandLine;
+
+// What was given on a command line. Options go by their long names.
+class Values {
+ public:
+  bool given(std::string_view option) const { return options_.contains(option); }
+  // All values of an option, none where it was not given or is a flag.
+  Texts texts(std::string_view option) const;
+  // "a,b" and "c" -> a, b, c. Throws InputError for nothing between two commas.
+  Texts listed(std::string_view option) const;
+  std::optional<std::string> text(std::string_view option) const;
+  // Throws InputError(message) where the option is missing.
+  std::string required(std::string_view option, const std::string& message) const;
+  // `otherwise` where the option was not given. Throw InputError.
+  std::uint64_t number(std::string_view option, std::uint64_t otherwise, const Range& range = {}) const;
+  std::uint64_t size(std::string_view option, std::uint64_t otherwise) const;  // in bytes
+
+  // All that was given, by name.
+  const std::map<std::string, Texts, std::less<>>& options() const { return options_; }
+
+  // What is no option, in order.
+  const Arguments& arguments() const { return arguments_; }
+  // Throws InputError(message) where there is none.
+  const std::string& first(const std::string& message) const;
+  // What follows CommandLine::last_word, where that was given.
+  const std::optional<Arguments>& rest() const { return rest_; }
+
+ private:
+  friend Values read(const CommandLine& line, const std::string& name, const Arguments& arguments);
+
+  std::map<std::string, Texts, std::less<>> options_;
+  Arguments arguments_;
+  std::optional<Arguments> rest_;
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;  // for the program's help; empty for a verb
+  CommandLine (*line)();
+};
+
+struct CommandLine {
+  std::string usage;  // what --help prints before the options
+  std::vector<Option> options;
+  std::string notes = {};          // and what after them
+  std::size_t most_arguments = 0;  // that are no options
+  // Returns the exit code; throws InputError for what the user got wrong. Null: there are only verbs.
+  int (*run)(const Values& values) = nullptr;
+  std::vector<Command> verbs =
+      {};  // first arguments with a command line of their own, as `info` of `uvmsim trace info`
+  std::string_view last_word = {};  // ends the options: what follows is no part of this command line
+  bool lists_options = true;        // or `usage` does
+  std::string_view title = "Options";
+  unsigned width = 110;  // of the list of options
+};
+
+// What --help prints.
+std::string help_of(const CommandLine& line);
+
+// Reads the arguments of `name`, say "uvmsim run". Throws InputError: unknown option (with the nearest known one),
+// value missing or not wanted, option given twice, argument too many.
+Values read(const CommandLine& line, const std::string& name, const Arguments& arguments);
+
+// Reads the arguments, and prints the help or does what the command, or one of its verbs, is there for. Returns the
+// exit code.
+int run(const CommandLine& line, const std::string& name, const Arguments& arguments);
 
 }  // namespace uvmsim::cli

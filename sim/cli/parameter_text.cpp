@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sim/formats/wrapped.h"
 
@@ -84,6 +85,11 @@ nlohmann::ordered_json parameters_json(const policy::ParameterTable& table) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const Parameter& parameter : table) parameters.push_back(json_of(parameter));
   return parameters;
+}
+
+void print_json(std::string_view name, nlohmann::ordered_json list) {
+  const nlohmann::ordered_json document{{"schema_version", 1}, {name, std::move(list)}};
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace uvmsim::cli

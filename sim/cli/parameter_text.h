@@ -20,4 +20,7 @@ void print_parameters(const policy::ParameterTable& table);
 // The same as an array of objects. Numbers stay numbers.
 nlohmann::ordered_json parameters_json(const policy::ParameterTable& table);
 
+// The document {"schema_version": 1, `name`: `list`}.
+void print_json(std::string_view name, nlohmann::ordered_json list);
+
 }  // namespace uvmsim::cli

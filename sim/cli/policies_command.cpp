@@ -2,14 +2,9 @@
 #include "sim/cli/commands.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "sim/cli/options.h"
 #include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
 #include "sim/formats/did_you_mean.h"
@@ -22,7 +17,6 @@ namespace {
 
 using policy::PolicyEntry;
 using Entries = std::vector<const PolicyEntry*>;
-namespace options = boost::program_options;
 
 constexpr const char* kPoliciesUsage = R"(uvmsim policies [NAME] [options]
 
@@ -39,6 +33,7 @@ Examples:
   uvmsim policies
   uvmsim policies tree
   uvmsim policies --plugin ./mine.so mine --json
+
 )";
 
 void print_overview(const Entries& entries) {
@@ -65,7 +60,7 @@ void print_policy(const PolicyEntry& entry) {
   print_parameters(entry.parameters);
 }
 
-void print_json(const Entries& entries) {
+void print_as_json(const Entries& entries) {
   nlohmann::ordered_json policies = nlohmann::ordered_json::array();
   for (const PolicyEntry* entry : entries) {
     policies.push_back({{"slot", slot_name(entry->slot)},
@@ -78,8 +73,7 @@ void print_json(const Entries& entries) {
                         {"origin", entry->origin},
                         {"parameters", parameters_json(entry->parameters)}});
   }
-  const nlohmann::ordered_json document{{"schema_version", 1}, {"policies", std::move(policies)}};
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_json("policies", std::move(policies));
 }
 
 Entries named(const Entries& all, const std::string& name) {
@@ -89,45 +83,34 @@ Entries named(const Entries& all, const std::string& name) {
     names.push_back(entry->info.name);
     if (entry->info.name == name) entries.push_back(entry);
   }
-  if (entries.empty()) {
-    throw_input_error("unknown policy '{}'{}; allowed: {}", name, did_you_mean(name, names), fmt::join(names, ", "));
-  }
+  if (entries.empty()) throw_input_error("unknown policy '{}'{}", name, allowed_hint(name, names));
   return entries;
 }
 
-}  // namespace
-
-int policies_command(const std::vector<std::string>& arguments) {
-  options::options_description visible("Options");
-  auto add = visible.add_options();
-  add("plugin", options::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-      "load policies from a shared library, a file or a name in the search path; may be repeated");
-  add("json", options::bool_switch(), "print JSON");
-  add("help,h", options::bool_switch(), "print this text");
-  const options::variables_map values = parse_options("uvmsim policies", arguments, visible, 1);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << visible;
-    fmt::print("{}\n{}", kPoliciesUsage, text.str());
-    return 0;
-  }
-
+int print_policies(const Values& values) {
   policy::Registry registry = *policy::built_ins();
-  if (values.count("plugin") != 0) {
-    for (const std::string& plugin : values["plugin"].as<std::vector<std::string>>()) {
-      policy::load_plugin(registry, policy::find_plugin(plugin));
-    }
-  }
-  const std::vector<std::string> names = positional_arguments(values);
-  const Entries entries = names.empty() ? registry.list() : named(registry.list(), names.front());
-  if (values["json"].as<bool>()) {
-    print_json(entries);
+  for (const std::string& plugin : values.texts("plugin")) policy::load_plugin(registry, policy::find_plugin(plugin));
+  const std::vector<const PolicyEntry*> all = registry.list();
+  const Arguments& names = values.arguments();
+  const Entries entries = names.empty() ? all : named(all, names.front());
+  if (values.given("json")) {
+    print_as_json(entries);
   } else if (names.empty()) {
     print_overview(entries);
   } else {
     for (const PolicyEntry* entry : entries) print_policy(*entry);
   }
   return 0;
+}
+
+}  // namespace
+
+CommandLine policies_command() {
+  return {.usage = kPoliciesUsage,
+          .options = {kPlugins, {"json", "", "print JSON"}, kHelp},
+          .most_arguments = 1,
+          .run = print_policies,
+          .width = 80};
 }
 
 }  // namespace uvmsim::cli

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "sim/cli/interrupt.h"
 #include "sim/cli/terminal.h"
 #include "sim/report/numbers.h"
 
@@ -15,65 +16,71 @@ namespace uvmsim::cli {
 namespace {
 
 constexpr std::uint64_t kBarWidth = 30;
-constexpr std::chrono::milliseconds kRedrawInterval{100};
-constexpr std::chrono::seconds kPipeLineInterval{10};
+constexpr std::chrono::milliseconds kRedrawInterval{100}, kPipeLineInterval{10'000};
 
 }  // namespace
 
-Progress::Progress(bool verbose)
-    : verbose_(verbose), terminal_(is_terminal(STDERR_FILENO)), last_drawn_(std::chrono::steady_clock::now()) {}
+StatusLine::StatusLine() : terminal_(is_terminal(STDERR_FILENO)), last_(std::chrono::steady_clock::now()) {}
 
-Progress::~Progress() { erase(); }
-
-void Progress::begin(std::string step, std::uint64_t total) {
-  step_ = std::move(step);
-  total_ = total;
-  if (verbose_) {
-    erase();
-    fmt::print(stderr, "uvmsim: {}\n", step_);
-  }
-}
-
-void Progress::update(std::uint64_t done) {
+bool StatusLine::is_due() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_drawn_ < (terminal_ ? std::chrono::milliseconds(kRedrawInterval) : kPipeLineInterval)) return;
-  last_drawn_ = now;
-  if (terminal_) {
-    draw(done);
-  } else {
-    fmt::print(stderr, "uvmsim: {}: {}\n", step_, done_text(done));
+  if (now - last_ < (terminal_ ? kRedrawInterval : kPipeLineInterval)) return false;
+  last_ = now;
+  return true;
+}
+
+void StatusLine::show(const std::string& on_terminal, const std::string& elsewhere) {
+  if (!terminal_) {
+    fmt::print(stderr, "uvmsim: {}\n", elsewhere);
+    return;
   }
-}
-
-void Progress::end() {
-  erase();
-  if (verbose_) fmt::print(stderr, "uvmsim: {}: done\n", step_);
-}
-
-std::string Progress::done_text(std::uint64_t done) const {
-  if (total_ == 0) return report::format_count(done) + " records";
-  return fmt::format("{} %", std::min(done, total_) * 100 / total_);
-}
-
-void Progress::draw(std::uint64_t done) {
-  std::string line;
-  if (total_ == 0) {
-    line = fmt::format("{}: {}", step_, done_text(done));
-  } else {
-    const std::uint64_t filled = std::min(done, total_) * kBarWidth / total_;
-    line = fmt::format("[{:-<{}}] {:>3}% {}", std::string(filled, '#'), kBarWidth,
-                       std::min(done, total_) * 100 / total_, step_);
-  }
-  fmt::print(stderr, "\r\x1b[K{}", fitted(STDERR_FILENO, std::move(line)));
+  fmt::print(stderr, "\r\x1b[K{}", fitted(STDERR_FILENO, on_terminal));
   std::fflush(stderr);
   drawn_ = true;
 }
 
-void Progress::erase() {
+void StatusLine::erase() {
   if (!drawn_) return;
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);
   drawn_ = false;
+}
+
+std::string StatusLine::bar(std::uint64_t done, std::uint64_t total) {
+  return fmt::format("[{:-<{}}]", std::string(done * kBarWidth / total, '#'), kBarWidth);
+}
+
+void Progress::begin(std::string step, std::uint64_t total) {
+  step_ = std::move(step);
+  total_ = total;
+  if (!verbose_) return;
+  line_.erase();
+  fmt::print(stderr, "uvmsim: {}\n", step_);
+}
+
+void Progress::update(std::uint64_t done) {
+  if (!line_.is_due()) return;
+  if (total_ == 0) {
+    const std::string text = fmt::format("{}: {} records", step_, report::format_count(done));
+    line_.show(text, text);
+    return;
+  }
+  done = std::min(done, total_);
+  const std::uint64_t percent = done * 100 / total_;
+  line_.show(fmt::format("{} {:>3}% {}", StatusLine::bar(done, total_), percent, step_),
+             fmt::format("{}: {} %", step_, percent));
+}
+
+std::function<void(std::uint64_t done)> Progress::reporter() {
+  return [this](std::uint64_t done) {
+    throw_if_interrupted();
+    update(done);
+  };
+}
+
+void Progress::end() {
+  line_.erase();
+  if (verbose_) fmt::print(stderr, "uvmsim: {}: done\n", step_);
 }
 
 }  // namespace uvmsim::cli

@@ -7,35 +7,50 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace uvmsim::cli {
 
+// The line that changes in place.
+class StatusLine {
+ public:
+  StatusLine();
+  // Removes it.
+  ~StatusLine() { erase(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  // Whether it is time for another one.
+  bool is_due();
+  void show(const std::string& on_terminal, const std::string& elsewhere);
+  void erase();
+  // "[######------------------------]"
+  static std::string bar(std::uint64_t done, std::uint64_t total);
+
+ private:
+  bool terminal_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
 class Progress {
  public:
   // `verbose`: a line when a step begins and ends, wherever standard error goes.
-  explicit Progress(bool verbose);
-  // Removes the bar.
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit Progress(bool verbose) : verbose_(verbose) {}
 
   // Begins a step of `total` units; 0 = unknown.
   void begin(std::string step, std::uint64_t total);
   void update(std::uint64_t done);
+  // Updates it, a safe point for Ctrl-C (interrupt.h). It must outlive what it returns.
+  std::function<void(std::uint64_t done)> reporter();
   void end();
 
  private:
-  void draw(std::uint64_t done);
-  std::string done_text(std::uint64_t done) const;
-  void erase();
-
   bool verbose_;
-  bool terminal_;
-  bool drawn_ = false;
+  StatusLine line_;
   std::string step_;
   std::uint64_t total_ = 0;
-  std::chrono::steady_clock::time_point last_drawn_;
 };
 
 }  // namespace uvmsim::cli

@@ -8,20 +8,18 @@
 #include <sstream>
 
 #include "sim/cli/commands.h"
-#include "sim/cli/options.h"
-#include "sim/cli/values.h"
-#include "sim/common/atomic_file.h"
+#include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
 #include "sim/formats/text_table.h"
 #include "sim/recommend/study.h"
 #include "sim/report/numbers.h"
+#include "sim/sweep/values.h"
 #include "sim/trace/writer.h"
 
 namespace uvmsim::cli {
 namespace {
 
-namespace po = boost::program_options;
 using recommend::Placement;
 using recommend::PlacementResult;
 using recommend::Study;
@@ -49,66 +47,16 @@ dlrm_recorded) or a JSON file like those in configs/recommendation. workloads/re
 Exit code: 0 when all placements ran, 1 when some have no room on the system, 2 for an error in the input.
 )";
 
-po::options_description recommend_options() {
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  const auto text = [] { return po::value<std::string>(); };
-  add("system", text()->value_name("SYSTEM"), "the GPU server: a name of `uvmsim systems`, or a file");
-  add("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
-      "another value of one of the system's parameters; may be repeated");
-  add("placement", text()->value_name("NAME[,...]"),
-      "where the tables lie: all (default), or some of those below; on an SSD only where the system has one");
-  add("inference", po::bool_switch(), "rows are read only; the workload's popularity of inference");
-  add("gpus", text()->value_name("N"), "train on the first N GPUs of the system, which links join; default 1");
-  add("sharding", text()->value_name("NAME"), "which GPU has which rows: one of those below");
-  add("optimizer", text()->value_name("NAME"), "what training keeps for each row: one of those below");
-  add("batch", text()->value_name("N"), "samples of a step on each GPU, instead of the workload's");
-  add("steps", text()->value_name("N"), "steps to replay, default 10");
-  add("warm-up", text()->value_name("N"), "batches before them, which only the caches see; default 100");
-  add("osf", text()->value_name("X"),
-      "memory of each GPU for the tables: bytes of tables and optimizer state / GPUs / X, default 5");
-  add("gpu-bytes", text()->value_name("SIZE"), "the same as a size");
-  add("load-factor", text()->value_name("X"), "rows of the GPU's cache / rows of the tables, default 0.2");
-  add("host-cache", text()->value_name("SIZE"), "ssd: DRAM cache of rows, default 64 GiB");
-  add("seed", text()->value_name("N"), "of ids and of the run, default 1");
-  add("json", text()->value_name("FILE"), "write every number; - for standard output");
-  add("csv", text()->value_name("FILE"), "the same as a table");
-  add("write-trace", text()->value_name("FILE"), "write the program of the one placement, and replay nothing");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
 template <class Named>
-void print_names(const char* title, std::span<const Named> list) {
-  fmt::print("\n{}:\n", title);
-  for (const Named& entry : list) fmt::print("  {:<22}{}\n", entry.name, entry.summary);
+std::string names_text(const char* title, std::span<const Named> list) {
+  std::string text = fmt::format("\n{}:\n", title);
+  for (const Named& entry : list) text += fmt::format("  {:<22}{}\n", entry.name, entry.summary);
+  return text;
 }
 
-int print_recommend_help() {
-  std::ostringstream options;
-  options << recommend_options();
-  fmt::print("{}{}", kUsage, options.str());
-  print_names("Placements", recommend::placements());
-  print_names("Shardings", recommend::shardings());
-  print_names("Optimizers", recommend::optimizers());
-  fmt::print("{}", kNotes);
-  return 0;
-}
-
-std::uint64_t number(const po::variables_map& values, const char* name, std::uint64_t fallback, std::uint64_t minimum,
+std::uint64_t number(const Values& values, const char* name, std::uint64_t fallback, std::uint64_t minimum,
                      std::uint64_t maximum) {
-  const auto text = text_of(values, name);
-  if (!text) return fallback;
-  const std::uint64_t value = parse_unsigned(fmt::format("--{}", name), *text);
-  if (value < minimum || value > maximum) {
-    throw_input_error("--{}: {} is out of range; allowed: {} to {}", name, value, minimum, maximum);
-  }
-  return value;
-}
-
-std::uint64_t size_of(const po::variables_map& values, const char* name, std::uint64_t fallback) {
-  const auto text = text_of(values, name);
-  return text ? parse_size(fmt::format("--{}", name), *text) : fallback;
+  return values.number(name, fallback, {minimum, maximum, " is out of range"});
 }
 
 bool needs_ssd(const Placement& placement) { return placement.memory == Placement::Memory::kSsd; }
@@ -119,10 +67,10 @@ bool is_plain(const recommend::ProgramOptions& options) {
 }
 
 // All are those that the system has the devices for.
-std::vector<const Placement*> placements_of(const po::variables_map& values, const config::SystemConfig& system,
+std::vector<const Placement*> placements_of(const Values& values, const config::SystemConfig& system,
                                             const recommend::ProgramOptions& options) {
   std::vector<const Placement*> chosen;
-  const std::string text = text_of(values, "placement").value_or("all");
+  const std::string text = values.text("placement").value_or("all");
   if (text == "all") {
     for (const Placement& placement : recommend::placements()) {
       const bool can_have_ssd = system.ssd.memory_bytes != 0 && is_plain(options);
@@ -142,16 +90,16 @@ std::vector<const Placement*> placements_of(const po::variables_map& values, con
   return chosen;
 }
 
-unsigned gpus_of(const po::variables_map& values, const config::SystemConfig& system) {
+unsigned gpus_of(const Values& values, const config::SystemConfig& system) {
   const auto gpus = static_cast<unsigned>(number(values, "gpus", 1, 1, system.gpus.size()));
   recommend::check_joined(system, gpus);
   return gpus;
 }
 
 // Of a GPU; the lookups of all together are limited.
-std::uint64_t batch_of(const po::variables_map& values, const recommend::Workload& workload, unsigned gpus) {
+std::uint64_t batch_of(const Values& values, const recommend::Workload& workload, unsigned gpus) {
   const std::uint64_t most = recommend::kMostLookups / gpus / workload.lookups_per_sample();
-  if (most == 0 || (values.count("batch") == 0 && workload.batch > most)) {
+  if (most == 0 || (!values.given("batch") && workload.batch > most)) {
     throw_input_error("{}: {} samples on each of {} GPUs, {} lookups each; allowed: up to {} lookups in a step",
                       workload.name, workload.batch, gpus, workload.lookups_per_sample(), recommend::kMostLookups);
   }
@@ -164,51 +112,42 @@ void check_state(const recommend::Optimizer& optimizer, const recommend::Workloa
   throw_input_error("--optimizer {}: elements of {} bytes; allowed: up to 4", optimizer.name, workload.element_bytes);
 }
 
-recommend::ProgramOptions program_options(const po::variables_map& values, const recommend::Workload& workload,
+recommend::ProgramOptions program_options(const Values& values, const recommend::Workload& workload,
                                           const config::SystemConfig& system) {
   recommend::ProgramOptions options;
-  options.training = !values["inference"].as<bool>();
+  options.training = !values.given("inference");
   options.steps = number(values, "steps", options.steps, 1, 100000);
   options.warm_up = number(values, "warm-up", options.warm_up, 0, 1000000);
   options.seed = number(values, "seed", options.seed, 0, UINT64_MAX);
   options.gpus = gpus_of(values, system);
-  if (const auto name = text_of(values, "sharding")) options.sharding = &recommend::find_sharding(*name);
-  if (const auto name = text_of(values, "optimizer")) options.optimizer = &recommend::find_optimizer(*name);
-  if (!options.training && values.count("optimizer") != 0) {
+  if (const auto name = values.text("sharding")) options.sharding = &recommend::find_sharding(*name);
+  if (const auto name = values.text("optimizer")) options.optimizer = &recommend::find_optimizer(*name);
+  if (!options.training && values.given("optimizer")) {
     throw_input_error("--optimizer with --inference: no row changes; allowed: one of them");
   }
   check_state(*options.optimizer, workload);
-  options.host_cache_bytes = size_of(values, "host-cache", std::uint64_t{64} << 30);
-  if (const auto text = text_of(values, "load-factor")) {
+  options.host_cache_bytes = values.size("host-cache", std::uint64_t{64} << 30);
+  if (const auto text = values.text("load-factor")) {
     // In the form of an OSF: a number with up to three decimals.
     options.load_factor_thousandths =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(UINT32_MAX, parse_osf("--load-factor", *text)));
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(UINT32_MAX, sweep::parse_osf("--load-factor", *text)));
     if (options.load_factor_thousandths > 1000) {
       throw_input_error("--load-factor: {} is out of range; allowed: 0.001 to 1", *text);
     }
   }
-  if (values.count("osf") != 0 && values.count("gpu-bytes") != 0) {
+  if (values.given("osf") && values.given("gpu-bytes")) {
     throw_input_error("--osf and --gpu-bytes say the same; allowed: one of them");
   }
-  const std::uint64_t osf = parse_osf("--osf", text_of(values, "osf").value_or("5"));
+  const std::uint64_t osf = sweep::parse_osf("--osf", values.text("osf").value_or("5"));
   std::uint64_t bytes = 0;
   for (const recommend::GpuShare& gpu : recommend::gpu_shares(workload, options)) {
     bytes += gpu.table_bytes + gpu.state_bytes;
   }
   options.gpu_bytes =
-      size_of(values, "gpu-bytes", static_cast<std::uint64_t>(WideUnsigned{bytes} * 1000 / osf / options.gpus));
+      values.size("gpu-bytes", static_cast<std::uint64_t>(WideUnsigned{bytes} * 1000 / osf / options.gpus));
   const config::GpuConfig& gpu = system.gpus.front();
   options.gpu_bytes = std::min(options.gpu_bytes, gpu.memory_bytes - gpu.reserved_bytes);
   return options;
-}
-
-void write_output(const std::optional<std::string>& path, const std::string& text) {
-  if (!path) return;
-  if (*path == "-") {
-    fmt::print("{}", text);
-  } else {
-    write_file(*path, text);
-  }
 }
 
 int write_trace(const std::string& path, const recommend::Workload& workload,
@@ -297,26 +236,22 @@ std::string gpu_table(const Study& study) {
                            mib_per_step(ran->sent.dense_gradients, steps));
 }
 
-}  // namespace
-
-int recommend_command(const std::vector<std::string>& arguments) {
-  const po::variables_map values = parse_options("uvmsim recommend", arguments, recommend_options(), 1);
-  if (values["help"].as<bool>()) return print_recommend_help();
-  const std::vector<std::string> names = positional_arguments(values);
-  if (names.empty()) throw_input_error("recommend: no workload given; `uvmsim recommend --help` shows examples");
-  const auto system_name = text_of(values, "system");
-  if (!system_name) throw_input_error("recommend: no --system given; `uvmsim systems` lists them");
+int compare_placements(const Values& values) {
+  const std::string& workload_name =
+      values.first("recommend: no workload given; `uvmsim recommend --help` shows examples");
+  const std::string system_name =
+      values.required("system", "recommend: no --system given; `uvmsim systems` lists them");
   Study study;
-  study.workload = recommend::read_workload(names.front());
-  study.system = config::load_system(*system_name);
-  if (values.count("set") != 0) config::apply_overrides(study.system, values["set"].as<std::vector<std::string>>());
+  study.workload = recommend::read_workload(workload_name);
+  study.system = config::load_system(system_name);
+  config::apply_overrides(study.system, values.texts("set"));
   study.workload.batch = batch_of(values, study.workload, gpus_of(values, study.system));
   study.options = program_options(values, study.workload, study.system);
   const std::vector<const Placement*> placements = placements_of(values, study.system, study.options);
-  if (const auto path = text_of(values, "write-trace")) {
+  if (const auto path = values.text("write-trace")) {
     return write_trace(*path, study.workload, placements, study.options, study.system);
   }
-  const auto json = text_of(values, "json"), csv = text_of(values, "csv");
+  const auto json = values.text("json"), csv = values.text("csv");
   const bool quiet = json == "-" || csv == "-";
   const recommend::Workload& workload = study.workload;
   const std::uint64_t samples = workload.batch * study.options.gpus;
@@ -347,9 +282,41 @@ int recommend_command(const std::vector<std::string>& arguments) {
                  report::format_gib(gpu.memory_bytes - gpu.reserved_bytes));
     }
   }
-  write_output(json, recommend::study_json(study));
-  write_output(csv, recommend::study_csv(study));
+  ResultOutput(json).write(recommend::study_json(study));
+  ResultOutput(csv).write(recommend::study_csv(study));
   return all_ran ? 0 : 1;
+}
+
+}  // namespace
+
+CommandLine recommend_command() {
+  return {
+      .usage = kUsage,
+      .options =
+          {{"system", "SYSTEM", "the GPU server: a name of `uvmsim systems`, or a file"},
+           {"set", "KEY=VALUE", "another value of one of the system's parameters; may be repeated", kRepeatable},
+           {"placement", "NAME[,...]",
+            "where the tables lie: all (default), or some of those below; on an SSD only where the system has one"},
+           {"inference", "", "rows are read only; the workload's popularity of inference"},
+           {"gpus", "N", "train on the first N GPUs of the system, which links join; default 1"},
+           {"sharding", "NAME", "which GPU has which rows: one of those below"},
+           {"optimizer", "NAME", "what training keeps for each row: one of those below"},
+           {"batch", "N", "samples of a step on each GPU, instead of the workload's"},
+           {"steps", "N", "steps to replay, default 10"},
+           {"warm-up", "N", "batches before them, which only the caches see; default 100"},
+           {"osf", "X", "memory of each GPU for the tables: bytes of tables and optimizer state / GPUs / X, default 5"},
+           {"gpu-bytes", "SIZE", "the same as a size"},
+           {"load-factor", "X", "rows of the GPU's cache / rows of the tables, default 0.2"},
+           {"host-cache", "SIZE", "ssd: DRAM cache of rows, default 64 GiB"},
+           {"seed", "N", "of ids and of the run, default 1"},
+           {"json", "FILE", "write every number; - for standard output"},
+           {"csv", "FILE", "the same as a table"},
+           {"write-trace", "FILE", "write the program of the one placement, and replay nothing"},
+           kHelp},
+      .notes = names_text("Placements", recommend::placements()) + names_text("Shardings", recommend::shardings()) +
+               names_text("Optimizers", recommend::optimizers()) + kNotes,
+      .most_arguments = 1,
+      .run = compare_placements};
 }
 
 }  // namespace uvmsim::cli

@@ -3,22 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 
 #include "sim/cli/commands.h"
-#include "sim/cli/exit_codes.h"
-#include "sim/cli/options.h"
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/html/page.h"
-#include "sim/html/read_document.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kReportUsage = R"(uvmsim report RESULTS|SWEEP|PROFILE|LEAGUE... -o FILE.html
 
@@ -43,15 +37,6 @@ results.sqlite or league.json of one. Several make one page. sim/html/README.md 
 Exit code: 0, or 2 for an error in the input.
 )";
 
-po::options_description report_options() {
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  add("output,o", po::value<std::string>()->value_name("FILE"), "the page; - is standard output");
-  add("partial", po::bool_switch(), "show an unfinished sweep, which the page then says of itself");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
 // As a shell takes it as one word.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
@@ -72,31 +57,32 @@ std::string command_of_page(const std::vector<std::string>& inputs, const std::s
   return text + (partial ? " --partial" : "") + " -o " + (output == "-" ? "-" : name(output));
 }
 
-}  // namespace
-
-int report_command(const Arguments& arguments) {
-  const po::options_description options = report_options();
-  const po::variables_map values = parse_options("uvmsim report", arguments, options, arguments.size());
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}{}{}", kReportUsage, text.str(), kReportNotes);
-    return kFine;
-  }
-  const std::vector<std::string> inputs = positional_arguments(values);
-  if (inputs.empty()) throw_input_error("report: no results given; `uvmsim report --help` shows examples");
+int write_report(const Values& values) {
+  const Arguments& inputs = values.arguments();
+  values.first("report: no results given; `uvmsim report --help` shows examples");
   if (std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
     throw_input_error("report: standard input cannot be read; allowed: files and folders");
   }
-  const auto output = text_of(values, "output");
-  if (!output) throw_input_error("report: option --output (-o FILE) is missing");
-  const bool partial = values["partial"].as<bool>();
-  ResultOutput page(*output);
+  const std::string output = values.required("output", "report: option --output (-o FILE) is missing");
+  const bool partial = values.given("partial");
+  ResultOutput page(output);
   const html::Document document = html::read_document(inputs, partial);
-  const std::string text = html::page_of(document, command_of_page(inputs, *output, partial));
+  const std::string text = html::page_of(document, command_of_page(inputs, output, partial));
   page.write(text);
-  if (*output != "-") fmt::print("{}: {}\n", *output, report::format_bytes(text.size()));
+  if (output != "-") fmt::print("{}: {}\n", output, report::format_bytes(text.size()));
   return kFine;
+}
+
+}  // namespace
+
+CommandLine report_command() {
+  return {.usage = kReportUsage,
+          .options = {{"output,o", "FILE", "the page; - is standard output"},
+                      {"partial", "", "show an unfinished sweep, which the page then says of itself"},
+                      kHelp},
+          .notes = kReportNotes,
+          .most_arguments = kAnyNumber,
+          .run = write_report};
 }
 
 }  // namespace uvmsim::cli

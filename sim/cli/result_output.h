@@ -22,12 +22,19 @@ class ResultOutput {
     if (path && !to_stdout_) file_.emplace(*path);
   }
   bool wanted() const { return file_ || to_stdout_; }
-  // All of it at once; the file is in place afterwards.
-  void write(const std::string& content) {
+  // Standard output has it at once.
+  void add(const std::string& content) {
     if (to_stdout_) fmt::print("{}", content);
-    if (!file_) return;
-    file_->write(content);
-    file_->commit();
+    if (file_) file_->write(content);
+  }
+  // Puts the file in place. Nothing may follow.
+  void finish() {
+    if (file_) file_->commit();
+  }
+  // All of it.
+  void write(const std::string& content) {
+    add(content);
+    finish();
   }
 
  private:

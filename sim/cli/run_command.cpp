@@ -7,63 +7,112 @@
 
 #include <cstdio>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 
-#include "sim/cli/best_known.h"
-#include "sim/cli/bounds_text.h"
-#include "sim/cli/interrupt.h"
-#include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/run_outputs.h"
 #include "sim/cli/run_summary.h"
-#include "sim/cli/run_to_points.h"
 #include "sim/cli/terminal.h"
-#include "sim/common/in_parallel.h"
+#include "sim/cli/trace_runs.h"
+#include "sim/report/event_fan.h"
 #include "sim/report/glossary.h"
+#include "sim/report/profile.h"
+#include "sim/report/result_csv.h"
+#include "sim/report/result_json.h"
 #include "sim/report/run_record.h"
-#include "sim/sweep/run_point.h"
+#include "sim/report/timeline.h"
 
 namespace uvmsim::cli {
 namespace {
 
-// Several runs replay the trace from memory up to this size.
-constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+constexpr const char* kRunUsage = R"(uvmsim run TRACE --system SYSTEM [options]
+
+Replays a trace on a system and says how long it takes, what moved and why.
+
+Examples:
+  uvmsim run gpt2.uvmt --system h200-sxm-pcie5
+      with all of the GPU's memory
+  uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 1,1.25,1.5,2,4
+      with so little memory that the program's footprint is 1, 1.25, ... times as large; one table
+  uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch tree:threshold=75 --json result.json
+      another prefetch threshold; the whole result for a script
+  uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 1.5,2,4 --bounds --best-of all
+      also how far that is from what no policy can beat, and from the fastest policy there is
+
+)";
+
+constexpr const char* kRunNotes = R"(
+OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks)
+that holds all live managed memory at its peak under the chosen layout. Programs that take one large block and divide it
+themselves (JAX, TensorFlow, RMM) need --footprint touched: a 2 MiB chunk counts from the GPU's first to its last touch. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
+Slowdown is against one run, whatever the policies: the driver's own with the GPU's own memory. More memory than the GPU
+has is refused, or with --hypothetical-capacity said in the result. If the trace marks iterations, numbers are
+means of those from which on all agree, and the line above them says after how many the run had settled. "not settled after N iterations": more of
+them (--iterations) may show it; until then numbers are of all passes of the repeated iteration, or of the last one recorded.
+--bounds is about the whole run, not its settled iterations; `uvmsim bounds --help` explains it.
+--explain-columns says what every column and counter means. Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
+`uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys
+of --set.
+)";
+
+// The files that a run writes: opened before the simulation, in place only when all of it succeeded.
+class RunOutputs {
+ public:
+  // Throws InputError when one of them cannot be written.
+  explicit RunOutputs(const RunArguments& run)
+      : json_(run.json), csv_(run.csv), standard_output_taken_(run.json == "-" || run.csv == "-") {
+    std::vector<EventSink*> sinks;
+    if (run.timeline) {
+      timeline_ = std::make_unique<report::Timeline>(*run.timeline, run.timeline_window);
+      sinks.push_back(timeline_.get());
+    }
+    if (run.profile) {
+      profile_ = std::make_unique<report::Profile>(*run.profile, run.profile_grid);
+      sinks.push_back(profile_.get());
+    }
+    if (!sinks.empty()) events_.emplace(std::move(sinks));
+  }
+
+  // What a run has to tell its events; null when not wanted.
+  EventSink* events() { return events_ ? &*events_ : nullptr; }
+  // Standard output takes results, not the text for people.
+  bool standard_output_taken() const { return standard_output_taken_; }
+
+  void write(const std::vector<report::RunRecord>& records) {
+    if (timeline_) timeline_->finish(&records.back());
+    if (profile_) profile_->finish(records.back());
+    // Only what was asked for: a result of many iterations is long.
+    if (csv_.wanted()) csv_.add(report::result_csv_header());
+    for (const report::RunRecord& record : records) {
+      if (json_.wanted()) json_.add(report::result_json(record));
+      if (csv_.wanted()) csv_.add(report::result_csv_rows(record));
+    }
+    json_.finish();
+    csv_.finish();
+  }
+
+ private:
+  ResultOutput json_, csv_;
+  bool standard_output_taken_;
+  std::unique_ptr<report::Timeline> timeline_;
+  std::unique_ptr<report::Profile> profile_;
+  std::optional<report::EventFan> events_;
+};
 
 class Runner {
  public:
-  explicit Runner(const RunArguments& run)
-      : run_(run),
-        resolver_(kLargestKeptTrace),
-        shared_(shared_point(run)),
-        trace_(resolver_.trace(shared_)),
-        progress_(run.verbose),
-        outputs_(run) {
-    // Finds what is wrong before the trace is read.
-    layout_ = resolver_.resolve(shared_).record.options.layout;
-    for (const sweep::Point& rival : rivals_of(run, shared_, resolver_.registry())) resolver_.resolve(rival);
-  }
-
-  void measure() {
-    progress_.begin("reading " + trace_.name(), 0);
-    const std::uint64_t footprint = sweep::divided_footprint_bytes(shared_, layout_, trace_, reporter());
-    progress_.end();
-    if (trace_.truncated()) {
-      fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
-    }
-    // Before the first of several runs.
-    for (const std::uint64_t osf : run_.osf_thousandths) sweep::check_factor(osf, footprint, "--osf", trace_.name());
-  }
+  explicit Runner(const RunArguments& run) : run_(run), runs_(run), outputs_(run) { runs_.measure(); }
 
   void run_all() {
     std::vector<sweep::Point> chosen = points_of(run_);
     const sweep::Point& first = chosen.front();
-    const bool is_baseline = resolver_.resolve(first).id == resolver_.resolve(sweep::baseline_of(first)).id;
+    const bool is_baseline = runs_.resolve(first).id == runs_.resolve(sweep::baseline_of(first)).id;
     const bool with_unlimited = run_.unlimited_run && !is_baseline;
     std::vector<sweep::Point> rivals;  // the same number for each chosen point
     for (const sweep::Point& point : chosen) {
-      for (sweep::Point& rival : rivals_of(run_, point, resolver_.registry())) rivals.push_back(std::move(rival));
+      for (sweep::Point& rival : runs_.rivals_of(point)) rivals.push_back(std::move(rival));
     }
     for (sweep::Point& point : chosen) point.bounds = run_.bounds;
     std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);
@@ -91,41 +140,31 @@ class Runner {
   }
 
  private:
-  sweep::ReadProgress reporter() {
-    return [this](std::uint64_t done) {
-      throw_if_interrupted();
-      progress_.update(done);
-    };
-  }
-
   // All at the same time: the unlimited run if it is wanted, the chosen points, their rivals. Only what is chosen tells
   // its events and is compared with bounds.
   std::vector<report::RunRecord> run(bool with_unlimited, const std::vector<sweep::Point>& chosen,
                                      const std::vector<sweep::Point>& rivals) {
     std::vector<std::string> names;
-    std::vector<sweep::PointToRun> runs;
+    std::vector<sweep::PointToRun> points;
     const auto add = [&](const sweep::Point& point, bool is_chosen) {
-      runs.push_back({resolver_.resolve(point), is_chosen ? outputs_.events() : nullptr});
+      points.push_back({runs_.resolve(point), is_chosen ? outputs_.events() : nullptr});
     };
     if (with_unlimited) {
       names.emplace_back("no limit");
       for (std::uint64_t seed = 0; seed < run_.seeds; ++seed) {
-        sweep::Point baseline = sweep::baseline_of(shared_);
+        sweep::Point baseline = sweep::baseline_of(run_.shared);
         baseline.seed += seed;
         add(baseline, false);
       }
     }
     for (const sweep::Point& point : chosen) {
-      if (point.seed == run_.seed) names.push_back(sweep::limit_text(point));
+      if (point.seed == run_.shared.seed) names.push_back(sweep::limit_text(point));
       add(point, true);
     }
     if (run_.seeds > 1) names.push_back(fmt::format("{} seeds each", run_.seeds));
     for (const sweep::Point& rival : rivals) add(rival, false);
     if (!rivals.empty()) names.push_back(fmt::format("{} runs of other policies", rivals.size()));
-    progress_.begin(fmt::format("{}", fmt::join(names, ", ")), trace_.records() * runs.size());
-    std::vector<report::RunRecord> records = sweep::run_points(runs, trace_, available_cpus(), reporter());
-    progress_.end();
-    return records;
+    return runs_.compute(sweep::run_points, fmt::format("{}", fmt::join(names, ", ")), points);
   }
 
   void compare(std::span<const report::RunRecord> rivals) {
@@ -138,37 +177,32 @@ class Runner {
   }
 
   const RunArguments& run_;
-  sweep::Resolver resolver_;
-  layout::LayoutChoice layout_;  // on this system
-  sweep::Point shared_;
-  sweep::TraceInput& trace_;
-  Progress progress_;
+  TraceRuns runs_;
   RunOutputs outputs_;
   std::vector<report::RunRecord> records_of_runs_;
 };
 
-}  // namespace
-
-int run_command(const std::vector<std::string>& arguments) {
-  const RunArguments run = parse_run_arguments(arguments);
-  if (run.help) {
-    fmt::print("{}", run_help());
-    return 0;
-  }
-  if (run.explain_columns) {
-    ResultOutput output(run.json);
-    if (output.wanted()) {
-      output.write(report::glossary_json());
+int replay(const Values& values) {
+  if (values.given("explain-columns")) {
+    const auto json = values.text("json");
+    if (json) {
+      ResultOutput(json).write(report::glossary_json());
     } else {
       fmt::print("{}", report::glossary_text());
     }
     return 0;
   }
+  const RunArguments run = read_run_options(values);
   Runner runner(run);
-  runner.measure();
   runner.run_all();
   runner.write_and_print();
   return 0;
+}
+
+}  // namespace
+
+CommandLine run_command() {
+  return {.usage = kRunUsage, .options = run_options(), .notes = kRunNotes, .most_arguments = 1, .run = replay};
 }
 
 }  // namespace uvmsim::cli

@@ -2,154 +2,67 @@
 #include "sim/cli/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
-#include "sim/cli/options.h"
-#include "sim/cli/run_to_points.h"
-#include "sim/cli/run_usage.h"
-#include "sim/cli/values.h"
+#include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/config/quantity.h"
 #include "sim/policy/registry.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::cli {
 namespace {
 
-namespace po = boost::program_options;
-
-using Text = std::string;
-using Texts = std::vector<std::string>;
-
-auto text_value(const char* name) { return po::value<Text>()->value_name(name); }
-auto texts_value(const char* name) { return po::value<Texts>()->composing()->value_name(name); }
-auto flag_value() { return po::bool_switch(); }
-
 // The machine and where the program's memory lies.
-void add_machine(po::options_description& options) {
-  auto add = options.add_options();
-  add("system", text_value("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
-  add("osf", texts_value("X[,Y...]"), "oversubscription factors above 0, such as 1.25; several run one after another");
-  add("capacity-bytes", text_value("SIZE"), "GPU memory for managed data, instead of --osf");
-  add("footprint", text_value("KIND"),
-      "footprint that --osf divides: allocated (default), or touched: memory counts from its first to its last touch");
-  add("footprint-bytes", text_value("SIZE"), "footprint that --osf divides, instead of the measured one");
-  add("hypothetical-capacity", flag_value(), "allow a limit of more memory than the GPU has; results say so");
-  add("host-capacity-bytes", text_value("SIZE"),
-      "host memory for managed data, above the system's SSD: --set host.memory_bytes=SIZE");
-  add("layout", text_value("NAME[:key=value,...]"),
-      "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`");
-}
+const std::vector<Option> kMachine = {
+    {"system", "SYSTEM", "the GPU server: a name, or the path of a JSON file"},
+    {"osf", "X[,Y...]", "oversubscription factors above 0, such as 1.25; several run one after another", kRepeatable},
+    {"capacity-bytes", "SIZE", "GPU memory for managed data, instead of --osf"},
+    {"footprint", "KIND",
+     "footprint that --osf divides: allocated (default), or touched: memory counts from its first to its last touch"},
+    {"footprint-bytes", "SIZE", "footprint that --osf divides, instead of the measured one"},
+    {"hypothetical-capacity", "", "allow a limit of more memory than the GPU has; results say so"},
+    {"host-capacity-bytes", "SIZE",
+     "host memory for managed data, above the system's SSD: --set host.memory_bytes=SIZE"},
+    {"layout", "NAME[:key=value,...]",
+     "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`"}};
 
 // How the program runs.
-void add_program(po::options_description& options) {
-  auto add = options.add_options();
-  add("plugin", texts_value("FILE"),
-      "load policies from a shared library, a file or a name in the search path; may be repeated");
-  add("set", texts_value("KEY=VALUE"), "change one number of the system; may be repeated");
-  add("seed", text_value("N"), "seed of policies that draw random numbers, default 1");
-  add("seeds", text_value("N"),
-      "run N seeds, from --seed on; tables show the mean, and the shortest and the longest time; default 1");
-  add("iterations", text_value("N"),
-      "marked iterations to run: the last recorded one is repeated; default as recorded");
-  add("replay-all", flag_value(),
-      "replay every iteration; else those that begin as an earlier one did are counted as it ran");
-  add("time-scale", text_value("X"),
-      "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's");
-  add("recorded-on", text_value("SYSTEM"), "system whose GPU made the recording, if the trace's header does not tell");
-  add("no-host-gaps", flag_value(), "leave out the recorded host time between calls");
-  add("partial", flag_value(), "of a trace that is cut off, use what is whole instead of refusing it");
+const std::vector<Option> kProgram = {
+    kPlugins,
+    kSettings,
+    {"seed", "N", "seed of policies that draw random numbers, default 1"},
+    {"seeds", "N",
+     "run N seeds, from --seed on; tables show the mean, and the shortest and the longest time; default 1"},
+    {"iterations", "N", "marked iterations to run: the last recorded one is repeated; default as recorded"},
+    {"replay-all", "", "replay every iteration; else those that begin as an earlier one did are counted as it ran"},
+    {"time-scale", "X",
+     "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's"},
+    {"recorded-on", "SYSTEM", "system whose GPU made the recording, if the trace's header does not tell"},
+    {"no-host-gaps", "", "leave out the recorded host time between calls"},
+    {"partial", "", "of a trace that is cut off, use what is whole instead of refusing it"}};
+
+std::vector<Option> joined(std::initializer_list<std::vector<Option>> groups) {
+  std::vector<Option> all;
+  for (const std::vector<Option>& group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
 }
 
-void add_best_of(po::options_description& options, const char* purpose) {
-  options.add_options()("best-of", texts_value("PREFETCH+EVICT"), purpose);
+std::vector<std::uint64_t> factors_of(const Texts& texts) {
+  if (texts.empty()) return {};
+  return sweep::parse_osf_list("--osf", fmt::format("{}", fmt::join(texts, ",")));
 }
 
-void add_verbose_and_help(po::options_description& options) {
-  auto add = options.add_options();
-  add("verbose", flag_value(), "say on standard error what is being done");
-  add("help,h", flag_value(), "print this text");
-}
-
-po::options_description run_options() {
-  po::options_description options("Options", 110, 70);
-  add_machine(options);
-  auto add = options.add_options();
-  for (const policy::Slot slot : kPolicySlots) {
-    add(std::string(policy::slot_name(slot)).c_str(), text_value("NAME[:key=value,...]"), slot_info(slot).option_help);
-  }
-  add_program(options);
-  add("until-settled", flag_value(),
-      "end when the run has settled (sim/report/README.md): --iterations are the most that run");
-  add("no-unlimited-run", flag_value(),
-      "do not also run what slowdowns divide by: the driver's own policies, the GPU's whole memory");
-  add("bounds", flag_value(), "how far the result is from the best lower bound, and what lies between");
-  add_best_of(options,
-              "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; "
-              "may be repeated");
-  add("explain-columns", flag_value(),
-      "print what every column and counter means, and run nothing; with --json as JSON");
-  add("json", text_value("FILE"), "write results as JSON, one line per run; - is standard output");
-  add("csv", text_value("FILE"), "write results as CSV, one row per iteration and one per run; - is standard output");
-  add("timeline", text_value("FILE"),
-      "write a timeline for ui.perfetto.dev (of one run), compressed if FILE ends in .gz");
-  add("timeline-window", text_value("KIND=A..B"),
-      "only iterations=2..2, kernels=100..200 (by their start, from 1) or time=10ms..12ms of it");
-  add("profile", text_value("FILE"),
-      "write an SQLite file of who faulted, waited and moved (kernels, layers, tensors) and what was resident when (of "
-      "one "
-      "run)");
-  add("profile-grid", text_value("TIMESxADDRESSES"), "buckets of the profile's heat maps, default 512x256");
-  add_verbose_and_help(options);
-  return options;
-}
-
-po::options_description bounds_options() {
-  po::options_description options("Options", 110, 70);
-  add_machine(options);
-  add_program(options);
-  add_best_of(options,
-              "also simulate these policies, or all pairs of them with `all`, and compare the fastest with the bound; "
-              "may be repeated");
-  options.add_options()("json", text_value("FILE"),
-                        "write the bounds as JSON, one line per limit; - is standard output");
-  add_verbose_and_help(options);
-  return options;
-}
-
-class RunValues {
- public:
-  explicit RunValues(const po::variables_map& values) : values_(values) {}
-  std::optional<std::string> text(const char* name) const {
-    if (values_.count(name) == 0) return std::nullopt;
-    return values_[name].as<std::string>();
-  }
-  std::vector<std::string> texts(const char* name) const {
-    if (values_.count(name) == 0) return {};
-    return values_[name].as<std::vector<std::string>>();
-  }
-  bool flag(const char* name) const { return values_[name].as<bool>(); }
-
- private:
-  const po::variables_map& values_;
-};
-
-std::vector<std::uint64_t> factors_of(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
-  return texts.empty() ? std::vector<std::uint64_t>{} : parse_osf_list("--osf", joined);
-}
-
-std::uint64_t size_of_option(const RunValues& values, const char* name, std::uint64_t minimum) {
-  const auto text = values.text(name);
-  if (!text) return 0;
-  const std::string option = std::string("--") + name;
-  const std::uint64_t bytes = parse_size(option, *text);
-  if (bytes < minimum) {
-    throw_input_error("{}: {} is too small; allowed: at least {} bytes{}", option, *text, minimum,
+// 0 where it is not given.
+std::uint64_t size_of_option(const Values& values, std::string_view name, std::uint64_t minimum) {
+  const std::uint64_t bytes = values.size(name, 0);
+  if (values.given(name) && bytes < minimum) {
+    throw_input_error("--{}: {} is too small; allowed: at least {} bytes{}", name, *values.text(name), minimum,
                       minimum == kBlockBytes ? " (one 2 MiB chunk)" : "");
   }
   return bytes;
@@ -162,8 +75,8 @@ report::ProfileGrid parse_grid(const std::string& option, const std::string& tex
   if (x == std::string::npos) {
     throw_input_error("{}: '{}' is no grid; allowed: TIMESxADDRESSES, such as 512x256", option, text);
   }
-  const std::uint64_t times = parse_unsigned(option, text.substr(0, x));
-  const std::uint64_t addresses = parse_unsigned(option, text.substr(x + 1));
+  const std::uint64_t times = sweep::parse_unsigned(option, text.substr(0, x));
+  const std::uint64_t addresses = sweep::parse_unsigned(option, text.substr(x + 1));
   if (times == 0 || addresses == 0 || times > kMost || addresses > kMost) {
     throw_input_error("{}: {} is out of range; allowed: 1x1 to {}x{}", option, text, kMost, kMost);
   }
@@ -188,7 +101,7 @@ report::TimelineWindow parse_window(const std::string& option, const std::string
   const auto number = [&](const std::string& one) {
     if (kind->second != By::kTime) {
       if (one.empty() || one.find_first_not_of("0123456789") != std::string::npos) wrong();
-      return parse_unsigned(option, one);
+      return sweep::parse_unsigned(option, one);
     }
     const config::ParsedQuantity time = config::parse_quantity(one, config::Unit::kNanoseconds);
     if (!time.value) wrong();
@@ -200,25 +113,17 @@ report::TimelineWindow parse_window(const std::string& option, const std::string
   return window;
 }
 
-std::uint64_t parse_seeds(const std::optional<std::string>& text) {
-  constexpr std::uint64_t kMost = 1000;
-  if (!text) return 1;
-  const std::uint64_t seeds = parse_unsigned("--seeds", *text);
-  if (seeds == 0 || seeds > kMost) throw_input_error("--seeds: {} is not allowed; allowed: 1 to {}", *text, kMost);
-  return seeds;
-}
-
 void check_program(const RunArguments& run) {
   if (run.capacity_bytes != 0 && !run.osf_thousandths.empty()) {
     throw_input_error("--osf and --capacity-bytes both set the capacity; give one of them");
   }
-  if (run.capacity_bytes != 0 && run.footprint_bytes != 0) {
+  if (run.capacity_bytes != 0 && run.shared.footprint_bytes != 0) {
     throw_input_error("--footprint-bytes has no effect with --capacity-bytes; give one of them");
   }
-  if (run.touched_footprint && run.footprint_bytes != 0) {
+  if (run.shared.touched_footprint && run.shared.footprint_bytes != 0) {
     throw_input_error("--footprint touched and --footprint-bytes both say what --osf divides; give one of them");
   }
-  if (run.time_scale_millionths != 0 && !run.recorded_on.empty()) {
+  if (run.shared.time_scale_millionths != 0 && !run.shared.recorded_on.empty()) {
     throw_input_error("--recorded-on has no effect with a fixed --time-scale; give one of them");
   }
 }
@@ -230,17 +135,10 @@ void check_outputs_of(const RunArguments& run) {
     }
     if (*file && run.seeds > 1) throw_input_error("{} shows one run; give --seed, not --seeds", name);
   }
-  if (run.json == "-" && run.csv == "-") {
-    throw_input_error("--json and --csv cannot both go to standard output; give one of them a file");
-  }
-  const std::pair<const std::optional<std::string>*, const char*> files[] = {
-      {&run.json, "--json"}, {&run.csv, "--csv"}, {&run.timeline, "--timeline"}, {&run.profile, "--profile"}};
-  for (auto a = std::begin(files); a != std::end(files); ++a) {
-    for (auto b = std::next(a); b != std::end(files); ++b) {
-      if (!*a->first || *a->first != *b->first || **a->first == "-") continue;
-      throw_input_error("{} and {} both name {}; give two files", a->second, b->second, **a->first);
-    }
-  }
+  // A timeline and a profile are files, whatever they are called.
+  const auto file = [](const std::optional<std::string>& path) { return path == "-" ? std::nullopt : path; };
+  check_outputs(
+      {{"--json", run.json}, {"--csv", run.csv}, {"--timeline", file(run.timeline)}, {"--profile", file(run.profile)}});
 }
 
 // "tree+lrm", "tree:threshold=75+lru"
@@ -250,17 +148,16 @@ PolicyPair parse_pair(const std::string& option, const std::string& text) {
     throw_input_error("{}: '{}' is no pair of policies; allowed: PREFETCH+EVICT, such as tree+lru, or all", option,
                       text);
   }
-  return {parse_policy(option, text.substr(0, plus)), parse_policy(option, text.substr(plus + 1))};
+  return {sweep::parse_policy(option, text.substr(0, plus)), sweep::parse_policy(option, text.substr(plus + 1))};
 }
 
 // What `run` and `bounds` share.
-RunArguments read_shared(const std::string& command, const po::variables_map& parsed) {
-  const auto positional = positional_arguments(parsed);
-  if (positional.empty()) throw_input_error("{}: no trace given; `uvmsim {} --help` shows examples", command, command);
-  const RunValues values(parsed);
-  RunArguments run = read_program_options(command, parsed);
-  run.trace = positional.front();
-  run.verbose = values.flag("verbose");
+RunArguments read_shared(const std::string& command, const Values& values) {
+  const std::string& trace =
+      values.first(fmt::format("{0}: no trace given; `uvmsim {0} --help` shows examples", command));
+  RunArguments run = read_program_options(command, values);
+  run.shared.trace = trace;
+  run.verbose = values.given("verbose");
   run.json = values.text("json");
   for (const std::string& text : values.texts("best-of")) {
     if (text == "all") {
@@ -272,81 +169,92 @@ RunArguments read_shared(const std::string& command, const po::variables_map& pa
   return run;
 }
 
-RunArguments help_wanted() {
-  RunArguments run;
-  run.help = true;
-  return run;
-}
-
-template <class Options>
-std::string help_text(const char* usage, const Options& options, const char* notes) {
-  std::ostringstream text;
-  text << options;
-  return usage + text.str() + notes;
-}
-
-void check_until_settled(const RunArguments& run) {
-  sweep::Point point = shared_point(run);
-  point.bounds = run.bounds;
-  sweep::check_until_settled(point, "--until-settled");
-}
-
 }  // namespace
 
-void add_program_options(po::options_description& options) {
-  add_machine(options);
-  add_program(options);
+std::vector<Option> program_options() { return joined({kMachine, kProgram}); }
+
+std::vector<Option> run_options() {
+  std::vector<Option> policies;
+  for (const policy::Slot slot : kPolicySlots) {
+    policies.push_back({policy::slot_name(slot), "NAME[:key=value,...]", slot_info(slot).option_help});
+  }
+  const std::vector<Option> own = {
+      {"until-settled", "", "end when the run has settled (sim/report/README.md): --iterations are the most that run"},
+      {"no-unlimited-run", "",
+       "do not also run what slowdowns divide by: the driver's own policies, the GPU's whole memory"},
+      {"bounds", "", "how far the result is from the best lower bound, and what lies between"},
+      {"best-of", "PREFETCH+EVICT",
+       "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; may be "
+       "repeated",
+       kRepeatable},
+      {"explain-columns", "", "print what every column and counter means, and run nothing; with --json as JSON"},
+      {"json", "FILE", "write results as JSON, one line per run; - is standard output"},
+      {"csv", "FILE", "write results as CSV, one row per iteration and one per run; - is standard output"},
+      {"timeline", "FILE", "write a timeline for ui.perfetto.dev (of one run), compressed if FILE ends in .gz"},
+      {"timeline-window", "KIND=A..B",
+       "only iterations=2..2, kernels=100..200 (by their start, from 1) or time=10ms..12ms of it"},
+      {"profile", "FILE",
+       "write an SQLite file of who faulted, waited and moved (kernels, layers, tensors) and what was resident when "
+       "(of "
+       "one run)"},
+      {"profile-grid", "TIMESxADDRESSES", "buckets of the profile's heat maps, default 512x256"},
+      kVerbose,
+      kHelp};
+  return joined({kMachine, policies, kProgram, own});
 }
 
-RunArguments read_program_options(const std::string& command, const po::variables_map& parsed) {
-  const RunValues values(parsed);
+std::vector<Option> bounds_options() {
+  const std::vector<Option> own = {
+      {"best-of", "PREFETCH+EVICT",
+       "also simulate these policies, or all pairs of them with `all`, and compare the fastest with the bound; may be "
+       "repeated",
+       kRepeatable},
+      {"json", "FILE", "write the bounds as JSON, one line per limit; - is standard output"},
+      kVerbose,
+      kHelp};
+  return joined({kMachine, kProgram, own});
+}
+
+RunArguments read_program_options(const std::string& command, const Values& values) {
   RunArguments run;
-  const auto system = values.text("system");
-  if (!system) throw_input_error("{}: option --system is missing; `uvmsim systems` lists what it takes", command);
-  run.system = *system;
-  run.settings = values.texts("set");
-  if (const auto host = values.text("host-capacity-bytes")) {
-    run.settings.push_back(fmt::format("host.memory_bytes={}", parse_size("--host-capacity-bytes", *host)));
+  sweep::Point& shared = run.shared;
+  shared.system =
+      values.required("system", command + ": option --system is missing; `uvmsim systems` lists what it takes");
+  shared.settings = values.texts("set");
+  if (values.given("host-capacity-bytes")) {
+    shared.settings.push_back(fmt::format("host.memory_bytes={}", values.size("host-capacity-bytes", 0)));
   }
   run.osf_thousandths = factors_of(values.texts("osf"));
   run.capacity_bytes = size_of_option(values, "capacity-bytes", kBlockBytes);
-  run.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
-  run.touched_footprint = parse_footprint("--footprint", values.text("footprint").value_or("allocated"));
-  run.hypothetical_capacity = values.flag("hypothetical-capacity");
-  run.layout = parse_layout("--layout", values.text("layout").value_or("recorded"));
-  run.plugins = values.texts("plugin");
-  run.seed = parse_unsigned("--seed", values.text("seed").value_or("1"));
-  run.seeds = parse_seeds(values.text("seeds"));
-  run.iterations = parse_iterations("--iterations", values.text("iterations"));
-  run.time_scale_millionths = parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
-  run.recorded_on = values.text("recorded-on").value_or("");
-  run.include_host_gaps = !values.flag("no-host-gaps");
-  run.replay_all = values.flag("replay-all");
-  run.partial = values.flag("partial");
+  shared.footprint_bytes = size_of_option(values, "footprint-bytes", 1);
+  shared.touched_footprint = sweep::parse_footprint("--footprint", values.text("footprint").value_or("allocated"));
+  shared.hypothetical_capacity = values.given("hypothetical-capacity");
+  shared.layout = layout::given_text(sweep::parse_layout("--layout", values.text("layout").value_or("recorded")));
+  shared.plugins = values.texts("plugin");
+  shared.seed = values.number("seed", 1);
+  run.seeds = values.number("seeds", 1, {.least = 1, .most = 1000, .as_typed = true});
+  shared.iterations = sweep::parse_iterations("--iterations", values.text("iterations"));
+  shared.time_scale_millionths = sweep::parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
+  shared.recorded_on = values.text("recorded-on").value_or("");
+  shared.include_host_gaps = !values.given("no-host-gaps");
+  shared.replay_all = values.given("replay-all");
+  shared.partial = values.given("partial");
   check_program(run);
   return run;
 }
 
-RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options("uvmsim run", arguments, run_options(), 1);
-  const RunValues values(parsed);
-  if (values.flag("help")) return help_wanted();
-
-  if (values.flag("explain-columns")) {
-    RunArguments wanted;
-    wanted.explain_columns = true;
-    wanted.json = values.text("json");
-    return wanted;
-  }
-  RunArguments run = read_shared("run", parsed);
+RunArguments read_run_options(const Values& values) {
+  RunArguments run = read_shared("run", values);
   for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
-    if (const auto text = values.text(name.c_str())) run.*choice_of(slot) = parse_policy("--" + name, *text);
+    if (const auto text = values.text(name)) run.shared.*choice_of(slot) = sweep::parse_policy("--" + name, *text);
   }
-  run.unlimited_run = !values.flag("no-unlimited-run");
-  run.bounds = values.flag("bounds");
-  run.until_settled = values.flag("until-settled");
-  check_until_settled(run);
+  run.unlimited_run = !values.given("no-unlimited-run");
+  run.bounds = values.given("bounds");
+  run.shared.until_settled = values.given("until-settled");
+  sweep::Point bounded = run.shared;
+  bounded.bounds = run.bounds;
+  sweep::check_until_settled(bounded, "--until-settled");
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");
@@ -354,22 +262,36 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments) {
     run.timeline_window = parse_window("--timeline-window", *window);
     if (!run.timeline) throw_input_error("--timeline-window has no effect without --timeline");
   }
-  if (const auto grid = values.text("profile-grid")) run.profile_grid = parse_grid("--profile-grid", *grid);
-  if (!run.profile && values.text("profile-grid")) throw_input_error("--profile-grid has no effect without --profile");
-  if (!run.bounds && !values.texts("best-of").empty()) throw_input_error("--best-of has no effect without --bounds");
+  if (const auto grid = values.text("profile-grid")) {
+    run.profile_grid = parse_grid("--profile-grid", *grid);
+    if (!run.profile) throw_input_error("--profile-grid has no effect without --profile");
+  }
+  if (!run.bounds && values.given("best-of")) throw_input_error("--best-of has no effect without --bounds");
   check_outputs_of(run);
   return run;
 }
 
-RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options("uvmsim bounds", arguments, bounds_options(), 1);
-  const RunValues values(parsed);
-  if (values.flag("help")) return help_wanted();
-  return read_shared("bounds", parsed);
+RunArguments read_bounds_options(const Values& values) { return read_shared("bounds", values); }
+
+std::vector<sweep::Point> points_of(const RunArguments& run) {
+  std::vector<sweep::Point> limits;
+  if (run.capacity_bytes != 0) {
+    limits.push_back(run.shared);
+    limits.back().capacity_bytes = run.capacity_bytes;
+  }
+  for (const std::uint64_t osf : run.osf_thousandths) {
+    limits.push_back(run.shared);
+    limits.back().osf_thousandths = osf;
+  }
+  if (limits.empty()) limits.push_back(run.shared);
+  std::vector<sweep::Point> points;
+  for (const sweep::Point& limit : limits) {
+    for (std::uint64_t seed = 0; seed < run.seeds; ++seed) {
+      points.push_back(limit);
+      points.back().seed += seed;
+    }
+  }
+  return points;
 }
-
-std::string run_help() { return help_text(kRunUsage, run_options(), kRunNotes); }
-
-std::string bounds_help() { return help_text(kBoundsUsage, bounds_options(), kBoundsNotes); }
 
 }  // namespace uvmsim::cli

@@ -2,15 +2,15 @@
 // The command lines of `uvmsim run` and `uvmsim bounds`, checked and turned into plain values.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/engine/simulation.h"
+#include "sim/cli/options.h"
 #include "sim/report/heat_grid.h"
 #include "sim/report/timeline_window.h"
+#include "sim/sweep/point.h"
 
 namespace uvmsim::cli {
 
@@ -18,32 +18,15 @@ struct PolicyPair {
   PolicyChoice prefetch, evict;
 };
 
-struct RunArguments : PolicyChoices {
-  bool help = false;
-  bool explain_columns = false;
-  std::string trace;                           // path, "-" = standard input
-  std::string system;                          // name or path
-  std::vector<std::string> settings;           // --set: "key=value"
+struct RunArguments {
+  sweep::Point shared;  // what all runs of the command line have in common, without a limit and without bounds
   std::vector<std::uint64_t> osf_thousandths;  // empty: no --osf
   std::uint64_t capacity_bytes = 0;            // 0: not given
-  std::uint64_t footprint_bytes = 0;           // 0: measured
-  bool touched_footprint = false;              // what the factors divide is measured by touches
-  bool hypothetical_capacity = false;          // the limit may be more than the GPU has
-  layout::LayoutChoice layout;
-  std::vector<std::string> plugins;
-  std::uint64_t seed = 1;
-  std::uint64_t seeds = 1;  // how many, from `seed` on
-  bool include_host_gaps = true;
-  std::uint64_t iterations = 0;             // 0: as recorded
-  bool until_settled = false;               // `iterations` are the most
-  bool replay_all = false;                  // also iterations that recur
-  std::uint64_t time_scale_millionths = 0;  // 0: auto
-  std::string recorded_on;                  // system with the GPU of the recording; empty: by the trace's header
-  bool partial = false;
-  bool unlimited_run = true;        // also run the baseline, to compare with
-  bool bounds = false;              // how far results are from the best bound
-  bool best_of_all = false;         // every pair of policies runs too, to compare with the fastest
-  std::vector<PolicyPair> best_of;  // or these do
+  std::uint64_t seeds = 1;                     // how many, from that of `shared` on
+  bool unlimited_run = true;                   // also run the baseline, to compare with
+  bool bounds = false;                         // how far results are from the best bound
+  bool best_of_all = false;                    // every pair of policies runs too, to compare with the fastest
+  std::vector<PolicyPair> best_of;             // or these do
   bool verbose = false;
   std::optional<std::string> json, csv;  // path, "-" = standard output
   std::optional<std::string> timeline, profile;
@@ -51,16 +34,18 @@ struct RunArguments : PolicyChoices {
   report::ProfileGrid profile_grid;
 };
 
+std::vector<Option> run_options();
+std::vector<Option> bounds_options();
+// What every command that replays programs takes: the machine, where memory lies, how the program runs.
+std::vector<Option> program_options();
+
 // Throw InputError: what is wrong and what is allowed, in one line.
-RunArguments parse_run_arguments(const std::vector<std::string>& arguments);
-RunArguments parse_bounds_arguments(const std::vector<std::string>& arguments);
+RunArguments read_run_options(const Values& values);
+RunArguments read_bounds_options(const Values& values);
+// `command`: "league", for messages.
+RunArguments read_program_options(const std::string& command, const Values& values);
 
-// What every command that replays programs takes: the machine, where memory lies, how the program runs. `command`:
-// "run", for messages.
-void add_program_options(boost::program_options::options_description& options);
-RunArguments read_program_options(const std::string& command, const boost::program_options::variables_map& values);
-
-std::string run_help();
-std::string bounds_help();
+// One point per limit, in the order given, and seed; without any limit, the one without. The seed varies fastest.
+std::vector<sweep::Point> points_of(const RunArguments& run);
 
 }  // namespace uvmsim::cli

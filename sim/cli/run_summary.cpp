@@ -43,13 +43,6 @@ std::string factor_or_dash(std::uint64_t thousandths) {
   return thousandths == 0 ? "-" : format_thousandths(thousandths);
 }
 
-// "tree (D0)", with the parameters the user gave or the policy has.
-std::string policy_text(const report::PolicyUsed& policy) {
-  std::string text = fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
-  for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
-  return text;
-}
-
 std::string capacity_note(const RunRecord& record) {
   if (!record.options.limited) return " (the GPU's own memory)";
   return report::has_hypothetical_capacity(record) ? " (hypothetical: the GPU has less)" : "";
@@ -92,7 +85,7 @@ std::string quoted_text(const Quoted& first, std::uint64_t iterations, bool any_
 std::string heading(const RunRecord& record) {
   std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
   if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
-  for (const auto& policy : record.policies) text += policy_text(policy) + "\n";
+  text += policies_text(record);
   text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
                       record.options.include_host_gaps ? "" : ", without host gaps");
   return text + time_scale_text(record);
@@ -115,6 +108,16 @@ std::string unlimited_note(const RunRecord& record) {
 }
 
 }  // namespace
+
+std::string policies_text(const RunRecord& record) {
+  std::string text;
+  for (const report::PolicyUsed& policy : record.policies) {
+    text += fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
+    for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
+    text += "\n";
+  }
+  return text;
+}
 
 std::string time_scale_text(const RunRecord& record) {
   const TimeScaleResult& scale = record.result.time_scale;

@@ -8,12 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <sstream>
 
-#include "sim/cli/interrupt.h"
-#include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
+#include "sim/cli/run_summary.h"
 #include "sim/common/error.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/event_fan.h"
@@ -25,7 +23,6 @@
 namespace uvmsim::cli {
 namespace {
 
-namespace po = boost::program_options;
 using scenario::ProgramOutcome;
 using scenario::Scenario;
 
@@ -55,22 +52,6 @@ on the same server with the same settings. Times and counters are those of the s
 or of the whole run of a program that marks none. A program that is repeated is cut off when the others have ended; it
 is compared with as many iterations alone as it had done.
 )";
-
-po::options_description scenario_options() {
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  add("json", text("FILE"), "write results as JSON; - is standard output");
-  add("timeline", text("FILE"), "write a timeline of the programs together for ui.perfetto.dev");
-  add("profile", text("FILE"),
-      "write for each program together an SQLite file of who faulted, waited and moved, as `uvmsim run --profile`; "
-      "p.sqlite is p.0.sqlite, p.1.sqlite, ... in the order of the scenario");
-  add("no-alone", po::bool_switch(), "do not also run each program alone to compare with");
-  add("schema", po::bool_switch(), "print the JSON schema of scenario files");
-  add("verbose", po::bool_switch(), "say on standard error what is being done");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
 
 // "p.sqlite" -> "p.0.sqlite": of the program at that place.
 std::string profile_path(const std::string& path, std::size_t program) {
@@ -165,38 +146,23 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
          report::format_count(c.evictions)});
   }
   const report::RunRecord& first = outcomes.front().together;
-  std::string text = fmt::format("{} programs on {}\n", outcomes.size(), first.options.system.name);
-  for (const report::PolicyUsed& policy : first.policies) {
-    text += fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
-    for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
-    text += "\n";
-  }
+  std::string text =
+      fmt::format("{} programs on {}\n", outcomes.size(), first.options.system.name) + policies_text(first);
   return text + "numbers per iteration, of the settled ones; of the whole run where none is marked\n\n" +
          table.text(true) + sharing_of(scenario, outcomes);
 }
 
-}  // namespace
-
-int scenario_command(const std::vector<std::string>& arguments) {
-  const auto values = parse_options("uvmsim scenario", arguments, scenario_options(), 1);
-  if (values["help"].as<bool>()) {
-    std::ostringstream options;
-    options << scenario_options();
-    fmt::print("{}{}{}", kScenarioUsage, options.str(), kScenarioNotes);
-    return 0;
-  }
-  if (values["schema"].as<bool>()) {
+int run_together(const Values& values) {
+  if (values.given("schema")) {
     fmt::print("{}", scenario::scenario_schema());
     return 0;
   }
-  const auto files = positional_arguments(values);
-  if (files.empty()) throw_input_error("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
-  const auto json = text_of(values, "json"), timeline = text_of(values, "timeline"),
-             profile = text_of(values, "profile");
+  const std::string& file = values.first("scenario: no scenario file given; `uvmsim scenario --help` shows examples");
+  const auto json = values.text("json"), timeline = values.text("timeline"), profile = values.text("profile");
   for (const auto& [option, path] : {std::pair{"--timeline", &timeline}, std::pair{"--profile", &profile}}) {
     if (*path == "-") throw_input_error("{}: standard output is not possible; allowed: a file", option);
   }
-  const Scenario scenario = scenario::read_scenario(files.front());
+  const Scenario scenario = scenario::read_scenario(file);
   NamedOutputs written{{"--json", json}, {"--timeline", timeline}};
   for (std::size_t i = 0; profile && i < scenario.programs.size(); ++i) {
     written.emplace_back("--profile", profile_path(*profile, i));
@@ -205,15 +171,12 @@ int scenario_command(const std::vector<std::string>& arguments) {
   ResultOutput output(json);
   ScenarioOutputs outputs(scenario, timeline, profile);
 
-  Progress progress(values["verbose"].as<bool>());
+  Progress progress(values.given("verbose"));
   scenario::ScenarioChoices choices;
-  choices.alone = !values["no-alone"].as<bool>();
+  choices.alone = !values.given("no-alone");
   choices.events = [&](std::size_t i) { return outputs.events(i); };
-  choices.progress = [&](std::uint64_t done) {
-    throw_if_interrupted();
-    progress.update(done);
-  };
-  progress.begin(files.front(), 0);
+  choices.progress = progress.reporter();
+  progress.begin(file, 0);
   sweep::Resolver resolver(kLargestScenarioTrace);
   const auto outcomes = scenario::run_scenario(scenario, resolver, choices);
   progress.end();
@@ -222,6 +185,24 @@ int scenario_command(const std::vector<std::string>& arguments) {
   outputs.finish(outcomes);
   if (json != "-") fmt::print("{}", table_of(scenario, outcomes));
   return 0;
+}
+
+}  // namespace
+
+CommandLine scenario_command() {
+  return {.usage = kScenarioUsage,
+          .options = {{"json", "FILE", "write results as JSON; - is standard output"},
+                      {"timeline", "FILE", "write a timeline of the programs together for ui.perfetto.dev"},
+                      {"profile", "FILE",
+                       "write for each program together an SQLite file of who faulted, waited and moved, as `uvmsim "
+                       "run --profile`; p.sqlite is p.0.sqlite, p.1.sqlite, ... in the order of the scenario"},
+                      {"no-alone", "", "do not also run each program alone to compare with"},
+                      {"schema", "", "print the JSON schema of scenario files"},
+                      kVerbose,
+                      kHelp},
+          .notes = kScenarioNotes,
+          .most_arguments = 1,
+          .run = run_together};
 }
 
 }  // namespace uvmsim::cli

@@ -4,17 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
-#include "sim/cli/exit_codes.h"
-#include "sim/cli/options.h"
 #include "sim/cli/sweep_work.h"
-#include "sim/cli/values.h"
 #include "sim/common/error.h"
 #include "sim/formats/text_table.h"
 #include "sim/report/numbers.h"
@@ -23,12 +18,10 @@
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/spec.h"
+#include "sim/sweep/values.h"
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
-using Arguments = std::vector<std::string>;
 
 constexpr const char* kSweepUsage = R"(uvmsim sweep SPEC.json -o DIR [--jobs N]
 uvmsim sweep SPEC.json --dry-run [-o DIR] [--jobs N]
@@ -75,31 +68,21 @@ Options:
 Exit code: 0 when every point (of the shard) is finished, 1 when some failed or are missing, 2 for an error in the input.
 )";
 
-int print_text(const std::string& text) {
-  fmt::print("{}", text);
-  return kFine;
+constexpr Option kFolder{"output,o", "DIR", "the sweep's folder"};
+
+// The command line of a verb: the text of --help lists the options of them all.
+CommandLine sweep_line(std::vector<Option> options, int (*run)(const Values& values)) {
+  options.insert(options.begin(), kHelp);
+  return {.usage = kSweepUsage, .options = options, .most_arguments = 1, .run = run, .lists_options = false};
 }
 
-// What the verbs share; the text of --help lists them all.
-void add_sweep_folder(po::options_description& options) {
-  options.add_options()("output,o", po::value<std::string>()->value_name("DIR"), "the sweep's folder");
-}
-void add_sweep_work(po::options_description& options) {
-  auto add = options.add_options();
-  add("jobs,j", po::value<std::string>()->value_name("N"), "processes that compute, default one per core");
-  add("seconds-per-point", po::value<std::string>()->value_name("N"),
-      "a point that takes longer by the clock fails, default: none does");
+// The first argument of a verb.
+const std::string& argument_of(const Values& values, const char* verb, const char* what) {
+  return values.first(fmt::format("sweep {}: no {} given; `uvmsim sweep --help` shows examples", verb, what));
 }
 
-// Positional argument 1 of a verb.
-std::string argument_of(const po::variables_map& values, const char* verb, const char* what) {
-  const Arguments found = positional_arguments(values);
-  if (found.empty()) throw_input_error("sweep {}: no {} given; `uvmsim sweep --help` shows examples", verb, what);
-  return found.front();
-}
-
-sweep::Shard shard_of(const po::variables_map& values) {
-  const auto given = text_of(values, "shard");
+sweep::Shard shard_of(const Values& values) {
+  const auto given = values.text("shard");
   if (!given) return {};
   const std::size_t slash = given->find('/');
   const auto wrong = [&] {
@@ -108,7 +91,7 @@ sweep::Shard shard_of(const po::variables_map& values) {
   if (slash == std::string::npos) wrong();
   sweep::Shard shard;
   try {
-    shard = {parse_unsigned("", given->substr(0, slash)), parse_unsigned("", given->substr(slash + 1))};
+    shard = {sweep::parse_unsigned("", given->substr(0, slash)), sweep::parse_unsigned("", given->substr(slash + 1))};
   } catch (const InputError&) {
     wrong();
   }
@@ -135,39 +118,22 @@ WrittenPlan make_and_write_plan(const std::string& spec, const std::string& fold
   return {std::move(plan), std::move(lock)};
 }
 
-po::options_description with_help() {
-  po::options_description options;
-  options.add_options()("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
-int plan_verb(const Arguments& arguments) {
-  po::options_description options = with_help();
-  add_sweep_folder(options);
-  const auto values = parse_options("uvmsim sweep plan", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kSweepUsage);
-  const std::string spec = argument_of(values, "plan", "sweep file");
+int plan_verb(const Values& values) {
+  const std::string& spec = argument_of(values, "plan", "sweep file");
   make_and_write_plan(spec, output_of(values, "sweep plan"));
   return kFine;
 }
 
-int run_verb(const Arguments& arguments) {
-  po::options_description options = with_help();
-  add_sweep_work(options);
-  options.add_options()("shard", po::value<std::string>()->value_name("I/N"), "of N shares of the points, the I-th");
-  const auto values = parse_options("uvmsim sweep run", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kSweepUsage);
-  const std::string folder = argument_of(values, "run", "folder");
-  const Work work = work_of(values);
-  const sweep::Shard shard = shard_of(values);
+int run_verb(const Values& values) {
+  const std::string& folder = argument_of(values, "run", "folder");
+  sweep::SweepRun run = work_of(values);
+  run.shard = shard_of(values);
   const sweep::PlanLock lock(folder);
-  return run_plan(sweep::read_plan(folder), folder, shard, work);
+  return run_plan(sweep::read_plan(folder), folder, run);
 }
 
-int status_verb(const Arguments& arguments) {
-  const auto values = parse_options("uvmsim sweep status", arguments, with_help(), 1);
-  if (values["help"].as<bool>()) return print_text(kSweepUsage);
-  const std::string folder = argument_of(values, "status", "folder");
+int status_verb(const Values& values) {
+  const std::string& folder = argument_of(values, "status", "folder");
   const sweep::SweepStatus status = sweep::sweep_status(sweep::read_plan(folder), folder);
   fmt::print("planned   {}\nfinished  {}\nfailed    {}\nmissing   {}\n", status.planned, status.finished,
              status.failed.size(), status.missing());
@@ -175,15 +141,20 @@ int status_verb(const Arguments& arguments) {
   return status.complete() ? kFine : kFailed;
 }
 
-int collect_verb(const Arguments& arguments) {
-  po::options_description options = with_help();
-  options.add_options()("partial", po::bool_switch(),
-                        "collect what is finished, into results.partial.sqlite and results.partial.csv");
-  const auto values = parse_options("uvmsim sweep collect", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kSweepUsage);
-  const std::string folder = argument_of(values, "collect", "folder");
+int collect_verb(const Values& values) {
+  const std::string& folder = argument_of(values, "collect", "folder");
   const sweep::PlanLock lock(folder);
-  return collect_plan(sweep::read_plan(folder), folder, values["partial"].as<bool>());
+  return collect_plan(sweep::read_plan(folder), folder, values.given("partial"));
+}
+
+CommandLine plan_line() { return sweep_line({kFolder}, plan_verb); }
+CommandLine run_line() {
+  return sweep_line({kJobs, kPointLimit, {"shard", "I/N", "of N shares of the points, the I-th"}}, run_verb);
+}
+CommandLine status_line() { return sweep_line({}, status_verb); }
+CommandLine collect_line() {
+  return sweep_line({{"partial", "", "collect what is finished, into results.partial.sqlite and results.partial.csv"}},
+                    collect_verb);
 }
 
 std::string duration_text(std::uint64_t milliseconds) {
@@ -253,53 +224,40 @@ int dry_run(const std::string& spec, const std::optional<std::string>& folder, s
   return kFine;
 }
 
-int whole_sweep(const Arguments& arguments) {
-  po::options_description options = with_help();
-  add_sweep_folder(options);
-  add_sweep_work(options);
-  auto add = options.add_options();
-  add("dry-run", po::bool_switch(), "print what would run and how long it may take; runs and writes nothing");
-  add("schema", po::bool_switch(), "print the JSON schema of sweep files");
-  const auto values = parse_options("uvmsim sweep", arguments, options, 1);
-  if (values["help"].as<bool>()) return print_text(kSweepUsage);
-  if (values["schema"].as<bool>()) return print_text(sweep::spec_schema());
-  if (positional_arguments(values).empty()) {
-    throw_input_error("sweep: no sweep file given; `uvmsim sweep --help` shows examples");
+int whole_sweep(const Values& values) {
+  if (values.given("schema")) {
+    fmt::print("{}", sweep::spec_schema());
+    return kFine;
   }
-  const std::string spec = positional_arguments(values).front();
+  const std::string& spec = values.first("sweep: no sweep file given; `uvmsim sweep --help` shows examples");
   std::error_code ignored;
   if (!std::filesystem::exists(spec, ignored)) {
     throw_input_error("sweep: '{}' is neither a sweep file nor one of plan, run, status, collect, slurm", spec);
   }
-  if (values["dry-run"].as<bool>()) return dry_run(spec, text_of(values, "output"), jobs_of(values));
+  if (values.given("dry-run")) return dry_run(spec, values.text("output"), jobs_of(values));
   const std::string folder = output_of(values, "sweep " + spec);
-  const Work work = work_of(values);
+  const sweep::SweepRun work = work_of(values);
   const auto [plan, lock] = make_and_write_plan(spec, folder);
-  const int code = run_plan(plan, folder, {}, work);
+  const int code = run_plan(plan, folder, work);
   return code == kFine ? collect_plan(plan, folder, false) : code;
 }
 
-struct SweepVerb {
-  std::string_view name;
-  int (*run)(const Arguments& arguments);
-};
-constexpr std::array kSweepVerbs = {SweepVerb{"plan", plan_verb}, SweepVerb{"run", run_verb},
-                                    SweepVerb{"status", status_verb}, SweepVerb{"collect", collect_verb},
-                                    SweepVerb{"slurm", sweep_slurm}};
-
 }  // namespace
 
-std::vector<std::string> sweep_verbs() {
-  std::vector<std::string> names;
-  for (const SweepVerb& verb : kSweepVerbs) names.emplace_back(verb.name);
-  return names;
-}
-
-int sweep_command(const std::vector<std::string>& arguments) {
-  for (const SweepVerb& verb : kSweepVerbs) {
-    if (!arguments.empty() && verb.name == arguments.front()) return verb.run({arguments.begin() + 1, arguments.end()});
-  }
-  return whole_sweep(arguments);
+CommandLine sweep_command() {
+  CommandLine line =
+      sweep_line({kFolder,
+                  kJobs,
+                  kPointLimit,
+                  {"dry-run", "", "print what would run and how long it may take; runs and writes nothing"},
+                  {"schema", "", "print the JSON schema of sweep files"}},
+                 whole_sweep);
+  line.verbs = {{"plan", "", plan_line},
+                {"run", "", run_line},
+                {"status", "", status_line},
+                {"collect", "", collect_line},
+                {"slurm", "", sweep_slurm}};
+  return line;
 }
 
 }  // namespace uvmsim::cli

@@ -3,51 +3,53 @@
 
 #include <fmt/format.h>
 
-#include "sim/cli/exit_codes.h"
 #include "sim/cli/interrupt.h"
-#include "sim/cli/options.h"
-#include "sim/cli/sweep_display.h"
-#include "sim/cli/values.h"
+#include "sim/cli/progress.h"
 #include "sim/common/error.h"
 #include "sim/common/in_parallel.h"
 #include "sim/sweep/collect.h"
-#include "sim/sweep/run_sweep.h"
 
 namespace uvmsim::cli {
-
 namespace {
 
-namespace po = boost::program_options;
+std::string time_left(const sweep::SweepProgress& progress) {
+  if (!progress.left) return "";
+  const auto left = progress.left->count() / 1000;
+  if (left >= 3600) return fmt::format(", about {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
+  return fmt::format(", about {}:{:02} left", left / 60, left % 60);
+}
+
+// What it waits for.
+std::string longest(const sweep::SweepProgress& progress) {
+  if (progress.running.empty()) return "";
+  const auto& one = progress.running.front();
+  return fmt::format("; running: {} ({} s){}", one.label, one.elapsed.count() / 1000,
+                     progress.running.size() == 1 ? "" : fmt::format(" and {} more", progress.running.size() - 1));
+}
+
+std::string progress_text(const sweep::SweepProgress& progress) {
+  return fmt::format("{} of {} points{}{}{}", progress.finished, progress.points,
+                     progress.failed == 0 ? "" : fmt::format(", {} failed", progress.failed), time_left(progress),
+                     longest(progress));
+}
 
 }  // namespace
 
-std::string output_of(const po::variables_map& values, const std::string& command) {
-  const auto folder = text_of(values, "output");
-  if (!folder || folder->empty()) throw_input_error("{}: option --output (-o DIR) is missing", command);
-  return *folder;
+std::string output_of(const Values& values, const std::string& command) {
+  const std::string folder = values.text("output").value_or("");
+  if (folder.empty()) throw_input_error("{}: option --output (-o DIR) is missing", command);
+  return folder;
 }
 
-std::size_t jobs_of(const po::variables_map& values) {
-  const auto given = text_of(values, "jobs");
-  if (!given) return available_cpus();
-  constexpr std::uint64_t kMost = 1024;
-  const std::uint64_t jobs = parse_unsigned("--jobs", *given);
-  if (jobs == 0 || jobs > kMost) throw_input_error("--jobs: {} is not allowed; allowed: 1 to {}", jobs, kMost);
-  return jobs;
-}
+std::size_t jobs_of(const Values& values) { return values.number("jobs", available_cpus(), {1, 1024}); }
 
-std::chrono::seconds point_limit_of(const po::variables_map& values) {
-  const auto given = text_of(values, "seconds-per-point");
-  if (!given) return {};
-  constexpr std::uint64_t kMost = 1'000'000;
-  const std::uint64_t seconds = parse_unsigned("--seconds-per-point", *given);
-  if (seconds == 0 || seconds > kMost) {
-    throw_input_error("--seconds-per-point: {} is not allowed; allowed: 1 to {}", *given, kMost);
-  }
-  return std::chrono::seconds(seconds);
+sweep::SweepRun work_of(const Values& values) {
+  sweep::SweepRun run;
+  run.jobs = jobs_of(values);
+  run.point_limit =
+      std::chrono::seconds(values.number("seconds-per-point", 0, {.least = 1, .most = 1'000'000, .as_typed = true}));
+  return run;
 }
-
-Work work_of(const po::variables_map& values) { return {jobs_of(values), point_limit_of(values)}; }
 
 void print_failures(const sweep::SweepStatus& status) {
   for (const sweep::FailedPoint& failed : status.failed) {
@@ -56,19 +58,20 @@ void print_failures(const sweep::SweepStatus& status) {
   }
 }
 
-int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::Shard shard, Work work) {
-  SweepDisplay display;
+int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::SweepRun run) {
+  StatusLine line;
   sweep::SweepProgress last;
-  sweep::SweepRun run;
-  run.shard = shard;
-  run.jobs = work.jobs;
-  run.point_limit = work.point_limit;
   run.progress = [&](const sweep::SweepProgress& progress) {
     last = progress;
     throw_if_interrupted();
-    display.update(progress);
+    if (!line.is_due()) return;
+    const std::string text = progress_text(progress);
+    line.show(fmt::format("{} {}", StatusLine::bar(progress.done_thousandths, 1000), text), text);
   };
-  run.failed = [&](const std::string& label, const std::string& error) { display.failed(label, error); };
+  run.failed = [&](const std::string& label, const std::string& error) {
+    line.erase();
+    fmt::print(stderr, "uvmsim: failed: {}: {}\n", label, error);
+  };
   try {
     last = sweep::run_sweep(plan, folder, run);
   } catch (const Interrupted&) {

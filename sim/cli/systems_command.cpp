@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "sim/cli/options.h"
+#include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
@@ -16,8 +14,6 @@
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kSystemsUsage = R"(usage: uvmsim systems [NAME|FILE] [options]
 
@@ -55,14 +51,14 @@ std::vector<Listed> list_all(const std::vector<std::string>& search_path) {
 int print_list(const std::vector<std::string>& search_path, bool as_json) {
   const std::vector<Listed> listed = list_all(search_path);
   if (as_json) {
-    nlohmann::ordered_json document{{"schema_version", 1}, {"systems", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json systems = nlohmann::ordered_json::array();
     for (const Listed& system : listed) {
       nlohmann::ordered_json entry{{"name", system.name}, {"path", system.path}};
       entry[system.problem.empty() ? "description" : "problem"] =
           system.problem.empty() ? system.description : system.problem;
-      document["systems"].push_back(std::move(entry));
+      systems.push_back(std::move(entry));
     }
-    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json("systems", std::move(systems));
   } else {
     std::size_t width = 0;
     for (const Listed& system : listed) width = std::max(width, system.name.size());
@@ -78,39 +74,37 @@ int print_list(const std::vector<std::string>& search_path, bool as_json) {
   return all_loaded ? 0 : 2;
 }
 
-}  // namespace
-
-int systems_command(const std::vector<std::string>& arguments) {
-  po::options_description options("options");
-  options.add_options()("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
-                        "change a parameter of the system (repeatable)")(
-      "json", po::bool_switch(), "print JSON; with NAME, a complete system file")(
-      "schema", po::bool_switch(), "print the JSON schema of system files")("help", po::bool_switch(),
-                                                                            "print this text");
-  const po::variables_map values = parse_options("uvmsim systems", arguments, options, 1);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}{}", kSystemsUsage, text.str());
-    return 0;
-  }
-  if (values["schema"].as<bool>()) {
+int print_systems(const Values& values) {
+  if (values.given("schema")) {
     fmt::print("{}", config::system_file_schema());
     return 0;
   }
-
   const std::vector<std::string> search_path = config::default_search_path();
-  const bool as_json = values["json"].as<bool>();
-  const std::vector<std::string> names = positional_arguments(values);
-  const bool has_overrides = values.count("set") != 0;
-  if (names.empty()) {
-    if (has_overrides) throw_input_error("--set needs a system to change; as in uvmsim systems NAME --set KEY=VALUE");
+  const bool as_json = values.given("json");
+  if (values.arguments().empty()) {
+    if (values.given("set")) {
+      throw_input_error("--set needs a system to change; as in uvmsim systems NAME --set KEY=VALUE");
+    }
     return print_list(search_path, as_json);
   }
-  config::SystemConfig system = config::load_system(names.front(), search_path);
-  if (has_overrides) config::apply_overrides(system, values["set"].as<std::vector<std::string>>());
+  config::SystemConfig system = config::load_system(values.arguments().front(), search_path);
+  config::apply_overrides(system, values.texts("set"));
   fmt::print("{}", as_json ? config::resolved_json(system) : wrapped_text(config::system_report(system)));
   return 0;
+}
+
+}  // namespace
+
+CommandLine systems_command() {
+  return {.usage = kSystemsUsage,
+          .options = {{"set", "KEY=VALUE", "change a parameter of the system (repeatable)", kRepeatable},
+                      {"json", "", "print JSON; with NAME, a complete system file"},
+                      {"schema", "", "print the JSON schema of system files"},
+                      {"help", "", "print this text"}},
+          .most_arguments = 1,
+          .run = print_systems,
+          .title = "options",
+          .width = 80};
 }
 
 }  // namespace uvmsim::cli

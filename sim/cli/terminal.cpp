@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "sim/common/one_line.h"
+#include "sim/formats/printable.h"
 #include "sim/formats/wrapped.h"
 
 namespace uvmsim::cli {
@@ -57,10 +57,7 @@ std::string fitted(int descriptor, std::string text) {
   const std::size_t columns = columns_of_terminal(descriptor);
   text = one_line(std::move(text));
   if (text.size() < columns) return text;
-  // Not within a character.
-  std::size_t end = columns - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
+  text.resize(utf8_cut(text, columns - 1));
   return text;
 }
 

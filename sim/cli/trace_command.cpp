@@ -2,22 +2,20 @@
 #include "sim/cli/commands.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <string_view>
 
-#include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
 #include "sim/formats/wrapped.h"
 #include "sim/generate/generate.h"
 #include "sim/layout/footprint.h"
 #include "sim/layout/segments.h"
+#include "sim/sweep/values.h"
 #include "sim/trace/names.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
@@ -27,9 +25,80 @@
 namespace uvmsim::cli {
 namespace {
 
-void warn_truncated(const trace::TraceReader& reader) {
-  if (reader.truncated()) fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
-}
+constexpr const char* kInfoUsage = R"(usage: uvmsim trace info TRACE [options]
+
+Says what a trace holds: program and provenance, kernels, bytes touched, peak of live memory, iterations; and its
+footprint under every layout, which is what --osf divides (`uvmsim layouts` explains them), and the touched one, which
+`--footprint touched` makes it divide.
+
+Examples:
+  uvmsim trace info workloads/gpt2.uvmt
+  uvmsim trace info workloads/gpt2.uvmt --json | jq .peak_managed_bytes
+
+)";
+
+constexpr const char* kDumpUsage = R"(usage: uvmsim trace dump TRACE [-o OUT.jsonl] [options]
+
+Writes a trace as JSON lines, one record per line: the form to read, to search and to edit. `pack` turns it back
+without loss. `uvmsim trace fields` lists the keys.
+
+Examples:
+  uvmsim trace dump workloads/gpt2.uvmt | grep '"t":"kernel"' | head -3
+  uvmsim trace dump cut_off.uvmt --partial -o rest.jsonl
+
+)";
+
+constexpr const char* kPackUsage = R"(usage: uvmsim trace pack TRACE -o OUT.uvmt [options]
+
+Checks a trace (JSON lines, plain or zstd-compressed, or .uvmt) and writes it as .uvmt.
+
+Examples:
+  uvmsim trace pack mine.jsonl -o mine.uvmt
+  uvmsim trace dump a.uvmt | sed 's/"duration_ns":900/"duration_ns":1800/' | uvmsim trace pack - -o b.uvmt
+
+)";
+
+constexpr const char* kValidateUsage = R"(usage: uvmsim trace validate TRACE... [options]
+
+Checks that every record can be read and makes sense: nothing touched before it is allocated or after it is freed, no
+access beyond its object, no double free, no overlap, ranges and iterations nested. The first mistake is named and ends
+the command with exit code 2.
+
+Examples:
+  uvmsim trace validate mine.jsonl
+  uvmsim trace validate workloads/*.uvmt
+
+)";
+
+constexpr const char* kGenerateUsage = R"(usage: uvmsim trace generate PATTERN -o OUT.uvmt [options]
+
+Writes a synthetic program whose behaviour has a known answer. The same options give the same trace.
+
+Examples:
+  uvmsim trace generate sequential --bytes 256MiB --repeats 3 -o scan.uvmt
+      reads 256 MiB three times; with less memory than that an LRU faults on every page, every time
+  uvmsim trace generate zipf --bytes 1GiB --kernels 100 --touches 20000 --zipf-exponent 0.9 --seed 7 -o zipf.uvmt
+  uvmsim trace generate tiled_matmul --bytes 768MiB --tile 256 -o matmul.uvmt
+  uvmsim trace generate pointer_chase --bytes 64MiB --stride-bytes 64KiB -o chase.jsonl
+
+)";
+
+constexpr const char* kTraceUsage = R"(usage: uvmsim trace VERB ...
+
+Verbs:
+  info       what a trace holds
+  dump       write a trace as JSON lines
+  pack       write a trace as .uvmt
+  validate   check traces
+  import     convert recordings of other tools: raw, nsys, accelprof, oracle-general
+  export     write a trace in another simulator's format: oracle-general
+  generate   write synthetic programs with known answers
+  hint       put prefetches, don't-need, pins into a program
+  fields     list the keys of the JSON-lines form
+
+Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told apart by their content; - is standard
+input or output. `uvmsim trace VERB --help` explains a verb.
+)";
 
 // Copies all records, checked when there is a validator.
 void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace::Validator* validator) {
@@ -87,71 +156,79 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   return statistics;
 }
 
-int info(const Arguments& arguments) {
-  auto options = common_options();
-  add_partial(options);
-  options.add_options()("json", po::bool_switch(), "print one JSON object");
-  const Values values("info", kInfoUsage, options, arguments, 1);
-  if (values.help()) return 0;
-  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+int info(const Values& values) {
+  trace::TraceReader reader(given_trace(values, "info"), {values.given("partial")});
   const trace::TraceStatistics statistics = with_footprints(reader);
-  fmt::print("{}", values.flag("json") ? trace::statistics_json(statistics)
-                                       : wrapped_text(trace::statistics_text(statistics)));
+  fmt::print("{}", values.given("json") ? trace::statistics_json(statistics)
+                                        : wrapped_text(trace::statistics_text(statistics)));
   warn_truncated(reader);
   return 0;
 }
 
-int dump(const Arguments& arguments) {
-  auto options = common_options();
-  add_partial(options);
-  add_output(options, "where to, ends in .jsonl; standard output when left out");
-  const Values values("dump", kDumpUsage, options, arguments, 1);
-  if (values.help()) return 0;
-  const std::string output = values.given("output") ? values.output() : "-";
+CommandLine info_line() {
+  return {.usage = kInfoUsage,
+          .options = {kHelp, kPartial, {"json", "", "print one JSON object"}},
+          .most_arguments = 1,
+          .run = info};
+}
+
+int dump(const Values& values) {
+  const std::string output = values.text("output").value_or("-");
   if (trace::format_of_path(output) != trace::TraceFormat::kJsonLines) {
     throw_input_error("-o {}: dump writes JSON lines; allowed: names that end in .jsonl (pack writes .uvmt)", output);
   }
-  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+  trace::TraceReader reader(given_trace(values, "dump"), {values.given("partial")});
   trace::TraceWriter writer(output, reader.header());
   copy_records(reader, writer, nullptr);
   writer.finish();
   return 0;
 }
 
-int pack(const Arguments& arguments) {
-  auto options = common_options();
-  add_partial(options);
-  add_output(options, "where to, ends in .uvmt");
-  add_level(options);
-  options.add_options()("no-validate", po::bool_switch(), "do not check that the records make sense together");
-  const Values values("pack", kPackUsage, options, arguments, 1);
-  if (values.help()) return 0;
-  const std::string output = values.output();
+CommandLine dump_line() {
+  return {.usage = kDumpUsage,
+          .options = {kHelp, kPartial, {"output,o", "FILE", "where to, ends in .jsonl; standard output when left out"}},
+          .most_arguments = 1,
+          .run = dump};
+}
+
+int pack(const Values& values) {
+  const std::string output = given_output(values, "pack");
   if (trace::format_of_path(output) != trace::TraceFormat::kUvmt) {
     throw_input_error("-o {}: pack writes .uvmt; allowed: names that end in .uvmt (dump writes .jsonl)", output);
   }
-  trace::TraceReader reader(values.trace(), {values.flag("partial")});
+  trace::TraceReader reader(given_trace(values, "pack"), {values.given("partial")});
   trace::TraceWriter writer(output, reader.header(), writer_options(values));
   trace::Validator validator(reader.name(), reader.header());
-  copy_records(reader, writer, values.flag("no-validate") ? nullptr : &validator);
+  copy_records(reader, writer, values.given("no-validate") ? nullptr : &validator);
   writer.finish();
   return 0;
 }
 
-int validate(const Arguments& arguments) {
-  auto options = common_options();
-  add_partial(options);
-  const Values values("validate", kValidateUsage, options, arguments, 1000000);
-  if (values.help()) return 0;
-  values.trace();  // at least one
-  for (const std::string& path : values.positional()) {
-    trace::TraceReader reader(path, {values.flag("partial")});
+CommandLine pack_line() {
+  return {.usage = kPackUsage,
+          .options = {kHelp,
+                      kPartial,
+                      {"output,o", "FILE", "where to, ends in .uvmt"},
+                      kLevel,
+                      {"no-validate", "", "do not check that the records make sense together"}},
+          .most_arguments = 1,
+          .run = pack};
+}
+
+int validate(const Values& values) {
+  given_trace(values, "validate");  // at least one
+  for (const std::string& path : values.arguments()) {
+    trace::TraceReader reader(path, {values.given("partial")});
     const std::string warning = trace::validate(reader);
     fmt::print("{}: {} records, valid\n", reader.name(), reader.position().record);
     if (!warning.empty()) fmt::print(stderr, "uvmsim: warning: {}: {}\n", reader.name(), warning);
     warn_truncated(reader);
   }
   return 0;
+}
+
+CommandLine validate_line() {
+  return {.usage = kValidateUsage, .options = {kHelp, kPartial}, .most_arguments = 1000000, .run = validate};
 }
 
 std::string patterns_text() {
@@ -165,113 +242,100 @@ std::string patterns_text() {
   return out;
 }
 
-std::uint32_t thousandths(const std::string& option, const std::string& value) {
-  return value == "0" ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_osf(option, value), UINT32_MAX));
+// An option of `generate` with what it sets, so that declaring, reading and checking cannot fall apart.
+struct ProgramOption : Option {
+  std::function<void(trace::GeneratorOptions& program, const std::string& option, const std::string& value)> set;
+};
+
+auto size(std::uint64_t trace::GeneratorOptions::*member) {
+  return [member](trace::GeneratorOptions& program, const std::string& option, const std::string& value) {
+    program.*member = sweep::parse_size(option, value);
+  };
 }
 
-int generate(const Arguments& arguments) {
-  auto options = common_options();
-  add_output(options, "where to, ends in .uvmt or .jsonl");
-  add_level(options);
-  trace::GeneratorOptions program;
-  // Every option with what it sets, so that declaring, reading and checking cannot fall apart.
-  struct Option {
-    const char* name;
-    const char* value;
-    const char* meaning;
-    std::function<void(const std::string& option, const std::string& value)> set;
+template <class Number>
+auto number(Number trace::GeneratorOptions::*member) {
+  return [member](trace::GeneratorOptions& program, const std::string& option, const std::string& value) {
+    const std::uint64_t parsed = sweep::parse_unsigned(option, value);
+    constexpr Number kMost = std::numeric_limits<Number>::max();
+    if (parsed > static_cast<std::uint64_t>(kMost)) {
+      throw_input_error("{}: {} is too large; allowed: up to {}", option, value, kMost);
+    }
+    program.*member = static_cast<Number>(parsed);
   };
-  const auto size = [](std::uint64_t& target) {
-    return [&target](const std::string& option, const std::string& value) { target = parse_size(option, value); };
-  };
-  const auto number = [](auto& target) {
-    return [&target](const std::string& option, const std::string& value) {
-      using Target = std::remove_reference_t<decltype(target)>;
-      const std::uint64_t parsed = parse_unsigned(option, value);
-      if (parsed > static_cast<std::uint64_t>(std::numeric_limits<Target>::max())) {
-        throw_input_error("{}: {} is too large; allowed: up to {}", option, value, std::numeric_limits<Target>::max());
-      }
-      target = static_cast<Target>(parsed);
-    };
-  };
-  const std::vector<Option> known = {
-      {"bytes", "SIZE", "all objects together, default 64MiB", size(program.bytes)},
-      {"repeats", "N", "iterations of the whole pattern, default 1", number(program.repeats)},
-      {"kernels", "N", "kernels per repeat, default 1", number(program.kernels)},
-      {"gpus", "N", "of pipeline, its stages, default 4", number(program.gpus)},
-      {"write-percent", "N", "share of the pages that is written, default 0", number(program.write_percent)},
-      {"seed", "N", "of random, zipf and pointer_chase, default 1", number(program.seed)},
-      {"stride-bytes", "SIZE", "of strided and pointer_chase, default 64KiB", size(program.stride_bytes)},
-      {"touches", "N", "draws per kernel of random and zipf, default 4096", number(program.touches)},
-      {"zipf-exponent", "X", "of zipf, up to three digits after the point, default 1",
-       [&program](const std::string& option, const std::string& value) {
-         program.zipf_exponent_thousandths = thousandths(option, value);
-       }},
-      {"halo-bytes", "SIZE", "of stencil, default 64KiB", size(program.halo_bytes)},
-      {"tile", "N", "of tiled_matmul, edge in elements, default 128", number(program.tile)},
-      {"element-bytes", "N", "of tiled_matmul: 1, 2, 4 or 8, default 4", number(program.element_bytes)},
-      {"blocks-per-phase", "N", "of tiled_matmul, default one row of tiles", number(program.blocks_per_phase)},
-      {"scans", "N", "of repeated_scan, passes inside a kernel, default 4", number(program.scans)},
-      {"duration-ns", "N", "of every kernel; default 2 us + 1 ns per 1000 bytes touched", number(program.duration_ns)},
-      {"host-gap-ns", "N", "host time before every kernel, default 0", number(program.host_gap_ns)},
-      {"grid", "N", "thread blocks, default by the bytes touched", number(program.grid)},
-      {"block", "N", "threads per block, default 256", number(program.block)},
-  };
-  for (const Option& option : known) options.add_options()(option.name, text(option.value), option.meaning);
-  options.add_options()("no-host-data", po::bool_switch(),
-                        "leave the objects untouched by the host before the kernels");
+}
 
-  const Values values("generate", kGenerateUsage, options, arguments, 1);
-  if (values.help()) {
-    fmt::print("{}", patterns_text());
-    return 0;
-  }
-  const Arguments positional = values.positional();
-  if (positional.empty()) throw_input_error("no pattern given; `uvmsim trace generate --help` lists them");
-  program.pattern = positional.front();
-  program.host_data = !values.flag("no-host-data");
-  for (const Option& option : known) {
-    if (values.given(option.name)) option.set(std::string("--") + option.name, values.string(option.name));
+void set_zipf_exponent(trace::GeneratorOptions& program, const std::string& option, const std::string& value) {
+  program.zipf_exponent_thousandths =
+      value == "0" ? 0
+                   : static_cast<std::uint32_t>(std::min<std::uint64_t>(sweep::parse_osf(option, value), UINT32_MAX));
+}
+
+std::vector<ProgramOption> generator_options() {
+  using To = trace::GeneratorOptions;
+  return {
+      {{"bytes", "SIZE", "all objects together, default 64MiB"}, size(&To::bytes)},
+      {{"repeats", "N", "iterations of the whole pattern, default 1"}, number(&To::repeats)},
+      {{"kernels", "N", "kernels per repeat, default 1"}, number(&To::kernels)},
+      {{"gpus", "N", "of pipeline, its stages, default 4"}, number(&To::gpus)},
+      {{"write-percent", "N", "share of the pages that is written, default 0"}, number(&To::write_percent)},
+      {{"seed", "N", "of random, zipf and pointer_chase, default 1"}, number(&To::seed)},
+      {{"stride-bytes", "SIZE", "of strided and pointer_chase, default 64KiB"}, size(&To::stride_bytes)},
+      {{"touches", "N", "draws per kernel of random and zipf, default 4096"}, number(&To::touches)},
+      {{"zipf-exponent", "X", "of zipf, up to three digits after the point, default 1"}, set_zipf_exponent},
+      {{"halo-bytes", "SIZE", "of stencil, default 64KiB"}, size(&To::halo_bytes)},
+      {{"tile", "N", "of tiled_matmul, edge in elements, default 128"}, number(&To::tile)},
+      {{"element-bytes", "N", "of tiled_matmul: 1, 2, 4 or 8, default 4"}, number(&To::element_bytes)},
+      {{"blocks-per-phase", "N", "of tiled_matmul, default one row of tiles"}, number(&To::blocks_per_phase)},
+      {{"scans", "N", "of repeated_scan, passes inside a kernel, default 4"}, number(&To::scans)},
+      {{"duration-ns", "N", "of every kernel; default 2 us + 1 ns per 1000 bytes touched"}, number(&To::duration_ns)},
+      {{"host-gap-ns", "N", "host time before every kernel, default 0"}, number(&To::host_gap_ns)},
+      {{"grid", "N", "thread blocks, default by the bytes touched"}, number(&To::grid)},
+      {{"block", "N", "threads per block, default 256"}, number(&To::block)},
+  };
+}
+
+int generate(const Values& values) {
+  trace::GeneratorOptions program;
+  program.pattern = values.first("no pattern given; `uvmsim trace generate --help` lists them");
+  program.host_data = !values.given("no-host-data");
+  for (const ProgramOption& option : generator_options()) {
+    if (const auto text = values.text(option.name)) option.set(program, option.dashed(), *text);
   }
   const auto generated = trace::make_program(program);
-  trace::TraceWriter writer(values.output(), generated->header(), writer_options(values));
+  trace::TraceWriter writer(given_output(values, "generate"), generated->header(), writer_options(values));
   trace::Record record;
   while (generated->next(record)) writer.write(record);
   writer.finish();
   return 0;
 }
 
-struct TraceVerb {
-  std::string_view name;
-  int (*run)(const Arguments& arguments);
-};
-constexpr std::array kTraceVerbs = {
-    TraceVerb{"info", info},         TraceVerb{"dump", dump},           TraceVerb{"pack", pack},
-    TraceVerb{"validate", validate}, TraceVerb{"import", trace_import}, TraceVerb{"export", trace_export},
-    TraceVerb{"generate", generate}, TraceVerb{"hint", trace_hint},     TraceVerb{"fields", trace_fields}};
+CommandLine generate_line() {
+  CommandLine line{.usage = kGenerateUsage,
+                   .options = {kHelp, {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"}, kLevel},
+                   .notes = patterns_text(),
+                   .most_arguments = 1,
+                   .run = generate};
+  for (const ProgramOption& option : generator_options()) line.options.push_back(option);
+  line.options.push_back({"no-host-data", "", "leave the objects untouched by the host before the kernels"});
+  return line;
+}
 
 }  // namespace
 
-std::vector<std::string> trace_verbs() {
-  std::vector<std::string> names;
-  for (const TraceVerb& verb : kTraceVerbs) names.emplace_back(verb.name);
-  return names;
-}
-
-int trace_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) throw_input_error("trace: no verb given; `uvmsim trace --help` lists them");
-  const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") {
-    if (name != "help") parse_options("uvmsim trace", arguments, common_options(), 0);
-    fmt::print("{}", kTraceUsage);
-    return 0;
-  }
-  std::vector<std::string_view> names;
-  for (const TraceVerb& verb : kTraceVerbs) {
-    if (verb.name == name) return verb.run({arguments.begin() + 1, arguments.end()});
-    names.push_back(verb.name);
-  }
-  throw_input_error("trace: unknown verb '{}'{}", printable(name), allowed_hint(name, names));
+CommandLine trace_command() {
+  return {.usage = kTraceUsage,
+          .options = {kHelp},
+          .verbs = {{"info", "", info_line},
+                    {"dump", "", dump_line},
+                    {"pack", "", pack_line},
+                    {"validate", "", validate_line},
+                    {"import", "", trace_import},
+                    {"export", "", trace_export},
+                    {"generate", "", generate_line},
+                    {"hint", "", trace_hint},
+                    {"fields", "", trace_fields}},
+          .lists_options = false};
 }
 
 }  // namespace uvmsim::cli

@@ -3,17 +3,30 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "sim/cli/trace_usage.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/atomic_file.h"
+#include "sim/common/error.h"
 #include "sim/import/oracle_general.h"
 #include "sim/pagestream/page_stream.h"
+#include "sim/sweep/values.h"
 #include "sim/trace/names.h"
-#include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 
 namespace uvmsim::cli {
 namespace {
+
+constexpr const char* kExportUsage = R"(usage: uvmsim trace export oracle-general TRACE -o OUT [options]
+
+Writes the pages that a trace's kernels touch, in order, as a request stream that libCacheSim reads (oracleGeneral: time,
+id, size, next access; 24 bytes each, no header). The time is the number of the kernel, ids are page numbers; a page
+that is freed and allocated anew gets a new one. sim/pagestream/README.md says what counts and in which order.
+
+Examples:
+  uvmsim trace export oracle-general gpt2.uvmt -o gpt2.oracleGeneral --page-size 2MiB
+  uvmsim trace export oracle-general gpt2.uvmt -o gpt2_64k.oracleGeneral --page-size 64KiB --layout none
+  cachesim gpt2.oracleGeneral oracleGeneral lru,belady 0.5
+
+)";
 
 // 12 bytes of memory each until they are written.
 constexpr std::size_t kMostRequests = std::size_t{1} << 31;
@@ -49,35 +62,23 @@ Requests read_requests(const std::string& path, bool partial, std::uint64_t page
     if (std::holds_alternative<trace::Kernel>(record) || std::holds_alternative<trace::Memset>(record)) ++kernel;
   }
   validator.finish(reader.truncated());
-  if (reader.truncated()) fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
+  warn_truncated(reader);
   if (requests.pages.empty()) throw_input_error("{}: no kernel touches managed memory", reader.name());
   return requests;
 }
 
-}  // namespace
-
-int trace_export(const Arguments& arguments) {
-  auto options = common_options();
-  add_partial(options);
-  add_output(options, "where to");
-  options.add_options()("page-size", text("SIZE"), "4KiB, 64KiB or 2MiB (default), also the size of every request");
-  options.add_options()("layout", text("NAME[:key=value,...]"),
-                        "where objects lie, as in `uvmsim run`; default recorded");
-  const Values values("export", kExportUsage, options, arguments, 2);
-  if (values.help()) return 0;
-  const Arguments positional = values.positional();
+int export_trace(const Values& values) {
+  const Arguments& positional = values.arguments();
   if (positional.empty() || positional[0] != "oracle-general") {
     throw_input_error("export: {}; allowed: oracle-general",
                       positional.empty() ? "no format given" : "unknown format '" + printable(positional[0]) + "'");
   }
   if (positional.size() != 2) throw_input_error("export: no trace given; `uvmsim trace export --help` shows examples");
-  const std::uint64_t page_bytes =
-      values.given("page-size") ? parse_size("--page-size", values.string("page-size")) : kBlockBytes;
-  const layout::LayoutChoice layout =
-      parse_layout("--layout", values.given("layout") ? values.string("layout") : "recorded");
+  const std::uint64_t page_bytes = values.size("page-size", kBlockBytes);
+  const layout::LayoutChoice layout = sweep::parse_layout("--layout", values.text("layout").value_or("recorded"));
 
-  AtomicFile file(values.output());
-  const Requests requests = read_requests(positional[1], values.flag("partial"), page_bytes, layout);
+  AtomicFile file(given_output(values, "export"));
+  const Requests requests = read_requests(positional[1], values.given("partial"), page_bytes, layout);
   const std::vector<std::int64_t> next = trace::next_accesses(requests.pages);
   std::string piece;
   std::uint64_t distinct = 0;
@@ -92,9 +93,22 @@ int trace_export(const Arguments& arguments) {
   }
   file.write(piece);
   file.commit();
-  fmt::print(stderr, "{}: {} requests of {} pages of {} bytes\n", values.output(), requests.pages.size(), distinct,
+  fmt::print(stderr, "{}: {} requests of {} pages of {} bytes\n", file.path(), requests.pages.size(), distinct,
              page_bytes);
   return 0;
+}
+
+}  // namespace
+
+CommandLine trace_export() {
+  return {.usage = kExportUsage,
+          .options = {kHelp,
+                      kPartial,
+                      {"output,o", "FILE", "where to"},
+                      {"page-size", "SIZE", "4KiB, 64KiB or 2MiB (default), also the size of every request"},
+                      {"layout", "NAME[:key=value,...]", "where objects lie, as in `uvmsim run`; default recorded"}},
+          .most_arguments = 2,
+          .run = export_trace};
 }
 
 }  // namespace uvmsim::cli

@@ -6,8 +6,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "sim/cli/trace_usage.h"
+#include "sim/cli/parameter_text.h"
 #include "sim/cli/trace_verb.h"
+#include "sim/common/error.h"
 #include "sim/formats/wrapped.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
@@ -15,6 +16,17 @@
 
 namespace uvmsim::cli {
 namespace {
+
+constexpr const char* kFieldsUsage = R"(usage: uvmsim trace fields [RECORD] [options]
+
+Lists the keys of every record of a trace in its JSON-lines form (`dump`, `pack`), or of one record type: whether a key
+must be there, what it may be, what it means. "always written" keys may be missing in what is read.
+
+Examples:
+  uvmsim trace fields
+  uvmsim trace fields kernel
+
+)";
 
 struct FieldRow {
   std::string record, key, value, presence, meaning;
@@ -107,7 +119,7 @@ std::vector<FieldRow> fields_of(const std::string& record) {
   return rows;
 }
 
-void print_fields(const std::vector<FieldRow>& rows) {
+void print_rows(const std::vector<FieldRow>& rows) {
   std::string_view record;
   for (const FieldRow& row : rows) {
     if (row.record != record) {
@@ -119,17 +131,11 @@ void print_fields(const std::vector<FieldRow>& rows) {
   }
 }
 
-}  // namespace
-
-int trace_fields(const Arguments& arguments) {
-  auto options = common_options();
-  options.add_options()("json", po::bool_switch(), "print JSON");
-  const Values values("fields", kFieldsUsage, options, arguments, 1);
-  if (values.help()) return 0;
-  const Arguments names = values.positional();
+int print_fields(const Values& values) {
+  const Arguments& names = values.arguments();
   const std::vector<FieldRow> rows = names.empty() ? all_fields() : fields_of(names.front());
-  if (!values.flag("json")) {
-    print_fields(rows);
+  if (!values.given("json")) {
+    print_rows(rows);
     return 0;
   }
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
@@ -140,9 +146,15 @@ int trace_fields(const Arguments& arguments) {
                      {"value", row.value},
                      {"meaning", row.meaning}});
   }
-  const nlohmann::ordered_json document{{"schema_version", 1}, {"fields", std::move(array)}};
-  fmt::print("{}\n", document.dump(2));
+  print_json("fields", std::move(array));
   return 0;
+}
+
+}  // namespace
+
+CommandLine trace_fields() {
+  return {
+      .usage = kFieldsUsage, .options = {kHelp, {"json", "", "print JSON"}}, .most_arguments = 1, .run = print_fields};
 }
 
 }  // namespace uvmsim::cli

@@ -3,21 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 
-#include "sim/cli/interrupt.h"
-#include "sim/cli/options.h"
 #include "sim/cli/progress.h"
-#include "sim/cli/tolerance_options.h"
-#include "sim/common/atomic_file.h"
+#include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
 #include "sim/validate/validation.h"
@@ -25,8 +19,6 @@
 
 namespace uvmsim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr std::size_t kMostValidationFiles = 100;
 
@@ -57,45 +49,6 @@ part or pages are prefetched, the bytes of each direction must be. Programs beyo
 of their own in their file.
 Exit code: 0 all within the tolerances, 1 something outside, 2 an error in the input.
 )";
-
-po::options_description validate_options() {
-  using Text = std::string;
-  using Texts = std::vector<std::string>;
-  po::options_description options("Options", 110, 70);
-  auto add = options.add_options();
-  add("system", po::value<Text>()->value_name("SYSTEM"), "the GPU server: a name, or the path of a JSON file");
-  add("only", po::value<Text>()->value_name("PATTERN"), "only experiments whose name matches; * and ? are wildcards");
-  add("tolerance", po::value<Texts>()->composing()->value_name("NAME=PERCENT"),
-      "change one tolerance; may be repeated");
-  add("set", po::value<Texts>()->composing()->value_name("KEY=VALUE"),
-      "change one number of the system; may be repeated");
-  add("json", po::value<Text>()->value_name("FILE"), "write everything as JSON; - is standard output");
-  add("markdown", po::value<Text>()->value_name("FILE"),
-      "write the tables as Markdown, into a file that has the lines <!-- validate:begin --> and <!-- validate:end --> "
-      "between these; - is standard output");
-  add("verbose", po::bool_switch(), "say on standard error what is being done");
-  add("help,h", po::bool_switch(), "print this text");
-  return options;
-}
-
-// A file, opened before the work starts so that an impossible target is known at once, or standard output for "-".
-class Output {
- public:
-  explicit Output(const std::optional<std::string>& path) {
-    if (path && *path != "-") file_.emplace(*path);
-  }
-  void write(const std::string& content) {
-    if (!file_) {
-      fmt::print("{}", content);
-      return;
-    }
-    file_->write(content);
-    file_->commit();
-  }
-
- private:
-  std::optional<AtomicFile> file_;
-};
 
 // The file as it is, empty when there is none.
 std::string existing_text(const std::string& path) {
@@ -128,47 +81,33 @@ void set_tolerance(validate::Tolerances& tolerances, const std::string& assignme
   throw_input_error("--tolerance: unknown tolerance '{}'; allowed: {}", name, allowed);
 }
 
-}  // namespace
-
-int validate_command(const std::vector<std::string>& arguments) {
-  const po::options_description options = validate_options();
-  const po::variables_map values = parse_options("uvmsim validate", arguments, options, kMostValidationFiles);
-  if (values["help"].as<bool>()) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}{}{}", kValidationUsage, text.str(), kValidationNotes);
-    return 0;
-  }
-  const std::vector<std::string> paths = positional_arguments(values);
-  if (paths.empty()) throw_input_error("no file of experiments given; `uvmsim validate --help` shows examples");
-  const std::optional<std::string> system_name = text_of(values, "system");
-  if (!system_name) throw_input_error("--system is missing: a name that `uvmsim systems` lists, or the path of a file");
+int run_experiments(const Values& values) {
+  values.first("no file of experiments given; `uvmsim validate --help` shows examples");
+  const std::string system_name =
+      values.required("system", "--system is missing: a name that `uvmsim systems` lists, or the path of a file");
 
   validate::ValidationOptions choices;
-  for (const std::string& assignment : texts_of(values, "tolerance")) set_tolerance(choices.tolerances, assignment);
-  choices.only = text_of(values, "only").value_or("*");
-  config::SystemConfig system = config::load_system(*system_name);
-  config::apply_overrides(system, texts_of(values, "set"));
-  const std::optional<std::string> json = text_of(values, "json"), markdown = text_of(values, "markdown");
+  for (const std::string& assignment : values.texts("tolerance")) set_tolerance(choices.tolerances, assignment);
+  choices.only = values.text("only").value_or("*");
+  config::SystemConfig system = config::load_system(system_name);
+  config::apply_overrides(system, values.texts("set"));
+  const std::optional<std::string> json = values.text("json"), markdown = values.text("markdown");
   if (json == "-" && markdown == "-") throw_input_error("--json and --markdown cannot both go to standard output");
 
   const std::string document = markdown && markdown != "-" ? existing_text(*markdown) : "";
   validate::with_table(document, "");  // both marks or none
-  Output json_output(json), markdown_output(markdown);
+  ResultOutput json_output(json), markdown_output(markdown);
 
   std::vector<validate::ExperimentFile> experiments;
-  for (const std::string& path : paths) {
+  for (const std::string& path : values.arguments()) {
     experiments.push_back(validate::read_experiments(path));
     for (const std::string& warning : experiments.back().warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
   }
-  Progress progress(values["verbose"].as<bool>());
+  Progress progress(values.given("verbose"));
   std::size_t count = 0;
   for (const validate::ExperimentFile& file : experiments) count += file.experiments.size();
   progress.begin("experiments", count);
-  choices.progress = [&](std::size_t index, std::size_t) {
-    throw_if_interrupted();
-    progress.update(index);
-  };
+  choices.progress = [report = progress.reporter()](std::size_t index, std::size_t) { report(index); };
   const validate::Validation validation = validate::validate(experiments, system, choices);
   progress.end();
 
@@ -176,6 +115,25 @@ int validate_command(const std::vector<std::string>& arguments) {
   if (json) json_output.write(validate::validation_json(validation));
   if (markdown) markdown_output.write(validate::with_table(document, validate::validation_markdown(validation)));
   return validation.within() ? 0 : 1;
+}
+
+}  // namespace
+
+CommandLine validate_command() {
+  return {.usage = kValidationUsage,
+          .options = {{"system", "SYSTEM", "the GPU server: a name, or the path of a JSON file"},
+                      {"only", "PATTERN", "only experiments whose name matches; * and ? are wildcards"},
+                      {"tolerance", "NAME=PERCENT", "change one tolerance; may be repeated", kRepeatable},
+                      kSettings,
+                      {"json", "FILE", "write everything as JSON; - is standard output"},
+                      {"markdown", "FILE",
+                       "write the tables as Markdown, into a file that has the lines <!-- validate:begin --> and "
+                       "<!-- validate:end --> between these; - is standard output"},
+                      kVerbose,
+                      kHelp},
+          .notes = kValidationNotes,
+          .most_arguments = kMostValidationFiles,
+          .run = run_experiments};
 }
 
 }  // namespace uvmsim::cli

@@ -2,7 +2,7 @@
 # Writes the commit that is built.
 #
 # As a script, at build time: cmake -DROOT=<source tree> -DOUTPUT=<file> -P this. Included: uvmsim_add_commit(), called in
-# sim/common, makes the library carry it (sim/common/commit.h).
+# sim/common, makes the library carry it (sim/common/version.h).
 
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(VERSION 3.22)

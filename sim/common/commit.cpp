@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/common/commit.h"
+#include "sim/common/version.h"
 
 #include "generated/commit.inc"
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <set>
 
@@ -30,13 +29,15 @@ std::string_view owner_of(std::string_view key) {
 }
 
 std::string text_or_dash(const RunView& run, std::string_view key) {
-  const std::string* text = find_text(run.identity, key);
+  const std::string* text = find_named(run.identity, key);
   return text == nullptr ? "-" : *text;
 }
 
-std::vector<const RunView*> pointers(const std::vector<RunView>& runs) {
+std::vector<const RunView*> both_sides(const std::vector<RunView>& a, const std::vector<RunView>& b) {
   std::vector<const RunView*> all;
-  for (const RunView& run : runs) all.push_back(&run);
+  for (const auto* side : {&a, &b}) {
+    for (const RunView& run : *side) all.push_back(&run);
+  }
   return all;
 }
 
@@ -79,10 +80,8 @@ Across describe_across(const std::vector<RunView>& a, const std::vector<RunView>
 
 // Keys with one text throughout a and another throughout b; not what belongs to such a key.
 std::vector<std::string> differing_keys(const std::vector<RunView>& a, const std::vector<RunView>& b) {
-  std::vector<const RunView*> both = pointers(a);
-  for (const RunView& run : b) both.push_back(&run);
   std::vector<std::string> keys;
-  for (const std::string& key : all_keys(both)) {
+  for (const std::string& key : all_keys(both_sides(a, b))) {
     const auto in_a = common_text(a, key), in_b = common_text(b, key);
     if (in_a && in_b && *in_a != *in_b) keys.push_back(key);
   }
@@ -130,33 +129,24 @@ std::vector<std::string> chosen_metrics(const std::vector<RunView>& a, const std
                                         const std::vector<std::string>& patterns) {
   std::vector<std::string> names;
   std::set<std::string> seen;
-  for (const auto* side : {&a, &b}) {
-    for (const RunView& run : *side) {
-      if (!names.empty() && run.metrics.size() == names.size() && seen.count(run.metrics.back().first) != 0) continue;
-      for (const auto& [name, value] : run.metrics) {
-        if (seen.insert(name).second) names.push_back(name);
-      }
+  for (const RunView* run : both_sides(a, b)) {
+    if (!names.empty() && run->metrics.size() == names.size() && seen.contains(run->metrics.back().first)) continue;
+    for (const auto& [name, value] : run->metrics) {
+      if (seen.insert(name).second) names.push_back(name);
     }
   }
   if (patterns.empty()) return names;
-  std::set<std::string> wanted;
   for (const std::string& pattern : patterns) {
-    const std::size_t before = wanted.size();
-    bool any = false;
-    for (const std::string& name : names) {
-      if (!matches(pattern, name)) continue;
-      wanted.insert(name);
-      any = true;
-    }
-    if (!any && wanted.size() == before) {
+    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return matches(pattern, name); })) {
       throw_input_error(
           "no run has a metric '{}'{}; allowed: total_ns, settled_ns, ideal_ns, settled_ideal_ns, every counter, "
           "settled_<counter>",
           printable(pattern), did_you_mean(pattern, names));
     }
   }
-  names.erase(std::remove_if(names.begin(), names.end(), [&](const auto& name) { return wanted.count(name) == 0; }),
-              names.end());
+  std::erase_if(names, [&](const auto& name) {
+    return std::none_of(patterns.begin(), patterns.end(), [&](const auto& one) { return matches(one, name); });
+  });
   return names;
 }
 
@@ -177,40 +167,22 @@ std::vector<MetricChange> changes_between(const RunView& a, const RunView& b, co
   return changes;
 }
 
-// What the seeds of one side make of each metric: runs alike but for their seed.
-class SeedRanges {
- public:
-  SeedRanges(const std::vector<RunView>& runs, std::vector<std::string> across) : keys_(std::move(across)) {
-    keys_.emplace_back("seed");
-    for (const RunView& run : runs) {
-      auto& ranges = by_text_[matching_text(run, keys_)];
-      for (const auto& [name, value] : run.metrics) ranges[name].add(value);
-    }
-  }
-
-  // Nullptr for a run of a single seed.
-  const SeedRange* of(const RunView& run, const std::string& metric) const {
-    const auto& ranges = by_text_.at(matching_text(run, keys_));
-    const auto found = ranges.find(metric);
-    return found == ranges.end() || !found->second.has_several_seeds() ? nullptr : &found->second;
-  }
-
- private:
-  std::vector<std::string> keys_;
-  std::map<std::string, std::map<std::string, SeedRange>> by_text_;
-};
+SeedRanges ranges_of(const std::vector<RunView>& runs, const std::vector<std::string>& keys) {
+  SeedRanges ranges;
+  for (const RunView& run : runs) ranges.add(matching_text(run, keys), run.metrics);
+  return ranges;
+}
 
 void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
                   const std::vector<std::string>& across) {
-  std::vector<const RunView*> both = pointers(a);
-  for (const RunView& run : b) both.push_back(&run);
+  const std::vector<const RunView*> both = both_sides(a, b);
   std::vector<std::string> allowed;
   for (const std::string& key : all_keys(both)) {
     if (owner_of(key) != "system") allowed.push_back(key);
   }
   for (const std::string& key : across) {
     const bool known = std::any_of(both.begin(), both.end(),
-                                   [&](const RunView* run) { return find_text(run->identity, key) != nullptr; });
+                                   [&](const RunView* run) { return find_named(run->identity, key) != nullptr; });
     if (!known) {
       throw_input_error("no run has '{}' among what determined it{}; allowed: {}, system.<key>", printable(key),
                         did_you_mean(key, allowed), fmt::join(allowed, ", "));
@@ -243,9 +215,12 @@ Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b,
   std::vector<Tolerance> tolerances;
   for (const std::string& name : names) tolerances.push_back(options.tolerances.of(name));
   const RunsByText runs_a = by_matching_text(a, across), runs_b = by_matching_text(b, across);
-  const SeedRanges ranges_a(a, across), ranges_b(b, across);
+  std::vector<std::string> but_seed = across;
+  but_seed.emplace_back("seed");
+  const SeedRanges ranges_a = ranges_of(a, but_seed), ranges_b = ranges_of(b, but_seed);
   const auto is_noise = [&](const RunView& run, const RunView& other, const MetricChange& change) {
-    const SeedRange *of_a = ranges_a.of(run, change.name), *of_b = ranges_b.of(other, change.name);
+    const SeedRange* const of_a = ranges_a.of(matching_text(run, but_seed), change.name);
+    const SeedRange* const of_b = ranges_b.of(matching_text(other, but_seed), change.name);
     return of_a != nullptr && of_b != nullptr && of_a->overlaps(*of_b);
   };
   for (const RunView& run : a) {

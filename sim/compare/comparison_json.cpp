@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison_json.h"
+#include "sim/compare/comparison_output.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/compare/change.h"
@@ -52,12 +51,17 @@ Json across_json(const std::vector<Across>& across) {
 
 Json value_json(const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(nullptr); }
 
+// Nothing where a side lacks the metric, or began with 0.
+std::optional<std::int64_t> percent_of(const MetricChange& change) {
+  return change.a && change.b ? change_percent_thousandths(*change.a, *change.b) : std::nullopt;
+}
+
 Json change_json(const MetricChange& change) {
-  Json out = {{"metric", change.name}, {"a", value_json(change.a)}, {"b", value_json(change.b)}};
-  const auto percent =
-      change.a && change.b ? change_percent_thousandths(*change.a, *change.b) : std::optional<std::int64_t>();
-  out["change_percent_thousandths"] = percent ? Json(*percent) : Json(nullptr);
-  return out;
+  const auto percent = percent_of(change);
+  return {{"metric", change.name},
+          {"a", value_json(change.a)},
+          {"b", value_json(change.b)},
+          {"change_percent_thousandths", percent ? Json(*percent) : Json(nullptr)}};
 }
 
 Json side_json(const RunSet& set, const std::vector<const RunView*>& only) {
@@ -68,7 +72,7 @@ Json side_json(const RunSet& set, const std::vector<const RunView*>& only) {
 
 // A policy with its parameters, in one field.
 std::string field_of(const RunView& run, std::string_view key) {
-  if (find_text(run.identity, key) == nullptr) return "";
+  if (find_named(run.identity, key) == nullptr) return "";
   return full_text(run, key, [](std::string_view) { return true; });
 }
 
@@ -84,8 +88,7 @@ std::string run_fields(const RunView* a, const RunView* b) {
 }
 
 std::string decimal_percent(const MetricChange& change) {
-  if (!change.a || !change.b) return "";
-  const auto percent = change_percent_thousandths(*change.a, *change.b);
+  const auto percent = percent_of(change);
   if (!percent) return "";
   const std::uint64_t magnitude = static_cast<std::uint64_t>(*percent < 0 ? -*percent : *percent);
   return fmt::format("{}{}.{:03}", *percent < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);

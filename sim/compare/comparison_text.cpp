@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison_text.h"
+#include "sim/compare/comparison_output.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

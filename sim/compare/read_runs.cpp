@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
-#include "sim/compare/read_database.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/json.h"
 #include "sim/formats/printable.h"
+#include "sim/formats/sqlite_reader.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
 #include "sim/trace/input.h"
@@ -42,19 +44,16 @@ void for_each_line(const std::string& path, const std::string& name, Visitor&& v
 }
 
 using Json = nlohmann::ordered_json;
+using Row = SqliteReader::Row;
 
-Json parsed_result(std::string_view text, const std::string& where) {
-  Json result = parse_or_discard<Json>(text);
-  if (result.is_discarded()) throw_input_error("{}: is not JSON", where);
-  return result;
-}
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::string side_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 void read_result_lines(const std::string& path, const ResultVisitor& visit) {
   bool any = false;
   for_each_line(path, side_name(path), [&](std::string_view line, const std::string& where) {
-    visit(parsed_result(line, where), where);
+    visit(parse_json(line, where), where);
     any = true;
   });
   if (!any) throw_input_error("{}: holds no result", side_name(path));
@@ -70,7 +69,7 @@ std::vector<std::string> read_sweep_folder(const std::string& folder, const Resu
     if (!planned.asked) continue;
     if (const auto result = files.result(planned.id)) {
       const std::string where = fmt::format("{}: point {}", folder, planned.id.substr(0, 12));
-      visit(parsed_result(*result, where), where);
+      visit(parse_json(*result, where), where);
       any = true;
     } else if (const auto error = files.error(planned.id)) {
       missing.push_back(fmt::format("{}: failed: {}", sweep::label(planned.point), *error));
@@ -82,12 +81,84 @@ std::vector<std::string> read_sweep_folder(const std::string& folder, const Resu
   return missing;
 }
 
+// Each point has its result as `uvmsim run --json` writes it, but for the system, which has a table of its own.
+class DatabaseReader {
+ public:
+  DatabaseReader(const std::string& path, const ResultVisitor& visit) : path_(path), visit_(visit), database_(path) {}
+
+  std::vector<std::string> read() {
+    if (!database_.has_table("sweep") || !database_.has_table("points")) {
+      throw_input_error("{}: is not the database of a sweep: table 'sweep' or 'points' is missing", path_);
+    }
+    read_sweep();
+    read_systems();
+    read_points();
+    read_failures();
+    if (!any_) throw_input_error("{}: no point of this sweep has a result", path_);
+    return std::move(missing_);
+  }
+
+ private:
+  void read_sweep() {
+    database_.each("sweep", {"planned", "finished", "failed"}, 3, [&](const Row& row) {
+      const std::int64_t planned = row.required(0, 0, kMost), finished = row.required(1, 0, kMost),
+                         failed = row.required(2, 0, kMost);
+      if (finished <= planned && failed < planned - finished) not_run_ = planned - finished - failed;
+    });
+  }
+
+  void read_systems() {
+    database_.each("systems", {"sha256", "json"}, 2, [&](const Row& row) {
+      systems_[row.text(0)] = parse_json(row.text(1), path_ + ": table 'systems'");
+    });
+  }
+
+  void read_points() {
+    if (database_.has_table("scenarios")) {
+      throw_input_error("{}: is of a sweep of scenarios; allowed: one of programs alone", path_);
+    }
+    if (!database_.has_column("points", "result")) {
+      throw_input_error("{}: table points has no column result: an earlier version wrote it; collect the sweep again",
+                        path_);
+    }
+    database_.each("points", {"id", "asked", "system_sha256", "result", "slowdown_thousandths"}, 4,
+                   [&](const Row& row) {
+                     if (row.required(1, 0, 1) == 0) return;
+                     const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
+                     const auto system = systems_.find(row.text(2));
+                     if (system == systems_.end()) throw_input_error("{}: its system is not in table 'systems'", where);
+                     Json result = parse_json(row.whole_text(3), where);
+                     if (!result.is_object()) throw_input_error("{}: its result is no object", where);
+                     result["system"] = system->second;
+                     // Found with the point that it is compared with.
+                     if (row.has(4)) result["unlimited"] = {{"slowdown_thousandths", row.required(4, 0, kMost)}};
+                     visit_(result, where);
+                     any_ = true;
+                   });
+  }
+
+  void read_failures() {
+    database_.each("failures", {"label", "error"}, 2, [&](const Row& row) {
+      missing_.push_back(fmt::format("{}: failed: {}", row.text(0), row.text(1)));
+    });
+    if (not_run_ != 0) missing_.push_back(fmt::format("{} points: not run", not_run_));
+  }
+
+  const std::string& path_;
+  const ResultVisitor& visit_;
+  SqliteReader database_;
+  bool any_ = false;
+  std::vector<std::string> missing_;
+  std::int64_t not_run_ = 0;
+  std::map<std::string, Json> systems_;  // by hash
+};
+
 }  // namespace
 
 std::vector<std::string> read_results(const std::string& path, const ResultVisitor& visit) {
   std::error_code ignored;
   if (path != "-" && fs::is_directory(path, ignored)) return read_sweep_folder(path, visit);
-  if (path != "-" && is_database(path)) return read_database(path, visit);
+  if (path != "-" && is_database(path)) return DatabaseReader(path, visit).read();
   read_result_lines(path, visit);
   return {};
 }
@@ -108,7 +179,7 @@ void keep_runs(RunSet& set, const std::string& condition, const std::string& whe
   const std::string key = condition.substr(0, equals), pattern = condition.substr(equals + 1);
   std::set<std::string> values;
   for (const RunView& run : set.runs) {
-    if (find_text(run.identity, key) != nullptr) values.insert(shown_text(run, key));
+    if (find_named(run.identity, key) != nullptr) values.insert(shown_text(run, key));
   }
   if (values.empty()) {
     std::vector<std::string> keys;
@@ -118,8 +189,7 @@ void keep_runs(RunSet& set, const std::string& condition, const std::string& whe
     throw_input_error("{}: no run of {} has '{}'{}; allowed: {}, system.<key>", where, set.name, printable(key),
                       did_you_mean(key, keys), fmt::join(keys, ", "));
   }
-  const auto unwanted = [&](const RunView& run) { return !matches(pattern, shown_text(run, key)); };
-  set.runs.erase(std::remove_if(set.runs.begin(), set.runs.end(), unwanted), set.runs.end());
+  std::erase_if(set.runs, [&](const RunView& run) { return !matches(pattern, shown_text(run, key)); });
   if (set.runs.empty()) {
     throw_input_error("{}: no run of {} has {} '{}'; allowed: {}", where, set.name, key, printable(pattern),
                       fmt::join(values, ", "));

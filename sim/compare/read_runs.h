@@ -2,7 +2,6 @@
 // The runs of one side: from a file of results, or from a sweep.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -7,7 +7,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "sim/common/error.h"
 #include "sim/formats/json_value.h"
 #include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
@@ -208,22 +207,8 @@ class RunViewReader {
 
 }  // namespace
 
-const std::string* find_text(const NamedTexts& texts, std::string_view key) {
-  for (const auto& [name, text] : texts) {
-    if (name == key) return &text;
-  }
-  return nullptr;
-}
-
-std::optional<std::uint64_t> RunView::metric(std::string_view name) const {
-  for (const auto& [known, value] : metrics) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
-
 std::string shown_text(const RunView& run, std::string_view key) {
-  const std::string* text = find_text(run.identity, key);
+  const std::string* text = find_named(run.identity, key);
   if (text == nullptr) return "-";
   return key == "trace" ? run.trace_name : *text;
 }
@@ -233,12 +218,6 @@ bool belongs_to(std::string_view key, std::string_view other) {
 }
 
 RunView view_of_result(const Json& result, const std::string& origin) { return RunViewReader(result, origin).read(); }
-
-RunView view_of_result_text(std::string_view text, const std::string& origin) {
-  const Json result = parse_or_discard<Json>(text);
-  if (result.is_discarded()) throw_input_error("{}: is not JSON", origin);
-  return view_of_result(result, origin);
-}
 
 std::string full_text(const RunView& run, std::string_view key,
                       const std::function<bool(std::string_view inner)>& wanted) {
@@ -257,7 +236,7 @@ std::string describe_run(const RunView& run, const std::function<bool(std::strin
   std::string description;
   for (const auto& [key, value] : run.identity) {
     const std::string owner = key.substr(0, key.find('.'));
-    if (!wanted(key) || (owner != key && wanted(owner) && find_text(run.identity, owner) != nullptr)) continue;
+    if (!wanted(key) || (owner != key && wanted(owner) && find_named(run.identity, owner) != nullptr)) continue;
     const std::string text = full_text(run, key, wanted);
     if (key == "trace") {
       description += text;

@@ -4,10 +4,10 @@
 // Comparing needs no more than that, so the two sides may come from files, from databases, or from a run just made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,12 +32,14 @@ struct RunView {
   // Counters under their own names; `htod_bytes` and the like are sums over causes. The same of the settled iteration,
   // where the trace marks iterations, start with "settled_".
   Metrics metrics;
-
-  std::optional<std::uint64_t> metric(std::string_view name) const;
 };
 
-// The text of a key, or nullptr.
-const std::string* find_text(const NamedTexts& texts, std::string_view key);
+// The value under a name, or nullptr.
+template <class Value>
+const Value* find_named(const std::vector<std::pair<std::string, Value>>& all, std::string_view name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == name; });
+  return found == all.end() ? nullptr : &found->second;
+}
 
 // A text of `identity` for people: the name of the trace, "-" where there is none.
 std::string shown_text(const RunView& run, std::string_view key);
@@ -47,8 +49,6 @@ bool belongs_to(std::string_view key, std::string_view other);
 
 // One result, schema "uvmsim.result/2". Throws InputError that starts with `origin` when it is none.
 RunView view_of_result(const nlohmann::ordered_json& result, const std::string& origin);
-// The text of one (report::result_json).
-RunView view_of_result_text(std::string_view text, const std::string& origin);
 
 // shown_text() with what belongs to the key, as far as `wanted` accepts it: "tree:threshold=51,min_faults=1".
 std::string full_text(const RunView& run, std::string_view key,

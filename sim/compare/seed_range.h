@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "sim/common/random.h"
+#include "sim/compare/run_view.h"
 #include "sim/compare/tolerance.h"
 
 namespace uvmsim::compare {
@@ -37,6 +40,23 @@ class SeedRange {
   std::uint64_t seeds_ = 0;
   WideUnsigned sum_ = 0;
   std::uint64_t smallest_ = std::numeric_limits<std::uint64_t>::max(), largest_ = 0;
+};
+
+// The ranges of many runs: by what they have in common but for their seed, and by metric.
+class SeedRanges {
+ public:
+  void add(const std::string& group, const Metrics& metrics) {
+    for (const auto& [name, value] : metrics) groups_[group][name].add(value);
+  }
+  // Nullptr for a group without the metric or of a single seed.
+  const SeedRange* of(const std::string& group, const std::string& metric) const {
+    const auto& ranges = groups_.at(group);
+    const auto found = ranges.find(metric);
+    return found == ranges.end() || !found->second.has_several_seeds() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, SeedRange>> groups_;
 };
 
 }  // namespace uvmsim::compare

@@ -76,6 +76,19 @@ void Tolerances::add(const std::string& pattern, const std::string& text, const 
   given_.emplace_back(pattern, text);
 }
 
+void Tolerances::add_all(const std::vector<std::string>& texts, const std::string& where) {
+  std::vector<std::string> general;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      general.push_back(text);
+    } else {
+      add(text.substr(0, equals), text.substr(equals + 1), where);
+    }
+  }
+  for (const std::string& text : general) add("*", text, where);
+}
+
 Tolerance Tolerances::of(std::string_view metric) const {
   const std::pair<std::string, std::string>* chosen = nullptr;
   for (const auto& candidate : given_) {

@@ -37,6 +37,8 @@ class Tolerances {
  public:
   // Throws InputError as Tolerance::parse does, and for a pattern given twice.
   void add(const std::string& pattern, const std::string& text, const std::string& where);
+  // "NAME=TOLERANCE", or "TOLERANCE" for all that no NAME matches, which go last.
+  void add_all(const std::vector<std::string>& texts, const std::string& where);
   // Exact where nothing is said.
   Tolerance of(std::string_view metric) const;
 

@@ -161,6 +161,12 @@ ordered_json read_json_file(const std::filesystem::path& path, std::size_t large
 
 ordered_json parse_json_line(std::string_view text) { return StrictTree(nullptr).parsed(text); }
 
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& where) {
+  auto json = parse_or_discard<nlohmann::ordered_json>(text);
+  if (json.is_discarded()) throw_input_error("{}: is not JSON", where);
+  return json;
+}
+
 std::string json_kind(const ordered_json& value) {
   switch (value.type()) {
     case ordered_json::value_t::null:

@@ -37,6 +37,9 @@ Json parse_or_discard(std::string_view text) {
   return nested_too_deep(text) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
 }
 
+// Throws InputError "WHERE: is not JSON" for what parse_or_discard() discards.
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& where);
+
 // What a value is, for messages: "a string", "an array".
 std::string json_kind(const nlohmann::ordered_json& value);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,15 @@ inline bool is_one_line(std::string_view text) {
   return !text.empty() && std::none_of(text.begin(), text.end(), is_control);
 }
 
-// Whether it is well-formed UTF-8 (no overlong forms, no surrogates).
+// Bytes of the well-formed UTF-8 character at `at` (no overlong form, no surrogate); 0: there is none.
+std::size_t utf8_character_bytes(std::string_view text, std::size_t at);
+// The largest length up to `most` that does not end within a character.
+inline std::size_t utf8_cut(std::string_view text, std::size_t most) {
+  while (most > 0 && most < text.size() && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return std::min(most, text.size());
+}
+
+// Whether it is well-formed UTF-8.
 bool is_utf8(std::string_view text);
 
 }  // namespace uvmsim

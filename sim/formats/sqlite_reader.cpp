@@ -21,8 +21,6 @@ struct Finalize {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
-constexpr std::string_view kMagic{"SQLite format 3\0", 16};
-
 // SQL knows identifiers in double quotes; ours hold none.
 std::string sql_name(std::string_view name) { return '"' + std::string(name) + '"'; }
 
@@ -44,14 +42,18 @@ bool append_names(sqlite3_stmt* statement, int column, std::vector<std::string>&
 
 }  // namespace
 
+bool is_database(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::string start(kMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kMagic;
+}
+
 void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : path_(path) {
   note_input(path);
-  std::ifstream file(path, std::ios::binary);
-  std::string start(kMagic.size(), '\0');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (!file || start != kMagic) {
+  if (!is_database(path)) {
     throw_input_error("{}: cannot be read as an SQLite database; make one with `nsys export --type sqlite`", path);
   }
   sqlite3* database = nullptr;

@@ -17,6 +17,9 @@ struct sqlite3_stmt;
 
 namespace uvmsim {
 
+// A file that begins like one of SQLite.
+bool is_database(const std::string& path);
+
 class SqliteReader {
  public:
   // One row of a query; columns by their place in the list that asked for them.

@@ -2,7 +2,6 @@
 // Everything that one page shows, read from its inputs.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -32,5 +31,10 @@ struct Document {
   std::optional<nlohmann::ordered_json> league;  // league.json, checked
   std::vector<std::string> missing;              // points of sweeps without a result, and why
 };
+
+// Each path is a file of `uvmsim run --json` or `--profile`, the folder of a sweep or a league, a sweep's database or
+// league.json. A sweep with missing points is refused unless `allow_partial`; a league says itself what it lacks.
+// Throws InputError that names the file, for one that is none of these, too many profiles, and two leagues.
+Document read_document(const std::vector<std::string>& paths, bool allow_partial);
 
 }  // namespace uvmsim::html

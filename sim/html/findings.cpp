@@ -13,6 +13,7 @@
 
 #include "sim/common/random.h"
 #include "sim/common/units.h"
+#include "sim/formats/printable.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::html {
@@ -64,10 +65,14 @@ struct Group {
   bool limited = false;
   std::vector<const ReportPoint*> seeds;
 
-  std::uint64_t mean(std::uint64_t ReportPoint::*member) const {
+  template <class Value>
+  std::uint64_t mean_of(const Value& value) const {
     WideUnsigned sum = 0;
-    for (const ReportPoint* point : seeds) sum += point->*member;
+    for (const ReportPoint* point : seeds) sum += value(*point);
     return static_cast<std::uint64_t>((sum + seeds.size() / 2) / seeds.size());
+  }
+  std::uint64_t mean(std::uint64_t ReportPoint::*member) const {
+    return mean_of([&](const ReportPoint& point) { return point.*member; });
   }
   std::pair<std::uint64_t, std::uint64_t> range(std::uint64_t ReportPoint::*member) const {
     std::uint64_t low = seeds.front()->*member, high = low;
@@ -79,12 +84,9 @@ struct Group {
   }
   // Nothing where a point has none.
   std::optional<std::uint64_t> slowdown() const {
-    WideUnsigned sum = 0;
-    for (const ReportPoint* point : seeds) {
-      if (!point->slowdown_thousandths) return std::nullopt;
-      sum += *point->slowdown_thousandths;
-    }
-    return static_cast<std::uint64_t>((sum + seeds.size() / 2) / seeds.size());
+    const auto has = [](const ReportPoint* point) { return point->slowdown_thousandths.has_value(); };
+    if (!std::all_of(seeds.begin(), seeds.end(), has)) return std::nullopt;
+    return mean_of([](const ReportPoint& point) { return *point.slowdown_thousandths; });
   }
   const ReportPoint& first() const { return *seeds.front(); }
   std::string name() const { return limited ? "OSF " + format_factor(osf) : "no limit"; }
@@ -297,7 +299,7 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
 }
 
 Finding panel_finding(const Document& document, std::size_t number, const std::map<std::size_t, Curve>& panel) {
-  Finding finding{document.series.panels[number].label, {}};
+  Finding finding{document.series.panels[number], {}};
   const auto& [series, curve] = *panel.begin();
   finding.sentences = course_of(curve, document.series.series[series].label);
   const Group& last = curve.rbegin()->second;
@@ -357,11 +359,9 @@ Finding conditions(const Document& document) {
 std::string short_name_of(const std::string& name) {
   constexpr std::size_t kLongest = 72, kHead = 44, kTail = 24;
   if (name.size() <= kLongest) return name;
-  const auto is_inside = [&](std::size_t i) { return (static_cast<unsigned char>(name[i]) & 0xc0) == 0x80; };
-  std::size_t head = kHead, tail = name.size() - kTail;
-  while (head > 0 && is_inside(head)) --head;
-  while (tail < name.size() && is_inside(tail)) ++tail;
-  return name.substr(0, head) + "..." + name.substr(tail);
+  std::size_t tail = name.size() - kTail;
+  while (utf8_cut(name, tail) != tail) ++tail;
+  return name.substr(0, utf8_cut(name, kHead)) + "..." + name.substr(tail);
 }
 
 // "a (50 %), b (20 %)" of the longest.

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sim/common/commit.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
 #include "sim/formats/markup.h"
@@ -42,80 +42,75 @@ std::string script_hash(std::string_view script) {
 
 std::string script(std::string_view text) { return fmt::format("<script>{}</script>\n", text); }
 
-Json optional_json(const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(nullptr); }
+// What a point is as a row of numbers and texts; the page's script goes by these names.
+struct PointColumn {
+  const char* name;
+  std::function<Json(const ReportPoint& point, const PlacedPoint& place)> value;
+};
+
+template <class Value>
+PointColumn column(const char* name, Value ReportPoint::*member) {
+  return {name, [member](const ReportPoint& point, const PlacedPoint&) { return Json(point.*member); }};
+}
+PointColumn column(const char* name, std::uint64_t PointDistance::*member) {
+  return {name, [member](const ReportPoint& point, const PlacedPoint&) {
+            return point.distance ? Json((*point.distance).*member) : Json(nullptr);
+          }};
+}
+
+std::vector<PointColumn> point_columns() {
+  using Point = ReportPoint;
+  return {
+      {"panel", [](const Point&, const PlacedPoint& place) { return place.panel; }},
+      {"series", [](const Point&, const PlacedPoint& place) { return place.series; }},
+      column("osf", &Point::osf_thousandths),
+      {"limited", [](const Point& point, const PlacedPoint&) { return point.limit != Point::Limit::kNone; }},
+      column("seed", &Point::seed),
+      column("time_ns", &Point::time_ns),
+      {"slowdown",
+       [](const Point& point, const PlacedPoint&) {
+         return point.slowdown_thousandths ? Json(*point.slowdown_thousandths) : Json(nullptr);
+       }},
+      column("htod_bytes", &Point::htod_bytes),
+      column("dtoh_bytes", &Point::dtoh_bytes),
+      column("capacity", &Point::capacity_bytes),
+      column("footprint", &Point::footprint_bytes),
+      column("fault_batches", &Point::fault_batches),
+      column("evictions", &Point::evictions),
+      column("reloaded", &Point::reloaded_pages),
+      // Of iterations: whether they have settled; null: not known. Of the whole run: "run".
+      {"settled",
+       [](const Point& point, const PlacedPoint&) {
+         return !point.of_iterations ? Json("run") : point.is_settled ? Json(*point.is_settled) : Json(nullptr);
+       }},
+      column("learning", &Point::learning),
+      column("kernel_ns", &Point::kernel_ns),
+      column("kernel_compute_ns", &Point::kernel_compute_ns),
+      column("total_ns", &Point::total_ns),
+      column("bound_ns", &PointDistance::bound_ns),
+      column("compute_ns", &PointDistance::compute_ns),
+      column("necessary_bytes_ns", &PointDistance::necessary_bytes_ns),
+      column("excess_bytes_ns", &PointDistance::excess_bytes_ns),
+      column("fault_latency_ns", &PointDistance::fault_latency_ns),
+      column("serialisation_ns", &PointDistance::serialisation_ns),
+      column("command", &Point::command),
+      column("policies", &Point::policies),
+      column("layout", &Point::layout),
+      column("hypothetical", &Point::hypothetical),
+  };
+}
 
 Json points_json(const Document& document) {
-  Json out;
-  out["columns"] = {"panel",
-                    "series",
-                    "osf",
-                    "limited",
-                    "seed",
-                    "time_ns",
-                    "slowdown",
-                    "htod_bytes",
-                    "dtoh_bytes",
-                    "capacity",
-                    "footprint",
-                    "fault_batches",
-                    "evictions",
-                    "reloaded",
-                    "settled",
-                    "learning",
-                    "kernel_ns",
-                    "kernel_compute_ns",
-                    "total_ns",
-                    "bound_ns",
-                    "compute_ns",
-                    "necessary_bytes_ns",
-                    "excess_bytes_ns",
-                    "fault_latency_ns",
-                    "serialisation_ns",
-                    "command",
-                    "policies",
-                    "layout",
-                    "hypothetical"};
-  out["panels"] = Json::array();
-  for (const Panel& panel : document.series.panels) out["panels"].push_back(panel.label);
-  out["series"] = Json::array();
+  const std::vector<PointColumn> columns = point_columns();
+  Json out = {{"columns", Json::array()},
+              {"panels", document.series.panels},
+              {"series", Json::array()},
+              {"rows", Json::array()}};
+  for (const PointColumn& one : columns) out["columns"].push_back(one.name);
   for (const Series& series : document.series.series) out["series"].push_back(series.label);
-  out["rows"] = Json::array();
   for (std::size_t i = 0; i < document.points.size(); ++i) {
-    const ReportPoint& p = document.points[i];
-    const PlacedPoint& place = document.series.places[i];
-    Json row = {place.panel,
-                place.series,
-                p.osf_thousandths,
-                p.limit != ReportPoint::Limit::kNone,
-                p.seed,
-                p.time_ns,
-                optional_json(p.slowdown_thousandths),
-                p.htod_bytes,
-                p.dtoh_bytes,
-                p.capacity_bytes,
-                p.footprint_bytes,
-                p.fault_batches,
-                p.evictions,
-                p.reloaded_pages};
-    // Of iterations: whether they have settled; null: not known. Of the whole run: "run".
-    row.push_back(!p.of_iterations ? Json("run") : p.is_settled ? Json(*p.is_settled) : Json(nullptr));
-    row.push_back(p.learning);
-    row.push_back(p.kernel_ns);
-    row.push_back(p.kernel_compute_ns);
-    row.push_back(p.total_ns);
-    if (p.distance) {
-      const PointDistance& d = *p.distance;
-      for (const std::uint64_t ns : {d.bound_ns, d.compute_ns, d.necessary_bytes_ns, d.excess_bytes_ns,
-                                     d.fault_latency_ns, d.serialisation_ns}) {
-        row.push_back(ns);
-      }
-    } else {
-      for (int i = 0; i < 6; ++i) row.push_back(nullptr);
-    }
-    row.push_back(p.command);
-    row.push_back(p.policies);
-    row.push_back(p.layout);
-    row.push_back(p.hypothetical);
+    Json row = Json::array();
+    for (const PointColumn& one : columns) row.push_back(one.value(document.points[i], document.series.places[i]));
     out["rows"].push_back(std::move(row));
   }
   return out;
@@ -196,7 +191,7 @@ std::string provenance_html(const Document& document, const std::string& command
     if (!value.empty() && seen.emplace(name, value).second) facts.emplace_back(name, value);
   };
   const auto add_run = [&](const ReportPoint& point) {
-    if (const std::string* hash = compare::find_text(point.view.identity, "trace")) {
+    if (const std::string* hash = compare::find_named(point.view.identity, "trace")) {
       add("trace " + point.view.trace_name, "SHA-256 " + *hash);
     }
     for (const auto& [name, value] : point.view.provenance) add("runs: " + name, value);

@@ -64,7 +64,7 @@ void read_policies(ReportPoint& point) {
   point.are_drivers_policies = true;
   for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
-    const std::string* chosen = compare::find_text(point.view.identity, name);
+    const std::string* chosen = compare::find_named(point.view.identity, name);
     const std::string& drivers = driver_choice(slot).name;
     const std::string& used = chosen == nullptr ? drivers : *chosen;
     if (used != drivers) point.are_drivers_policies = false;
@@ -125,13 +125,16 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   point.seed = compare::shown_text(point.view, "seed");
   point.command = text_at(result, "command", where);
   check_lengths(point, where);
-  point.partial_trace = compare::find_text(point.view.identity, "trace.partial") != nullptr;
+  point.partial_trace = compare::find_named(point.view.identity, "trace.partial") != nullptr;
   read_limit(result, where, point);
   read_policies(point);
   read_settled(result, where, point);
   read_distance(result, where, point);
 
-  const auto metric = [&](const std::string& name) { return point.view.metric(name).value_or(0); };
+  const auto metric = [&](const std::string& name) {
+    const std::uint64_t* const value = compare::find_named(point.view.metrics, name);
+    return value == nullptr ? 0 : *value;
+  };
   const auto quoted = [&](const char* name) {
     return metric((point.of_iterations ? "settled_" : "") + std::string(name));
   };

@@ -13,6 +13,7 @@
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/formats/json.h"
+#include "sim/formats/printable.h"
 #include "sim/formats/sqlite_reader.h"
 #include "sim/html/escape.h"
 #include "sim/report/kernel_label.h"
@@ -42,12 +43,8 @@ Iteration iteration_at(const SqliteReader::Row& row, std::size_t column) {
   return row.has(column) ? Iteration(row.required(column, 0, kLargest)) : std::nullopt;
 }
 
-// Cut between characters.
-std::string short_name(std::string name) {
-  if (name.size() <= kLongestName) return name;
-  std::size_t end = kLongestName;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return name.substr(0, end) + "...";
+std::string short_name(const std::string& name) {
+  return name.size() <= kLongestName ? name : name.substr(0, utf8_cut(name, kLongestName)) + "...";
 }
 
 // Sums that saturate: a file may hold anything.

@@ -5,7 +5,6 @@
 // Tables are cut to the rows that waited longest, and say how many rows and how much waiting is left out.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

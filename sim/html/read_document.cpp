@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/html/read_document.h"
+#include "sim/html/document.h"
 
 #include <fmt/format.h>
 
@@ -7,16 +7,14 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <string_view>
 
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/sha256.h"
-#include "sim/compare/read_database.h"
 #include "sim/compare/read_runs.h"
 #include "sim/formats/json.h"
 #include "sim/formats/sqlite_reader.h"
-#include "sim/league/league_json.h"
+#include "sim/league/league_output.h"
 #include "sim/sweep/plan.h"
 
 namespace uvmsim::html {
@@ -54,7 +52,7 @@ class DocumentReader {
     if (!fs::is_regular_file(path, ignored)) {
       throw_input_error("cannot read {}: not a file or folder; allowed: {}", path, kAllowed);
     }
-    if (compare::is_database(path)) {
+    if (is_database(path)) {
       return html::is_profile(path) ? add_profile(path) : add_sweep(path, last_name(path), allow_partial_);
     }
     if (is_league(path)) return add_league(path, last_name(path));
@@ -157,8 +155,7 @@ class DocumentReader {
 
   void add_league(const std::string& path, const std::string& name) {
     if (document_.league) throw_input_error("{}: a second league; allowed: one on a page", path);
-    Json league = parse_or_discard<Json>(content_of(path));
-    if (league.is_discarded()) throw_input_error("{}: is not JSON", path);
+    Json league = parse_json(content_of(path), path);
     check_league(league, path);
     note("league", name, path);
     document_.league = std::move(league);

@@ -29,7 +29,7 @@ std::string text_of(const ReportPoint& point, const std::function<bool(std::stri
 
 // The hash of its trace.
 std::string trace_of(const ReportPoint& point) {
-  const std::string* trace = compare::find_text(point.view.identity, "trace");
+  const std::string* trace = compare::find_named(point.view.identity, "trace");
   return trace == nullptr ? "" : *trace;
 }
 
@@ -86,7 +86,7 @@ SeriesTable series_of(const std::vector<ReportPoint>& points) {
     PlacedPoint place;
     const std::string name = panel_name(point);
     const auto [panel, new_panel] = panels.try_emplace(name, table.panels.size());
-    if (new_panel) table.panels.push_back({name});
+    if (new_panel) table.panels.push_back(name);
     place.panel = panel->second;
     const std::string label = names.series(point);
     const auto [one, new_series] = series.try_emplace(label, table.series.size());

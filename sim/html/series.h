@@ -18,16 +18,12 @@ struct Series {
   bool are_drivers_policies = false;
 };
 
-struct Panel {
-  std::string label;  // the program, and what else tells it from other panels
-};
-
 struct PlacedPoint {
   std::size_t panel = 0, series = 0;
 };
 
 struct SeriesTable {
-  std::vector<Panel> panels;        // in the order of the points
+  std::vector<std::string> panels;  // the program, and what else tells them apart; in the order of the points
   std::vector<Series> series;       // over all panels; the driver's policies first, then in the order of the points
   std::vector<PlacedPoint> places;  // of each point
   std::string shared;               // what all points have in common, for people

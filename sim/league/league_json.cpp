@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/league/league_json.h"
+#include "sim/league/league_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "sim/common/version.h"
-#include "sim/league/league_words.h"
+#include "sim/formats/csv_field.h"
 #include "sim/sweep/model_version.h"
 
 namespace uvmsim::league {
@@ -50,30 +55,29 @@ ordered_json standing_json(const Standing& standing, const Contest& contest) {
   return out;
 }
 
+// Its standings are to follow.
 ordered_json contest_json(const Contest& contest) {
   const sweep::Point& point = contest.point;
-  ordered_json out = {{"label", contest.label},
-                      {"trace", std::filesystem::path(point.trace).filename().string()},
-                      {"system", point.system},
-                      {"settings", point.settings},
-                      {"layout", point.layout},
-                      {"osf_thousandths", or_null(point.osf_thousandths)},
-                      {"limit_capacity_bytes", or_null(point.capacity_bytes)},
-                      {"seed", point.seed},
-                      {"capacity_bytes", contest.capacity_bytes},
-                      {"footprint_bytes", contest.footprint_bytes},
-                      {"compute_ns", contest.compute_ns},
-                      {"bound_ns", contest.bound_ns},
-                      {"judged_by", contest.point.iterations != 0 ? "settled iterations" : "whole run"},
-                      {"driver_ns", or_null(contest.driver_ns)},
-                      {"driver_total_ns", or_null(contest.driver_total_ns)},
-                      {"best_known_ns", or_null(contest.best_known_ns)},
-                      {"best_known", contest.best_known},
-                      {"best_oracle_ns", or_null(contest.best_oracle_ns)},
-                      {"best_oracle", contest.best_oracle},
-                      {"standings", ordered_json::array()}};
-  for (const Standing& standing : contest.standings) out["standings"].push_back(standing_json(standing, contest));
-  return out;
+  return {{"label", contest.label},
+          {"trace", std::filesystem::path(point.trace).filename().string()},
+          {"system", point.system},
+          {"settings", point.settings},
+          {"layout", point.layout},
+          {"osf_thousandths", or_null(point.osf_thousandths)},
+          {"limit_capacity_bytes", or_null(point.capacity_bytes)},
+          {"seed", point.seed},
+          {"capacity_bytes", contest.capacity_bytes},
+          {"footprint_bytes", contest.footprint_bytes},
+          {"compute_ns", contest.compute_ns},
+          {"bound_ns", contest.bound_ns},
+          {"judged_by", contest.point.iterations != 0 ? "settled iterations" : "whole run"},
+          {"driver_ns", or_null(contest.driver_ns)},
+          {"driver_total_ns", or_null(contest.driver_total_ns)},
+          {"best_known_ns", or_null(contest.best_known_ns)},
+          {"best_known", contest.best_known},
+          {"best_oracle_ns", or_null(contest.best_oracle_ns)},
+          {"best_oracle", contest.best_oracle},
+          {"standings", ordered_json::array()}};
 }
 
 ordered_json overall_json(const OverallStanding& all) {
@@ -91,6 +95,66 @@ ordered_json overall_json(const OverallStanding& all) {
   out["best_limit_rank"] = or_null(all.best_limit_rank);
   out["worst_limit_rank"] = or_null(all.worst_limit_rank);
   return out;
+}
+
+// The columns of CSV: policies by slot stand between these two.
+constexpr std::string_view kBefore[] = {"scope", "trace", "system", "settings", "layout",
+                                        "limit", "seed",  "rank",   "name"};
+constexpr std::string_view kBehind[] = {"information_class",
+                                        "oracle",
+                                        "plugin",
+                                        "status",
+                                        "contests",
+                                        "first",
+                                        "unsettled",
+                                        "time_ns",
+                                        "is_settled",
+                                        "learning_iterations",
+                                        "total_ns",
+                                        "over_driver_thousandths",
+                                        "over_bound_thousandths",
+                                        "over_best_known_thousandths",
+                                        "best_over_driver_thousandths",
+                                        "worst_over_driver_thousandths",
+                                        "compute_ns",
+                                        "necessary_bytes_ns",
+                                        "excess_bytes_ns",
+                                        "fault_latency_ns",
+                                        "serialisation_ns",
+                                        "capacity_bytes",
+                                        "footprint_bytes",
+                                        "id",
+                                        "error"};
+
+// The row of a standing, from its JSON and its contest's.
+ordered_json contest_row(const Standing& standing, const Contest& contest) {
+  ordered_json row = standing_json(standing, contest);
+  const ordered_json of_contest = contest_json(contest);
+  row["scope"] = "contest";
+  row["limit"] = sweep::limit_text(contest.point);
+  for (const char* key : {"trace", "system", "layout", "seed"}) row[key] = of_contest[key];
+  row["settings"] = fmt::format("{}", fmt::join(contest.point.settings, " "));
+  if (standing.status == Standing::Status::kFinished) {
+    for (const char* key : {"capacity_bytes", "footprint_bytes"}) row[key] = of_contest[key];
+  }
+  return row;
+}
+
+ordered_json overall_row(const OverallStanding& all) {
+  ordered_json row = overall_json(all);
+  row["scope"] = "overall";
+  row["over_driver_thousandths"] = or_null((all.over_driver + 500) / 1000);
+  row["over_bound_thousandths"] = or_null((all.over_bound + 500) / 1000);
+  row["over_best_known_thousandths"] = or_null((all.over_best_known + 500) / 1000);
+  return row;
+}
+
+std::string field_of(const ordered_json& row, std::string_view column) {
+  const ordered_json& place = row["policies"].contains(column) ? row["policies"] : row;
+  const auto field = place.find(column);
+  if (field == place.end() || field->is_null()) return "";
+  if (field->is_boolean()) return *field == true ? "1" : "0";
+  return field->is_string() ? csv_field(field->get<std::string>()) : field->dump();
 }
 
 }  // namespace
@@ -115,8 +179,31 @@ std::string league_json(const League& league) {
       {"overall", ordered_json::array()},
       {"contests", ordered_json::array()}};
   for (const OverallStanding& all : league.overall) out["overall"].push_back(overall_json(all));
-  for (const Contest& contest : league.contests) out["contests"].push_back(contest_json(contest));
+  for (const Contest& contest : league.contests) {
+    out["contests"].push_back(contest_json(contest));
+    ordered_json& standings = out["contests"].back()["standings"];
+    for (const Standing& standing : contest.standings) standings.push_back(standing_json(standing, contest));
+  }
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string league_csv(const League& league) {
+  std::vector<std::string_view> columns(std::begin(kBefore), std::end(kBefore));
+  if (!league.overall.empty()) {
+    for (const auto& [slot, text] : league.overall.front().entrant.policies) columns.push_back(slot);
+  }
+  columns.insert(columns.end(), std::begin(kBehind), std::end(kBehind));
+  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
+  const auto add = [&](const ordered_json& row) {
+    std::vector<std::string> fields;
+    for (const std::string_view column : columns) fields.push_back(field_of(row, column));
+    text += fmt::format("{}\n", fmt::join(fields, ","));
+  };
+  for (const Contest& contest : league.contests) {
+    for (const Standing& standing : contest.standings) add(contest_row(standing, contest));
+  }
+  for (const OverallStanding& all : league.overall) add(overall_row(all));
+  return text;
 }
 
 }  // namespace uvmsim::league

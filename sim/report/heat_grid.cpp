@@ -2,12 +2,9 @@
 #include "sim/report/heat_grid.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace uvmsim::report {
-
-bool HeatGrid::Cell::empty() const {
-  return (resident_page_ns | touched_bytes | faulted_bytes | loaded_bytes | evicted_bytes) == 0;
-}
 
 HeatGrid::Cell& HeatGrid::Cell::operator+=(const Cell& other) {
   resident_page_ns += other.resident_page_ns;
@@ -24,17 +21,21 @@ HeatGrid::HeatGrid(std::uint32_t time_buckets, std::uint32_t address_buckets)
       cells_(std::size_t{time_buckets} * address_buckets),
       levels_(address_buckets) {}
 
+// Adds up so many cells of each axis in one; the freed ones are at the end.
+void HeatGrid::fold(std::uint32_t times_into_one, std::uint32_t addresses_into_one) {
+  for (std::uint32_t a = 0; a < addresses_; ++a) {
+    for (std::uint32_t t = 0; t < times_; ++t) {
+      const Cell cell = std::exchange(cells_[index(t, a)], {});
+      cells_[index(t / times_into_one, a / addresses_into_one)] += cell;
+    }
+  }
+}
+
 // Makes the time axis long enough; returns the time, not negative.
 std::int64_t HeatGrid::reach(Nanoseconds at) {
   const std::int64_t time = std::max<std::int64_t>(at.value, 0);
   while (time / bucket_ns_ >= times_) {
-    for (std::uint32_t a = 0; a < addresses_; ++a) {
-      for (std::uint32_t t = 0; t < times_; ++t) {
-        const Cell cell = cells_[index(t, a)];
-        cells_[index(t, a)] = {};
-        cells_[index(t / 2, a)] += cell;
-      }
-    }
+    fold(2, 1);
     bucket_ns_ *= 2;
   }
   return time;
@@ -42,14 +43,7 @@ std::int64_t HeatGrid::reach(Nanoseconds at) {
 
 void HeatGrid::reach_page(std::uint64_t last_page) {
   while (last_page / bucket_pages_ >= addresses_) {
-    for (std::uint32_t a = 0; a < addresses_; ++a) {
-      const std::uint32_t to = a / 2;
-      for (std::uint32_t t = 0; t < times_; ++t) {
-        const Cell cell = cells_[index(t, a)];
-        cells_[index(t, a)] = {};
-        cells_[index(t, to)] += cell;
-      }
-    }
+    fold(1, 2);
     // Both halves are settled up to the same moment before they become one level.
     std::vector<Level> merged(addresses_);
     const std::uint32_t old = addresses_;

@@ -26,7 +26,8 @@ class HeatGrid {
     std::uint64_t loaded_bytes = 0;   // copied to the GPU
     std::uint64_t evicted_bytes = 0;  // pages that left by eviction
 
-    bool empty() const;
+    bool empty() const { return *this == Cell{}; }
+    bool operator==(const Cell&) const = default;
     Cell& operator+=(const Cell& other);
   };
 
@@ -55,6 +56,7 @@ class HeatGrid {
   std::size_t index(std::uint64_t time, std::uint64_t address) const {
     return static_cast<std::size_t>(address * times_ + time);
   }
+  void fold(std::uint32_t times_into_one, std::uint32_t addresses_into_one);
   std::int64_t reach(Nanoseconds at);
   void reach_page(std::uint64_t last_page);
   void settle(std::uint32_t address, std::int64_t until);

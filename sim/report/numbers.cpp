@@ -22,6 +22,13 @@ std::uint64_t scaled_ratio(std::uint64_t numerator, std::uint64_t denominator, s
   return whole * scale + (rest * scale + denominator / 2) / denominator;
 }
 
+// Without zeros at the end of a fraction.
+std::string shortest(std::string decimal) {
+  decimal.erase(decimal.find_last_not_of('0') + 1);
+  if (decimal.back() == '.') decimal.pop_back();
+  return decimal;
+}
+
 }  // namespace
 
 std::uint64_t ratio_thousandths(std::uint64_t numerator, std::uint64_t denominator) {
@@ -32,18 +39,10 @@ std::string format_thousandths(std::uint64_t thousandths) {
   return fmt::format("{}.{:03}", thousandths / 1000, thousandths % 1000);
 }
 
-std::string format_factor(std::uint64_t thousandths) {
-  std::string text = format_thousandths(thousandths);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
+std::string format_factor(std::uint64_t thousandths) { return shortest(format_thousandths(thousandths)); }
 
 std::string format_millionths(std::uint64_t millionths) {
-  std::string text = fmt::format("{}.{:06}", millionths / 1000000, millionths % 1000000);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
+  return shortest(fmt::format("{}.{:06}", millionths / 1000000, millionths % 1000000));
 }
 
 std::string format_gib(std::uint64_t bytes) {

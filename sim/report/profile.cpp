@@ -45,38 +45,25 @@ void share_out(std::int64_t whole, const std::map<Key, std::uint64_t>& weights, 
 }  // namespace
 
 std::uint64_t Traffic::*transfer_member(TransferDirection direction, TransferCause cause) {
-  if (direction == TransferDirection::kHostToDevice) {
-    switch (cause) {
-      case TransferCause::kUser:
-        return &Traffic::htod_user_bytes;
-      case TransferCause::kPrefetch:
-        return &Traffic::htod_prefetch_bytes;
-      case TransferCause::kAccessCounter:
-        return &Traffic::htod_counter_bytes;
-      case TransferCause::kFault:
-      case TransferCause::kEvict:
-        return &Traffic::htod_fault_bytes;
-    }
-  }
+  const bool in = direction == TransferDirection::kHostToDevice;
   switch (cause) {
     case TransferCause::kUser:
-      return &Traffic::dtoh_user_bytes;
+      return in ? &Traffic::htod_user_bytes : &Traffic::dtoh_user_bytes;
     case TransferCause::kPrefetch:
-      return &Traffic::dtoh_prefetch_bytes;
+      return in ? &Traffic::htod_prefetch_bytes : &Traffic::dtoh_prefetch_bytes;
     case TransferCause::kEvict:
-      return &Traffic::dtoh_evict_bytes;
-    case TransferCause::kFault:
+      return in ? &Traffic::htod_fault_bytes : &Traffic::dtoh_evict_bytes;
     case TransferCause::kAccessCounter:
+      return in ? &Traffic::htod_counter_bytes : &Traffic::dtoh_fault_bytes;
+    case TransferCause::kFault:
       break;
   }
-  return &Traffic::dtoh_fault_bytes;
+  return in ? &Traffic::htod_fault_bytes : &Traffic::dtoh_fault_bytes;
 }
 
 Profile::Profile(const std::string& path, ProfileGrid grid) : file_(path), grid_(grid), allocations_(1) {
   actor_ = host_operation();
 }
-
-Profile::~Profile() = default;
 
 // Time of host operations is not theirs alone, so they have none.
 std::size_t Profile::host_operation() {
@@ -155,20 +142,7 @@ void Profile::on(const IterationEvent& event) {
 void Profile::on(const WorkStartEvent& event) {
   const std::size_t index = operations_.size();
   Operation& operation = operations_.emplace_back();
-  switch (event.kind) {
-    case WorkKind::kKernel:
-      operation.kind = Operation::Kind::kKernel;
-      break;
-    case WorkKind::kCopy:
-      operation.kind = Operation::Kind::kCopy;
-      break;
-    case WorkKind::kPrefetch:
-      operation.kind = Operation::Kind::kPrefetch;
-      break;
-    case WorkKind::kDiscard:
-      operation.kind = Operation::Kind::kDiscard;
-      break;
-  }
+  operation.kind = event.kind;
   operation.name = name_index(event.name);
   operation.record = event.record;
   const LayerTree::Place& place = layers_.at(event.record);
@@ -250,7 +224,7 @@ Profile::Running* Profile::running_at(std::int32_t device, std::uint64_t page) {
   Running* found = nullptr;
   for (auto& [stream, running] : running_) {
     const Operation& operation = operations_[running.operation];
-    if (operation.device != device || operation.kind > Operation::Kind::kCopy) continue;
+    if (operation.device != device || operation.kind > WorkKind::kCopy) continue;
     if (found == nullptr) found = &running;
     const auto after = std::upper_bound(running.touched.begin(), running.touched.end(), Pages(page, ~std::uint64_t{0}));
     if (after != running.touched.begin() && page < std::prev(after)->second) return &running;
@@ -318,11 +292,6 @@ void Profile::on(const ResidentPagesEvent& event) {
   if (event.change == ResidencyChange::kPopulated) count(&Traffic::populated_pages, 1);
   if (event.change == ResidencyChange::kReloaded) count(&Traffic::reloaded_pages, 1);
   if (event.change == ResidencyChange::kEvicted) count(&Traffic::evicted_bytes, kBasePageBytes);
-}
-
-void Profile::finish(const RunRecord& record, Nanoseconds start) {
-  write(record, start);
-  file_.commit();
 }
 
 }  // namespace uvmsim::report

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,7 +29,6 @@ class Profile final : public EventSink {
  public:
   // Opens the file; throws InputError when it cannot be written. Nothing appears at `path` before finish().
   explicit Profile(const std::string& path, ProfileGrid grid = {});
-  ~Profile() override;
 
   bool wants_accounts() const override { return true; }
   void on(const AllocationEvent& event) override;
@@ -75,7 +73,6 @@ class Profile final : public EventSink {
   template <class F>
   void for_each_use(std::uint64_t address, std::uint64_t bytes, F&& f);
 
-  void write(const RunRecord& record, Nanoseconds start);
   void write_names_and_layers();
   void write_operations();
   void write_layer_sums();

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/common/units.h"
 #include "sim/events/event_sink.h"
 
 namespace uvmsim::report {
@@ -56,8 +56,8 @@ inline constexpr std::int64_t kNoIteration = -1;
 
 // A kernel, copy, prefetch or discard; or all that the CPU did to managed memory in one iteration.
 struct Operation {
-  enum class Kind : std::uint8_t { kKernel, kCopy, kPrefetch, kDiscard, kHost } kind = Kind::kHost;
-  std::uint32_t name = 0;  // index in the table of names
+  std::optional<WorkKind> kind;  // nothing: of the host
+  std::uint32_t name = 0;        // index in the table of names
   std::uint64_t record = 0;
   std::int64_t iteration = kNoIteration;
   std::uint32_t layer = 0;

@@ -2,6 +2,7 @@
 // The tables of a profile; PROFILE.md says what they hold.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "sim/report/profile.h"
@@ -10,20 +11,9 @@
 namespace uvmsim::report {
 namespace {
 
-std::string_view kind_name(Operation::Kind kind) {
-  switch (kind) {
-    case Operation::Kind::kKernel:
-      return "kernel";
-    case Operation::Kind::kCopy:
-      return "copy";
-    case Operation::Kind::kPrefetch:
-      return "prefetch";
-    case Operation::Kind::kDiscard:
-      return "discard";
-    case Operation::Kind::kHost:
-      break;
-  }
-  return "host";
+std::string_view kind_name(const std::optional<WorkKind>& kind) {
+  constexpr std::string_view kNames[] = {"kernel", "copy", "prefetch", "discard"};
+  return kind ? kNames[static_cast<std::size_t>(*kind)] : "host";
 }
 
 // How long it lives, which is all that a trace says of a tensor's purpose.
@@ -38,7 +28,12 @@ std::string traffic_columns() {
   for (const auto& [name, member] : kTrafficColumns) columns += fmt::format(", {} INTEGER", name);
   return columns;
 }
-constexpr int kTraffic = static_cast<int>(std::size(kTrafficColumns));
+
+// Makes a table; `columns` is their list in SQL.
+SqliteFile::Rows new_table(SqliteFile& file, const std::string& name, const std::string& columns) {
+  file.execute(fmt::format("CREATE TABLE {} ({})", name, columns));
+  return {file, name, static_cast<int>(std::count(columns.begin(), columns.end(), ',')) + 1};
+}
 
 void add_traffic(SqliteFile::Rows& rows, const Traffic& traffic) {
   for (const auto& [name, member] : kTrafficColumns) rows.add(traffic.*member);
@@ -50,9 +45,8 @@ std::optional<std::int64_t> unless_negative(std::int64_t value) {
 
 }  // namespace
 
-void Profile::write(const RunRecord& record, Nanoseconds start) {
-  file_.execute("CREATE TABLE run (schema TEXT, result TEXT)");
-  SqliteFile::Rows run(file_, "run", 2);
+void Profile::finish(const RunRecord& record, Nanoseconds start) {
+  SqliteFile::Rows run = new_table(file_, "run", "schema TEXT, result TEXT");
   std::string result = result_json(record);
   if (!result.empty() && result.back() == '\n') result.pop_back();
   run.add("uvmsim.profile/1").add(result).end();
@@ -63,15 +57,14 @@ void Profile::write(const RunRecord& record, Nanoseconds start) {
   write_allocations();
   write_heat(start + record.result.total);
   file_.execute("COMMIT");
+  file_.commit();
 }
 
 void Profile::write_names_and_layers() {
-  file_.execute(
-      "CREATE TABLE names (name_id INTEGER PRIMARY KEY, name TEXT);"
-      "CREATE TABLE layers (layer INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER, name TEXT, path TEXT)");
-  SqliteFile::Rows names(file_, "names", 2);
+  SqliteFile::Rows names = new_table(file_, "names", "name_id INTEGER PRIMARY KEY, name TEXT");
+  SqliteFile::Rows layers =
+      new_table(file_, "layers", "layer INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER, name TEXT, path TEXT");
   for (std::size_t i = 0; i < names_.size(); ++i) names.add(std::uint64_t{i}).add(names_[i]).end();
-  SqliteFile::Rows layers(file_, "layers", 5);
   for (std::uint32_t i = 0; i < layers_.layers().size(); ++i) {
     const LayerTree::Layer& layer = layers_.layers()[i];
     layers.add(std::uint64_t{i});
@@ -81,21 +74,20 @@ void Profile::write_names_and_layers() {
 }
 
 void Profile::write_operations() {
-  file_.execute(
-      "CREATE TABLE operations (operation INTEGER PRIMARY KEY, kind TEXT, name_id INTEGER, record INTEGER, "
+  SqliteFile::Rows rows = new_table(
+      file_, "operations",
+      "operation INTEGER PRIMARY KEY, kind TEXT, name_id INTEGER, record INTEGER, "
       "iteration INTEGER, layer INTEGER, stream INTEGER, device INTEGER, start_ns INTEGER, duration_ns INTEGER, "
       "compute_ns INTEGER, stall_ns INTEGER, read_bytes INTEGER, written_bytes INTEGER, working_set_bytes INTEGER, "
       "fault_batches INTEGER, raw_faults INTEGER, evictions INTEGER" +
-      traffic_columns() +
-      ");"
+          traffic_columns());
+  file_.execute(
       "CREATE VIEW kernels AS SELECT names.name AS name, layers.path AS layer_path, operations.* FROM operations "
       "JOIN names USING (name_id) JOIN layers USING (layer) WHERE kind = 'kernel'");
-  SqliteFile::Rows rows(file_, "operations", 18 + kTraffic);
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
-    const bool on_gpu = o.kind != Operation::Kind::kHost;
     // The first stands for the host outside of iterations, whether it did anything or not.
-    const auto gpu_only = [&](std::int64_t value) { return on_gpu ? std::optional(value) : std::nullopt; };
+    const auto gpu_only = [&](std::int64_t value) { return o.kind ? std::optional(value) : std::nullopt; };
     rows.add(std::uint64_t{i}).add(kind_name(o.kind)).add(std::uint64_t{o.name});
     rows.add(gpu_only(static_cast<std::int64_t>(o.record))).add(unless_negative(o.iteration));
     rows.add(gpu_only(o.layer)).add(gpu_only(o.stream)).add(unless_negative(o.device));
@@ -119,7 +111,7 @@ void Profile::write_layer_sums() {
   for (const Operation& o : operations_) {
     const auto add_to = [&](std::uint32_t layer, bool nested) {
       Sum& sum = sums[{layer, nested, o.iteration}];
-      if (o.kind == Operation::Kind::kKernel) {
+      if (o.kind == WorkKind::kKernel) {
         ++sum.kernels;
         sum.duration_ns += o.end_ns - o.start_ns;
         sum.compute_ns += o.compute_ns;
@@ -136,12 +128,12 @@ void Profile::write_layer_sums() {
       if (layer == 0) break;
     }
   }
-  file_.execute(
-      "CREATE TABLE layer_sums (layer INTEGER, nested INTEGER, iteration INTEGER, kernels INTEGER, "
-      "duration_ns INTEGER, compute_ns INTEGER, stall_ns INTEGER, fault_batches INTEGER, raw_faults INTEGER, "
-      "evictions INTEGER" +
-      traffic_columns() + ")");
-  SqliteFile::Rows rows(file_, "layer_sums", 10 + kTraffic);
+  SqliteFile::Rows rows =
+      new_table(file_, "layer_sums",
+                "layer INTEGER, nested INTEGER, iteration INTEGER, kernels INTEGER, "
+                "duration_ns INTEGER, compute_ns INTEGER, stall_ns INTEGER, fault_batches INTEGER, raw_faults INTEGER, "
+                "evictions INTEGER" +
+                    traffic_columns());
   for (const auto& [key, sum] : sums) {
     const auto& [layer, nested, iteration] = key;
     rows.add(std::uint64_t{layer}).add(std::int64_t{nested}).add(unless_negative(iteration)).add(sum.kernels);
@@ -153,15 +145,16 @@ void Profile::write_layer_sums() {
 }
 
 void Profile::write_allocations() {
-  file_.execute(
-      "CREATE TABLE allocations (allocation INTEGER PRIMARY KEY, id INTEGER, kind TEXT, name TEXT, bytes INTEGER, "
-      "address INTEGER, lifetime TEXT, layer INTEGER, allocated_ns INTEGER, freed_ns INTEGER, "
-      "allocated_in INTEGER, freed_in INTEGER);"
-      "CREATE TABLE allocation_uses (allocation INTEGER, iteration INTEGER, operations INTEGER, "
-      "touched_bytes INTEGER, written_bytes INTEGER, fault_batches INTEGER, stall_ns INTEGER" +
-      traffic_columns() + ")");
-  SqliteFile::Rows rows(file_, "allocations", 12);
-  SqliteFile::Rows uses(file_, "allocation_uses", 7 + kTraffic);
+  SqliteFile::Rows rows =
+      new_table(file_, "allocations",
+                "allocation INTEGER PRIMARY KEY, id INTEGER, kind TEXT, name TEXT, bytes INTEGER, "
+                "address INTEGER, lifetime TEXT, layer INTEGER, allocated_ns INTEGER, freed_ns INTEGER, "
+                "allocated_in INTEGER, freed_in INTEGER");
+  SqliteFile::Rows uses =
+      new_table(file_, "allocation_uses",
+                "allocation INTEGER, iteration INTEGER, operations INTEGER, "
+                "touched_bytes INTEGER, written_bytes INTEGER, fault_batches INTEGER, stall_ns INTEGER" +
+                    traffic_columns());
   for (std::size_t i = 0; i < allocations_.size(); ++i) {
     const Allocation& a = allocations_[i];
     rows.add(std::uint64_t{i});
@@ -185,13 +178,14 @@ void Profile::write_allocations() {
 }
 
 void Profile::write_heat(Nanoseconds end) {
+  SqliteFile::Rows grids =
+      new_table(file_, "heat_grid",
+                "device INTEGER PRIMARY KEY, end_ns INTEGER, bucket_ns INTEGER, time_buckets INTEGER, "
+                "bucket_bytes INTEGER, address_buckets INTEGER");
   file_.execute(
-      "CREATE TABLE heat_grid (device INTEGER PRIMARY KEY, end_ns INTEGER, bucket_ns INTEGER, time_buckets INTEGER, "
-      "bucket_bytes INTEGER, address_buckets INTEGER);"
       "CREATE TABLE heat (device INTEGER, time_bucket INTEGER, address_bucket INTEGER, resident_bytes INTEGER, "
       "touched_bytes INTEGER, faulted_bytes INTEGER, loaded_bytes INTEGER, evicted_bytes INTEGER, "
       "PRIMARY KEY (device, time_bucket, address_bucket)) WITHOUT ROWID");
-  SqliteFile::Rows grids(file_, "heat_grid", 6);
   SqliteFile::Rows rows(file_, "heat", 8);
   for (auto& [device, heat] : heats_) {
     heat.finish(end);

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
-#include "sim/common/commit.h"
 #include "sim/common/version.h"
 #include "sim/formats/csv_field.h"
 #include "sim/policy/registry.h"
@@ -42,17 +39,9 @@ ResultRow settled_fields(const std::optional<SettledIterations>& settled) {
           {"settled_period", settled ? number(settled->period) : ""}};
 }
 
-// What one row is about; `iteration` is null for the whole run.
-struct Scope {
-  const IterationResult* iteration = nullptr;
-  bool quoted = false;
-};
-ResultRow row_of(const RunRecord& record, const Scope& scope, const std::optional<SettledIterations>& settled) {
-  const RunResult& result = record.result;
-  const IterationResult* iteration = scope.iteration;
-  const Nanoseconds begin = iteration != nullptr ? iteration->begin : Nanoseconds{};
-  const Nanoseconds end = iteration != nullptr ? iteration->end : result.total;
-  const Nanoseconds ideal = iteration != nullptr ? iteration->ideal : result.ideal;
+// One row about an iteration, of those to quote or not, or (`quoted` is nothing) about the whole run.
+ResultRow row_of(const RunRecord& record, const IterationResult& part, const std::optional<bool>& quoted,
+                 const std::optional<SettledIterations>& settled) {
   ResultRow row = {
       {"uvmsim_version", version()},
       {"uvmsim_commit", commit()},
@@ -69,21 +58,23 @@ ResultRow row_of(const RunRecord& record, const Scope& scope, const std::optiona
   const ResultRow rest = {
       {"seed", fmt::format("{}", record.options.seed)},
       {"include_host_gaps", record.options.include_host_gaps ? "1" : "0"},
-      {"time_scale", time_scale_text(result.time_scale)},
+      {"time_scale", time_scale_text(record.result.time_scale)},
       {"osf", format_thousandths(effective_osf_thousandths(record))},
-      {"footprint_bytes", fmt::format("{}", result.footprint_bytes)},
-      {"capacity_bytes", fmt::format("{}", result.capacity_bytes)},
-      {"scope", iteration != nullptr ? "iteration" : "total"},
-      {"iteration", iteration != nullptr ? fmt::format("{}", iteration->index) : ""},
-      {"settled", iteration != nullptr ? (scope.quoted ? "1" : "0") : ""},
-      {"begin_ns", fmt::format("{}", begin.value)},
-      {"end_ns", fmt::format("{}", end.value)},
-      {"duration_ns", fmt::format("{}", (end - begin).value)},
-      {"ideal_ns", fmt::format("{}", ideal.value)},
+      {"footprint_bytes", fmt::format("{}", record.result.footprint_bytes)},
+      {"capacity_bytes", fmt::format("{}", record.result.capacity_bytes)},
+      {"scope", quoted ? "iteration" : "total"},
+      {"iteration", quoted ? fmt::format("{}", part.index) : ""},
+      {"settled", !quoted   ? ""
+                  : *quoted ? "1"
+                            : "0"},
+      {"begin_ns", fmt::format("{}", part.begin.value)},
+      {"end_ns", fmt::format("{}", part.end.value)},
+      {"duration_ns", fmt::format("{}", (part.end - part.begin).value)},
+      {"ideal_ns", fmt::format("{}", part.ideal.value)},
   };
   row.insert(row.end(), rest.begin(), rest.end());
   for (auto& field : settled_fields(settled)) row.push_back(std::move(field));
-  for_each_counter(iteration != nullptr ? iteration->counters : result.counters,
+  for_each_counter(part.counters,
                    [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });
   return row;
 }
@@ -92,18 +83,20 @@ ResultRow row_of(const RunRecord& record, const Scope& scope, const std::optiona
 
 std::vector<ResultRow> result_rows(const RunRecord& record) {
   std::vector<ResultRow> rows;
-  const auto settled = settled_iterations(record.result);
-  const QuotedIterations quoted = quoted_iterations(record.result);
-  for (std::size_t i = 0; i < record.result.iterations.size(); ++i) {
-    rows.push_back(row_of(record, {&record.result.iterations[i], quoted.contains(i)}, settled));
+  const RunResult& result = record.result;
+  const auto settled = settled_iterations(result);
+  const QuotedIterations quoted = quoted_iterations(result);
+  for (std::size_t i = 0; i < result.iterations.size(); ++i) {
+    rows.push_back(row_of(record, result.iterations[i], quoted.contains(i), settled));
   }
-  rows.push_back(row_of(record, {}, settled));
+  const IterationResult whole{0, {}, result.total, result.ideal, result.counters};
+  rows.push_back(row_of(record, whole, std::nullopt, settled));
   return rows;
 }
 
 std::string result_csv_header() {
   std::vector<std::string> columns;
-  for (const auto& [column, value] : row_of(RunRecord{}, {}, std::nullopt)) columns.push_back(column);
+  for (const auto& [column, value] : row_of(RunRecord{}, {}, std::nullopt, std::nullopt)) columns.push_back(column);
   return fmt::format("{}\n", fmt::join(columns, ","));
 }
 

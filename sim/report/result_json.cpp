@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/common/commit.h"
 #include "sim/common/version.h"
 
 namespace uvmsim::report {
@@ -14,6 +13,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const InputFile& file) { return {{"file", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}}; }
+
+template <class Texts>
+Json texts_json(const Texts& texts) {
+  Json out = Json::object();
+  for (const auto& [key, value] : texts) out[key] = value;
+  return out;
+}
 
 Json trace_json(const RunRecord& record) {
   Json out = to_json(record.trace);
@@ -48,10 +54,9 @@ Json limit_json(const RunRecord& record) {
 Json policies_json(const RunRecord& record) {
   Json out = Json::object();
   for (const PolicyUsed& policy : record.policies) {
-    Json parameters = Json::object();
-    for (const auto& [key, value] : policy.parameters) parameters[key] = value;
-    out[policy.slot] = {
-        {"name", policy.name}, {"information_class", policy.information_class}, {"parameters", std::move(parameters)}};
+    out[policy.slot] = {{"name", policy.name},
+                        {"information_class", policy.information_class},
+                        {"parameters", texts_json(policy.parameters)}};
   }
   return out;
 }
@@ -124,12 +129,18 @@ Json program_json(const RunRecord& record, const char* schema) {
   out["command"] = record.provenance.command;
   out["trace"] = trace_json(record);
   out["layout"] = record.options.layout.name;
-  out["layout_parameters"] = Json::object();
-  for (const auto& [key, value] : layout::resolve(record.options.layout).resolved()) {
-    out["layout_parameters"][key] = value;
-  }
+  out["layout_parameters"] = texts_json(layout::resolve(record.options.layout).resolved());
   out["limit"] = limit_json(record);
   return out;
+}
+
+void add_memory(Json& out, const RunRecord& record) {
+  const RunResult& result = record.result;
+  out["footprint_bytes"] = result.footprint_bytes;
+  if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
+  if (result.arena_reached_bytes != 0) out["arena_reached_bytes"] = result.arena_reached_bytes;
+  out["capacity_bytes"] = result.capacity_bytes;
+  out["osf_thousandths"] = effective_osf_thousandths(record);
 }
 
 Json bounds_of(const RunRecord& record) {
@@ -157,9 +168,7 @@ Json bounds_of(const RunRecord& record) {
 }
 
 Json choice_json(const PolicyChoice& choice) {
-  Json parameters = Json::object();
-  for (const auto& [key, value] : choice.parameters) parameters[key] = value;
-  return {{"name", choice.name}, {"parameters", std::move(parameters)}};
+  return {{"name", choice.name}, {"parameters", texts_json(choice.parameters)}};
 }
 
 Json best_known_json(const RunRecord& record) {
@@ -201,11 +210,7 @@ std::string result_json(const RunRecord& record) {
   out["plugins"] = Json::array();
   for (const InputFile& plugin : record.plugins) out["plugins"].push_back(to_json(plugin));
 
-  out["footprint_bytes"] = result.footprint_bytes;
-  if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
-  if (result.arena_reached_bytes != 0) out["arena_reached_bytes"] = result.arena_reached_bytes;
-  out["capacity_bytes"] = result.capacity_bytes;
-  out["osf_thousandths"] = effective_osf_thousandths(record);
+  add_memory(out, record);
   out["total_ns"] = result.total.value;
   out["ideal_ns"] = result.ideal.value;
   out["slowdown_thousandths"] = slowdown_thousandths(result);
@@ -232,10 +237,7 @@ std::string bounds_json(const RunRecord& record) {
   Json out = program_json(record, kBoundsSchema);
   out["include_host_gaps"] = record.options.include_host_gaps;
   out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
-  out["footprint_bytes"] = record.result.footprint_bytes;
-  if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
-  out["capacity_bytes"] = record.result.capacity_bytes;
-  out["osf_thousandths"] = effective_osf_thousandths(record);
+  add_memory(out, record);
   out["bounds"] = bounds_of(record);
   out["bounds"]["best_known"] = best_known_json(record);
   out["system"] = Json::parse(record.system_json);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "sim/common/commit.h"
 #include "sim/common/version.h"
 #include "sim/formats/json.h"
 #include "sim/report/kernel_label.h"
@@ -20,39 +20,25 @@ constexpr std::uint64_t kFirstGpuProcess = 2;
 constexpr std::uint64_t kFirstProgramProcess = 100;
 
 // Track numbers within a process, in the order in which viewers show them.
-constexpr std::uint64_t kRanges = 1;
-constexpr std::uint64_t kCpuFaults = 2;
-constexpr std::uint64_t kThrashing = 3;
-constexpr std::uint64_t kSsdReads = 4;
-constexpr std::uint64_t kSsdWrites = 5;
-
-constexpr std::uint64_t kFaultBatches = 1;
-constexpr std::uint64_t kHostToDevice = 2;
-constexpr std::uint64_t kDeviceToHost = 3;
-constexpr std::uint64_t kDeviceToDevice = 4;
-constexpr std::uint64_t kEvictions = 5;
-constexpr std::uint64_t kRemoteMaps = 6;
-constexpr std::uint64_t kTurns = 7;
-constexpr std::uint64_t kFirstStream = 100;
+enum HostTrack : std::uint64_t { kRanges = 1, kCpuFaults, kThrashing, kSsdReads, kSsdWrites };
+enum GpuTrack : std::uint64_t {
+  kFaultBatches = 1,
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kEvictions,
+  kRemoteMaps,
+  kTurns,
+  kFirstStream = 100
+};
 
 // Residency changes with every block served; a picture needs no more samples than this.
 constexpr Nanoseconds kResidencyInterval = microseconds(10);
 constexpr Nanoseconds kBucket = microseconds(1000);
 
 std::string_view name_of(TransferCause cause) {
-  switch (cause) {
-    case TransferCause::kUser:
-      return "user";
-    case TransferCause::kFault:
-      return "fault";
-    case TransferCause::kPrefetch:
-      return "prefetch";
-    case TransferCause::kEvict:
-      return "evict";
-    case TransferCause::kAccessCounter:
-      return "access counter";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"unknown", "user", "fault", "prefetch", "evict", "access counter"};
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 std::uint64_t process_of(std::int32_t device) {
@@ -61,31 +47,31 @@ std::uint64_t process_of(std::int32_t device) {
 
 }  // namespace
 
-// GPUs are everybody's, the host is the program's.
+// One of several programs. GPUs are everybody's, the host is the program's.
 class Timeline::OfProgram final : public EventSink {
  public:
-  OfProgram(Timeline& timeline, std::uint64_t process) : timeline_(timeline), process_(process) {}
+  OfProgram(Timeline& timeline, std::size_t program) : timeline_(timeline), program_(program) {}
 
-  void on(const KernelEvent& event) override {
-    const std::uint64_t program = process_ - kFirstProgramProcess;
-    timeline_.draw(event, kFirstStream + program * (std::uint64_t{trace::kMaxStream} + 1) + event.stream,
-                   fmt::format("{}: stream {}", timeline_.program_names_[program], event.stream));
-  }
-  void on(const FaultBatchEvent& event) override { timeline_.on(event); }
-  void on(const TransferEvent& event) override { timeline_.on(event); }
-  void on(const EvictionEvent& event) override { timeline_.on(event); }
-  void on(const RemoteMapEvent& event) override { timeline_.on(event); }
-  void on(const ResidencyEvent& event) override { timeline_.on(event); }
-  void on(const CpuFaultEvent& event) override { timeline_.draw(event, process_); }
-  void on(const ThrashingEvent& event) override { timeline_.draw(event, process_); }
-  void on(const RangeEvent& event) override { timeline_.draw(event, process_); }
-  void on(const TurnEvent& event) override {
-    timeline_.draw(event, timeline_.program_names_[process_ - kFirstProgramProcess]);
-  }
+  void on(const KernelEvent& event) override { draw(event); }
+  void on(const FaultBatchEvent& event) override { draw(event); }
+  void on(const TransferEvent& event) override { draw(event); }
+  void on(const EvictionEvent& event) override { draw(event); }
+  void on(const RemoteMapEvent& event) override { draw(event); }
+  void on(const ResidencyEvent& event) override { draw(event); }
+  void on(const CpuFaultEvent& event) override { draw(event); }
+  void on(const ThrashingEvent& event) override { draw(event); }
+  void on(const RangeEvent& event) override { draw(event); }
+  void on(const TurnEvent& event) override { draw(event); }
 
  private:
+  template <class Event>
+  void draw(const Event& event) {
+    timeline_.program_ = program_;
+    timeline_.on(event);
+  }
+
   Timeline& timeline_;
-  std::uint64_t process_;
+  std::size_t program_;
 };
 
 Timeline::Timeline(const std::string& path, const TimelineWindow& window) : file_(path), filter_(window) {
@@ -96,7 +82,7 @@ Timeline::~Timeline() = default;
 
 EventSink* Timeline::of_program(std::string_view name) {
   program_names_.emplace_back(name);
-  programs_.push_back(std::make_unique<OfProgram>(*this, kFirstProgramProcess + programs_.size()));
+  programs_.push_back(std::make_unique<OfProgram>(*this, programs_.size()));
   return programs_.back().get();
 }
 
@@ -120,12 +106,16 @@ Timeline::Sums Timeline::between(const OfGpu& gpu, Nanoseconds start, Nanosecond
           after.dtoh_bytes - before.dtoh_bytes};
 }
 
-void Timeline::on(const KernelEvent& event) {
-  draw(event, kFirstStream + event.stream, fmt::format("stream {}", event.stream));
-}
+std::uint64_t Timeline::host_process() const { return program_ ? kFirstProgramProcess + *program_ : kHostProcess; }
 
-void Timeline::draw(const KernelEvent& event, std::uint64_t thread, const std::string& name) {
+void Timeline::on(const KernelEvent& event) {
   if (!filter_.shows(event.start, event.end)) return;
+  std::uint64_t thread = kFirstStream + event.stream;
+  std::string name = fmt::format("stream {}", event.stream);
+  if (program_) {
+    thread += *program_ * (std::uint64_t{trace::kMaxStream} + 1);
+    name = fmt::format("{}: {}", program_names_[*program_], name);
+  }
   const Track track = named_track(process_of(event.device), thread, name);
   const Sums meanwhile = between(gpus_[event.device], event.start, event.end);
   const Nanoseconds stall = std::max(event.end - event.start - event.compute, Nanoseconds{});
@@ -162,18 +152,10 @@ void Timeline::on(const TransferEvent& event) {
   Bucket& bucket = gpu.buckets[event.end.value / kBucket.value];
   bucket.htod_bytes += in ? event.bytes : 0;
   bucket.dtoh_bytes += out ? event.bytes : 0;
-  Track track{};
-  switch (event.direction) {
-    case TransferDirection::kHostToDevice:
-      track = named_track(process_of(event.device), kHostToDevice, "migration HtoD");
-      break;
-    case TransferDirection::kDeviceToHost:
-      track = named_track(process_of(event.device), kDeviceToHost, "migration DtoH");
-      break;
-    case TransferDirection::kDeviceToDevice:
-      track = named_track(process_of(event.device), kDeviceToDevice, "migration DtoD");
-      break;
-  }
+  constexpr std::pair<std::uint64_t, std::string_view> kTracks[] = {
+      {kHostToDevice, "migration HtoD"}, {kDeviceToHost, "migration DtoH"}, {kDeviceToDevice, "migration DtoD"}};
+  const auto& [thread, name] = kTracks[static_cast<std::size_t>(event.direction)];
+  const Track track = named_track(process_of(event.device), thread, name);
   const std::string_view cause = name_of(event.cause);
   slice(track, cause, cause, event.start, event.end,
         fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
@@ -199,13 +181,9 @@ void Timeline::on(const EvictionEvent& event) {
           fmt::format(R"("copied_bytes":{},"address":"{:#x}")", event.copied_bytes, event.address));
 }
 
-void Timeline::on(const CpuFaultEvent& event) { draw(event, kHostProcess); }
-void Timeline::on(const ThrashingEvent& event) { draw(event, kHostProcess); }
-void Timeline::on(const RangeEvent& event) { draw(event, kHostProcess); }
-
-void Timeline::draw(const CpuFaultEvent& event, std::uint64_t host_process) {
+void Timeline::on(const CpuFaultEvent& event) {
   if (!filter_.shows(event.start, event.end)) return;
-  slice(named_track(host_process, kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
+  slice(named_track(host_process(), kCpuFaults, "CPU faults"), event.write ? "CPU write fault" : "CPU read fault",
         "cpu fault", event.start, event.end, fmt::format(R"("address":"{:#x}")", event.address));
 }
 
@@ -215,9 +193,9 @@ void Timeline::on(const RemoteMapEvent& event) {
           fmt::format(R"("bytes":{},"address":"{:#x}")", event.bytes, event.address));
 }
 
-void Timeline::draw(const ThrashingEvent& event, std::uint64_t host_process) {
+void Timeline::on(const ThrashingEvent& event) {
   if (!filter_.shows(event.at, event.at)) return;
-  instant(named_track(host_process, kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
+  instant(named_track(host_process(), kThrashing, "thrashing"), "thrashing", "thrashing", event.at,
           fmt::format(R"("address":"{:#x}")", event.address));
 }
 
@@ -232,16 +210,17 @@ void Timeline::on(const ResidencyEvent& event) {
   sample->second = event;
 }
 
-void Timeline::draw(const RangeEvent& event, std::uint64_t host_process) {
+void Timeline::on(const RangeEvent& event) {
   if (!filter_.shows(event.start, event.end)) return;
-  slice(named_track(host_process, kRanges, "ranges"), event.name, "range", event.start, event.end, "");
+  slice(named_track(host_process(), kRanges, "ranges"), event.name, "range", event.start, event.end, "");
 }
 
-void Timeline::draw(const TurnEvent& event, std::string_view program) {
+void Timeline::on(const TurnEvent& event) {
+  if (!program_) return;
   if (!filter_.shows(event.change, event.end)) return;
   const Track track = named_track(process_of(event.device), kTurns, "turns");
   if (event.start > event.change) slice(track, "change", "turn", event.change, event.start, "");
-  slice(track, program, "turn", event.start, event.end, "");
+  slice(track, program_names_[*program_], "turn", event.start, event.end, "");
 }
 
 void Timeline::finish(const RunRecord* record) {

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ class Timeline final : public EventSink {
   void on(const ThrashingEvent& event) override;
   void on(const ResidencyEvent& event) override;
   void on(const RangeEvent& event) override;
+  void on(const TurnEvent& event) override;
   void on(const IterationEvent& event) override { filter_.note(event); }
   void on(const WorkStartEvent& event) override { filter_.note(event); }
   void on(const WorkEndEvent& event) override { filter_.note(event); }
@@ -88,12 +90,7 @@ class Timeline final : public EventSink {
     std::map<std::int64_t, Bucket> buckets;  // by millisecond
   };
 
-  void draw(const KernelEvent& event, std::uint64_t thread, const std::string& name);
-  void draw(const CpuFaultEvent& event, std::uint64_t host_process);
-  void draw(const ThrashingEvent& event, std::uint64_t host_process);
-  void draw(const RangeEvent& event, std::uint64_t host_process);
-  void draw(const TurnEvent& event, std::string_view program);
-
+  std::uint64_t host_process() const;
   void name_process(std::uint64_t process);
   Track named_track(std::uint64_t process, std::uint64_t thread, std::string_view name);
   void slice(Track track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds end,
@@ -112,6 +109,7 @@ class Timeline final : public EventSink {
   bool first_ = true;
   std::vector<std::unique_ptr<OfProgram>> programs_;
   std::vector<std::string> program_names_;
+  std::optional<std::size_t> program_;  // whose event it is, where there are several
   std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
   std::set<std::uint64_t> named_processes_;
   std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn

@@ -5,33 +5,19 @@ namespace uvmsim::report {
 
 void WindowFilter::note(const IterationEvent& event) {
   if (window_.by != TimelineWindow::By::kIterations) return;
-  if (event.begin && event.index == window_.first && !open_) {
-    open_ = true;
-    begin_ = event.at;
-  }
-  if (!event.begin && event.index == window_.last && open_ && !closed_) {
-    closed_ = true;
-    end_ = event.at;
-  }
+  if (event.begin && event.index == window_.first && !begin_) begin_ = event.at;
+  if (!event.begin && event.index == window_.last && begin_ && !end_) end_ = event.at;
 }
 
 void WindowFilter::note(const WorkStartEvent& event) {
   if (window_.by != TimelineWindow::By::kKernels || event.kind != WorkKind::kKernel) return;
   ++kernels_;
-  if (kernels_ == window_.first) {
-    open_ = true;
-    begin_ = event.start;
-  }
-  if (kernels_ == window_.last) {
-    last_started_ = true;
-    last_stream_ = event.stream;
-  }
+  if (kernels_ == window_.first) begin_ = event.start;
+  if (kernels_ == window_.last) last_stream_ = event.stream;
 }
 
 void WindowFilter::note(const WorkEndEvent& event) {
-  if (!last_started_ || closed_ || event.stream != last_stream_) return;
-  closed_ = true;
-  end_ = event.end;
+  if (!end_ && last_stream_ == event.stream) end_ = event.end;
 }
 
 bool WindowFilter::shows(Nanoseconds start, Nanoseconds end) const {
@@ -43,7 +29,7 @@ bool WindowFilter::shows(Nanoseconds start, Nanoseconds end) const {
              start.value <= static_cast<std::int64_t>(window_.last);
     case TimelineWindow::By::kIterations:
     case TimelineWindow::By::kKernels:
-      return open_ && end >= begin_ && (!closed_ || start <= end_);
+      return begin_ && end >= *begin_ && (!end_ || start <= *end_);
   }
   return true;
 }

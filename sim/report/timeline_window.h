@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/events/event_sink.h"
 
@@ -34,11 +35,9 @@ class WindowFilter {
 
  private:
   TimelineWindow window_;
-  bool open_ = false, closed_ = false;
-  Nanoseconds begin_{}, end_{};
+  std::optional<Nanoseconds> begin_, end_;  // as far as they are known by now
   std::uint64_t kernels_ = 0;
-  std::uint32_t last_stream_ = 0;  // of the last kernel of the window
-  bool last_started_ = false;
+  std::optional<std::uint32_t> last_stream_;  // of the last kernel of the window
 };
 
 }  // namespace uvmsim::report

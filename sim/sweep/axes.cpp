@@ -282,7 +282,8 @@ const std::vector<AxisKey>& axis_keys() {
          read_axis<&Axes::footprints, read_footprint>, sizes_schema},
     };
     for (const policy::Slot slot : kPolicySlots) {
-      all.push_back({policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth, slot_info(slot).axis_help,
+      all.push_back({policy::slot_name(slot), slot == policy::Slot::kPlan ? kPrograms : kBoth,
+                     slot_info(slot).axis_help,
                      [slot](const JsonValue& value, Axes& axes) {
                        axes.policies[slot].clear();
                        for_each_value(value, [&](const JsonValue& item) { add_policies(item, axes.policies[slot]); });

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "sim/common/atomic_file.h"
-#include "sim/common/commit.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
+#include "sim/common/version.h"
 #include "sim/formats/csv_field.h"
 #include "sim/formats/sqlite_file.h"
 #include "sim/sweep/point_files.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/values.h"
+#include "sim/sweep/values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "sim/common/error.h"
 
-namespace uvmsim::cli {
+namespace uvmsim::sweep {
 namespace {
 
 using ::testing::AllOf;
@@ -94,4 +94,4 @@ TEST(Values, WhateverTheyHoldTheErrorIsOneLine) {
 }
 
 }  // namespace
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::sweep

@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/compare/comparison_json.h"
-#include "sim/compare/comparison_text.h"
+#include "sim/compare/comparison_output.h"
 #include "tests/compare/results.h"
 
 namespace uvmsim::compare {

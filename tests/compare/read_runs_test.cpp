@@ -60,7 +60,7 @@ TEST_F(ReadRuns, ALineOfAFileIsARun) {
   folder_.write("r.jsonl", example_at(1500, 1).dump() + "\n\n" + example_at(2000, 2).dump() + "\n");
   const RunSet set = read_runs(folder_.path("r.jsonl"));
   ASSERT_THAT(set.runs, SizeIs(2));
-  EXPECT_EQ(set.runs[1].metric("evictions"), 2);
+  EXPECT_EQ(*find_named(set.runs[1].metrics, "evictions"), 2);
   EXPECT_THAT(set.runs[1].origin, EndsWith("r.jsonl: line 3"));
 }
 
@@ -80,7 +80,7 @@ TEST_F(ReadRuns, ASweepSaysWhatItLacks) {
   write_sweep();
   const RunSet set = read_runs(folder_.path());
   ASSERT_THAT(set.runs, SizeIs(1));
-  EXPECT_EQ(set.runs[0].metric("evictions"), 4);
+  EXPECT_EQ(*find_named(set.runs[0].metrics, "evictions"), 4);
   EXPECT_THAT(set.missing, ElementsAre(HasSubstr("OSF 2 tree lrm seed 1: failed: memory ran out"),
                                        HasSubstr("OSF 4 tree lrm seed 1: not run")));
 }
@@ -107,7 +107,7 @@ TEST_F(ReadRuns, KeepsTheRunsThatMeetACondition) {
   RunSet set = all;
   keep_runs(set, "evict=lru", "--a");
   ASSERT_THAT(set.runs, SizeIs(1));
-  EXPECT_EQ(set.runs[0].metric("evictions"), 2);
+  EXPECT_EQ(*find_named(set.runs[0].metrics, "evictions"), 2);
   set = all;
   keep_runs(set, "trace=gpt2*", "--a");
   EXPECT_THAT(set.runs, SizeIs(2));

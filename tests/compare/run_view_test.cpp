@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
+#include "sim/formats/json.h"
 #include "tests/compare/results.h"
 
 namespace uvmsim::compare {
@@ -28,48 +29,48 @@ std::string message_of(const Json& result) {
 
 TEST(RunView, KnowsWhatDeterminedTheRun) {
   const RunView view = view_of_result(example_result(), "here");
-  EXPECT_EQ(*find_text(view.identity, "trace"), std::string(64, 'a'));
+  EXPECT_EQ(*find_named(view.identity, "trace"), std::string(64, 'a'));
   EXPECT_EQ(shown_text(view, "trace"), "gpt2.uvmt");
-  EXPECT_EQ(*find_text(view.identity, "system"), "h200");
-  EXPECT_EQ(*find_text(view.identity, "system.costs.batch_ns"), "6000");
-  EXPECT_EQ(*find_text(view.identity, "system.gpus.0.sm_count"), "132");
-  EXPECT_EQ(*find_text(view.identity, "layout"), "recorded");
-  EXPECT_EQ(*find_text(view.identity, "osf"), "1.5");
-  EXPECT_EQ(*find_text(view.identity, "prefetch"), "tree");
-  EXPECT_EQ(*find_text(view.identity, "prefetch.threshold"), "51");
-  EXPECT_EQ(*find_text(view.identity, "evict"), "lrm");
-  EXPECT_EQ(*find_text(view.identity, "seed"), "1");
-  EXPECT_EQ(find_text(view.identity, "capacity_bytes"), nullptr);
+  EXPECT_EQ(*find_named(view.identity, "system"), "h200");
+  EXPECT_EQ(*find_named(view.identity, "system.costs.batch_ns"), "6000");
+  EXPECT_EQ(*find_named(view.identity, "system.gpus.0.sm_count"), "132");
+  EXPECT_EQ(*find_named(view.identity, "layout"), "recorded");
+  EXPECT_EQ(*find_named(view.identity, "osf"), "1.5");
+  EXPECT_EQ(*find_named(view.identity, "prefetch"), "tree");
+  EXPECT_EQ(*find_named(view.identity, "prefetch.threshold"), "51");
+  EXPECT_EQ(*find_named(view.identity, "evict"), "lrm");
+  EXPECT_EQ(*find_named(view.identity, "seed"), "1");
+  EXPECT_EQ(find_named(view.identity, "capacity_bytes"), nullptr);
   EXPECT_EQ(shown_text(view, "capacity_bytes"), "-");
 }
 
 TEST(RunView, KnowsEveryNumberAndSumsOverCauses) {
   const RunView view = view_of_result(example_result(), "here");
-  EXPECT_EQ(view.metric("total_ns"), 3000);
-  EXPECT_EQ(view.metric("ideal_ns"), 2000);
-  EXPECT_EQ(view.metric("settled_ns"), 800);
-  EXPECT_EQ(view.metric("settled_ideal_ns"), 700);
-  EXPECT_EQ(view.metric("footprint_bytes"), 6 << 20);
-  EXPECT_EQ(view.metric("fault_batches"), 7);
-  EXPECT_EQ(view.metric("settled_fault_batches"), 3);
-  EXPECT_EQ(view.metric("htod_bytes"), 123);
-  EXPECT_EQ(view.metric("settled_htod_bytes"), 0);
-  EXPECT_EQ(view.metric("gmmu_lookups"), 0);
-  EXPECT_EQ(view.metric("batch_ns"), std::nullopt);
+  EXPECT_EQ(*find_named(view.metrics, "total_ns"), 3000);
+  EXPECT_EQ(*find_named(view.metrics, "ideal_ns"), 2000);
+  EXPECT_EQ(*find_named(view.metrics, "settled_ns"), 800);
+  EXPECT_EQ(*find_named(view.metrics, "settled_ideal_ns"), 700);
+  EXPECT_EQ(*find_named(view.metrics, "footprint_bytes"), 6 << 20);
+  EXPECT_EQ(*find_named(view.metrics, "fault_batches"), 7);
+  EXPECT_EQ(*find_named(view.metrics, "settled_fault_batches"), 3);
+  EXPECT_EQ(*find_named(view.metrics, "htod_bytes"), 123);
+  EXPECT_EQ(*find_named(view.metrics, "settled_htod_bytes"), 0);
+  EXPECT_EQ(*find_named(view.metrics, "gmmu_lookups"), 0);
+  EXPECT_EQ(find_named(view.metrics, "batch_ns"), nullptr);
 }
 
 TEST(RunView, ARunWithoutIterationsHasNoSettledOne) {
   Json result = example_result();
   result["settled"] = nullptr;
-  EXPECT_EQ(view_of_result(result, "here").metric("settled_ns"), std::nullopt);
+  EXPECT_EQ(find_named(view_of_result(result, "here").metrics, "settled_ns"), nullptr);
 }
 
 TEST(RunView, OlderResultsHaveNoIdealTimeOfIterations) {
   Json result = example_result();
   result["settled"].erase("ideal_ns");
   const RunView view = view_of_result(result, "here");
-  EXPECT_EQ(view.metric("settled_ns"), 800);
-  EXPECT_EQ(view.metric("settled_ideal_ns"), std::nullopt);
+  EXPECT_EQ(*find_named(view.metrics, "settled_ns"), 800);
+  EXPECT_EQ(find_named(view.metrics, "settled_ideal_ns"), nullptr);
 }
 
 TEST(RunView, TheThreeWaysToLimitMemory) {
@@ -77,11 +78,11 @@ TEST(RunView, TheThreeWaysToLimitMemory) {
   result["limit"] = {
       {"by", "capacity"}, {"osf_thousandths", nullptr}, {"capacity_bytes", 4096}, {"footprint_bytes", 9}};
   RunView view = view_of_result(result, "here");
-  EXPECT_EQ(*find_text(view.identity, "capacity_bytes"), "4096");
-  EXPECT_EQ(*find_text(view.identity, "footprint_bytes"), "9");
-  EXPECT_EQ(find_text(view.identity, "osf"), nullptr);
+  EXPECT_EQ(*find_named(view.identity, "capacity_bytes"), "4096");
+  EXPECT_EQ(*find_named(view.identity, "footprint_bytes"), "9");
+  EXPECT_EQ(find_named(view.identity, "osf"), nullptr);
   result["limit"]["by"] = "none";
-  EXPECT_EQ(*find_text(view_of_result(result, "here").identity, "osf"), "none");
+  EXPECT_EQ(*find_named(view_of_result(result, "here").identity, "osf"), "none");
 }
 
 // What made a result may change without asking for another run; what was chosen may not.
@@ -93,9 +94,9 @@ TEST(RunView, PlugInsAndVersionsAreNotInputs) {
   result["model_version"] = "abc";
   const RunView view = view_of_result(result, "here");
   EXPECT_EQ(view.identity, identity);
-  EXPECT_EQ(*find_text(view.provenance, "uvmsim"), "9.9.9");
-  EXPECT_EQ(*find_text(view.provenance, "plug-in mine.so"), "ab");
-  EXPECT_EQ(*find_text(view.provenance, "model_version"), "abc");
+  EXPECT_EQ(*find_named(view.provenance, "uvmsim"), "9.9.9");
+  EXPECT_EQ(*find_named(view.provenance, "plug-in mine.so"), "ab");
+  EXPECT_EQ(*find_named(view.provenance, "model_version"), "abc");
 }
 
 // Results of later versions: numbers that end in a unit were found, everything else was chosen.
@@ -105,10 +106,10 @@ TEST(RunView, SortsMembersItDoesNotKnowByTheirNames) {
   result["layout_parameters"] = {{"max_split_bytes", "100"}};
   result["time_scale"] = {{"rule", "roofline"}, {"factor_millionths", 1000000}};
   const RunView view = view_of_result(result, "here");
-  EXPECT_EQ(view.metric("waiting_ns"), 5);
-  EXPECT_EQ(*find_text(view.identity, "layout.max_split_bytes"), "100");
-  EXPECT_EQ(*find_text(view.identity, "time_scale.rule"), "roofline");
-  EXPECT_EQ(*find_text(view.identity, "time_scale.factor_millionths"), "1000000");
+  EXPECT_EQ(*find_named(view.metrics, "waiting_ns"), 5);
+  EXPECT_EQ(*find_named(view.identity, "layout.max_split_bytes"), "100");
+  EXPECT_EQ(*find_named(view.identity, "time_scale.rule"), "roofline");
+  EXPECT_EQ(*find_named(view.identity, "time_scale.factor_millionths"), "1000000");
 }
 
 TEST(RunView, IsDescribedInTheOrderInWhichPeopleNameARun) {
@@ -148,7 +149,7 @@ TEST(RunView, RefusesWhatIsNoResult) {
   result = example_result();
   result["limit"]["by"] = "mood";
   EXPECT_THAT(message_of(result), says("/limit/by: \"mood\" is not allowed; allowed: one of osf, capacity, none"));
-  EXPECT_THROW(view_of_result_text("{\"schema\":", "here"), InputError);
+  EXPECT_THROW(parse_json("{\"schema\":", "here"), InputError);
 }
 
 TEST(RunView, ControlCharactersDoNotReachTables) {

@@ -28,7 +28,7 @@ Output run(const std::vector<std::string>& arguments) {
   testing::internal::CaptureStdout();
   Output output;
   try {
-    output.code = systems_command(arguments);
+    output.code = cli::run(systems_command(), "uvmsim systems", arguments);
   } catch (...) {
     testing::internal::GetCapturedStdout();
     throw;

@@ -195,9 +195,12 @@ struct Ran {
   int code = 0;
   std::string output;
 };
+int check_policy(const std::vector<std::string>& arguments) {
+  return cli::run(cli::check_policy_command(), "uvmsim check-policy", arguments);
+}
 Ran run_command(const std::vector<std::string>& arguments) {
   ::testing::internal::CaptureStdout();
-  const int code = cli::check_policy_command(arguments);
+  const int code = check_policy(arguments);
   return {code, ::testing::internal::GetCapturedStdout()};
 }
 
@@ -227,18 +230,13 @@ TEST(Command, FindsAPluginByItsNameInTheSearchPath) {
   EXPECT_EQ(policy::find_plugin("./anything.so"), "./anything.so");  // load_plugin says that it is not there
 }
 TEST(Command, RefusesWhatItDoesNotKnow) {
-  EXPECT_THAT(message_of([] { cli::check_policy_command({}); }), HasSubstr("no policy given"));
-  EXPECT_THAT(message_of([] { cli::check_policy_command({"nobody"}); }), HasSubstr("unknown policy 'nobody'"));
-  EXPECT_THAT(message_of([] { cli::check_policy_command({"tree:depth=1"}); }), HasSubstr("unknown parameter 'depth'"));
-  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("no_symbol")}); }),
-              HasSubstr("has no symbol uvmsim_policy_plugin"));
-  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("other_version")}); }),
-              HasSubstr("plug-in ABI version"));
-  EXPECT_THAT(message_of([] { cli::check_policy_command({plugin("second_tree")}); }), HasSubstr("already registered"));
-  EXPECT_THAT(message_of([] {
-                cli::check_policy_command({"tree", "--cpu-seconds", "0"});
-              }),
-              HasSubstr("allowed: 1 to 3600"));
+  EXPECT_THAT(message_of([] { check_policy({}); }), HasSubstr("no policy given"));
+  EXPECT_THAT(message_of([] { check_policy({"nobody"}); }), HasSubstr("unknown policy 'nobody'"));
+  EXPECT_THAT(message_of([] { check_policy({"tree:depth=1"}); }), HasSubstr("unknown parameter 'depth'"));
+  EXPECT_THAT(message_of([] { check_policy({plugin("no_symbol")}); }), HasSubstr("has no symbol uvmsim_policy_plugin"));
+  EXPECT_THAT(message_of([] { check_policy({plugin("other_version")}); }), HasSubstr("plug-in ABI version"));
+  EXPECT_THAT(message_of([] { check_policy({plugin("second_tree")}); }), HasSubstr("already registered"));
+  EXPECT_THAT(message_of([] { check_policy({"tree", "--cpu-seconds", "0"}); }), HasSubstr("allowed: 1 to 3600"));
 }
 
 }  // namespace

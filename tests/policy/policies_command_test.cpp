@@ -16,9 +16,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+int run_policies(const std::vector<std::string>& arguments) {
+  return run(policies_command(), "uvmsim policies", arguments);
+}
+
 std::string output_of(const std::vector<std::string>& arguments) {
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(policies_command(arguments), 0);
+  EXPECT_EQ(run_policies(arguments), 0);
   return ::testing::internal::GetCapturedStdout();
 }
 
@@ -74,11 +78,11 @@ TEST(PoliciesCommand, ShowsPlugins) {
 TEST(PoliciesCommand, Teaches) { EXPECT_THAT(output_of({"--help"}), HasSubstr("uvmsim policies [NAME]")); }
 
 TEST(PoliciesCommand, RefusesWhatItDoesNotKnow) {
-  EXPECT_THAT(message_of([] { policies_command({"tre"}); }),
+  EXPECT_THAT(message_of([] { run_policies({"tre"}); }),
               HasSubstr("unknown policy 'tre' (did you mean 'tree'?); allowed: "));
-  EXPECT_THAT(message_of([] { policies_command({"--jason"}); }), HasSubstr("--jason (did you mean '--json'?)"));
-  EXPECT_THAT(message_of([] { policies_command({"tree", "lru"}); }), HasSubstr("lru"));
-  EXPECT_THAT(message_of([] { policies_command({"--plugin", "absent.so"}); }), HasSubstr("no such file"));
+  EXPECT_THAT(message_of([] { run_policies({"--jason"}); }), HasSubstr("--jason (did you mean '--json'?)"));
+  EXPECT_THAT(message_of([] { run_policies({"tree", "lru"}); }), HasSubstr("lru"));
+  EXPECT_THAT(message_of([] { run_policies({"--plugin", "absent.so"}); }), HasSubstr("no such file"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "sim/common/error.h"
 #include "tracer/cli/commands.h"
-#include "tracer/cli/options.h"
 #include "tracer/cli/write_trace.h"
 #include "tracer/merge/layout_check.h"
 
@@ -18,20 +17,15 @@ constexpr const char* kCheckLayoutUsage =
 
 Replays what the program asked the allocator for, compares segment and offset of every tensor, and exits with 1 when
 fewer than 99.9 % agree. Needs traces recorded with --torch and the default allocator.
+
 )";
 
 constexpr std::uint32_t kNeededThousandths = 999;
 
-}  // namespace
-
-int check_layout_command(const Arguments& arguments) {
-  const Options options("check-layout", kCheckLayoutUsage, make_options(), arguments, 1000000);
-  if (options.help()) return 0;
-  if (options.positional().empty()) {
-    uvmsim::throw_input_error("no trace given; `uvmtrace check-layout --help` shows an example");
-  }
+int check_layouts(const Values& values) {
+  values.first("no trace given; `uvmtrace check-layout --help` shows an example");
   int code = 0;
-  for (const std::string& path : options.positional()) {
+  for (const std::string& path : values.arguments()) {
     trace::TraceReader reader(path);
     const LayoutCheck check = check_layout(reader);
     if (check.tensors == 0) {
@@ -50,6 +44,12 @@ int check_layout_command(const Arguments& arguments) {
     code = good ? code : 1;
   }
   return code;
+}
+
+}  // namespace
+
+CommandLine check_layout_command() {
+  return {.usage = kCheckLayoutUsage, .options = {kHelp}, .most_arguments = 1000000, .run = check_layouts};
 }
 
 }  // namespace uvmtrace

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands. Each takes what follows its name, returns the exit code and throws uvmsim::InputError for what the
+// The command lines of the subcommands. What they run returns the exit code and throws uvmsim::InputError for what the
 // user got wrong.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "sim/cli/options.h"
 
 namespace uvmtrace {
 
-int record_command(const std::vector<std::string>& arguments);
-int merge_command(const std::vector<std::string>& arguments);
-int complete_command(const std::vector<std::string>& arguments);
-int info_command(const std::vector<std::string>& arguments);
-int check_layout_command(const std::vector<std::string>& arguments);
-int log_command(const std::vector<std::string>& arguments);
+using uvmsim::cli::CommandLine;
+using uvmsim::cli::kHelp;
+using uvmsim::cli::Option;
+using uvmsim::cli::Values;
+
+CommandLine record_command();
+CommandLine merge_command();
+CommandLine complete_command();
+CommandLine info_command();
+CommandLine check_layout_command();
+CommandLine log_command();
 
 }  // namespace uvmtrace

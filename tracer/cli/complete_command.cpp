@@ -9,7 +9,6 @@
 #include "sim/trace/writer.h"
 #include "tracer/cli/commands.h"
 #include "tracer/cli/merge_options.h"
-#include "tracer/cli/options.h"
 #include "tracer/merge/workspaces.h"
 
 namespace uvmtrace {
@@ -23,25 +22,19 @@ constexpr const char* kCompleteUsage =
 
 Kernels that load by tensor copies cannot be instrumented. What they write to a library's workspace, and read there, is
 known from the kernels around them; `merge` and `record` do the same. A trace that was completed stays as it is.
+
 )";
 
-}  // namespace
-
-int complete_command(const Arguments& arguments) {
-  auto list = make_options();
-  add_text(list, "output,o", "FILE", "where to, ends in .uvmt or .jsonl");
-  add_text(list, "level", "N", "zstd compression level, 1 to 19; default 9");
-  const Options options("complete", kCompleteUsage, list, arguments, 1);
-  if (options.help()) return 0;
-  if (options.positional().empty() || !options.given("output")) {
+int complete(const Values& values) {
+  if (values.arguments().empty() || !values.given("output")) {
     uvmsim::throw_input_error("needs a trace and -o FILE; `uvmtrace complete --help` shows an example");
   }
-  trace::TraceReader reader(options.positional().front());
+  trace::TraceReader reader(values.arguments().front());
   std::vector<trace::Record> records;
   for (trace::Record record; reader.next(record);) records.push_back(record);
   const WorkspaceSummary done = complete_workspaces(records);
-  const std::string output = options.text("output");
-  trace::TraceWriter writer(output, reader.header(), {compression_level(options)});
+  const std::string output = *values.text("output");
+  trace::TraceWriter writer(output, reader.header(), {compression_level(values)});
   trace::Validator validator(output, reader.header());
   for (const trace::Record& record : records) {
     validator.check(record);
@@ -52,6 +45,15 @@ int complete_command(const Arguments& arguments) {
   fmt::print("{}: {} kernels changed: {} MiB of workspaces added, {} MiB of operands left out\n", output, done.kernels,
              done.added_bytes >> 20, done.removed_bytes >> 20);
   return 0;
+}
+
+}  // namespace
+
+CommandLine complete_command() {
+  return {.usage = kCompleteUsage,
+          .options = {kHelp, {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"}, kLevel},
+          .most_arguments = 1,
+          .run = complete};
 }
 
 }  // namespace uvmtrace

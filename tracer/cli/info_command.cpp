@@ -11,7 +11,6 @@
 #include "sim/trace/reader.h"
 #include "sim/trace/statistics.h"
 #include "tracer/cli/commands.h"
-#include "tracer/cli/options.h"
 #include "tracer/cli/write_trace.h"
 
 namespace uvmtrace {
@@ -21,6 +20,7 @@ namespace {
 constexpr const char* kInfoUsage = R"(uvmtrace info TRACE: what a trace holds, and how well its kernels are covered.
 
   uvmtrace info gpt2.uvmt
+
 )";
 
 // Kernels of one name whose accesses are not what the instrumentation saw.
@@ -66,33 +66,34 @@ void print_coverage(const trace::TraceStatistics& statistics, const std::map<std
   if (order.size() > kShown) fmt::print("{:<12} and {} more names\n", "", order.size() - kShown);
 }
 
-}  // namespace
-
-int info_command(const Arguments& arguments) {
-  auto list = make_options();
-  add_flag(list, "partial", "of a file that is cut off or damaged, take what is whole");
-  add_flag(list, "json", "print one JSON object (that of `uvmsim trace info`, which has the coverage too)");
-  const Options options("info", kInfoUsage, list, arguments, 1);
-  if (options.help()) return 0;
-  if (options.positional().empty()) {
-    uvmsim::throw_input_error("no trace given; `uvmtrace info --help` shows an example");
-  }
-  const std::string& path = options.positional().front();
+int print_info(const Values& values) {
+  const std::string& path = values.first("no trace given; `uvmtrace info --help` shows an example");
   if (path == "-") uvmsim::throw_input_error("info reads a file twice and cannot take standard input");
-  trace::TraceReader reader(path, {options.flag("partial")});
+  trace::TraceReader reader(path, {values.given("partial")});
   const trace::TraceStatistics statistics = trace::summarize(reader);
-  if (options.flag("json")) {
+  if (values.given("json")) {
     fmt::print("{}", trace::statistics_json(statistics));
     return 0;
   }
   fmt::print("{}", trace::statistics_text(statistics));
-  print_coverage(statistics, uncovered_kernels(path, options.flag("partial")));
+  print_coverage(statistics, uncovered_kernels(path, values.given("partial")));
   std::error_code ignored;
   const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
   if (!ignored && statistics.totals.kernels != 0) {
     fmt::print("{:<12} {} bytes, {} per kernel\n", "file", bytes, bytes / statistics.totals.kernels);
   }
   return 0;
+}
+
+}  // namespace
+
+CommandLine info_command() {
+  return {.usage = kInfoUsage,
+          .options = {kHelp,
+                      {"partial", "", "of a file that is cut off or damaged, take what is whole"},
+                      {"json", "", "print one JSON object (that of `uvmsim trace info`, which has the coverage too)"}},
+          .most_arguments = 1,
+          .run = print_info};
 }
 
 }  // namespace uvmtrace

@@ -8,7 +8,6 @@
 #include "sim/common/error.h"
 #include "sim/trace/names.h"
 #include "tracer/cli/commands.h"
-#include "tracer/cli/options.h"
 #include "tracer/merge/log_reader.h"
 
 namespace uvmtrace {
@@ -18,6 +17,7 @@ namespace {
 constexpr const char* kLogUsage = R"(uvmtrace log FILE...: what the log of one pass holds.
 
   uvmtrace log logs/timing.4711.jsonl logs/access.4712.jsonl
+
 )";
 
 void print_launches(const PassLog& log) {
@@ -73,14 +73,16 @@ void print_log(const PassLog& log) {
   for (const std::string& note : log.notes) fmt::print("note         {}\n", trace::printable(note));
 }
 
+int print_logs(const Values& values) {
+  values.first("no log given; `uvmtrace log --help` shows an example");
+  for (const std::string& path : values.arguments()) print_log(read_log(path, std::nullopt));
+  return 0;
+}
+
 }  // namespace
 
-int log_command(const Arguments& arguments) {
-  const Options options("log", kLogUsage, make_options(), arguments, 1000000);
-  if (options.help()) return 0;
-  if (options.positional().empty()) uvmsim::throw_input_error("no log given; `uvmtrace log --help` shows an example");
-  for (const std::string& path : options.positional()) print_log(read_log(path, std::nullopt));
-  return 0;
+CommandLine log_command() {
+  return {.usage = kLogUsage, .options = {kHelp}, .most_arguments = 1000000, .run = print_logs};
 }
 
 }  // namespace uvmtrace

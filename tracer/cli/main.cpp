@@ -4,7 +4,7 @@
 #include <array>
 
 #include "sim/cli/command_line.h"
-#include "sim/cli/manual_command.h"
+#include "sim/cli/manual.h"
 #include "tracer/cli/commands.h"
 
 namespace uvmtrace {

@@ -279,12 +279,24 @@ class Recording {
   bool two_passes_ = false;
 };
 
+constexpr const char* kRecordUsage =
+    R"(uvmtrace record [OPTIONS] -- PROGRAM ARGUMENTS...: runs a GPU program and writes its trace.
+
+  uvmtrace record -o bfs.uvmt -- ./bfs graph.bin
+  uvmtrace record -o gpt2.uvmt --torch -- python train.py --steps 3
+
+The program runs twice: once for times, at nearly its own speed, once for accesses, tens of times slower. Both runs must
+do the same (fix its seeds); a beginning in which they differ is left out. Scripts that compile (torch.compile, Triton,
+JAX) run once before, to fill the compilers' caches. Shown is what the run for times prints; its exit code is returned.
+
+)";
+
+int record(const Values& values) { return Recording(RecordOptions::read(values)).run(); }
+
 }  // namespace
 
-int record_command(const std::vector<std::string>& arguments) {
-  RecordOptions options = RecordOptions::parse(arguments);
-  if (options.help) return 0;
-  return Recording(std::move(options)).run();
+CommandLine record_command() {
+  return {.usage = kRecordUsage, .options = record_options(), .most_arguments = 1, .run = record, .last_word = "--"};
 }
 
 }  // namespace uvmtrace

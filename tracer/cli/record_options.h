@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cli/options.h"
 #include "tracer/cli/find_parts.h"
 #include "tracer/merge/merge.h"
 
 namespace uvmtrace {
 
 struct RecordOptions {
-  bool help = false;  // was printed
   std::string output;
   std::vector<std::string> program;
   bool torch = false, torch_operators = false;
@@ -29,7 +29,9 @@ struct RecordOptions {
   int compression_level = 9;
 
   // Throws uvmsim::InputError.
-  static RecordOptions parse(const std::vector<std::string>& arguments);
+  static RecordOptions read(const uvmsim::cli::Values& values);
 };
+
+std::vector<uvmsim::cli::Option> record_options();
 
 }  // namespace uvmtrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/league_text.h"
+#include "sim/league/league_output.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,17 +12,12 @@
 #include "sim/formats/text_table.h"
 #include "sim/formats/wrapped.h"
 #include "sim/league/entrants.h"
-#include "sim/league/league_words.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
-namespace uvmsim::cli {
+namespace uvmsim::league {
 namespace {
 
-using league::Contest;
-using league::Entrant;
-using league::OverallStanding;
-using league::Standing;
 using report::format_thousandths;
 
 constexpr std::size_t kHang = 2;
@@ -93,7 +88,7 @@ std::string contest_text(const Contest& contest) {
                  {factor(standing.over_bound), factor(standing.over_best_known), ms(standing.excess_bytes_ns),
                   ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
     } else {
-      row.emplace_back(league::status_name(standing.status));
+      row.emplace_back(status_name(standing.status));
       row.resize(header.size(), "-");
       if (!standing.error.empty()) {
         errors += wrapped_line(fmt::format("{} failed: {}", standing.entrant.name, standing.error), kHang) + "\n";
@@ -104,8 +99,8 @@ std::string contest_text(const Contest& contest) {
   return text + table.text(true) + errors + "\n";
 }
 
-std::string overall_text(const league::League& league) {
-  std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, league::kRule);
+std::string overall_text(const League& league) {
+  std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, kRule);
   const bool settled = std::any_of(league.contests.begin(), league.contests.end(), is_judged_by_settled);
   std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
   const bool several_limits = league.stability.limits.size() > 1;
@@ -157,11 +152,11 @@ std::string legend() {
 
 }  // namespace
 
-std::string league_text(const league::League& league) {
+std::string league_text(const League& league) {
   std::string text;
   for (const Contest& contest : league.contests) text += contest_text(contest);
   if (league.contests.size() > 1) text += overall_text(league) + "\n";
   return text + legend();
 }
 
-}  // namespace uvmsim::cli
+}  // namespace uvmsim::league

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `uvmsim run` and `uvmsim bounds` share: points of one trace, computed at the same time, with progress.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/progress.h"
+#include "sim/cli/run_options.h"
+#include "sim/report/run_record.h"
+#include "sim/sweep/resolve.h"
+#include "sim/sweep/run_point.h"
+
+namespace uvmsim::cli {
+
+class TraceRuns {
+ public:
+  // Opens the trace. `run` must outlive it.
+  explicit TraceRuns(const RunArguments& run);
+
+  // Finds what is wrong with names before the trace is read, and with the factors before the first of several runs.
+  void measure();
+
+  sweep::ResolvedPoint resolve(const sweep::Point& point) { return resolver_.resolve(point); }
+  // sweep::run_points or sweep::bound_points, as the step of that name.
+  using Computation = std::vector<report::RunRecord>(const std::vector<sweep::PointToRun>&, sweep::TraceInput&,
+                                                     std::size_t, const sweep::ReadProgress&);
+  std::vector<report::RunRecord> compute(Computation& how, const std::string& step,
+                                         const std::vector<sweep::PointToRun>& points);
+
+  // The policies that run beside those of a point, to know the fastest (--best-of): one point per pair, each the given
+  // one but for its policies. `all` means those of plug-ins, too, with default parameters.
+  std::vector<sweep::Point> rivals_of(const sweep::Point& point) const;
+
+ private:
+  const RunArguments& run_;
+  sweep::Resolver resolver_;
+  sweep::TraceInput& trace_;
+  Progress progress_;
+};
+
+// The best known is now this run, if it is faster than what was.
+void note_known(report::RunBounds& bounds, const report::RunRecord& run);
+
+}  // namespace uvmsim::cli
