@@ -108,14 +108,10 @@ std::optional<AccelprofTool> accelprof_tool_of(std::string_view line) {
   if (line.starts_with(kTensorStart)) return AccelprofTool::kHotAnalysis;
   // A kernel that made no accesses leaves mem_trace nothing but its lists.
   if (line.starts_with("ALLOCATION:") || line.starts_with("KERNEL:")) return AccelprofTool::kMemTrace;
-  switch (numbers_of(line).size()) {
-    case 6:
-      return AccelprofTool::kMemTrace;
-    case 3:
-      return AccelprofTool::kHotAnalysis;
-    default:
-      return std::nullopt;
-  }
+  const std::size_t numbers = numbers_of(line).size();
+  if (numbers == 6) return AccelprofTool::kMemTrace;
+  if (numbers == 3) return AccelprofTool::kHotAnalysis;
+  return std::nullopt;
 }
 
 struct AccelprofReader::State {
@@ -157,23 +153,24 @@ struct AccelprofReader::State {
   }
 
   bool next_advised(AccelprofKernel& kernel) {
+    const auto next_ranges = [this](std::string_view label) {
+      advance();
+      if (!more) throw_input_error("the file ends within a kernel");
+      return keyed_ranges(line, label);
+    };
     for (; more; advance()) {
       std::string_view rest = trimmed(line);
-      if (rest.starts_with("Op - ")) {
+      if (take_text("Op - ", rest)) {
         const auto end = rest.rfind(", op_id: ");
         if (end == std::string_view::npos) throw_input_error("an operator without op_id");
-        operation = printable(rest.substr(5, end - 5));
-      } else if (rest.starts_with("Kernel: ")) {
+        operation = printable(rest.substr(0, end));
+      } else if (take_text("Kernel: ", rest)) {
         const auto end = rest.rfind(", kernel_id: ");
         if (end == std::string_view::npos) throw_input_error("a kernel without kernel_id");
-        kernel.name = printable(rest.substr(8, end - 8));
+        kernel.name = printable(rest.substr(0, end));
         kernel.operation = operation;
-        advance();
-        if (!more) throw_input_error("the file ends within a kernel");
-        kernel.allocations = keyed_ranges(line, "MemAlloc");
-        advance();
-        if (!more) throw_input_error("the file ends within a kernel");
-        kernel.tensors = keyed_ranges(line, "TenAlloc");
+        kernel.allocations = next_ranges("MemAlloc");
+        kernel.tensors = next_ranges("TenAlloc");
         advance();
         return true;
       } else if (!rest.empty() && rest.front() != '[' && !rest.starts_with(kRule) && !rest.starts_with(kDoubleRule)) {
@@ -280,7 +277,6 @@ struct AccelprofReader::State {
 
 AccelprofReader::AccelprofReader(std::string path) : state_(std::make_unique<State>(std::move(path))) {}
 AccelprofReader::~AccelprofReader() = default;
-AccelprofReader::AccelprofReader(AccelprofReader&&) noexcept = default;
 
 AccelprofTool AccelprofReader::tool() const { return state_->tool; }
 

@@ -43,7 +43,6 @@ class AccelprofReader {
  public:
   explicit AccelprofReader(std::string path);
   ~AccelprofReader();
-  AccelprofReader(AccelprofReader&&) noexcept;
 
   AccelprofTool tool() const;
   bool next(AccelprofKernel& kernel);  // false at the end

@@ -17,7 +17,7 @@ void AddressMap::insert(ObjectId id, std::uint64_t address, std::uint64_t bytes)
   if (!overlapping(address, bytes).empty()) {
     throw_input_error("an allocation of {} bytes at {} overlaps a live one", bytes, address);
   }
-  entries_.emplace(address, Entry{id, address, bytes});
+  put(id, address, bytes);
 }
 
 AddressMap::Entry AddressMap::remove(std::uint64_t address) {

@@ -20,6 +20,8 @@ class AddressMap {
 
   // `address + bytes` must not exceed kMaxAddress. Throws InputError when it overlaps a live one or is empty.
   void insert(ObjectId id, std::uint64_t address, std::uint64_t bytes);
+  // The same of what the caller has checked.
+  void put(ObjectId id, std::uint64_t address, std::uint64_t bytes) { entries_[address] = {id, address, bytes}; }
   // What begins at `address`, taken out; id is kNoObject when nothing does.
   Entry remove(std::uint64_t address);
   // Those that overlap [address, address + bytes), ascending.

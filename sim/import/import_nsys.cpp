@@ -2,6 +2,7 @@
 #include "sim/import/import_nsys.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <unordered_map>
 
@@ -21,20 +22,10 @@ constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 2";
 constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
 
 CopyKind copy_kind(std::uint32_t kind) {
-  switch (kind) {
-    case 1:
-    case 3:
-      return CopyKind::kHostToDevice;
-    case 2:
-    case 4:
-      return CopyKind::kDeviceToHost;
-    case 9:
-      return CopyKind::kHostToHost;
-    case 0:
-      return CopyKind::kDefault;
-    default:
-      return CopyKind::kDeviceToDevice;
-  }
+  if (kind == 0) return CopyKind::kDefault;
+  if (kind == 1 || kind == 3) return CopyKind::kHostToDevice;
+  if (kind == 2 || kind == 4) return CopyKind::kDeviceToHost;
+  return kind == 9 ? CopyKind::kHostToHost : CopyKind::kDeviceToDevice;
 }
 
 class NsysConversion final : public Conversion<NsysImportSummary> {
@@ -160,34 +151,17 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   void take(const Step& step) {
-    switch (step.kind) {
-      case StepKind::kFree:
-        release(report_.memory[step.index].address);
-        break;
-      case StepKind::kAllocate: {
-        const NsysReport::Memory& event = report_.memory[step.index];
-        allocate(event.address, event.bytes, event.kind, event.device);
-        break;
-      }
-      case StepKind::kHostData:
-        host_data(step.index);
-        break;
-      case StepKind::kSync:
-        synchronize(step);
-        break;
-      case StepKind::kKernel:
-        kernel(step);
-        break;
-      case StepKind::kCopy:
-        copy(step);
-        break;
-      case StepKind::kHostAccess:
-        host_access(step);
-        break;
-      case StepKind::kCounter:
-        counter(step.index);
-        break;
-    }
+    using Conversion = NsysConversion;
+    // In the order of StepKind.
+    constexpr std::array<void (Conversion::*)(const Step&), 8> kTake = {
+        &Conversion::memory, &Conversion::memory, &Conversion::host_data,   &Conversion::synchronize,
+        &Conversion::kernel, &Conversion::copy,   &Conversion::host_access, &Conversion::counter};
+    (this->*kTake.at(static_cast<std::size_t>(step.kind)))(step);
+  }
+
+  void memory(const Step& step) {
+    const NsysReport::Memory& event = report_.memory[step.index];
+    event.free ? release(event.address) : allocate(event.address, event.bytes, event.kind, event.device);
   }
 
   void allocate(std::uint64_t address, std::uint64_t bytes, ObjectKind kind, std::int32_t device) {
@@ -285,7 +259,8 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   // Written right after its allocation: when, the report does not say.
-  void host_data(std::size_t first) {
+  void host_data(const Step& step) {
+    const std::size_t first = step.index;
     AccessSet set;
     for (std::size_t i = first; i < host_data_.size() && host_data_[i].time == host_data_[first].time; ++i) {
       const HostData& data = host_data_[i];
@@ -297,16 +272,16 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
   }
 
-  void counter(std::size_t index) {
-    if (index >= fault_base_) {
-      const NsysReport::Fault& fault = report_.gpu_faults[index - fault_base_];
+  void counter(const Step& step) {
+    if (step.index >= fault_base_) {
+      const NsysReport::Fault& fault = report_.gpu_faults[step.index - fault_base_];
       put_counter("gpu_fault", fault.address, fault.count, fault.start, fault.end, fault.access);
       return;
     }
-    const NsysReport::Copy& copy = report_.copies[index];
-    put_counter(copy.kind == 11   ? "htod"
-                : copy.kind == 12 ? "dtoh"
-                                  : "dtod",
+    const NsysReport::Copy& copy = report_.copies[step.index];
+    put_counter(copy.migration_to_gpu() ? "htod"
+                : copy.kind == 12       ? "dtoh"
+                                        : "dtod",
                 copy.address, copy.bytes, copy.start, copy.end, copy.cause);
   }
 

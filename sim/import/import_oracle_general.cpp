@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -22,8 +22,9 @@ constexpr ObjectId kObject = 1;
 
 class OracleConversion final : public Conversion<OracleImportSummary> {
  public:
-  OracleConversion(std::function<OracleReader()> open, const OracleImportOptions& options)
-      : open_(std::move(open)), options_(options) {
+  using Open = std::function<std::unique_ptr<OracleReader>()>;
+
+  OracleConversion(Open open, const OracleImportOptions& options) : open_(std::move(open)), options_(options) {
     if (!std::has_single_bit(options.page_bytes) || options.page_bytes < kSmallestPage ||
         options.page_bytes > kMaxQuantumBytes) {
       throw_input_error("page size of {} bytes; allowed: a power of two from {} to {}", options.page_bytes,
@@ -40,7 +41,7 @@ class OracleConversion final : public Conversion<OracleImportSummary> {
     header.provenance = options.provenance;
     header.attributes = {{"ids", by_appearance_ ? "by first appearance" : "page numbers"},
                          {"requests", std::to_string(summary.requests)}};
-    reader_.emplace(open_());
+    reader_ = open_();
   }
 
  private:
@@ -59,16 +60,16 @@ class OracleConversion final : public Conversion<OracleImportSummary> {
 
   // The first pass: how many ids there are and how they are numbered.
   void look() {
-    OracleReader reader = open_();
-    name_ = reader.name();
+    const std::unique_ptr<OracleReader> reader = open_();
+    name_ = reader->name();
     std::uint64_t lowest = UINT64_MAX, highest = 0;
     OracleRecord request;
-    while (reader.next(request)) {
+    while (reader->next(request)) {
       lowest = std::min(lowest, request.id);
       highest = std::max(highest, request.id);
       page_of_.try_emplace(request.id, page_of_.size());
     }
-    summary.requests = reader.records();
+    summary.requests = reader->records();
     if (summary.requests == 0) throw_input_error("{}: no requests", name_);
     const std::uint64_t span = highest - lowest;  // one less than the pages
     by_appearance_ = span / OracleImporter::kIdsSpan >= page_of_.size();
@@ -105,20 +106,20 @@ class OracleConversion final : public Conversion<OracleImportSummary> {
     return out;
   }
 
-  std::function<OracleReader()> open_;
+  Open open_;
   OracleImportOptions options_;
   std::string name_;
   std::unordered_map<std::uint64_t, std::uint64_t> page_of_;  // only looked up, never walked
   std::uint64_t lowest_ = 0;
   bool by_appearance_ = false;
-  std::optional<OracleReader> reader_;
+  std::unique_ptr<OracleReader> reader_;
   std::uint64_t taken_ = 0;
   bool ended_ = false;
 };
 
-std::function<OracleReader()> opener(const std::string& path) {
+OracleConversion::Open opener(const std::string& path) {
   if (path == "-") throw_input_error("the requests are read twice; give a file, not standard input");
-  return [path] { return OracleReader(path); };
+  return [path] { return std::make_unique<OracleReader>(path); };
 }
 
 }  // namespace
@@ -126,6 +127,7 @@ std::function<OracleReader()> opener(const std::string& path) {
 OracleImporter::OracleImporter(const std::string& path, const OracleImportOptions& options)
     : Importer(std::make_unique<OracleConversion>(opener(path), options)) {}
 OracleImporter::OracleImporter(std::string_view bytes, std::string name, const OracleImportOptions& options)
-    : Importer(std::make_unique<OracleConversion>([bytes, name] { return OracleReader(bytes, name); }, options)) {}
+    : Importer(std::make_unique<OracleConversion>([bytes, name] { return std::make_unique<OracleReader>(bytes, name); },
+                                                  options)) {}
 
 }  // namespace uvmsim::trace

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
-#include <map>
 #include <optional>
 
 #include "sim/common/error.h"
 #include "sim/formats/json_fields.h"
+#include "sim/import/address_map.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
@@ -54,11 +53,6 @@ class RawConversion final : public Conversion<ImportSummary> {
     end_iteration();
     return true;
   }
-
-  struct Allocation {
-    ObjectId id;
-    std::uint64_t bytes;
-  };
 
   template <class F>
   void with_place(F&& f) {
@@ -127,34 +121,28 @@ class RawConversion final : public Conversion<ImportSummary> {
                         address, options_.quantum_bytes);
     }
     if (bytes == 0) throw_input_error("alloc of 0 bytes");
-    const auto after = live_.lower_bound(address);
-    const bool overlaps_before =
-        after != live_.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
-    if (overlaps_before || (after != live_.end() && after->first - address < bytes)) {
+    if (!live_.overlapping(address, bytes).empty()) {
       throw_input_error("alloc of {} bytes at {} overlaps a live allocation", bytes, address);
     }
     const ObjectId id = ++summary.objects;
-    live_.emplace(address, Allocation{id, bytes});
+    live_.put(id, address, bytes);
     ready.emplace_back(ObjectAlloc{id, options_.kind, bytes, address, 0});
   }
 
   void release(JsonFields& fields) {
     const std::uint64_t address = fields.required_integer("addr");
-    const auto found = live_.find(address);
-    if (found == live_.end()) throw_input_error("free of address {}, where nothing is allocated", address);
-    ready.emplace_back(ObjectFree{found->second.id});
-    live_.erase(found);
+    const ObjectId id = live_.remove(address).id;
+    if (id == kNoObject) throw_input_error("free of address {}, where nothing is allocated", address);
+    ready.emplace_back(ObjectFree{id});
   }
 
   // The live object that holds [address, address + bytes).
   CopyEnd resolve(std::uint64_t address, std::uint64_t bytes) const {
-    const auto after = live_.upper_bound(address);
-    if (after != live_.begin()) {
-      const auto& [start, allocation] = *std::prev(after);
-      const std::uint64_t offset = address - start;
-      if (offset < allocation.bytes && bytes <= allocation.bytes - offset) return {allocation.id, offset};
+    const auto [id, start, size] = live_.find(address);
+    if (id == kNoObject || bytes > size - (address - start)) {
+      throw_input_error("{} bytes at address {} do not lie in one live allocation", bytes, address);
     }
-    throw_input_error("{} bytes at address {} do not lie in one live allocation", bytes, address);
+    return {id, address - start};
   }
 
   void copy(JsonFields& fields) {
@@ -230,14 +218,11 @@ class RawConversion final : public Conversion<ImportSummary> {
   // so only the object attributed last can go on.
   void add_pages(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<ObjectAccess>& accesses) {
     const std::uint64_t begin_address = first * page_bytes_, end_address = end * page_bytes_;
-    auto next = live_.upper_bound(begin_address);
-    if (next != live_.begin() && begin_address - std::prev(next)->first < std::prev(next)->second.bytes) --next;
     std::uint64_t covered_to = first;  // pages below are overlapped by an object or counted as outside
-    for (; next != live_.end() && next->first < end_address; ++next) {
-      const auto& [start, object] = *next;
+    for (const auto& [id, start, bytes] : live_.overlapping(begin_address, end_address - begin_address)) {
       const std::uint64_t from = std::max(begin_address, start) - start;
-      const std::uint64_t to = std::min(end_address, start + object.bytes) - start;
-      if (accesses.empty() || accesses.back().object != object.id) accesses.push_back({object.id, {}});
+      const std::uint64_t to = std::min(end_address, start + bytes) - start;
+      if (accesses.empty() || accesses.back().object != id) accesses.push_back({id, {}});
       const std::uint64_t quantum = from / header.quantum_bytes;
       append_extent(accesses.back().extents.edit(),
                     {quantum, (to + header.quantum_bytes - 1) / header.quantum_bytes - quantum, mode});
@@ -253,7 +238,7 @@ class RawConversion final : public Conversion<ImportSummary> {
   std::string name_;
   ImportOptions options_;
   std::uint64_t page_bytes_ = 0;
-  std::map<std::uint64_t, Allocation> live_;  // by address
+  AddressMap live_;
   std::optional<std::uint64_t> iteration_;
 };
 

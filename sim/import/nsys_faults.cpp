@@ -11,22 +11,14 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::uint32_t kCauseFault = 2;
-constexpr std::uint32_t kToDevice = 11;  // a migration's copyKind
 
 AddressRange whole_blocks(std::uint64_t address, std::uint64_t bytes) {
   return {address / kBlockBytes * kBlockBytes, (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes};
 }
 
 AccessMode mode_of(std::uint32_t access) {
-  switch (access) {
-    case 1:
-    case 4:
-      return AccessMode::kRead;
-    case 2:
-      return AccessMode::kWrite;
-    default:
-      return AccessMode::kReadWrite;
-  }
+  if (access == 2) return AccessMode::kWrite;
+  return access == 1 || access == 4 ? AccessMode::kRead : AccessMode::kReadWrite;
 }
 
 // Which running kernel an event belongs to. Events come by time.
@@ -79,7 +71,7 @@ KernelFaults attribute_faults(const NsysReport& report) {
   Running during_copies(report.kernels);
   std::size_t batch = 0;  // the batch that was being served: the last one that began before
   for (const NsysReport::Copy& copy : report.copies) {
-    if (copy.kind != kToDevice || copy.cause != kCauseFault || copy.bytes == 0) continue;
+    if (!copy.migration_to_gpu() || copy.cause != kCauseFault || copy.bytes == 0) continue;
     while (batch < report.gpu_faults.size() && report.gpu_faults[batch].start <= copy.start) ++batch;
     const AccessMode mode = batch == 0 ? AccessMode::kReadWrite : mode_of(report.gpu_faults[batch - 1].access);
     note(during_copies.at(copy.start, ambiguous), ambiguous, {copy.address, copy.bytes, mode});

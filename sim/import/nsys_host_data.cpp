@@ -12,8 +12,6 @@
 namespace uvmsim::trace {
 namespace {
 
-constexpr std::uint32_t kMigrationToGpu = 11;
-
 std::uint64_t page_begin(std::uint64_t address) { return address / kBasePageBytes * kBasePageBytes; }
 
 struct Event {
@@ -33,8 +31,8 @@ std::vector<Event> events_of(const NsysReport& report) {
   }
   for (const NsysReport::Copy& copy : report.copies) {
     if (!copy.migration()) continue;
-    const bool to_gpu = copy.kind == kMigrationToGpu;
-    events.push_back({copy.start, 2, copy.address, copy.bytes, to_gpu ? Event::Kind::kToGpu : Event::Kind::kKnown});
+    const auto kind = copy.migration_to_gpu() ? Event::Kind::kToGpu : Event::Kind::kKnown;
+    events.push_back({copy.start, 2, copy.address, copy.bytes, kind});
   }
   std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     return std::tie(a.time, a.order) < std::tie(b.time, b.order);

@@ -32,6 +32,7 @@ struct NsysReport {
     std::uint32_t stream = 0, kind = 0, cause = 0;
     std::int32_t device = 0;
     bool migration() const { return kind >= 11 && kind <= 13; }
+    bool migration_to_gpu() const { return kind == 11; }
   };
   struct Fault {  // by a GPU: one record is one batch; by the CPU
     std::int64_t start = 0, end = 0;

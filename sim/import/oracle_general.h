@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/trace/input.h"
+#include "sim/trace/zstd_stream.h"
 
 namespace uvmsim::trace {
 
@@ -30,16 +32,21 @@ class OracleReader {
  public:
   explicit OracleReader(const std::string& path);  // "-" = standard input
   OracleReader(std::string_view bytes, std::string name);
-  ~OracleReader();
-  OracleReader(OracleReader&&) noexcept;
 
-  bool next(OracleRecord& record);  // false at the end
-  std::uint64_t records() const;    // read so far
-  const std::string& name() const;
+  bool next(OracleRecord& record);                    // false at the end
+  std::uint64_t records() const { return records_; }  // read so far
+  const std::string& name() const { return name_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  OracleReader(Input input, std::string name);
+  void fill();  // at least one record in the buffer, if there is one
+
+  Input input_;
+  PlainBytes content_;
+  std::string name_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // not yet given out
+  std::uint64_t records_ = 0;
 };
 
 // For each request, when the same id comes next (OracleRecord::next_access).

@@ -291,7 +291,8 @@ std::size_t TimingPass::end_of_last_iteration() const {
   std::size_t end = events.size();
   for (std::size_t i = events.size(); i-- > begin_;) {
     if (const auto* range = std::get_if<RangeEvent>(&events[i].what);
-        range != nullptr && (range->kind == RangeKind::kIterationBegin || range->kind == RangeKind::kIterationEnd)) {
+        range != nullptr &&
+        (range->kind == trace::RangeKind::kIterationBegin || range->kind == trace::RangeKind::kIterationEnd)) {
       return events.size();
     }
     if (const auto* sync = std::get_if<SyncEvent>(&events[i].what)) {
