@@ -20,6 +20,7 @@ using Do = HintRule::Do;
 // In the order of the enums.
 constexpr std::array<std::string_view, 4> kWhenNames = {"tensor_alloc", "tensor_free", "object_alloc", "kernel"};
 constexpr std::array<std::string_view, 5> kDoNames = {"pin", "unpin", "read_mostly", "prefetch", "dont_need"};
+constexpr std::array kAdvice = {Advice::kSetPinned, Advice::kUnsetPinned, Advice::kSetReadMostly};
 
 // Of prefetches ahead: no stream of a recording, so that kernels do not wait for them.
 constexpr std::uint32_t kHintStream = 31;
@@ -100,7 +101,7 @@ bool HintedProgram::next(Record& record) {
 void HintedProgram::fill() {
   Record record;
   while (kernels_ahead_ <= farthest_ && source_(record)) {
-    kernels_ahead_ += std::holds_alternative<Kernel>(record) ? 1 : 0;
+    if (std::holds_alternative<Kernel>(record)) ++kernels_ahead_;
     ahead_.push_back(std::move(record));
   }
 }
@@ -130,22 +131,12 @@ void HintedProgram::expand(Record record) {
 void HintedProgram::apply(When when, std::string_view name, ObjectId id, const Live& live) {
   for (const HintRule& rule : rules_) {
     if (rule.when != when || live.bytes == 0 || !matches(rule.name, name)) continue;
-    switch (rule.action) {
-      case Do::kPin:
-        add(Advise{id, 0, live.bytes, Advice::kSetPinned, 0});
-        break;
-      case Do::kUnpin:
-        add(Advise{id, 0, live.bytes, Advice::kUnsetPinned, 0});
-        break;
-      case Do::kReadMostly:
-        add(Advise{id, 0, live.bytes, Advice::kSetReadMostly, 0});
-        break;
-      case Do::kPrefetch:
-        add(Prefetch{id, 0, live.bytes, 0, live.stream, 0});
-        break;
-      case Do::kDontNeed:
-        add(Discard{id, 0, live.bytes, live.stream});
-        break;
+    if (rule.action == Do::kPrefetch) {
+      add(Prefetch{id, 0, live.bytes, 0, live.stream, 0});
+    } else if (rule.action == Do::kDontNeed) {
+      add(Discard{id, 0, live.bytes, live.stream});
+    } else {
+      add(Advise{id, 0, live.bytes, kAdvice.at(static_cast<std::size_t>(rule.action)), 0});
     }
   }
 }

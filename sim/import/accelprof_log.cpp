@@ -116,7 +116,7 @@ std::optional<AccelprofTool> accelprof_tool_of(std::string_view line) {
 
 struct AccelprofReader::State {
   explicit State(std::string file) : path(std::move(file)), input(Input::from_file(path)), lines(input) {
-    with_place([&] {
+    lines.with_place(path, [&] {
       while (more && trimmed(line).empty()) advance();
       const auto found = more ? accelprof_tool_of(line) : std::nullopt;
       if (!found) {
@@ -126,15 +126,6 @@ struct AccelprofReader::State {
       }
       tool = *found;
     });
-  }
-
-  template <class F>
-  void with_place(F&& f) {
-    try {
-      f();
-    } catch (const InputError& error) {
-      throw_input_error("{}: line {}: {}", path, lines.line_number(), error.what());
-    }
   }
 
   void advance() { more = lines.next(line); }
@@ -282,7 +273,7 @@ AccelprofTool AccelprofReader::tool() const { return state_->tool; }
 
 bool AccelprofReader::next(AccelprofKernel& kernel) {
   bool found = false;
-  state_->with_place([&] { found = state_->next(kernel); });
+  state_->lines.with_place(state_->path, [&] { found = state_->next(kernel); });
   return found;
 }
 

@@ -66,18 +66,14 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   };
 
   void sort_by_time() {
-    const auto by_start = [](const auto& a, const auto& b) { return a.start < b.start; };
-    std::stable_sort(report_.kernels.begin(), report_.kernels.end(), by_start);
-    std::stable_sort(report_.copies.begin(), report_.copies.end(), by_start);
-    std::stable_sort(report_.gpu_faults.begin(), report_.gpu_faults.end(), by_start);
-    std::stable_sort(report_.cpu_faults.begin(), report_.cpu_faults.end(), by_start);
-    origin_ = report_.kernels.front().start;
-    const auto earlier = [this](const auto& list) {
+    const auto sort = [this](auto& list) {
+      std::ranges::stable_sort(list, {}, [](const auto& event) { return event.start; });
       if (!list.empty()) origin_ = std::min(origin_, list.front().start);
     };
-    earlier(report_.copies);
-    earlier(report_.gpu_faults);
-    earlier(report_.cpu_faults);
+    sort(report_.kernels);
+    sort(report_.copies);
+    sort(report_.gpu_faults);
+    sort(report_.cpu_faults);
   }
 
   // Managed memory that only events speak of.
@@ -151,11 +147,10 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   void take(const Step& step) {
-    using Conversion = NsysConversion;
     // In the order of StepKind.
-    constexpr std::array<void (Conversion::*)(const Step&), 8> kTake = {
-        &Conversion::memory, &Conversion::memory, &Conversion::host_data,   &Conversion::synchronize,
-        &Conversion::kernel, &Conversion::copy,   &Conversion::host_access, &Conversion::counter};
+    constexpr std::array kTake = {&NsysConversion::memory,      &NsysConversion::memory, &NsysConversion::host_data,
+                                  &NsysConversion::synchronize, &NsysConversion::kernel, &NsysConversion::copy,
+                                  &NsysConversion::host_access, &NsysConversion::counter};
     (this->*kTake.at(static_cast<std::size_t>(step.kind)))(step);
   }
 
@@ -222,7 +217,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
     out.accesses = set.take();
     out.coverage = out.accesses.empty() ? Coverage::kNone : Coverage::kDeclared;
-    summary.covered_kernels += out.accesses.empty() ? 0 : 1;
+    if (!out.accesses.empty()) ++summary.covered_kernels;
     ++summary.kernels;
     gpu_busy_until_ = std::max(gpu_busy_until_, in.end);
     ready.emplace_back(std::move(out));
@@ -250,7 +245,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
       ready.emplace_back(Sync{});
       gpu_busy_until_ = 0;
     }
-    summary.outside += accesses.empty() ? 1 : 0;
+    if (accesses.empty()) ++summary.outside;
     for (ObjectAccess& access : accesses) {
       if (live_.find(fault.address).id != access.object) continue;  // a neighbour on the same page
       ready.emplace_back(HostAccess{access.object, std::move(access.extents), {}, 0});
@@ -302,7 +297,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
 
   NsysReport report_;
   NsysImportOptions options_;
-  std::int64_t origin_ = 0;
+  std::int64_t origin_ = INT64_MAX;  // begin of the first event
   KernelFaults faults_;
   std::vector<HostData> host_data_;
   std::vector<Step> steps_;

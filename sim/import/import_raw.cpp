@@ -2,6 +2,7 @@
 #include "sim/import/import_raw.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 
@@ -39,14 +40,14 @@ class RawConversion final : public Conversion<ImportSummary> {
     }
     std::string_view line;
     if (!next_line(line)) throw_input_error("{}: the file is empty; the first line must be a header", name_);
-    with_place([&] { read_header(parse_json_line(line)); });
+    lines_.with_place(name_, [&] { read_header(parse_json_line(line)); });
   }
 
  private:
   bool go_on() override {
     std::string_view line;
     if (next_line(line)) {
-      with_place([&] { read(parse_json_line(line)); });
+      lines_.with_place(name_, [&] { read(parse_json_line(line)); });
       return true;
     }
     if (!iteration_) return false;
@@ -54,17 +55,9 @@ class RawConversion final : public Conversion<ImportSummary> {
     return true;
   }
 
-  template <class F>
-  void with_place(F&& f) {
-    try {
-      f();
-    } catch (const InputError& error) {
-      throw_input_error("{}: line {}: {}", name_, lines_.line_number(), error.what());
-    }
-  }
   bool next_line(std::string_view& line) {
     bool found = false;
-    with_place([&] { found = lines_.next(line); });
+    lines_.with_place(name_, [&] { found = lines_.next(line); });
     return found;
   }
 
@@ -151,15 +144,11 @@ class RawConversion final : public Conversion<ImportSummary> {
     const std::uint64_t destination = fields.required_integer("dst");
     Memcpy out;
     out.bytes = fields.required_integer("bytes");
-    if (kind == "htod") {
-      out.kind = CopyKind::kHostToDevice;
-    } else if (kind == "dtoh") {
-      out.kind = CopyKind::kDeviceToHost;
-    } else if (kind == "dtod") {
-      out.kind = CopyKind::kDeviceToDevice;
-    } else {
-      throw_input_error("copy: unknown kind '{}'; allowed: htod, dtoh, dtod", printable(kind));
-    }
+    // In the order of CopyKind.
+    constexpr std::array<std::string_view, 3> kKinds = {"htod", "dtoh", "dtod"};
+    const auto found = std::ranges::find(kKinds, kind);
+    if (found == kKinds.end()) throw_input_error("copy: unknown kind '{}'; allowed: htod, dtoh, dtod", printable(kind));
+    out.kind = static_cast<CopyKind>(found - kKinds.begin());
     // Copies with the host are of pageable memory: the call returns when the data have moved.
     out.blocking = out.kind != CopyKind::kDeviceToDevice;
     if (out.kind != CopyKind::kHostToDevice) out.src = resolve(source, out.bytes);

@@ -3,7 +3,9 @@
 
 #include <fmt/ranges.h>
 
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "sim/common/error.h"
 #include "sim/formats/sqlite_reader.h"
@@ -45,8 +47,16 @@ class ReportReader {
   static std::uint32_t process_of(std::int64_t global) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(global) >> 24 & 0xffffff);
   }
-  bool ours(const Row& row, std::size_t column) const {
-    return !process_ || !row.has(column) || process_of(row.required(column, INT64_MIN, kAny)) == *process_;
+  // Rows of the process, which `id` names in its own column. `columns` are separated by blanks.
+  void each(std::string_view table, const std::string& columns, std::size_t first_optional, const auto& take,
+            const std::string& id = "globalPid") const {
+    std::istringstream words(columns);
+    std::vector<std::string> names{std::istream_iterator<std::string>(words), {}};
+    names.push_back(id);
+    database_.each(table, names, first_optional, [&](const Row& row) {
+      const std::size_t at = names.size() - 1;
+      if (!process_ || !row.has(at) || process_of(row.required(at, INT64_MIN, kAny)) == *process_) take(row);
+    });
   }
 
   void choose_process() {
@@ -86,25 +96,10 @@ class ReportReader {
   }
 
   void read_kernels() {
-    const std::vector<std::string> columns = {"start",
-                                              "end",
-                                              "deviceId",
-                                              "streamId",
-                                              "gridX",
-                                              "gridY",
-                                              "gridZ",
-                                              "blockX",
-                                              "blockY",
-                                              "blockZ",
-                                              "correlationId",
-                                              "demangledName",
-                                              "shortName",
-                                              "registersPerThread",
-                                              "staticSharedMemory",
-                                              "dynamicSharedMemory",
-                                              "globalPid"};
-    database_.each("CUPTI_ACTIVITY_KIND_KERNEL", columns, 2, [&](const Row& row) {
-      if (!ours(row, 16)) return;
+    constexpr auto kColumns =
+        "start end deviceId streamId gridX gridY gridZ blockX blockY blockZ correlationId demangledName shortName "
+        "registersPerThread staticSharedMemory dynamicSharedMemory";
+    each("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, 2, [&](const Row& row) {
       NsysReport::Kernel& kernel = report_.kernels.emplace_back();
       kernel.start = row.required(0, 0, kLatest);
       kernel.end = end_of(row, 1, kernel.start);
@@ -121,11 +116,8 @@ class ReportReader {
   }
 
   void read_copies() {
-    const std::vector<std::string> columns = {"start",          "end",      "bytes",         "copyKind",
-                                              "deviceId",       "streamId", "correlationId", "migrationCause",
-                                              "virtualAddress", "globalPid"};
-    database_.each("CUPTI_ACTIVITY_KIND_MEMCPY", columns, 4, [&](const Row& row) {
-      if (!ours(row, 9)) return;
+    constexpr auto kColumns = "start end bytes copyKind deviceId streamId correlationId migrationCause virtualAddress";
+    each("CUPTI_ACTIVITY_KIND_MEMCPY", kColumns, 4, [&](const Row& row) {
       NsysReport::Copy copy;
       copy.start = row.required(0, 0, kLatest);
       copy.end = end_of(row, 1, copy.start);
@@ -141,10 +133,8 @@ class ReportReader {
   }
 
   void read_faults() {
-    const std::vector<std::string> gpu = {"start",           "address",  "end",      "numberOfPageFaults",
-                                          "faultAccessType", "deviceId", "globalPid"};
-    database_.each("CUDA_UM_GPU_PAGE_FAULT_EVENTS", gpu, 2, [&](const Row& row) {
-      if (!ours(row, 6)) return;
+    constexpr auto kGpuColumns = "start address end numberOfPageFaults faultAccessType deviceId";
+    each("CUDA_UM_GPU_PAGE_FAULT_EVENTS", kGpuColumns, 2, [&](const Row& row) {
       NsysReport::Fault fault;
       fault.start = row.required(0, 0, kLatest);
       fault.address = static_cast<std::uint64_t>(row.required(1, 1, kHighestAddress));
@@ -154,8 +144,7 @@ class ReportReader {
       fault.device = device(row, 5);
       report_.gpu_faults.push_back(fault);
     });
-    database_.each("CUDA_UM_CPU_PAGE_FAULT_EVENTS", {"start", "address", "globalPid"}, 2, [&](const Row& row) {
-      if (!ours(row, 2)) return;
+    each("CUDA_UM_CPU_PAGE_FAULT_EVENTS", "start address", 2, [&](const Row& row) {
       NsysReport::Fault fault;
       fault.start = fault.end = row.required(0, 0, kLatest);
       fault.address = static_cast<std::uint64_t>(row.required(1, 1, kHighestAddress));
@@ -165,10 +154,8 @@ class ReportReader {
   }
 
   void read_memory() {
-    const std::vector<std::string> columns = {"start",    "address",  "bytes", "memKind", "memoryOperationType",
-                                              "deviceId", "globalPid"};
-    database_.each("CUDA_GPU_MEMORY_USAGE_EVENTS", columns, 5, [&](const Row& row) {
-      if (!ours(row, 6)) return;
+    constexpr auto kColumns = "start address bytes memKind memoryOperationType deviceId";
+    each("CUDA_GPU_MEMORY_USAGE_EVENTS", kColumns, 5, [&](const Row& row) {
       NsysReport::Memory event;
       const std::int64_t kind = row.required(3, 0, 1000), operation = row.required(4, 0, 1000);
       const bool managed = kind == 4 || kind == 6;
@@ -184,23 +171,21 @@ class ReportReader {
   }
 
   void read_calls() {
-    const std::vector<std::string> columns = {"start", "end", "correlationId", "nameId", "globalTid"};
-    database_.each("CUPTI_ACTIVITY_KIND_RUNTIME", columns, 4, [&](const Row& row) {
-      if (!ours(row, 4)) return;
+    const auto read_call = [&](const Row& row) {
       NsysReport::Call& call = report_.calls.emplace_back();
       call.start = row.required(0, 0, kLatest);
       call.end = end_of(row, 1, call.start);
       call.correlation = row.required(2, INT64_MIN, kAny);
       call.name = report_.text(row.required(3, INT64_MIN, kAny));
+    };
+    each("CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId nameId", 4, read_call, "globalTid");
+    each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "correlationId streamId", 1, [&](const Row& row) {
+      if (!row.has(1)) return;
+      const std::int64_t stream = row.required(1, INT64_MIN, kAny);
+      if (stream < 0 || stream > UINT32_MAX) return;  // none
+      report_.synchronized_streams.insert_or_assign(row.required(0, INT64_MIN, kAny),
+                                                    static_cast<std::uint32_t>(stream));
     });
-    database_.each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", {"correlationId", "streamId", "globalPid"}, 1,
-                   [&](const Row& row) {
-                     if (!ours(row, 2) || !row.has(1)) return;
-                     const std::int64_t stream = row.required(1, INT64_MIN, kAny);
-                     if (stream < 0 || stream > UINT32_MAX) return;  // none
-                     report_.synchronized_streams.insert_or_assign(row.required(0, INT64_MIN, kAny),
-                                                                   static_cast<std::uint32_t>(stream));
-                   });
   }
 
   std::string path_;

@@ -40,8 +40,6 @@ Input Input::from_memory(std::string_view bytes) {
   return input;
 }
 
-std::string_view Input::peek() { return peek(1); }
-
 std::string_view Input::peek(std::size_t bytes) {
   while (rest_.size() < bytes && file_) {
     // What is left moves to the front; it is short, because peeks are.

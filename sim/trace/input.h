@@ -19,10 +19,9 @@ class Input {
   // Reads from memory that the caller keeps alive.
   static Input from_memory(std::string_view bytes);
 
-  // The bytes not yet consumed that are at hand; empty only at the end. Throws InputError on a read error.
-  std::string_view peek();
-  // Like peek, with at least `bytes` (up to 64 KB) of them unless the input ends before.
-  std::string_view peek(std::size_t bytes);
+  // The bytes not yet consumed that are at hand: at least `bytes` (up to 64 KB), unless the input ends before. Throws
+  // InputError on a read error.
+  std::string_view peek(std::size_t bytes = 1);
   void consume(std::size_t bytes);
 
   std::uint64_t position() const { return position_; }  // bytes consumed

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/common/error.h"
 #include "sim/trace/input.h"
 #include "sim/trace/zstd_stream.h"
 
@@ -20,6 +21,16 @@ class LineReader {
   // The next line without its end ("\n" or "\r\n"); false at the end of the text. The view holds until the next call.
   // Throws DamageError when compressed data are damaged, InputError for a line longer than kMaxLineBytes.
   bool next(std::string_view& line);
+
+  // Calls `read`; InputErrors of it get `file` and the line in front.
+  template <class Read>
+  void with_place(std::string_view file, const Read& read) const {
+    try {
+      read();
+    } catch (const InputError& error) {
+      throw_input_error("{}: line {}: {}", file, line_number_, error.what());
+    }
+  }
 
   std::uint64_t line_number() const { return line_number_; }   // of the line last returned, from 1
   bool ended_by_newline() const { return ended_by_newline_; }  // false: the text stops within that line

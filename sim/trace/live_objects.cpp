@@ -8,31 +8,9 @@
 
 namespace uvmsim::trace {
 
-bool SeenIds::contains(ObjectId id) const {
-  const auto after = runs_.upper_bound(id);
-  return after != runs_.begin() && std::prev(after)->second >= id;
-}
-
-bool SeenIds::insert(ObjectId id) {
-  const auto after = runs_.upper_bound(id);
-  const auto before = after == runs_.begin() ? runs_.end() : std::prev(after);
-  if (before != runs_.end() && before->second >= id) return false;
-  const bool joins_before = before != runs_.end() && before->second == id - 1;
-  const bool joins_after = after != runs_.end() && after->first - 1 == id;
-  const ObjectId last = joins_after ? after->second : id;
-  if (joins_after) runs_.erase(after);
-  if (joins_before) {
-    before->second = last;
-  } else {
-    runs_.emplace(id, last);
-  }
-  return true;
-}
-
 LiveObject& LiveObjects::add(ObjectId id, std::uint64_t bytes) {
   if (id == kNoObject) throw_input_error("id 0 means no object; ids start at 1");
-  if (bytes == 0) throw_input_error("object {} has 0 bytes; allowed: 1 to {}", id, kMaxObjectBytes);
-  if (bytes > kMaxObjectBytes) {
+  if (bytes == 0 || bytes > kMaxObjectBytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", id, bytes, kMaxObjectBytes);
   }
   if (!seen_.insert(id)) throw_input_error("id {} was given before; ids are never used again", id);

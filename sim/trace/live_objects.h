@@ -2,7 +2,10 @@
 // The objects and tensors that are alive at one point of a trace.
 #pragma once
 
+#include <boost/icl/closed_interval.hpp>
+#include <boost/icl/interval_set.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -13,11 +16,15 @@ namespace uvmsim::trace {
 // A set of ids that stays small when they come roughly in sequence, as recorders number them.
 class SeenIds {
  public:
-  bool insert(ObjectId id);  // false when it was there already
-  bool contains(ObjectId id) const;
+  bool contains(ObjectId id) const { return boost::icl::contains(runs_, id); }
+  bool insert(ObjectId id) {  // false when it was there already
+    if (contains(id)) return false;
+    runs_.add(id);
+    return true;
+  }
 
  private:
-  std::map<ObjectId, ObjectId> runs_;  // first -> last
+  boost::icl::interval_set<ObjectId, std::less, boost::icl::closed_interval<ObjectId>> runs_;
 };
 
 struct LiveObject {

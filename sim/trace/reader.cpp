@@ -175,11 +175,9 @@ std::unique_ptr<Decoder> make_decoder(Input& input) {
 }  // namespace
 
 std::string Position::text() const {
-  if (line != 0) return record == 0 ? fmt::format("line {}", line) : fmt::format("record {} (line {})", record, line);
-  if (frame != 0) {
-    return record == 0 ? fmt::format("frame {}", frame) : fmt::format("record {} (frame {})", record, frame);
-  }
-  return fmt::format("record {}", record);
+  if (line == 0 && frame == 0) return fmt::format("record {}", record);
+  const std::string place = line != 0 ? fmt::format("line {}", line) : fmt::format("frame {}", frame);
+  return record == 0 ? place : fmt::format("record {} ({})", record, place);
 }
 
 struct TraceReader::State {

@@ -85,28 +85,19 @@ struct ItemForm {
   std::string_view text;
   std::size_t parts;
 };
-template <class Item>
-inline constexpr ItemForm kItemForm{};
-template <>
-inline constexpr ItemForm kItemForm<Extent>{"an extent [first, count, mode]", 3};
-template <>
-inline constexpr ItemForm kItemForm<ObjectAccess>{"an access [object, extents]", 2};
-template <>
-inline constexpr ItemForm kItemForm<Touch>{"a touch [slot, quantum, mode]", 3};
-template <>
-inline constexpr ItemForm kItemForm<FirstTouch>{"a first touch [slot, unit]", 2};
-template <>
-inline constexpr ItemForm kItemForm<UnitCount>{"a count [slot, unit, count]", 3};
-template <>
-inline constexpr ItemForm kItemForm<Phase>{"a phase [first_block, block_count, accesses]", 3};
-template <>
-inline constexpr ItemForm kItemForm<PhaseAccess>{"an access of a phase [slot, extents]", 2};
 using HostTouch = std::pair<std::uint64_t, AccessMode>;
-template <>
-inline constexpr ItemForm kItemForm<HostTouch>{"a touch [quantum, mode]", 2};
 using Attribute = std::pair<std::string, std::string>;
-template <>
-inline constexpr ItemForm kItemForm<Attribute>{"an attribute [key, value]", 2};
+constexpr ItemForm item_form(const Extent*) { return {"an extent [first, count, mode]", 3}; }
+constexpr ItemForm item_form(const ObjectAccess*) { return {"an access [object, extents]", 2}; }
+constexpr ItemForm item_form(const Touch*) { return {"a touch [slot, quantum, mode]", 3}; }
+constexpr ItemForm item_form(const FirstTouch*) { return {"a first touch [slot, unit]", 2}; }
+constexpr ItemForm item_form(const UnitCount*) { return {"a count [slot, unit, count]", 3}; }
+constexpr ItemForm item_form(const Phase*) { return {"a phase [first_block, block_count, accesses]", 3}; }
+constexpr ItemForm item_form(const PhaseAccess*) { return {"an access of a phase [slot, extents]", 2}; }
+constexpr ItemForm item_form(const HostTouch*) { return {"a touch [quantum, mode]", 2}; }
+constexpr ItemForm item_form(const Attribute*) { return {"an attribute [key, value]", 2}; }
+template <class Item>
+inline constexpr ItemForm kItemForm = item_form(static_cast<const Item*>(nullptr));
 
 template <class Part>
 void parts(Part& part, Of<Part, Extent> extent) {

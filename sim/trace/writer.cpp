@@ -71,14 +71,18 @@ struct TraceWriter::State {
     }
   }
 
+  // A header or a record.
+  void encode(const auto& entry) {
+    check_shape(entry);
+    if (format == TraceFormat::kUvmt) {
+      protobuf.append(entry, pending);
+    } else {
+      append_json(entry, pending);
+    }
+  }
   void write(const Header& header) {
     try {
-      check_shape(header);
-      if (format == TraceFormat::kUvmt) {
-        protobuf.append(header, pending);
-      } else {
-        append_json(header, pending);
-      }
+      encode(header);
     } catch (const InputError& error) {
       throw_input_error("{}: header: {}", name, error.what());
     }
@@ -86,13 +90,8 @@ struct TraceWriter::State {
   void write(const Record& record) {
     const std::size_t before = pending.size();
     try {
-      check_shape(record);
-      if (format == TraceFormat::kUvmt) {
-        protobuf.append(record, pending);
-      } else {
-        append_json(record, pending);
-        check_line(std::string_view(pending).substr(before));
-      }
+      encode(record);
+      if (format == TraceFormat::kJsonLines) check_line(std::string_view(pending).substr(before));
     } catch (const InputError& error) {
       throw_input_error("{}: record {} ({}): {}", name, records + 1, record_type_name(record), error.what());
     }
