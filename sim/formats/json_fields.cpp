@@ -78,19 +78,19 @@ const JsonFields::Json* JsonFields::find(std::string_view key) {
   return nullptr;
 }
 
-bool JsonFields::is_asked(std::string_view key) const {
-  return std::find(asked_.begin(), asked_.end(), key) != asked_.end();
-}
-
 std::string JsonFields::place_of(std::string_view key) const { return fmt::format("{}: '{}'", context_, key); }
+
+std::vector<std::string_view> JsonFields::unasked() const {
+  std::vector<std::string_view> others;
+  for (const auto& [name, value] : members_) {
+    if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) others.emplace_back(name);
+  }
+  return others;
+}
 
 // A key that looks like the missing one and was not asked for.
 std::string JsonFields::misspelt_hint(std::string_view key) const {
-  std::vector<std::string_view> others;
-  for (const auto& [name, value] : members_) {
-    if (!is_asked(name)) others.emplace_back(name);
-  }
-  const std::string_view nearest = nearest_name(key, others);
+  const std::string_view nearest = nearest_name(key, unasked());
   return nearest.empty() ? "" : fmt::format("; is '{}' meant to be it?", printable(nearest));
 }
 
@@ -141,10 +141,8 @@ std::string JsonFields::text(std::string_view key) {
 }
 
 void JsonFields::finish() const {
-  for (const auto& [name, value] : members_) {
-    if (!is_asked(name)) {
-      throw_input_error("{}: unknown key '{}'{}", context_, printable(name), allowed_hint(name, asked_));
-    }
+  for (const std::string_view name : unasked()) {
+    throw_input_error("{}: unknown key '{}'{}", context_, printable(name), allowed_hint(name, asked_));
   }
 }
 

@@ -41,7 +41,9 @@ class JsonFields {
   bool boolean(std::string_view key, bool otherwise);
   std::string text(std::string_view key);  // empty when absent
 
-  // Throws InputError naming the first key that was not asked for, and the allowed ones.
+  // Keys that were not asked for, in the order of the object.
+  std::vector<std::string_view> unasked() const;
+  // Throws InputError naming the first of them, and the allowed ones.
   void finish() const;
 
   const std::string& context() const { return context_; }
@@ -49,7 +51,6 @@ class JsonFields {
 
  private:
   std::string misspelt_hint(std::string_view key) const;
-  bool is_asked(std::string_view key) const;
 
   const Json::object_t& members_;
   std::string context_;

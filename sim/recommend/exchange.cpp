@@ -6,11 +6,7 @@
 
 namespace uvmsim::recommend {
 
-namespace {
-
 using trace::SyncKind;
-
-}  // namespace
 
 void check_joined(const config::SystemConfig& system, unsigned gpus) {
   if (gpus > system.gpus.size()) {

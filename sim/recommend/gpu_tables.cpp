@@ -314,12 +314,9 @@ void GpuTables::emit_forward(std::uint64_t step) {
       remote.insert(remote.end(), batch.counts[static_cast<std::size_t>(at)], place);
     }
     add_touches(kernel, remote, host_cache_ ? Object::kStaging : Object::kTables);
-    if (!remote.empty()) {
-      for (std::size_t i = 0; i < remote.size(); ++i) {
-        if (i == 0 || remote[i] != remote[i - 1]) {
-          kernel.accesses[0].extents.push_back({remote[i], 1, AccessMode::kRead});
-        }
-      }
+    for (std::size_t i = 0; i < remote.size(); ++i) {
+      if (i != 0 && remote[i] == remote[i - 1]) continue;
+      kernel.accesses[0].extents.push_back({remote[i], 1, AccessMode::kRead});
     }
   } else if (placement_.memory != Memory::kDevice) {
     add_touches(kernel, batch.lookups, Object::kTables);

@@ -84,25 +84,21 @@ class Table {
 };
 
 struct Tables {
-  explicit Tables(SqliteFile& file)
-      : sweep(file, "sweep", kSweepColumns, ""),
-        points(file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)"),
-        iterations(file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)"),
-        settled(file, "settled", settled_columns(), "PRIMARY KEY (id)"),
-        failures(file, "failures", kFailureColumns, "PRIMARY KEY (position)"),
-        systems(file, "systems", kSystemColumns, "PRIMARY KEY (sha256)") {}
-
-  Table sweep, points, iterations, settled, failures, systems;
+  SqliteFile& file;
+  Table sweep{file, "sweep", kSweepColumns, ""};
+  Table points{file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)"};
+  Table iterations{file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)"};
+  Table settled{file, "settled", settled_columns(), "PRIMARY KEY (id)"};
+  Table failures{file, "failures", kFailureColumns, "PRIMARY KEY (position)"};
+  Table systems{file, "systems", kSystemColumns, "PRIMARY KEY (sha256)"};
 };
 
 // Of a sweep of scenarios, beside the tables above.
 struct ScenarioTables {
-  explicit ScenarioTables(SqliteFile& file)
-      : scenarios(file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)"),
-        programs(file, "programs", program_columns(), "PRIMARY KEY (id, program)"),
-        evictions(file, "evictions", eviction_columns(), "PRIMARY KEY (id, by, of)") {}
-
-  Table scenarios, programs, evictions;
+  SqliteFile& file;
+  Table scenarios{file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)"};
+  Table programs{file, "programs", program_columns(), "PRIMARY KEY (id, program)"};
+  Table evictions{file, "evictions", eviction_columns(), "PRIMARY KEY (id, by, of)"};
 };
 
 class Collector {
@@ -117,9 +113,9 @@ class Collector {
     AtomicFile csv(csv_path, kInFolder);
     {
       database.execute("BEGIN");
-      Tables tables(database);
+      Tables tables{database};
       std::optional<ScenarioTables> of_scenarios;
-      if (is_of_scenarios()) of_scenarios.emplace(database);
+      if (is_of_scenarios()) of_scenarios.emplace(ScenarioTables{database});
       begin(tables, csv);
       for (std::size_t i = 0; i < plan_.points.size(); ++i) {
         const PlannedPoint& planned = plan_.points[i];

@@ -102,28 +102,23 @@ Plan make_plan(const Spec& spec, const std::string& name) {
   plan.model_version = model_version();
   Resolver resolver;
   std::unordered_set<std::string> known;
-  const auto add = [&](const std::vector<Point>& points, bool asked) {
+  const auto add = [&](PlannedPoint planned) {
+    if (known.insert(planned.id).second) plan.points.push_back(std::move(planned));
+  };
+  const auto add_all = [&](const std::vector<Point>& points, bool asked) {
     for (const Point& point : points) {
       ResolvedPoint resolved = resolver.resolve(point);
-      if (known.insert(resolved.id).second) {
-        plan.points.push_back(
-            {std::move(resolved.point), std::move(resolved.determinants), std::move(resolved.id), asked, {}});
-      }
-    }
-  };
-  const auto add_scenarios = [&] {
-    for (const scenario::ScenarioPoint& point : spec.scenarios) {
-      scenario::ResolvedScenario resolved = scenario::resolve(point, resolver);
-      if (known.insert(resolved.id).second) {
-        plan.points.push_back({scenario::common_point(resolved.point), std::move(resolved.determinants),
-                               std::move(resolved.id), true, std::move(resolved.point)});
-      }
+      add({std::move(resolved.point), std::move(resolved.determinants), std::move(resolved.id), asked});
     }
   };
   try {
-    add(spec.points, true);
-    add_scenarios();
-    add(spec.baselines, false);
+    add_all(spec.points, true);
+    for (const scenario::ScenarioPoint& point : spec.scenarios) {
+      scenario::ResolvedScenario resolved = scenario::resolve(point, resolver);
+      add({scenario::common_point(resolved.point), std::move(resolved.determinants), std::move(resolved.id), true,
+           std::move(resolved.point)});
+    }
+    add_all(spec.baselines, false);
   } catch (const InputError& error) {
     throw_input_error("{}: {}", name, error.what());
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/events/counters.h"
@@ -212,35 +213,30 @@ Getter either(Getter iteration, Getter whole) {
   };
 }
 Cell absent(const Source&) { return {}; }
+// As in the table of points.
+void add_same(Columns& columns, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    columns.push_back(*std::find_if(points().begin(), points().end(),
+                                    [&](const NamedGetter<Source>& known) { return known.column.name == name; }));
+  }
+}
 
 const Columns& csv() {
   static const Columns columns = [] {
-    Columns all = {
-        number("position", position),
-        text("id", id),
-        text("uvmsim_version", member("/uvmsim_version")),
-        text("uvmsim_commit", member("/uvmsim_commit")),
-        text("model_version", member("/model_version")),
-        text("command", member("/command")),
-        text("trace", member("/trace/file")),
-        text("trace_sha256", member("/trace/sha256")),
-        text("system", member("/system/name")),
-        text("system_sha256", member("/system_sha256")),
-        text("settings", settings),
-        text("layout", member("/layout")),
-        text("layout_parameters", [](const Source& s) { return parameters_text(s.result.at("layout_parameters")); }),
-        text("limit_by", limit_by),
-        number("osf_thousandths", unless_zero(&Point::osf_thousandths)),
-    };
+    Columns all;
+    add_same(all, {"position", "id"});
+    append(all, {text("uvmsim_version", member("/uvmsim_version")), text("uvmsim_commit", member("/uvmsim_commit")),
+                 text("model_version", member("/model_version"))});
+    add_same(all, {"command", "trace", "trace_sha256", "system", "system_sha256", "settings", "layout"});
+    all.push_back(
+        text("layout_parameters", [](const Source& s) { return parameters_text(s.result.at("layout_parameters")); }));
+    add_same(all, {"limit_by", "osf_thousandths"});
     for (const policy::Slot slot : kPolicySlots) {
       all.push_back(
           text(std::string(policy::slot_name(slot)), [slot](const Source& s) { return chosen_text(policy(s, slot)); }));
     }
+    add_same(all, {"seed", "include_host_gaps", "iterations_asked", "time_scale"});
     append(all, {
-                    number("seed", of_point(&Point::seed)),
-                    number("include_host_gaps", member("/include_host_gaps")),
-                    number("iterations_asked", unless_zero(&Point::iterations)),
-                    text("time_scale", time_scale),
                     text("osf",
                          [](const Source& s) {
                            return report::format_thousandths(s.result.at("osf_thousandths").get<std::uint64_t>());
@@ -257,10 +253,9 @@ const Columns& csv() {
                     number("ideal_ns", either(of_iteration("ideal_ns"), member("/ideal_ns"))),
                     number("settled_ns", either(absent, settled_time)),
                     number("slowdown_thousandths", either(absent, slowdown)),
-                    number("is_settled", of_settled("is_settled")),
-                    number("learning_iterations", of_settled("learning_iterations")),
-                    number("settled_period", of_settled("period")),
                 });
+    add_same(all, {"is_settled", "learning_iterations"});
+    all.push_back(number("settled_period", of_settled("period")));
     add_counters(
         all, [](const Source& s) -> const ordered_json& { return s.iteration != nullptr ? *s.iteration : s.result; });
     return all;

@@ -209,16 +209,13 @@ class Sweep {
     if (!run_.progress || now - estimated_ < std::chrono::seconds(1)) return;
     estimated_ = now;
     show_running();
+    std::map<std::size_t, TimeLeft::Milliseconds> elapsed;  // by position
+    for (const Worker& worker : workers_) {
+      if (worker.running) elapsed[*worker.running] = since(worker.started);
+    }
     std::vector<TimeLeft::Rest> rest;
     for (const std::size_t position : missing_) {
-      if (!over_.contains(position)) rest.push_back({&plan_.points[position].point});
-    }
-    std::map<const Point*, TimeLeft::Milliseconds> elapsed;
-    for (const Worker& worker : workers_) {
-      if (worker.running) elapsed[&plan_.points[*worker.running].point] = since(worker.started);
-    }
-    for (TimeLeft::Rest& one : rest) {
-      if (const auto found = elapsed.find(one.point); found != elapsed.end()) one.elapsed = found->second;
+      if (!over_.contains(position)) rest.push_back({&plan_.points[position].point, elapsed[position]});
     }
     progress_.left = time_left_.of(rest, processes);
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <variant>
@@ -128,6 +129,11 @@ Json harvest_schema() {
           {"description", "spare memory of GPUs for what their peers evict, as HUVM does; default: none of it"}};
 }
 
+const sweep::AxisKey& axis_of(const Key& key) {
+  return *std::find_if(sweep::axis_keys().begin(), sweep::axis_keys().end(),
+                       [&](const sweep::AxisKey& axis) { return axis.name == key.axis; });
+}
+
 template <std::size_t kCount>
 void check_keys(const JsonValue& object, const std::array<Key, kCount>& table, std::vector<std::string> names) {
   for (const Key& key : table) names.emplace_back(key.name);
@@ -140,9 +146,7 @@ void read_values(const JsonValue& object, const std::array<Key, kCount>& table, 
     const auto value = object.find(key.name);
     if (!value) continue;
     if (value->json().is_array() && key.name != "plugins") value->refuse("one value; a scenario has no alternatives");
-    for (const sweep::AxisKey& axis : sweep::axis_keys()) {
-      if (axis.name == key.axis) axis.read(*value, axes);
-    }
+    axis_of(key).read(*value, axes);
   }
 }
 
@@ -262,17 +266,14 @@ template <std::size_t kCount>
 Json schema_of(const std::array<Key, kCount>& table) {
   Json out = Json::object();
   for (const Key& key : table) {
-    for (const sweep::AxisKey& axis : sweep::axis_keys()) {
-      if (axis.name != key.axis) continue;
-      Json schema = axis.schema();
-      // One value or a list of them there: here the one.
-      if (key.name != "plugins" && schema.contains("anyOf") && schema["anyOf"].size() == 2 &&
-          schema["anyOf"][1].value("type", "") == "array") {
-        schema = Json(schema["anyOf"][0]);
-      }
-      schema["description"] = key.doc;
-      out[std::string(key.name)] = std::move(schema);
+    Json schema = axis_of(key).schema();
+    // One value or a list of them there: here the one.
+    if (key.name != "plugins" && schema.contains("anyOf") && schema["anyOf"].size() == 2 &&
+        schema["anyOf"][1].value("type", "") == "array") {
+      schema = Json(schema["anyOf"][0]);
     }
+    schema["description"] = key.doc;
+    out[std::string(key.name)] = std::move(schema);
   }
   return out;
 }

@@ -63,11 +63,6 @@ const std::array<FigureInfo, figure::kCount> kFigureTable{{
      [](const Counters& c) { return c.blocks_serviced - std::min(c.blocks_serviced, c.chunk_allocations); }},
 }};
 
-const char* program_name(CampaignProgramKind program) {
-  static constexpr const char* names[] = {"sparse_blocks", "slice_scans", "accumulate", "page_walk", "layer_products"};
-  return names[static_cast<std::size_t>(program)];
-}
-
 Figures figures_of(const Counters& counters) {
   Figures figures;
   for (std::size_t i = 0; i < figure::kCount; ++i) figures[i] = kFigureTable[i].of(counters);

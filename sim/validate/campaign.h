@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/events/counters.h"
@@ -20,7 +21,9 @@ enum class CampaignProgramKind : std::uint8_t {
   kPageWalk,       // every thread walks its own share of two arrays page by page, reading one and writing the other
   kLayerProducts,  // a vector times each of many matrices in turn, a thread per column, all of them again and again
 };
-const char* program_name(CampaignProgramKind program);
+// In files, in that order.
+inline constexpr std::array<std::string_view, 5> kProgramNames = {"sparse_blocks", "slice_scans", "accumulate",
+                                                                  "page_walk", "layer_products"};
 
 // One number that a campaign may publish, of a step or of the whole run.
 namespace figure {

@@ -64,26 +64,18 @@ ExperimentFile parse_experiments(std::string_view text, const std::string& path)
   return read_all(input, path);
 }
 
-ExperimentClass Experiment::experiment_class() const {
-  switch (mode) {
-    case Mode::kOrdered:
-      return ExperimentClass::kOrdered;
-    case Mode::kParallel:
-    case Mode::kStreamRead:
-    case Mode::kStreamWrite:
-    case Mode::kVectorAdd:
-      return ExperimentClass::kParallel;
-    case Mode::kCpu:
-      return ExperimentClass::kCpu;
-    case Mode::kPrefetch:
-      return ExperimentClass::kPrefetch;
-    case Mode::kLibrary:
-      return ExperimentClass::kLibrary;
-    case Mode::kCampaign:
-      return ExperimentClass::kCampaign;
-  }
-  return ExperimentClass::kOrdered;
-}
+using Class = ExperimentClass;
+const std::array<ModeInfo, kModes> kModeTable{{
+    {"ordered", Class::kOrdered},
+    {"", Class::kParallel},  // with the threads of a block behind it
+    {"stream_rd", Class::kParallel},
+    {"stream_wr", Class::kParallel},
+    {"vadd", Class::kParallel},
+    {"cpu", Class::kCpu},
+    {"prefetch", Class::kPrefetch},
+    {"", Class::kLibrary},
+    {"", Class::kCampaign},
+}};
 
 const char* class_name(ExperimentClass experiment_class) {
   static constexpr const char* names[] = {"ordered", "parallel", "library", "cpu", "prefetch", "campaign"};

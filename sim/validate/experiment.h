@@ -3,9 +3,11 @@
 // stream (CUPTI) said happened. Three formats of JSON lines, told apart per line; README.md describes their keys.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/common/error.h"
@@ -30,9 +32,17 @@ enum class Mode : std::uint8_t {
   kLibrary,      // a library call on several tensors
   kCampaign,     // a generated program, with figures per step instead of events
 };
+inline constexpr std::size_t kModes = 9;
 
 // What the tolerances distinguish.
 enum class ExperimentClass : std::uint8_t { kOrdered, kParallel, kLibrary, kCpu, kPrefetch, kCampaign };
+
+// In the order of Mode.
+struct ModeInfo {
+  std::string_view name;  // in files; empty: not said by one word
+  ExperimentClass experiment_class;
+};
+extern const std::array<ModeInfo, kModes> kModeTable;
 
 struct PageTouch {
   std::uint64_t page = 0;  // 4 KB page from the start of the allocation
@@ -101,7 +111,7 @@ struct Experiment {
   // Campaigns
   std::optional<Campaign> campaign;
 
-  ExperimentClass experiment_class() const;
+  ExperimentClass experiment_class() const { return kModeTable[static_cast<std::size_t>(mode)].experiment_class; }
 };
 
 const char* class_name(ExperimentClass experiment_class);

@@ -93,19 +93,10 @@ std::vector<std::string> parse_advice(const std::string& text) {
 }
 
 void parse_mode(const std::string& text, Experiment& experiment) {
-  static constexpr std::array<std::pair<std::string_view, Mode>, 6> modes{{
-      {"ordered", Mode::kOrdered},
-      {"stream_rd", Mode::kStreamRead},
-      {"stream_wr", Mode::kStreamWrite},
-      {"vadd", Mode::kVectorAdd},
-      {"cpu", Mode::kCpu},
-      {"prefetch", Mode::kPrefetch},
-  }};
-  for (const auto& [name, mode] : modes) {
-    if (name == text) {
-      experiment.mode = mode;
-      return;
-    }
+  for (std::size_t i = 0; i < kModes; ++i) {
+    if (kModeTable[i].name != text) continue;
+    experiment.mode = static_cast<Mode>(i);
+    return;
   }
   constexpr std::string_view parallel = "parallel";
   if (text.starts_with(parallel)) {
@@ -198,8 +189,7 @@ void parse_library_kernel(const Json& item, Experiment& experiment, std::set<std
   kernel.registers_per_thread = static_cast<std::uint32_t>(fields.integer("registers", 0, 1024));
   kernel.shared_bytes_per_block = static_cast<std::uint32_t>(fields.integer("shared_bytes", 0, 1u << 24));
   kernel.native_ns = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
-  note_unknown_keys(item, {"kernel", "start_ns", "end_ns", "grid", "block", "registers", "shared_bytes", "native_ns"},
-                    unknown);
+  note_unknown_keys(fields, unknown);
 }
 
 Allocation parse_tensor(const Json& item, std::set<std::string>& unknown) {
@@ -217,7 +207,8 @@ Allocation parse_tensor(const Json& item, std::set<std::string>& unknown) {
   tensor.bytes = json_integer(fields.require("bytes"), "the bytes of a tensor", kMaxBytes);
   if (tensor.bytes == 0) throw_input_error("tensor '{}' has 0 bytes; allowed: 1 to {}", tensor.name, kMaxBytes);
   tensor.offset_in_block = fields.required_integer("va_offset_in_2m", kBlockBytes - 1);
-  note_unknown_keys(item, {"name", "role", "shape", "dtype", "bytes", "va_offset_in_2m"}, unknown);
+  fields.find("dtype");  // for people
+  note_unknown_keys(fields, unknown);
   return tensor;
 }
 
@@ -247,14 +238,13 @@ void add_unlisted_outputs(Experiment& experiment) {
   }
 }
 
-void parse_library(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+void parse_library(JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   experiment.mode = Mode::kLibrary;
-  const std::string inputs = word_of(fields, "inputs_on", {"host", "gpu"});
-  experiment.inputs_on_host = inputs == "host";
+  experiment.inputs_on_host = word_of(fields, "inputs_on", {"host", "gpu"}) == 0;
   // The same call is measured with its inputs on either side.
-  experiment.name += "/" + inputs;
+  experiment.name += experiment.inputs_on_host ? "/host" : "/gpu";
   experiment.outputs_on_host =
-      fields.find("outputs_on") != nullptr && word_of(fields, "outputs_on", {"host", "nowhere"}) == "host";
+      fields.find("outputs_on") != nullptr && word_of(fields, "outputs_on", {"host", "nowhere"}) == 0;
   if (experiment.outputs_on_host) experiment.name += "/outputs_host";
   experiment.note = fields.text("note");
   for (const Json& item : json_array(fields.require("tensors"), "tensors")) {
@@ -270,10 +260,10 @@ void parse_library(const Json& line, JsonFields& fields, Experiment& experiment,
   }
   if (experiment.kernels.empty()) throw_input_error("'events' has no kernel");
   add_unlisted_outputs(experiment);
-  note_unknown_keys(line, {"name", "inputs_on", "outputs_on", "note", "tensors", "events", "format"}, unknown);
+  fields.find("format");  // for people
 }
 
-void parse_known_access(const Json& line, JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
+void parse_known_access(JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
   parse_mode(name_of(fields, "mode"), experiment);
   Allocation allocation;
   allocation.name = "data";
@@ -310,20 +300,13 @@ void parse_known_access(const Json& line, JsonFields& fields, Experiment& experi
     throw_input_error("'bytes' is {}; vadd needs three equal parts", experiment.allocations[0].bytes);
   }
   if (mode != Mode::kPrefetch && experiment.kernels.empty()) throw_input_error("'events' has no kernel");
-  note_unknown_keys(line,
-                    {"name", "mode", "bytes", "va_offset_in_2m", "advise", "host_populated", "gpu_resident",
-                     "peer_resident", "loop_threads", "access_bytes", "touches", "events", "native_ns"},
-                    unknown);
 }
 
 }  // namespace
 
-void note_unknown_keys(const Json& object, std::initializer_list<std::string_view> known,
-                       std::set<std::string>& unknown) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      unknown.insert(fmt::format("key '{}' is not part of the format and was ignored", printable(key)));
-    }
+void note_unknown_keys(const JsonFields& fields, std::set<std::string>& unknown, std::string_view what) {
+  for (const std::string_view key : fields.unasked()) {
+    unknown.insert(fmt::format("{} '{}' is not part of the format and was ignored", what, printable(key)));
   }
 }
 
@@ -335,9 +318,10 @@ std::string name_of(JsonFields& fields, std::string_view key) {
   return printable(name);
 }
 
-std::string word_of(JsonFields& fields, std::string_view key, std::initializer_list<std::string_view> allowed) {
+std::size_t word_of(JsonFields& fields, std::string_view key, const std::vector<std::string_view>& allowed) {
   const std::string word = name_of(fields, key);
-  if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return word;
+  const auto found = std::find(allowed.begin(), allowed.end(), word);
+  if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
   throw_input_error("'{}' is '{}'; allowed: {}", key, word, fmt::join(allowed, ", "));
 }
 
@@ -357,12 +341,13 @@ Experiment parse_experiment(const Json& line, std::set<std::string>& unknown) {
   Experiment experiment;
   experiment.name = name_of(fields, "name");
   if (fields.find("program") != nullptr) {
-    parse_campaign(line, fields, experiment, unknown);
+    parse_campaign(fields, experiment, unknown);
   } else if (fields.find("tensors") != nullptr) {
-    parse_library(line, fields, experiment, unknown);
+    parse_library(fields, experiment, unknown);
   } else {
-    parse_known_access(line, fields, experiment, unknown);
+    parse_known_access(fields, experiment, unknown);
   }
+  note_unknown_keys(fields, unknown);
   const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
   std::stable_sort(experiment.events.begin(), experiment.events.end(), by_start);
   std::stable_sort(experiment.kernels.begin(), experiment.kernels.end(), by_start);

@@ -51,6 +51,8 @@ class ProgramBuilder {
 
   // known_access_program.cpp
   void add_touch_kernel();
+  void add_loop(std::uint32_t grid_blocks, std::uint32_t threads, std::uint32_t access_bytes, std::int64_t estimate_ns,
+                std::vector<trace::ObjectAccess> accesses);
   void add_stream_kernel(std::uint32_t grid_blocks, bool reads, bool writes);
   void add_vector_add();
   void add_cpu_exchange();

@@ -101,36 +101,36 @@ void ProgramBuilder::add_touch_kernel() {
   program_.records.emplace_back(std::move(kernel));
 }
 
-void ProgramBuilder::add_stream_kernel(std::uint32_t grid_blocks, bool reads, bool writes) {
-  const std::uint64_t bytes = experiment_.allocations[0].bytes;
+// A grid-stride loop, which takes `estimate_ns` on resident data unless that was measured.
+void ProgramBuilder::add_loop(std::uint32_t grid_blocks, std::uint32_t threads, std::uint32_t access_bytes,
+                              std::int64_t estimate_ns, std::vector<trace::ObjectAccess> accesses) {
   trace::Kernel kernel;
   kernel.name = experiment_.name;
   kernel.grid.x = grid_blocks;
-  kernel.block.x = experiment_.loop_threads;
+  kernel.block.x = threads;
   kernel.distribution = trace::Distribution::kGridStride;
-  kernel.bytes_per_thread_access = experiment_.access_bytes;
-  kernel.duration_ns = stream_ns(bytes, grid_blocks, reads, system_.gpus[0]);
-  if (experiment_.kernels[0].native_ns > 0) kernel.duration_ns = experiment_.kernels[0].native_ns;
-  const auto mode = static_cast<trace::AccessMode>((reads ? 1 : 0) | (writes ? 2 : 0));
-  kernel.accesses.push_back({object_id(0), {extent(whole(0), mode)}});
+  kernel.bytes_per_thread_access = access_bytes;
+  const std::int64_t native_ns = experiment_.kernels[0].native_ns;
+  kernel.duration_ns = native_ns > 0 ? native_ns : estimate_ns;
+  kernel.accesses = std::move(accesses);
   program_.records.emplace_back(std::move(kernel));
+}
+
+void ProgramBuilder::add_stream_kernel(std::uint32_t grid_blocks, bool reads, bool writes) {
+  const std::int64_t estimate = stream_ns(experiment_.allocations[0].bytes, grid_blocks, reads, system_.gpus[0]);
+  const auto mode = static_cast<trace::AccessMode>((reads ? 1 : 0) | (writes ? 2 : 0));
+  add_loop(grid_blocks, experiment_.loop_threads, experiment_.access_bytes, estimate,
+           {{object_id(0), {extent(whole(0), mode)}}});
 }
 
 void ProgramBuilder::add_vector_add() {
   const std::uint64_t part = experiment_.allocations[0].bytes / 3;
-  trace::Kernel kernel;
-  kernel.name = experiment_.name;
-  kernel.grid.x = experiment_.grid_blocks;
-  kernel.block.x = kStreamThreads;
-  kernel.distribution = trace::Distribution::kGridStride;
-  kernel.bytes_per_thread_access = kFloat4Bytes;
-  kernel.duration_ns = stream_ns(part * 3, experiment_.grid_blocks * 3, true, system_.gpus[0]);
-  if (experiment_.kernels[0].native_ns > 0) kernel.duration_ns = experiment_.kernels[0].native_ns;
+  const std::uint32_t grid = experiment_.grid_blocks;
   // One operand each, in the order in which a thread touches them.
-  kernel.accesses.push_back({object_id(0), {extent({0, part}, trace::AccessMode::kRead)}});
-  kernel.accesses.push_back({object_id(0), {extent({part, part}, trace::AccessMode::kRead)}});
-  kernel.accesses.push_back({object_id(0), {extent({2 * part, part}, trace::AccessMode::kWrite)}});
-  program_.records.emplace_back(std::move(kernel));
+  add_loop(grid, kStreamThreads, kFloat4Bytes, stream_ns(part * 3, grid * 3, true, system_.gpus[0]),
+           {{object_id(0), {extent({0, part}, trace::AccessMode::kRead)}},
+            {object_id(0), {extent({part, part}, trace::AccessMode::kRead)}},
+            {object_id(0), {extent({2 * part, part}, trace::AccessMode::kWrite)}}});
 }
 
 // What the program did follows from the event stream: kernels, and between them the CPU's faults. Faults in ascending
