@@ -78,9 +78,7 @@ const JsonFields::Json* JsonFields::find(std::string_view key) {
   return nullptr;
 }
 
-bool JsonFields::is_asked(std::string_view key) const {
-  return std::find(asked_.begin(), asked_.end(), key) != asked_.end();
-}
+bool JsonFields::is_asked(std::string_view key) const { return std::ranges::find(asked_, key) != asked_.end(); }
 
 std::string JsonFields::place_of(std::string_view key) const { return fmt::format("{}: '{}'", context_, key); }
 

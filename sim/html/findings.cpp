@@ -86,7 +86,7 @@ struct Group {
   // Nothing where a point has none.
   std::optional<std::uint64_t> slowdown() const {
     const auto has = [](const ReportPoint* point) { return point->slowdown_thousandths.has_value(); };
-    if (!std::all_of(seeds.begin(), seeds.end(), has)) return std::nullopt;
+    if (!std::ranges::all_of(seeds, has)) return std::nullopt;
     return mean_of([](const ReportPoint& point) { return *point.slowdown_thousandths; });
   }
   const ReportPoint& first() const { return *seeds.front(); }
@@ -267,7 +267,7 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
   const std::string limit = name_of(at);
   const Compared& best = *std::ranges::min_element(all, {}, &Compared::mean);
   const Compared& worst = *std::ranges::max_element(all, {}, &Compared::mean);
-  const auto faster = std::count_if(all.begin(), all.end(), [&](const Compared& one) { return one.high < base.low; });
+  const auto faster = std::ranges::count_if(all, [&](const Compared& one) { return one.high < base.low; });
   std::string text;
   if (all.size() == 2) {
     const Compared& other = all.back();

@@ -32,7 +32,7 @@ std::string traffic_columns() {
 // Makes a table; `columns` is their list in SQL.
 SqliteFile::Rows new_table(SqliteFile& file, const std::string& name, const std::string& columns) {
   file.execute(fmt::format("CREATE TABLE {} ({})", name, columns));
-  return {file, name, static_cast<int>(std::count(columns.begin(), columns.end(), ',')) + 1};
+  return {file, name, static_cast<int>(std::ranges::count(columns, ',')) + 1};
 }
 
 // A row whose last columns are traffic_columns().
