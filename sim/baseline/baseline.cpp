@@ -146,10 +146,7 @@ compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_v
 }
 
 MadeBy made_by(const compare::RunView& run) {
-  const auto text = [&](const char* key) {
-    const std::string* found = compare::find_named(run.provenance, key);
-    return found == nullptr ? std::string() : *found;
-  };
+  const auto text = [&](const char* key) { return compare::named_or(run.provenance, key, std::string()); };
   return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
 }
 
@@ -197,8 +194,7 @@ std::string baseline_text(const Baseline& baseline) {
     }
     one["inputs"] = inputs_json(point.point);
     if (!point.tolerances.given().empty()) one["tolerances"] = tolerances_json(point.tolerances);
-    one["expected"] = Json::object();
-    for (const auto& [metric, value] : point.expected) one["expected"][metric] = value;
+    one["expected"] = Json::object_t(point.expected.begin(), point.expected.end());
     out["points"].push_back(std::move(one));
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

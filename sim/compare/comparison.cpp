@@ -29,8 +29,7 @@ std::string_view owner_of(std::string_view key) {
 }
 
 std::string text_or_dash(const RunView& run, std::string_view key) {
-  const std::string* text = find_named(run.identity, key);
-  return text == nullptr ? "-" : *text;
+  return named_or(run.identity, key, std::string("-"));
 }
 
 std::vector<const RunView*> both_sides(const std::vector<RunView>& a, const std::vector<RunView>& b) {

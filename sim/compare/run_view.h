@@ -41,6 +41,13 @@ const Value* find_named(const std::vector<std::pair<std::string, Value>>& all, s
   return found == all.end() ? nullptr : &found->second;
 }
 
+// The same, or `otherwise`.
+template <class Value>
+Value named_or(const std::vector<std::pair<std::string, Value>>& all, std::string_view name, Value otherwise) {
+  const Value* const found = find_named(all, name);
+  return found == nullptr ? std::move(otherwise) : *found;
+}
+
 // A text of `identity` for people: the name of the trace, "-" where there is none.
 std::string shown_text(const RunView& run, std::string_view key);
 

@@ -67,10 +67,8 @@ void read_limit(const Json& result, const std::string& where, ReportPoint& point
 void read_policies(ReportPoint& point) {
   point.are_drivers_policies = true;
   for (const policy::Slot slot : kPolicySlots) {
-    const std::string name(policy::slot_name(slot));
-    const std::string* chosen = compare::find_named(point.view.identity, name);
     const std::string& drivers = driver_choice(slot).name;
-    const std::string& used = chosen == nullptr ? drivers : *chosen;
+    const std::string used = compare::named_or(point.view.identity, policy::slot_name(slot), drivers);
     if (used != drivers) point.are_drivers_policies = false;
     if (is_always_named(slot) || used != drivers) point.policies += (point.policies.empty() ? "" : ", ") + used;
   }
@@ -136,8 +134,7 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   read_distance(result, where, point);
 
   const auto metric = [&](const std::string& name) {
-    const std::uint64_t* const value = compare::find_named(point.view.metrics, name);
-    return value == nullptr ? 0 : *value;
+    return compare::named_or(point.view.metrics, name, std::uint64_t{0});
   };
   const auto quoted = [&](const char* name) {
     return metric((point.of_iterations ? "settled_" : "") + std::string(name));
