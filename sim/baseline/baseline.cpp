@@ -31,9 +31,8 @@ constexpr std::size_t kLongestName = 200;
 void check_used(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
                 const std::string& where) {
   for (const auto& [pattern, given] : tolerances.given()) {
-    const bool used = std::any_of(points.begin(), points.end(), [&, &wanted = pattern](const BaselinePoint& point) {
-      return std::any_of(point.expected.begin(), point.expected.end(),
-                         [&](const auto& metric) { return matches(wanted, metric.first); });
+    const bool used = std::ranges::any_of(points, [&, &wanted = pattern](const BaselinePoint& point) {
+      return std::ranges::any_of(point.expected, [&](const auto& metric) { return matches(wanted, metric.first); });
     });
     if (!used) throw_input_error("{}: '{}' matches no metric that is expected", where, printable(pattern));
   }
@@ -141,17 +140,13 @@ sweep::Point with_paths(sweep::Point point, Change&& change) {
 
 compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_view metric) const {
   const auto has = [&](const compare::Tolerances& some) {
-    return std::any_of(some.given().begin(), some.given().end(),
-                       [&](const auto& given) { return matches(given.first, metric); });
+    return std::ranges::any_of(some.given(), [&](const auto& given) { return matches(given.first, metric); });
   };
   return has(point.tolerances) ? point.tolerances.of(metric) : tolerances.of(metric);
 }
 
 MadeBy made_by(const compare::RunView& run) {
-  const auto text = [&](const char* key) {
-    const std::string* found = compare::find_named(run.provenance, key);
-    return found == nullptr ? std::string() : *found;
-  };
+  const auto text = [&](const char* key) { return compare::named_or(run.provenance, key, std::string()); };
   return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
 }
 
@@ -199,8 +194,7 @@ std::string baseline_text(const Baseline& baseline) {
     }
     one["inputs"] = inputs_json(point.point);
     if (!point.tolerances.given().empty()) one["tolerances"] = tolerances_json(point.tolerances);
-    one["expected"] = Json::object();
-    for (const auto& [metric, value] : point.expected) one["expected"][metric] = value;
+    one["expected"] = Json::object_t(point.expected.begin(), point.expected.end());
     out["points"].push_back(std::move(one));
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

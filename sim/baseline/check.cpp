@@ -22,8 +22,7 @@ std::string file_name(const std::string& plugin) {
 std::vector<std::string> plugins_of(const sweep::Point& point, const std::vector<std::string>& given) {
   std::vector<std::string> plugins = given;
   for (const std::string& own : point.plugins) {
-    const bool replaced = std::any_of(given.begin(), given.end(),
-                                      [&](const std::string& other) { return file_name(other) == file_name(own); });
+    const bool replaced = std::ranges::find(given, file_name(own), file_name) != given.end();
     if (!replaced) plugins.push_back(own);
   }
   return plugins;
@@ -66,28 +65,22 @@ PointVerdict judge(const Baseline& baseline, const compare::SeedRanges& seeds, c
 }  // namespace
 
 bool PointVerdict::passed() const {
-  return answer.error.empty() &&
-         std::all_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.passed(); });
+  return answer.error.empty() && std::ranges::all_of(metrics, &MetricVerdict::passed);
 }
 
-bool PointVerdict::has_noise() const {
-  return std::any_of(metrics.begin(), metrics.end(), [](const MetricVerdict& metric) { return metric.is_noise(); });
-}
+bool PointVerdict::has_noise() const { return std::ranges::any_of(metrics, &MetricVerdict::is_noise); }
 
 std::size_t CheckResult::failures() const {
-  return static_cast<std::size_t>(
-      std::count_if(verdicts.begin(), verdicts.end(), [](const PointVerdict& verdict) { return !verdict.passed(); }));
+  return static_cast<std::size_t>(std::ranges::count(verdicts, false, &PointVerdict::passed));
 }
 
 std::size_t CheckResult::noisy() const {
-  return static_cast<std::size_t>(std::count_if(verdicts.begin(), verdicts.end(), [](const PointVerdict& verdict) {
-    return verdict.passed() && verdict.has_noise();
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      verdicts, [](const PointVerdict& verdict) { return verdict.passed() && verdict.has_noise(); }));
 }
 
 bool CheckResult::has_bug() const {
-  return std::any_of(verdicts.begin(), verdicts.end(),
-                     [](const PointVerdict& verdict) { return verdict.answer.is_bug; });
+  return std::ranges::any_of(verdicts, [](const PointVerdict& verdict) { return verdict.answer.is_bug; });
 }
 
 std::vector<RunRequest> requests_of(const Baseline& baseline, const std::string& path, const CheckOptions& options) {
@@ -120,8 +113,7 @@ Baseline updated(const Baseline& baseline, const CheckResult& result) {
     if (!verdict.answer.error.empty()) {
       throw_input_error("{}: not updated: {}: {}", result.path, verdict.name, verdict.answer.error);
     }
-    const auto point = std::find_if(out.points.begin(), out.points.end(),
-                                    [&](const BaselinePoint& one) { return one.name == verdict.name; });
+    const auto point = std::ranges::find(out.points, verdict.name, &BaselinePoint::name);
     point->trace_sha256 = verdict.answer.trace_sha256;
     point->made_by = verdict.answer.made_by;
     record_plugins(point->point, verdict.answer.plugins);

@@ -52,8 +52,8 @@ bool changed(const MetricVerdict& metric) { return metric.found != metric.expect
 bool other_trace(const PointVerdict& verdict) { return verdict.answer.trace_sha256 != verdict.expected_trace_sha256; }
 
 bool changed(const PointVerdict& verdict) {
-  return other_trace(verdict) || std::any_of(verdict.metrics.begin(), verdict.metrics.end(),
-                                             [](const MetricVerdict& metric) { return changed(metric); });
+  return other_trace(verdict) ||
+         std::ranges::any_of(verdict.metrics, [](const MetricVerdict& metric) { return changed(metric); });
 }
 
 // "the model (since 0123456789ab), the numbers of the system": what is not as it was when the point was looked at last.

@@ -55,13 +55,12 @@ class Worker {
     check_trace(request);
     const sweep::ResolvedPoint resolved = resolver_.resolve(request.point);
     const std::string result = report::result_json(sweep::run_point(resolved, resolver_.trace(request.point)));
-    Json answer = {{"trace_sha256", resolved.record.trace.sha256}, {"metrics", Json::object()}};
     const compare::RunView view = compare::view_of_result(Json::parse(result), "result");
-    for (const auto& [name, value] : view.metrics) answer["metrics"][name] = value;
-    answer["plugins"] = plugin_files(view);
     const MadeBy now = made_by(view);
-    answer["made_by"] = {now.uvmsim_version, now.commit, now.model_version, now.system_sha256};
-    return answer;
+    return {{"trace_sha256", resolved.record.trace.sha256},
+            {"metrics", Json::object_t(view.metrics.begin(), view.metrics.end())},
+            {"plugins", plugin_files(view)},
+            {"made_by", {now.uvmsim_version, now.commit, now.model_version, now.system_sha256}}};
   }
 
   // Another trace has other results: that is no change of the model.

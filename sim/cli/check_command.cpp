@@ -91,10 +91,10 @@ class Checker {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       // A point that did not run says so in the words of the check, and leaves its file as it was.
       const auto& verdicts = results_[i].verdicts;
-      const bool ran = std::all_of(verdicts.begin(), verdicts.end(), [](const baseline::PointVerdict& verdict) {
+      const bool ran = std::ranges::all_of(verdicts, [](const baseline::PointVerdict& verdict) {
         return verdict.answer.error.empty() &&
-               std::all_of(verdict.metrics.begin(), verdict.metrics.end(),
-                           [](const baseline::MetricVerdict& metric) { return metric.found.has_value(); });
+               std::ranges::all_of(verdict.metrics,
+                                   [](const baseline::MetricVerdict& metric) { return metric.found.has_value(); });
       });
       if (!ran) {
         all_ran = false;
@@ -112,8 +112,8 @@ class Checker {
   template <class Fine>
   int exit_code(Fine&& fine) const {
     const auto has_bug = [](const baseline::CheckResult& result) { return result.has_bug(); };
-    if (std::any_of(results_.begin(), results_.end(), has_bug)) return 3;
-    return std::all_of(results_.begin(), results_.end(), fine) ? 0 : 1;
+    if (std::ranges::any_of(results_, has_bug)) return 3;
+    return std::ranges::all_of(results_, fine) ? 0 : 1;
   }
   void print(const std::string& text) const {
     if (junit_ != "-") fmt::print("{}", text);

@@ -17,8 +17,8 @@ namespace {
 // "check-policy" as part of a function's name.
 std::string identifier(std::string_view text) {
   std::string out(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c == '-' || c == ' '; }, '_');
+  std::ranges::replace_if(
+      out, [](char c) { return c == '-' || c == ' '; }, '_');
   return out;
 }
 

@@ -116,8 +116,7 @@ std::string asked_for(const Texts& inputs, const Values& values) {
   const std::vector<Option> known = league_options();
   for (const auto& [name, texts] : values.options()) {
     if (is_of_the_work(name)) continue;
-    const auto option =
-        std::find_if(known.begin(), known.end(), [&name = name](const Option& one) { return one.long_name() == name; });
+    const auto option = std::ranges::find(known, name, &Option::long_name);
     if (texts.empty()) {
       json[name] = true;
     } else if (option->repeatable) {

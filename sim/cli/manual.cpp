@@ -22,8 +22,7 @@ std::string escaped(std::string_view line) {
   std::string out;
   if (!line.empty() && (line.front() == '.' || line.front() == '\'')) out += "\\&";
   for (const char c : line) {
-    const auto escape =
-        std::find_if(std::begin(kEscapes), std::end(kEscapes), [c](const auto& e) { return e.first == c; });
+    const auto escape = std::ranges::find(kEscapes, c, [](const auto& e) { return e.first; });
     out += escape == std::end(kEscapes) ? std::string_view(&c, 1) : escape->second;
   }
   return out;

@@ -48,8 +48,7 @@ Arguments join_values(const Arguments& arguments, const CommandLine& line) {
       joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       break;
     }
-    const auto option = std::find_if(line.options.begin(), line.options.end(),
-                                     [&](const Option& known) { return known.dashed() == argument; });
+    const auto option = std::ranges::find(line.options, argument, &Option::dashed);
     if (option == line.options.end() || option->value.empty()) {
       joined.push_back(argument);
       continue;
@@ -174,8 +173,7 @@ std::string help_of(const CommandLine& line) {
 
 Values read(const CommandLine& line, const std::string& name, const Arguments& arguments) {
   Values values;
-  const auto last =
-      line.last_word.empty() ? arguments.end() : std::find(arguments.begin(), arguments.end(), line.last_word);
+  const auto last = line.last_word.empty() ? arguments.end() : std::ranges::find(arguments, line.last_word);
   if (last != arguments.end()) values.rest_ = Arguments(last + 1, arguments.end());
   for (const po::option& found : parsed(line, name, {arguments.begin(), last}).options) {
     Texts& texts = found.string_key == kPositional ? values.arguments_ : values.options_[found.string_key];

@@ -81,7 +81,7 @@ std::vector<const Placement*> placements_of(const Values& values, const config::
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
     const Placement* const placement = &recommend::find_placement(name);
-    if (std::find(chosen.begin(), chosen.end(), placement) != chosen.end()) {
+    if (std::ranges::find(chosen, placement) != chosen.end()) {
       throw_input_error("--placement: '{}' twice; allowed: each once", name);
     }
     chosen.push_back(placement);
@@ -171,7 +171,7 @@ std::string table(const Study& study) {
   TextTable text({"placement", "step (ms)", "/ device", "embeddings (ms)", "planner (ms)", "hit rate", "cache full",
                   "conflicts", "GPU (MiB)", "HtoD (MiB)", "DtoH (MiB)", "SSD in (MiB)", "out (MiB)", "link / rows",
                   "faults"});
-  const auto device = std::find_if(study.results.begin(), study.results.end(), [](const PlacementResult& result) {
+  const auto device = std::ranges::find_if(study.results, [](const PlacementResult& result) {
     return result.placement->memory == Placement::Memory::kDevice;
   });
   for (const PlacementResult& result : study.results) {
@@ -215,8 +215,7 @@ std::string sharding_text(const recommend::ProgramOptions& options) {
 
 std::string gpu_table(const Study& study) {
   TextTable text({"GPU", "tables", "rows", "tables (GiB)", "state (GiB)", "OSF", "lookups / step", "different rows"});
-  const auto ran = std::find_if(study.results.begin(), study.results.end(),
-                                [](const PlacementResult& result) { return result.refused.empty(); });
+  const auto ran = std::ranges::find_if(study.results, &std::string::empty, &PlacementResult::refused);
   const std::vector<recommend::GpuShare> shares = recommend::gpu_shares(study.workload, study.options);
   for (std::size_t gpu = 0; gpu < shares.size(); ++gpu) {
     const recommend::GpuShare& share = shares[gpu];

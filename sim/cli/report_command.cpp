@@ -60,7 +60,7 @@ std::string command_of_page(const std::vector<std::string>& inputs, const std::s
 int write_report(const Values& values) {
   const Arguments& inputs = values.arguments();
   values.first("report: no results given; `uvmsim report --help` shows examples");
-  if (std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
+  if (std::ranges::find(inputs, "-") != inputs.end()) {
     throw_input_error("report: standard input cannot be read; allowed: files and folders");
   }
   const std::string output = values.required("output", "report: option --output (-o FILE) is missing");

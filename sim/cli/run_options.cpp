@@ -95,8 +95,7 @@ report::TimelineWindow parse_window(const std::string& option, const std::string
   };
   const std::size_t equals = text.find('='), dots = text.find("..", equals == std::string::npos ? 0 : equals);
   if (equals == std::string::npos || dots == std::string::npos) wrong();
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const auto& one) { return one.first == text.substr(0, equals); });
+  const auto kind = std::ranges::find_if(kKinds, [&](const auto& one) { return one.first == text.substr(0, equals); });
   if (kind == std::end(kKinds)) wrong();
   const auto number = [&](const std::string& one) {
     if (kind->second != By::kTime) {

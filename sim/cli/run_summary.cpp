@@ -220,8 +220,7 @@ std::string run_summary(const RunRecord& record) {
 
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
   const std::vector<Quoted> quoted(records.begin(), records.end());
-  const bool any_settled =
-      std::any_of(quoted.begin(), quoted.end(), [](const Quoted& one) { return one.has_settled(); });
+  const bool any_settled = std::ranges::any_of(quoted, &Quoted::has_settled);
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
@@ -241,8 +240,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     const auto count = [&](auto&& value) {
       return mean(numbers, [&](const Quoted& one) { return std::uint64_t{value(one.counters)}; });
     };
-    const auto [shortest, longest] = std::minmax_element(
-        numbers.begin(), numbers.end(), [](const Quoted& a, const Quoted& b) { return a.time_ns < b.time_ns; });
+    const auto [shortest, longest] = std::ranges::minmax_element(numbers, {}, &Quoted::time_ns);
     const std::uint64_t time_ns = mean(numbers, [](const Quoted& one) { return one.time_ns; });
     std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(time_ns)};
     if (seeds > 1) row.insert(row.end(), {ms_text(shortest->time_ns), ms_text(longest->time_ns)});
@@ -261,7 +259,7 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
   text += quoted_text(quoted.front(), first.result.iterations.size(), any_settled) + "\n";
   text += first.unlimited ? fmt::format("{}\n\n", kSlowdown) : "\n";
-  const bool hypothetical = std::any_of(records.begin(), records.end(), report::has_hypothetical_capacity);
+  const bool hypothetical = std::ranges::any_of(records, report::has_hypothetical_capacity);
   return text + table.text(false) + unlimited_note(first) +
          (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");
 }

@@ -100,8 +100,7 @@ sweep::Shard shard_of(const Values& values) {
 }
 
 std::string number_of_points(const sweep::Plan& plan) {
-  const auto added =
-      std::count_if(plan.points.begin(), plan.points.end(), [](const auto& point) { return !point.asked; });
+  const auto added = std::ranges::count(plan.points, false, &sweep::PlannedPoint::asked);
   return fmt::format("{} points{}", plan.points.size(),
                      added == 0 ? "" : fmt::format(", {} of them only for slowdowns to divide by", added));
 }
@@ -218,7 +217,7 @@ int dry_run(const std::string& spec, const std::optional<std::string>& folder, s
     fmt::print("{} {}{}{}\n", finished.size(), one_line(sweep::label(planned)), planned.asked ? "" : " (to divide by)",
                state);
   }
-  const auto done = static_cast<std::size_t>(std::count(finished.begin(), finished.end(), true));
+  const auto done = static_cast<std::size_t>(std::ranges::count(finished, true));
   fmt::print("{}, {} to compute\n", number_of_points(plan), plan.points.size() - done);
   print_time(plan, finished, jobs);
   return kFine;

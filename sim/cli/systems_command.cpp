@@ -69,8 +69,7 @@ int print_list(const std::vector<std::string>& search_path, bool as_json) {
     }
     fmt::print("\nuvmsim systems NAME shows every parameter of a system and where it comes from.\n");
   }
-  const bool all_loaded =
-      std::all_of(listed.begin(), listed.end(), [](const Listed& system) { return system.problem.empty(); });
+  const bool all_loaded = std::ranges::all_of(listed, &std::string::empty, &Listed::problem);
   return all_loaded ? 0 : 2;
 }
 

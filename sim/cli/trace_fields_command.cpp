@@ -111,7 +111,7 @@ std::vector<FieldRow> fields_of(const std::string& record) {
   std::vector<FieldRow> rows = all_fields();
   std::vector<std::string_view> names = {"header"};
   names.insert(names.end(), trace::kRecordTypeNames.begin(), trace::kRecordTypeNames.end());
-  if (std::find(names.begin(), names.end(), record) == names.end()) {
+  if (std::ranges::find(names, record) == names.end()) {
     throw_input_error("trace fields: unknown record type '{}'{}", trace::printable(record),
                       trace::allowed_hint(record, names));
   }

@@ -143,7 +143,7 @@ int import_recording(const Values& values) {
   for (const Kind& kind : kKinds) {
     if (kind.name != positional[0]) continue;
     for (const char* option : {"kind", "quantum-bytes", "process", "no-counters", "page-size", "touches-per-kernel"}) {
-      if (values.given(option) && std::find(kind.options.begin(), kind.options.end(), option) == kind.options.end()) {
+      if (values.given(option) && std::ranges::find(kind.options, option) == kind.options.end()) {
         throw_input_error("--{} does not go with import {}; `uvmsim trace import --help` says what does", option,
                           kind.name);
       }

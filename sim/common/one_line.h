@@ -12,7 +12,7 @@ inline bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || 
 
 // Control characters become '?'.
 inline std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), is_control, '?');
+  std::ranges::replace_if(text, is_control, '?');
   return text;
 }
 

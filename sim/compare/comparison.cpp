@@ -29,8 +29,7 @@ std::string_view owner_of(std::string_view key) {
 }
 
 std::string text_or_dash(const RunView& run, std::string_view key) {
-  const std::string* text = find_named(run.identity, key);
-  return text == nullptr ? "-" : *text;
+  return named_or(run.identity, key, std::string("-"));
 }
 
 std::vector<const RunView*> both_sides(const std::vector<RunView>& a, const std::vector<RunView>& b) {
@@ -88,13 +87,13 @@ std::vector<std::string> differing_keys(const std::vector<RunView>& a, const std
   std::vector<std::string> owners;
   for (const std::string& key : keys) {
     const std::string_view owner = owner_of(key);
-    if (owner.empty() || std::find(keys.begin(), keys.end(), owner) == keys.end()) owners.push_back(key);
+    if (owner.empty() || std::ranges::find(keys, owner) == keys.end()) owners.push_back(key);
   }
   return owners;
 }
 
 bool is_free(std::string_view key, const std::vector<std::string>& across) {
-  return std::any_of(across.begin(), across.end(), [&](const std::string& one) { return belongs_to(key, one); });
+  return std::ranges::any_of(across, [&](const std::string& one) { return belongs_to(key, one); });
 }
 
 // Equal for runs that belong together.
@@ -103,7 +102,7 @@ std::string matching_text(const RunView& run, const std::vector<std::string>& ac
   for (const auto& [key, text] : run.identity) {
     if (!is_free(key, across)) lines.push_back(key + "\n" + text + "\n");
   }
-  std::sort(lines.begin(), lines.end());  // a later version may write its keys in another order
+  std::ranges::sort(lines);  // a later version may write its keys in another order
   return fmt::format("{}", fmt::join(lines, ""));
 }
 
@@ -137,7 +136,7 @@ std::vector<std::string> chosen_metrics(const std::vector<RunView>& a, const std
   }
   if (patterns.empty()) return names;
   for (const std::string& pattern : patterns) {
-    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return matches(pattern, name); })) {
+    if (std::ranges::none_of(names, [&](const auto& name) { return matches(pattern, name); })) {
       throw_input_error(
           "no run has a metric '{}'{}; allowed: total_ns, settled_ns, ideal_ns, settled_ideal_ns, every counter, "
           "settled_<counter>",
@@ -145,7 +144,7 @@ std::vector<std::string> chosen_metrics(const std::vector<RunView>& a, const std
     }
   }
   std::erase_if(names, [&](const auto& name) {
-    return std::none_of(patterns.begin(), patterns.end(), [&](const auto& one) { return matches(one, name); });
+    return std::ranges::none_of(patterns, [&](const auto& one) { return matches(one, name); });
   });
   return names;
 }
@@ -181,8 +180,8 @@ void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
     if (owner_of(key) != "system") allowed.push_back(key);
   }
   for (const std::string& key : across) {
-    const bool known = std::any_of(both.begin(), both.end(),
-                                   [&](const RunView* run) { return find_named(run->identity, key) != nullptr; });
+    const bool known =
+        std::ranges::any_of(both, [&](const RunView* run) { return find_named(run->identity, key) != nullptr; });
     if (!known) {
       throw_input_error("no run has '{}' among what determined it{}; allowed: {}, system.<key>", printable(key),
                         did_you_mean(key, allowed), fmt::join(allowed, ", "));
@@ -194,7 +193,7 @@ void check_across(const std::vector<RunView>& a, const std::vector<RunView>& b,
 
 std::size_t Comparison::changed_pairs() const {
   return static_cast<std::size_t>(
-      std::count_if(pairs.begin(), pairs.end(), [](const ComparedPair& pair) { return !pair.changes.empty(); }));
+      std::ranges::count_if(pairs, [](const ComparedPair& pair) { return !pair.changes.empty(); }));
 }
 
 Comparison compare(const std::vector<RunView>& a, const std::vector<RunView>& b, const CompareOptions& options) {
@@ -260,8 +259,6 @@ std::vector<std::string> varying_keys(const std::vector<const RunView*>& runs) {
   return varying;
 }
 
-bool is_main_metric(std::string_view name) {
-  return std::find(kMainMetrics.begin(), kMainMetrics.end(), name) != kMainMetrics.end();
-}
+bool is_main_metric(std::string_view name) { return std::ranges::find(kMainMetrics, name) != kMainMetrics.end(); }
 
 }  // namespace uvmsim::compare

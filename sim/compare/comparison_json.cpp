@@ -27,11 +27,7 @@ const std::vector<std::string_view>& columns() {
   return all;
 }
 
-Json texts_json(const NamedTexts& texts) {
-  Json out = Json::object();
-  for (const auto& [key, text] : texts) out[key] = text;
-  return out;
-}
+Json texts_json(const NamedTexts& texts) { return Json::object_t(texts.begin(), texts.end()); }
 
 // Without the numbers of the system: more than a hundred, and in the results.
 Json run_json(const RunView& run) {

@@ -30,7 +30,7 @@ std::string side_line(const RunSet& set) {
     for (const auto& [key, text] : run.provenance) {
       const bool is_hash = text.size() == 64;
       std::string made_by = fmt::format(", {} {}", key, is_hash ? text.substr(0, 12) : text);
-      if (std::find(seen.begin(), seen.end(), made_by) == seen.end()) seen.push_back(std::move(made_by));
+      if (std::ranges::find(seen, made_by) == seen.end()) seen.push_back(std::move(made_by));
     }
   }
   return line + fmt::format("{}", fmt::join(seen, ""));
@@ -40,8 +40,7 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
   TextTable table({"metric", "a", "b", "change"});
   std::size_t hidden = 0;
   // What is not a main metric is shown all the same when nothing else changed.
-  const bool any_main = std::any_of(pair.changes.begin(), pair.changes.end(),
-                                    [](const MetricChange& change) { return is_main_metric(change.name); });
+  const bool any_main = std::ranges::any_of(pair.changes, is_main_metric, &MetricChange::name);
   for (const MetricChange& change : pair.changes) {
     if (!all_metrics && any_main && !is_main_metric(change.name)) {
       ++hidden;
@@ -87,7 +86,7 @@ class Labels {
 
  private:
   bool is_across(std::string_view key) const {
-    return std::any_of(across_.begin(), across_.end(), [&](const Across& one) { return belongs_to(key, one.key); });
+    return std::ranges::any_of(across_, [&](const Across& one) { return belongs_to(key, one.key); });
   }
 
   const std::vector<Across>& across_;

@@ -68,8 +68,7 @@ class RunViewReader {
     add_counters(result_.at("counters"), "");
     if (has_settled) add_counters(settled.at("counters"), "settled_");
     flatten(result_.at("system"), "system");
-    std::stable_sort(view_.identity.begin(), view_.identity.end(),
-                     [](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
+    std::ranges::stable_sort(view_.identity, {}, [](const auto& one) { return rank(one.first); });
     return std::move(view_);
   }
 
@@ -135,7 +134,7 @@ class RunViewReader {
   // chosen.
   void read_other_members() {
     for (const auto& [key, value] : result_.members()) {
-      if (std::find(kReadByName.begin(), kReadByName.end(), key) != kReadByName.end()) continue;
+      if (std::ranges::find(kReadByName, key) != kReadByName.end()) continue;
       if (key == "command") continue;  // says what the rest says
       if (key.ends_with("_version") || key == "uvmsim_commit" || key == "system_sha256") {
         view_.provenance.emplace_back(one_line(key), scalar_text(value));

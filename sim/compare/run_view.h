@@ -37,8 +37,15 @@ struct RunView {
 // The value under a name, or nullptr.
 template <class Value>
 const Value* find_named(const std::vector<std::pair<std::string, Value>>& all, std::string_view name) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == name; });
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.first == name; });
   return found == all.end() ? nullptr : &found->second;
+}
+
+// The same, or `otherwise`.
+template <class Value>
+Value named_or(const std::vector<std::pair<std::string, Value>>& all, std::string_view name, Value otherwise) {
+  const Value* const found = find_named(all, name);
+  return found == nullptr ? std::move(otherwise) : *found;
 }
 
 // A text of `identity` for people: the name of the trace, "-" where there is none.

@@ -2,38 +2,18 @@
 #include "sim/compare/tolerance.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "sim/common/error.h"
 #include "sim/common/random.h"
 #include "sim/common/wildcard.h"
 #include "sim/config/quantity.h"
+#include "sim/formats/decimal.h"
 #include "sim/formats/printable.h"
 
 namespace uvmsim::compare {
 namespace {
 
 constexpr std::uint64_t kLargestPercentThousandths = 1'000'000;
-
-bool is_number(std::string_view text, std::uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
-}
-
-// "2" or "0.5" in thousandths; false when it is none.
-bool parse_thousandths(std::string_view text, std::uint64_t& thousandths) {
-  const std::size_t point = std::min(text.find('.'), text.size());
-  std::uint64_t whole = 0, fraction = 0;
-  if (!is_number(text.substr(0, point), whole) || whole > kLargestPercentThousandths) return false;
-  if (point < text.size()) {
-    std::string digits(text.substr(point + 1));
-    if (digits.empty() || digits.size() > 3) return false;
-    digits.append(3 - digits.size(), '0');
-    if (!is_number(digits, fraction)) return false;
-  }
-  thousandths = whole * 1000 + fraction;
-  return true;
-}
 
 }  // namespace
 
@@ -49,14 +29,14 @@ Tolerance Tolerance::parse(std::string_view text, std::string_view metric, const
   if (text.ends_with('%')) {
     std::string_view share = text.substr(0, text.size() - 1);
     while (share.ends_with(' ')) share.remove_suffix(1);
-    if (!parse_thousandths(share, tolerance.percent_thousandths_) ||
-        tolerance.percent_thousandths_ > kLargestPercentThousandths) {
-      refuse();
-    }
-  } else if (!is_number(text, tolerance.absolute_)) {
-    const auto amount = config::parse_quantity(text, unit);
-    if (!amount.value) refuse();
-    tolerance.absolute_ = *amount.value;
+    const auto thousandths = parse_decimal(share, 3, kLargestPercentThousandths);
+    if (!thousandths) refuse();
+    tolerance.percent_thousandths_ = *thousandths;
+  } else {
+    auto amount = parse_digits(text);
+    if (!amount) amount = config::parse_quantity(text, unit).value;
+    if (!amount) refuse();
+    tolerance.absolute_ = *amount;
   }
   if (!tolerance.exact()) tolerance.text_ = text;
   return tolerance;

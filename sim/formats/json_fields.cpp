@@ -83,7 +83,7 @@ std::string JsonFields::place_of(std::string_view key) const { return fmt::forma
 std::vector<std::string_view> JsonFields::unasked() const {
   std::vector<std::string_view> others;
   for (const auto& [name, value] : members_) {
-    if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) others.emplace_back(name);
+    if (std::ranges::find(asked_, name) == asked_.end()) others.emplace_back(name);
   }
   return others;
 }

@@ -27,7 +27,7 @@ void JsonValue::check_object() const {
 void JsonValue::check_keys(const std::vector<std::string>& allowed) const {
   check_object();
   for (const auto& [key, value] : json_->items()) {
-    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    if (std::ranges::find(allowed, key) != allowed.end()) continue;
     fail("unknown key '{}'{}", printable(key), allowed_hint(key, allowed));
   }
 }
@@ -110,8 +110,7 @@ std::string JsonValue::line() const {
 }
 
 std::size_t JsonValue::word(const std::vector<std::string>& words) const {
-  const auto found =
-      json_->is_string() ? std::find(words.begin(), words.end(), json_->get<std::string>()) : words.end();
+  const auto found = json_->is_string() ? std::ranges::find(words, json_->get<std::string>()) : words.end();
   if (found == words.end()) refuse(fmt::format("one of {}", fmt::join(words, ", ")));
   return static_cast<std::size_t>(found - words.begin());
 }

@@ -33,7 +33,7 @@ std::string printable(std::string_view text) {
   const bool utf8 = is_utf8(text);
   const std::size_t end = utf8 ? utf8_cut(text, kLongest) : std::min(text.size(), kLongest);
   std::string result = one_line(std::string(text.substr(0, end)));
-  if (!utf8) std::replace_if(result.begin(), result.end(), is_beyond_ascii, '?');
+  if (!utf8) std::ranges::replace_if(result, is_beyond_ascii, '?');
   return end < text.size() ? result + "..." : result;
 }
 

@@ -16,9 +16,7 @@ namespace uvmsim {
 std::string printable(std::string_view text);
 
 // Names, descriptions and sources: not empty, no control characters.
-inline bool is_one_line(std::string_view text) {
-  return !text.empty() && std::none_of(text.begin(), text.end(), is_control);
-}
+inline bool is_one_line(std::string_view text) { return !text.empty() && std::ranges::none_of(text, is_control); }
 
 // Bytes of the well-formed UTF-8 character at `at` (no overlong form, no surrogate); 0: there is none.
 std::size_t utf8_character_bytes(std::string_view text, std::size_t at);

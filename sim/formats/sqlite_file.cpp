@@ -59,21 +59,16 @@ SqliteFile::Rows::Rows(SqliteFile& file, const std::string& table, int columns)
   check(database_, code);
 }
 
-SqliteFile::Rows& SqliteFile::Rows::add(std::int64_t value) {
-  check(database_, sqlite3_bind_int64(statement_.get(), next_++, value));
-  return *this;
+void SqliteFile::Rows::add(std::optional<std::int64_t> value) {
+  const int place = next_++;
+  check(database_,
+        value ? sqlite3_bind_int64(statement_.get(), place, *value) : sqlite3_bind_null(statement_.get(), place));
 }
 
-SqliteFile::Rows& SqliteFile::Rows::add(std::string_view text) {
+void SqliteFile::Rows::add(std::string_view text) {
   const auto clean = nlohmann::json::parse(json_text(text)).get<std::string>();
   check(database_,
         sqlite3_bind_text(statement_.get(), next_++, clean.data(), static_cast<int>(clean.size()), SQLITE_TRANSIENT));
-  return *this;
-}
-
-SqliteFile::Rows& SqliteFile::Rows::add_null() {
-  check(database_, sqlite3_bind_null(statement_.get(), next_++));
-  return *this;
 }
 
 void SqliteFile::Rows::end() {

@@ -3,6 +3,7 @@
 // same statements give the same bytes.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,18 +35,22 @@ class SqliteFile {
   // Puts the file in place. Nothing may follow.
   void commit();
 
-  // `INSERT INTO <table> VALUES (?, ...)` with a value for each column, in order: begin(), then one add() per column,
-  // then end().
+  // `INSERT INTO <table> VALUES (?, ...)` with a value for each column, in order: row(), or one add() per column, then
+  // end().
   class Rows {
    public:
     Rows(SqliteFile& file, const std::string& table, int columns);
-    Rows& add(std::int64_t value);
-    Rows& add(std::uint64_t value) { return add(static_cast<std::int64_t>(value)); }
-    Rows& add(std::optional<std::int64_t> value) { return value ? add(*value) : add_null(); }
+    void add(std::optional<std::int64_t> value);  // nothing: NULL
+    void add(std::integral auto value) { add(std::optional(static_cast<std::int64_t>(value))); }
     // Bytes that are not UTF-8 become U+FFFD.
-    Rows& add(std::string_view text);
-    Rows& add_null();
+    void add(std::string_view text);
     void end();
+
+    template <class... Values>
+    void row(const Values&... values) {
+      (add(values), ...);
+      end();
+    }
 
    private:
     struct Finalize {

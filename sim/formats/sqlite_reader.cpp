@@ -76,12 +76,12 @@ void SqliteReader::fail(std::string_view table) const {
 }
 
 bool SqliteReader::has_table(std::string_view table) const {
-  return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
+  return std::ranges::find(tables_, table) != tables_.end();
 }
 
 bool SqliteReader::has_column(std::string_view table, std::string_view column) const {
   const std::vector<std::string> columns = columns_of(table);
-  return std::find(columns.begin(), columns.end(), column) != columns.end();
+  return std::ranges::find(columns, column) != columns.end();
 }
 
 std::vector<std::string> SqliteReader::columns_of(std::string_view table) const {
@@ -101,7 +101,7 @@ void SqliteReader::each(std::string_view table, const std::vector<std::string>& 
   std::string list;
   int next = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const bool found = std::find(present.begin(), present.end(), columns[i]) != present.end();
+    const bool found = std::ranges::find(present, columns[i]) != present.end();
     if (!found && i < first_optional) throw_input_error("{}: table {} has no column {}", path_, table, columns[i]);
     places.push_back(found ? next++ : -1);
     if (found) list += (list.empty() ? "" : ", ") + sql_name(columns[i]);

@@ -11,7 +11,7 @@ std::size_t columns_to_fill = kLineWidth;
 // UTF-8: bytes that begin a character.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::size_t last_column(std::string_view line) {

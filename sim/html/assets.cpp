@@ -4,39 +4,27 @@
 #include <cstddef>
 
 // The assembler puts the bytes of a file between two labels (CMakeLists.txt says which files those are).
-#define UVMSIM_ASSET(name, file)                                                     \
-  asm(".pushsection .rodata\n"                                                       \
-      ".globl uvmsim_asset_" #name "\n.hidden uvmsim_asset_" #name                   \
-      "\n"                                                                           \
-      ".globl uvmsim_asset_end_" #name "\n.hidden uvmsim_asset_end_" #name           \
-      "\n"                                                                           \
-      "uvmsim_asset_" #name ":\n.incbin \"" file                                     \
-      "\"\n"                                                                         \
-      "uvmsim_asset_end_" #name                                                      \
-      ":\n.byte 0\n"                                                                 \
-      ".popsection\n");                                                              \
-  extern "C" const char uvmsim_asset_##name[] __attribute__((visibility("hidden"))); \
-  extern "C" const char uvmsim_asset_end_##name[] __attribute__((visibility("hidden")))
+#define UVMSIM_ASSET(name, file)                                                                           \
+  asm(".pushsection .rodata\n"                                                                             \
+      ".globl uvmsim_asset_" #name "\n.hidden uvmsim_asset_" #name                                         \
+      "\n"                                                                                                 \
+      ".globl uvmsim_asset_end_" #name "\n.hidden uvmsim_asset_end_" #name                                 \
+      "\n"                                                                                                 \
+      "uvmsim_asset_" #name ":\n.incbin \"" file                                                           \
+      "\"\n"                                                                                               \
+      "uvmsim_asset_end_" #name                                                                            \
+      ":\n.byte 0\n"                                                                                       \
+      ".popsection\n");                                                                                    \
+  extern "C" const char uvmsim_asset_##name[] __attribute__((visibility("hidden")));                       \
+  extern "C" const char uvmsim_asset_end_##name[] __attribute__((visibility("hidden")));                   \
+  std::string_view uvmsim::html::name() {                                                                  \
+    return {uvmsim_asset_##name, static_cast<std::size_t>(uvmsim_asset_end_##name - uvmsim_asset_##name)}; \
+  }
 
-UVMSIM_ASSET(page_css, UVMSIM_SOURCE_DIR "/sim/html/page/page.css");
-UVMSIM_ASSET(page_js, UVMSIM_SOURCE_DIR "/sim/html/page/page.js");
-UVMSIM_ASSET(d3_js, UVMSIM_SOURCE_DIR "/third_party/d3/d3.min.js");
-UVMSIM_ASSET(plot_js, UVMSIM_SOURCE_DIR "/third_party/observable_plot/plot.umd.min.js");
-UVMSIM_ASSET(licences_text, UVMSIM_SOURCE_DIR "/third_party/LICENSES.txt");
+UVMSIM_ASSET(page_css, UVMSIM_SOURCE_DIR "/sim/html/page/page.css")
+UVMSIM_ASSET(page_js, UVMSIM_SOURCE_DIR "/sim/html/page/page.js")
+UVMSIM_ASSET(d3_js, UVMSIM_SOURCE_DIR "/third_party/d3/d3.min.js")
+UVMSIM_ASSET(plot_js, UVMSIM_SOURCE_DIR "/third_party/observable_plot/plot.umd.min.js")
+UVMSIM_ASSET(licences_text, UVMSIM_SOURCE_DIR "/third_party/LICENSES.txt")
 
 #undef UVMSIM_ASSET
-
-namespace uvmsim::html {
-namespace {
-
-std::string_view between(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
-
-}  // namespace
-
-std::string_view page_css() { return between(uvmsim_asset_page_css, uvmsim_asset_end_page_css); }
-std::string_view page_js() { return between(uvmsim_asset_page_js, uvmsim_asset_end_page_js); }
-std::string_view d3_js() { return between(uvmsim_asset_d3_js, uvmsim_asset_end_d3_js); }
-std::string_view plot_js() { return between(uvmsim_asset_plot_js, uvmsim_asset_end_plot_js); }
-std::string_view licences_text() { return between(uvmsim_asset_licences_text, uvmsim_asset_end_licences_text); }
-
-}  // namespace uvmsim::html

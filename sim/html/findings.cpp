@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,10 +60,14 @@ std::string share_of(std::uint64_t part, std::uint64_t whole) {
   return thousandths < 2000 ? percent(part, whole) + " of" : times_text(thousandths) + " times";
 }
 
+// Whether there is one, and the factor; none first.
+using Limit = std::pair<bool, std::uint64_t>;
+
+std::string name_of(const Limit& limit) { return limit.first ? "OSF " + format_factor(limit.second) : "no limit"; }
+
 // The points of one series in one panel at one limit: seeds.
 struct Group {
-  std::uint64_t osf = 0;
-  bool limited = false;
+  Limit limit;
   std::vector<const ReportPoint*> seeds;
 
   template <class Value>
@@ -75,25 +80,20 @@ struct Group {
     return mean_of([&](const ReportPoint& point) { return point.*member; });
   }
   std::pair<std::uint64_t, std::uint64_t> range(std::uint64_t ReportPoint::*member) const {
-    std::uint64_t low = seeds.front()->*member, high = low;
-    for (const ReportPoint* point : seeds) {
-      low = std::min(low, point->*member);
-      high = std::max(high, point->*member);
-    }
-    return {low, high};
+    const auto [low, high] = std::ranges::minmax(seeds, {}, [&](const ReportPoint* point) { return point->*member; });
+    return {low->*member, high->*member};
   }
   // Nothing where a point has none.
   std::optional<std::uint64_t> slowdown() const {
     const auto has = [](const ReportPoint* point) { return point->slowdown_thousandths.has_value(); };
-    if (!std::all_of(seeds.begin(), seeds.end(), has)) return std::nullopt;
+    if (!std::ranges::all_of(seeds, has)) return std::nullopt;
     return mean_of([](const ReportPoint& point) { return *point.slowdown_thousandths; });
   }
   const ReportPoint& first() const { return *seeds.front(); }
-  std::string name() const { return limited ? "OSF " + format_factor(osf) : "no limit"; }
+  std::string name() const { return name_of(limit); }
 };
 
-// By limit, none first.
-using Curve = std::map<std::pair<bool, std::uint64_t>, Group>;
+using Curve = std::map<Limit, Group>;
 
 std::vector<std::map<std::size_t, Curve>> curves_of(const Document& document) {
   std::vector<std::map<std::size_t, Curve>> panels(document.series.panels.size());
@@ -101,9 +101,8 @@ std::vector<std::map<std::size_t, Curve>> curves_of(const Document& document) {
     const ReportPoint& point = document.points[i];
     const PlacedPoint& place = document.series.places[i];
     const bool limited = point.limit != ReportPoint::Limit::kNone;
-    Group& group = panels[place.panel][place.series][{limited, limited ? point.osf_thousandths : 0}];
-    group.osf = point.osf_thousandths;
-    group.limited = limited;
+    const Limit limit{limited, limited ? point.osf_thousandths : 0};
+    Group& group = panels[place.panel][place.series].try_emplace(limit, Group{limit, {}}).first->second;
     group.seeds.push_back(&point);
   }
   return panels;
@@ -172,7 +171,7 @@ std::string limit_by_bounds(const Group& group) {
       Part{d.serialisation_ns, "serialisation",
            "serialisation: copies, faults, computing and the host wait for each other rather than overlap"},
   };
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
+  std::ranges::stable_sort(parts, std::greater{}, &Part::ns);
   std::vector<std::string> texts;
   for (const Part& part : parts) {
     if (part.ns != 0) texts.push_back(fmt::format("{} ({})", part.name, percent(part.ns, point.total_ns)));
@@ -215,8 +214,8 @@ Compared compared(const std::string& name, const Group& group) {
 }
 
 // What is faster than the base, by 1 % and more, at limits other than `but`; empty: nothing.
-std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table,
-                             const std::pair<bool, std::uint64_t>& but, std::size_t base_series) {
+std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table, const Limit& but,
+                             std::size_t base_series) {
   constexpr std::size_t kMostLimits = 4;
   std::vector<std::string> found;
   std::size_t more = 0;
@@ -246,11 +245,11 @@ std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const Se
 
 // The limit at which most series can be compared, the tightest of those.
 std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& panel, const SeriesTable& table) {
-  std::map<std::pair<bool, std::uint64_t>, std::size_t> counts;
+  std::map<Limit, std::size_t> counts;
   for (const auto& [series, curve] : panel) {
     for (const auto& [limit, group] : curve) ++counts[limit];
   }
-  std::pair<bool, std::uint64_t> at{};
+  Limit at{};
   std::size_t most = 0;
   for (const auto& [limit, count] : counts) {
     if (count >= most) std::tie(at, most) = std::tuple(limit, count);
@@ -265,11 +264,10 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
     all.push_back(compared(table.series[series].label, group->second));
   }
   const Compared base = all.front();
-  const std::string limit = at.first ? "OSF " + format_factor(at.second) : "no limit";
-  const auto by_mean = [](const Compared& a, const Compared& b) { return a.mean < b.mean; };
-  const Compared& best = *std::min_element(all.begin(), all.end(), by_mean);
-  const Compared& worst = *std::max_element(all.begin(), all.end(), by_mean);
-  const auto faster = std::count_if(all.begin(), all.end(), [&](const Compared& one) { return one.high < base.low; });
+  const std::string limit = name_of(at);
+  const Compared& best = *std::ranges::min_element(all, {}, &Compared::mean);
+  const Compared& worst = *std::ranges::max_element(all, {}, &Compared::mean);
+  const auto faster = std::ranges::count_if(all, [&](const Compared& one) { return one.high < base.low; });
   std::string text;
   if (all.size() == 2) {
     const Compared& other = all.back();
@@ -289,9 +287,7 @@ std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& pan
     text += fmt::format(". The slowest is {}, {} its time.", worst.name, share_of(worst.mean, base.mean));
   }
   text += faster_elsewhere(panel, table, at, base_series);
-  const std::size_t fewest = std::min_element(all.begin(), all.end(), [](const Compared& a, const Compared& b) {
-                               return a.seeds < b.seeds;
-                             })->seeds;
+  const std::size_t fewest = std::ranges::min(all, {}, &Compared::seeds).seeds;
   text += fewest > 1
               ? fmt::format(" Faster means: all of its seeds, at least {}, are faster than all of the other's.", fewest)
               : " One seed each, so what chance makes of this is not known.";
@@ -311,7 +307,7 @@ Finding panel_finding(const Document& document, std::size_t number, const std::m
 // What all those numbers depend on.
 Finding conditions(const Document& document) {
   Finding finding{"What these numbers hold for", {}};
-  if (!document.series.shared.empty()) finding.sentences.push_back("In common: " + document.series.shared + ".");
+  if (!document.series.shared.empty()) finding.say("In common: {}.", document.series.shared);
   std::set<std::string> seeds;
   std::size_t settled = 0, unsettled = 0, unknown = 0, whole = 0, hypothetical = 0, partial = 0, no_base = 0;
   for (const ReportPoint& point : document.points) {
@@ -327,31 +323,26 @@ Finding conditions(const Document& document) {
     partial += point.partial_trace;
     no_base += !point.slowdown_thousandths;
   }
+  using Counts = std::initializer_list<std::pair<std::size_t, std::string_view>>;
   std::vector<std::string> parts;
-  if (settled != 0) parts.push_back(fmt::format("{} are means of settled iterations", settled));
-  if (unsettled != 0) {
-    parts.push_back(
-        fmt::format("{} have not settled: theirs are of the last iteration or the mean of all passes, no steady figure",
-                    unsettled));
+  for (const auto& [count, what] :
+       Counts{{settled, "are means of settled iterations"},
+              {unsettled,
+               "have not settled: theirs are of the last iteration or the mean of all passes, no steady figure"},
+              {unknown, "do not say whether they have settled"},
+              {whole, "are of whole runs, as their traces mark no iterations"}}) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", count, what));
   }
-  if (unknown != 0) parts.push_back(fmt::format("{} do not say whether they have settled", unknown));
-  if (whole != 0) parts.push_back(fmt::format("{} are of whole runs, as their traces mark no iterations", whole));
-  finding.sentences.push_back(fmt::format(
+  finding.say(
       "Of {} points {}. Seeds: {}.", document.points.size(), fmt::join(parts, ", "),
-      seeds.size() > 8 ? fmt::format("{} different ones", seeds.size()) : fmt::format("{}", fmt::join(seeds, ", "))));
-  if (no_base != 0) {
-    finding.sentences.push_back(
-        fmt::format("{} points hold no run to compare with, so they have no slowdown.", no_base));
+      seeds.size() > 8 ? fmt::format("{} different ones", seeds.size()) : fmt::format("{}", fmt::join(seeds, ", ")));
+  for (const auto& [count, what] :
+       Counts{{no_base, "hold no run to compare with, so they have no slowdown"},
+              {hypothetical, "have more memory than the GPU: their capacity is hypothetical"},
+              {partial, "ran only the whole part of a trace that was cut off"}}) {
+    if (count != 0) finding.say("{} points {}.", count, what);
   }
-  if (hypothetical != 0) {
-    finding.sentences.push_back(
-        fmt::format("{} points have more memory than the GPU: their capacity is hypothetical.", hypothetical));
-  }
-  if (partial != 0) {
-    finding.sentences.push_back(fmt::format("{} points ran only the whole part of a trace that was cut off.", partial));
-  }
-  finding.sentences.emplace_back(
-      "All are simulated, not measured. How far the model is from real machines: docs/how_right.md of uvmsim.");
+  finding.say("All are simulated, not measured. How far the model is from real machines: docs/how_right.md of uvmsim.");
   return finding;
 }
 
@@ -385,13 +376,13 @@ std::string lifetime_text(const std::string& lifetime) {
 Finding profile_finding(const ProfileExcerpt& profile) {
   Finding finding{fmt::format("Profile of {} on {}", profile.run.program, profile.run.system), {}};
   const ReportPoint& run = profile.run;
-  finding.sentences.push_back(fmt::format(
+  finding.say(
       "{} launches of {} take {}, of which they compute {} and wait {}. Capacity {}, footprint {}, {}, seed {}.",
       format_count(profile.launches), profile.about, ms(profile.kernel_ns), ms(profile.compute_ns),
       ms(profile.stall_ns), format_bytes(run.capacity_bytes), format_bytes(run.footprint_bytes), run.policies,
-      run.seed));
+      run.seed);
   if (profile.stall_ns <= 0) {
-    finding.sentences.emplace_back("Its kernels do not wait for memory.");
+    finding.say("Its kernels do not wait for memory.");
     return finding;
   }
   std::int64_t sum = 0;
@@ -399,23 +390,22 @@ Finding profile_finding(const ProfileExcerpt& profile) {
   while (half < profile.kernels.size() && sum < profile.stall_ns / 2) {
     sum += std::max<std::int64_t>(profile.kernels[half++].second, 0);
   }
-  finding.sentences.push_back(fmt::format("Half of the waiting lies in {} of {} kernel names. The most: {}.", half,
-                                          profile.kernels.size(), shares(profile.kernels, profile.stall_ns)));
+  finding.say("Half of the waiting lies in {} of {} kernel names. The most: {}.", half, profile.kernels.size(),
+              shares(profile.kernels, profile.stall_ns));
   if (profile.layers.size() > 1) {
-    finding.sentences.push_back("By layer that launched them: " + shares(profile.layers, profile.stall_ns) + ".");
+    finding.say("By layer that launched them: {}.", shares(profile.layers, profile.stall_ns));
   }
   if (!profile.lifetimes.empty() && profile.lifetimes.front().second > 0) {
     const auto& [lifetime, ns] = profile.lifetimes.front();
-    finding.sentences.push_back(
-        fmt::format("Most is spent on {}: {} of the waiting.", lifetime_text(lifetime),
-                    percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(profile.stall_ns))));
+    finding.say("Most is spent on {}: {} of the waiting.", lifetime_text(lifetime),
+                percent(static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(profile.stall_ns)));
   }
   if (profile.loaded_pages != 0) {
-    finding.sentences.push_back(fmt::format(
-        "{} of the {} pages that came to the GPU had been there before and were evicted: {}.",
-        percent(profile.reloaded_pages, profile.loaded_pages), format_count(profile.loaded_pages),
-        profile.reloaded_pages * 2 > profile.loaded_pages ? "most come because memory is too small, not for first use"
-                                                          : "most come for another reason than an eviction"));
+    finding.say("{} of the {} pages that came to the GPU had been there before and were evicted: {}.",
+                percent(profile.reloaded_pages, profile.loaded_pages), format_count(profile.loaded_pages),
+                profile.reloaded_pages * 2 > profile.loaded_pages
+                    ? "most come because memory is too small, not for first use"
+                    : "most come for another reason than an eviction");
   }
   return finding;
 }
@@ -436,23 +426,26 @@ Finding league_finding(const nlohmann::ordered_json& league) {
   const std::string contests = number + (number == "1" ? " contest" : " contests");
   if (const auto* best = first(false)) {
     const std::string name = best->at("name").get<std::string>();
-    finding.sentences.push_back(
-        name == "driver" ? fmt::format("Over {}, of the policies that do not know the future none is faster than the "
-                                       "driver's own (geometric mean of the time).",
-                                       contests)
-                         : fmt::format("Over {} the first of the policies that do not know the future is {}: {} of the "
-                                       "time under the driver's own, as a geometric mean.",
-                                       contests, name, millionths(best->at("over_driver_millionths"))));
+    if (name == "driver") {
+      finding.say(
+          "Over {}, of the policies that do not know the future none is faster than the driver's own (geometric mean "
+          "of the time).",
+          contests);
+    } else {
+      finding.say(
+          "Over {} the first of the policies that do not know the future is {}: {} of the time under the driver's own, "
+          "as a geometric mean.",
+          contests, name, millionths(best->at("over_driver_millionths")));
+    }
   } else {
-    finding.sentences.emplace_back("No policy finished all contests, so there is no overall ranking.");
+    finding.say("No policy finished all contests, so there is no overall ranking.");
   }
   if (const auto* oracle = first(true)) {
-    finding.sentences.push_back(fmt::format("The first of those that know the future is {}: {}.",
-                                            oracle->at("name").get<std::string>(),
-                                            millionths(oracle->at("over_driver_millionths"))));
+    finding.say("The first of those that know the future is {}: {}.", oracle->at("name").get<std::string>(),
+                millionths(oracle->at("over_driver_millionths")));
   }
-  finding.sentences.push_back(fmt::format("Runs: {} finished, {} failed, {} missing.", league.at("finished").dump(),
-                                          league.at("failed").dump(), league.at("missing").dump()));
+  finding.say("Runs: {} finished, {} failed, {} missing.", league.at("finished").dump(), league.at("failed").dump(),
+              league.at("missing").dump());
   return finding;
 }
 

@@ -3,7 +3,10 @@
 // they depend on; where the data do not decide, it says that instead.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/html/document.h"
@@ -13,6 +16,11 @@ namespace uvmsim::html {
 struct Finding {
   std::string heading;
   std::vector<std::string> sentences;  // one paragraph each
+
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) {
+    sentences.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
 };
 
 std::vector<Finding> findings_of(const Document& document);

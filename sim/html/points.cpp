@@ -18,9 +18,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kTraceEnding = ".uvmt";
 
 // What view_of_result() does not check is optional here, and must be of its kind where it is there.
-std::uint64_t number_at(const Json& object, const char* key, const std::string& where, std::uint64_t fallback = 0) {
+const Json* find_at(const Json& object, const char* key) {
   const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return fallback;
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::uint64_t number_at(const Json& object, const char* key, const std::string& where, std::uint64_t fallback = 0) {
+  const Json* found = find_at(object, key);
+  if (found == nullptr) return fallback;
   if (!found->is_number_integer() || (!found->is_number_unsigned() && found->get<std::int64_t>() < 0)) {
     throw_input_error("{}: '{}' is not a whole number of at least 0", where, key);
   }
@@ -28,18 +33,17 @@ std::uint64_t number_at(const Json& object, const char* key, const std::string& 
 }
 
 std::string text_at(const Json& object, const char* key, const std::string& where) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return "";
+  const Json* found = find_at(object, key);
+  if (found == nullptr) return "";
   if (!found->is_string()) throw_input_error("{}: '{}' is not a string", where, key);
   return found->get<std::string>();
 }
 
 // Nothing where the object lacks it; `where` names it otherwise.
 const Json* object_at(const Json& object, const char* key, const std::string& where) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return nullptr;
-  if (!found->is_object()) throw_input_error("{}: '{}' is not an object", where, key);
-  return &*found;
+  const Json* found = find_at(object, key);
+  if (found != nullptr && !found->is_object()) throw_input_error("{}: '{}' is not an object", where, key);
+  return found;
 }
 
 void read_limit(const Json& result, const std::string& where, ReportPoint& point) {
@@ -63,10 +67,8 @@ void read_limit(const Json& result, const std::string& where, ReportPoint& point
 void read_policies(ReportPoint& point) {
   point.are_drivers_policies = true;
   for (const policy::Slot slot : kPolicySlots) {
-    const std::string name(policy::slot_name(slot));
-    const std::string* chosen = compare::find_named(point.view.identity, name);
     const std::string& drivers = driver_choice(slot).name;
-    const std::string& used = chosen == nullptr ? drivers : *chosen;
+    const std::string used = compare::named_or(point.view.identity, policy::slot_name(slot), drivers);
     if (used != drivers) point.are_drivers_policies = false;
     if (is_always_named(slot) || used != drivers) point.policies += (point.policies.empty() ? "" : ", ") + used;
   }
@@ -132,8 +134,7 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   read_distance(result, where, point);
 
   const auto metric = [&](const std::string& name) {
-    const std::uint64_t* const value = compare::find_named(point.view.metrics, name);
-    return value == nullptr ? 0 : *value;
+    return compare::named_or(point.view.metrics, name, std::uint64_t{0});
   };
   const auto quoted = [&](const char* name) {
     return metric((point.of_iterations ? "settled_" : "") + std::string(name));

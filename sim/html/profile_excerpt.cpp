@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -116,7 +117,7 @@ struct Memory {
 
 template <class Rows, class SumsOf>
 void longest_first(Rows& rows, SumsOf&& sums_of) {
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(rows, [&](const auto& a, const auto& b) {
     const Sums &x = sums_of(a), &y = sums_of(b);
     return std::tuple(x.stall_ns, x.htod_bytes) > std::tuple(y.stall_ns, y.htod_bytes);
   });
@@ -248,8 +249,7 @@ class ProfileReader {
       add_to(excerpt_.reloaded_pages, one.sums.reloaded_pages);
       launches_.push_back(std::move(one));
     });
-    std::stable_sort(launches_.begin(), launches_.end(),
-                     [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
+    std::ranges::stable_sort(launches_, {}, &Launch::start_ns);
   }
 
   void read_allocations() {
@@ -410,8 +410,7 @@ class ProfileReader {
                       std::move(area)};
         });
     excerpt_.lifetimes.assign(by_lifetime.begin(), by_lifetime.end());
-    std::stable_sort(excerpt_.lifetimes.begin(), excerpt_.lifetimes.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(excerpt_.lifetimes, std::greater{}, &Waiting::value_type::second);
     return table;
   }
 

@@ -29,8 +29,7 @@ std::string text_of(const ReportPoint& point, const std::function<bool(std::stri
 
 // The hash of its trace.
 std::string trace_of(const ReportPoint& point) {
-  const std::string* trace = compare::find_named(point.view.identity, "trace");
-  return trace == nullptr ? "" : *trace;
+  return compare::named_or(point.view.identity, "trace", std::string());
 }
 
 class Places {

@@ -39,7 +39,7 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
                             const policy::Registry& registry) {
   std::set<std::string> plugins;
   for (const std::string& path : driver.plugins) plugins.insert(policy::find_plugin(path));
-  const bool all = std::all_of(combinations.begin(), combinations.end(), is_driver);
+  const bool all = std::ranges::all_of(combinations, is_driver);
   std::vector<Point> field{driver};
   if (!all) field.insert(field.end(), combinations.begin(), combinations.end());
   for (const PolicyEntry* entry : registry.list()) {

@@ -105,7 +105,7 @@ void order_and_rank(std::vector<Entry>& entries, const Ranked& ranked, const Val
     const bool counts = ranked(entry);
     return std::tuple(!counts, counts && entry.entrant.oracle, counts ? value(entry) : 0, entry.entrant.name);
   };
-  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
+  std::ranges::stable_sort(entries, {}, key);
   std::size_t place[2] = {0, 0};
   const Entry* last[2] = {nullptr, nullptr};
   for (Entry& entry : entries) {
@@ -247,9 +247,8 @@ RankStability rank_by_limit(const std::vector<Contest>& contests, std::vector<Ov
     const std::vector<Contest>& of_limit = by_limit[limit];
     for (const OverallStanding& standing : overall_of(of_limit, of_limit.size())) {
       if (standing.entrant.rank == 0) continue;
-      const auto all = std::find_if(overall.begin(), overall.end(), [&](const OverallStanding& other) {
-        return other.entrant.name == standing.entrant.name;
-      });
+      const auto all = std::ranges::find_if(
+          overall, [&](const OverallStanding& other) { return other.entrant.name == standing.entrant.name; });
       const std::size_t rank = standing.entrant.rank;
       all->best_limit_rank = all->best_limit_rank == 0 ? rank : std::min(all->best_limit_rank, rank);
       all->worst_limit_rank = std::max(all->worst_limit_rank, rank);
@@ -297,7 +296,7 @@ std::vector<std::vector<std::string>> agreeing_entrants(const std::vector<Contes
   for (const auto& [of_entrants, names] : entrants) {
     if (names.size() > 1) agreeing.push_back(names);
   }
-  std::sort(agreeing.begin(), agreeing.end());
+  std::ranges::sort(agreeing);
   return agreeing;
 }
 

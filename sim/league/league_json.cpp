@@ -21,11 +21,9 @@ using nlohmann::ordered_json;
 ordered_json or_null(std::uint64_t value) { return value == 0 ? ordered_json(nullptr) : ordered_json(value); }
 
 ordered_json entrant_json(const Entrant& entrant) {
-  ordered_json policies = ordered_json::object();
-  for (const auto& [slot, text] : entrant.policies) policies[slot] = text;
   return {{"rank", or_null(entrant.rank)},
           {"name", entrant.name},
-          {"policies", std::move(policies)},
+          {"policies", ordered_json::object_t(entrant.policies.begin(), entrant.policies.end())},
           {"information_class",
            entrant.information_class.empty() ? ordered_json(nullptr) : ordered_json(entrant.information_class)},
           {"oracle", entrant.oracle},

@@ -101,7 +101,7 @@ std::string contest_text(const Contest& contest) {
 
 std::string overall_text(const League& league) {
   std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, kRule);
-  const bool settled = std::any_of(league.contests.begin(), league.contests.end(), is_judged_by_settled);
+  const bool settled = std::ranges::any_of(league.contests, is_judged_by_settled);
   std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
   const bool several_limits = league.stability.limits.size() > 1;
   if (several_limits) header.insert(header.end(), {"spread", "ranks"});

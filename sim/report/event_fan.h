@@ -14,9 +14,7 @@ class EventFan final : public EventSink {
   // Which must outlive it.
   explicit EventFan(std::vector<EventSink*> sinks) : sinks_(std::move(sinks)) {}
 
-  bool wants_accounts() const override {
-    return std::any_of(sinks_.begin(), sinks_.end(), [](const EventSink* sink) { return sink->wants_accounts(); });
-  }
+  bool wants_accounts() const override { return std::ranges::any_of(sinks_, &EventSink::wants_accounts); }
   void on(const KernelEvent& event) override { pass(event); }
   void on(const FaultBatchEvent& event) override { pass(event); }
   void on(const TransferEvent& event) override { pass(event); }

@@ -54,11 +54,7 @@ void HeatGrid::reach_page(std::uint64_t last_page) {
       if (a + 1 == old) continue;
       Level other = levels_[a + 1];
       const std::int64_t until = std::max(level.since, other.since);
-      for (Level* half : {&level, &other}) {
-        std::swap(levels_[a / 2], *half);
-        settle(a / 2, until);
-        std::swap(levels_[a / 2], *half);
-      }
+      for (Level* half : {&level, &other}) settle(*half, a / 2, until);
       level.pages += other.pages;
     }
     levels_ = std::move(merged);
@@ -66,8 +62,7 @@ void HeatGrid::reach_page(std::uint64_t last_page) {
 }
 
 // What was resident since the level's last change is added up to `until`.
-void HeatGrid::settle(std::uint32_t address, std::int64_t until) {
-  Level& level = levels_[address];
+void HeatGrid::settle(Level& level, std::uint64_t address, std::int64_t until) {
   if (until <= level.since) return;
   if (level.pages != 0) {
     for (std::int64_t at = level.since; at < until;) {
@@ -88,7 +83,7 @@ void HeatGrid::change_residency(Nanoseconds at, std::uint64_t first_page, std::u
   for (std::uint64_t page = first_page; page < first_page + count;) {
     const std::uint64_t bucket = page / bucket_pages_;
     const std::uint64_t end = std::min(first_page + count, (bucket + 1) * bucket_pages_);
-    settle(static_cast<std::uint32_t>(bucket), time);
+    settle(levels_[bucket], bucket, time);
     const auto pages = static_cast<std::int64_t>(end - page);
     levels_[bucket].pages += came ? pages : -pages;
     page = end;
@@ -109,7 +104,7 @@ void HeatGrid::add(std::uint64_t Cell::*member, Nanoseconds at, std::uint64_t ad
 
 void HeatGrid::finish(Nanoseconds end) {
   const std::int64_t time = reach(Nanoseconds(std::max<std::int64_t>(end.value - 1, 0))) + 1;
-  for (std::uint32_t a = 0; a < addresses_; ++a) settle(a, std::min(time, end.value));
+  for (std::uint32_t a = 0; a < addresses_; ++a) settle(levels_[a], a, std::min(time, end.value));
 }
 
 }  // namespace uvmsim::report

@@ -59,7 +59,7 @@ class HeatGrid {
   void fold(std::uint32_t times_into_one, std::uint32_t addresses_into_one);
   std::int64_t reach(Nanoseconds at);
   void reach_page(std::uint64_t last_page);
-  void settle(std::uint32_t address, std::int64_t until);
+  void settle(Level& level, std::uint64_t address, std::int64_t until);
 
   std::uint32_t times_, addresses_;
   std::int64_t bucket_ns_ = 1000;

@@ -13,7 +13,7 @@ std::uint64_t end_page(std::uint64_t address, std::uint64_t bytes) {
 
 // Sorts, merges what overlaps or touches, and returns the sum of the lengths.
 std::uint64_t merge(std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
-  std::sort(ranges.begin(), ranges.end());
+  std::ranges::sort(ranges);
   std::size_t kept = 0;
   std::uint64_t sum = 0;
   for (const auto& [first, end] : ranges) {

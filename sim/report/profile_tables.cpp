@@ -32,11 +32,15 @@ std::string traffic_columns() {
 // Makes a table; `columns` is their list in SQL.
 SqliteFile::Rows new_table(SqliteFile& file, const std::string& name, const std::string& columns) {
   file.execute(fmt::format("CREATE TABLE {} ({})", name, columns));
-  return {file, name, static_cast<int>(std::count(columns.begin(), columns.end(), ',')) + 1};
+  return {file, name, static_cast<int>(std::ranges::count(columns, ',')) + 1};
 }
 
-void add_traffic(SqliteFile::Rows& rows, const Traffic& traffic) {
+// A row whose last columns are traffic_columns().
+template <class... Values>
+void add_row(SqliteFile::Rows& rows, const Traffic& traffic, const Values&... values) {
+  (rows.add(values), ...);
   for (const auto& [name, member] : kTrafficColumns) rows.add(traffic.*member);
+  rows.end();
 }
 
 std::optional<std::int64_t> unless_negative(std::int64_t value) {
@@ -49,7 +53,7 @@ void Profile::finish(const RunRecord& record, Nanoseconds start) {
   SqliteFile::Rows run = new_table(file_, "run", "schema TEXT, result TEXT");
   std::string result = result_json(record);
   if (!result.empty() && result.back() == '\n') result.pop_back();
-  run.add("uvmsim.profile/1").add(result).end();
+  run.row("uvmsim.profile/1", result);
   file_.execute("BEGIN");
   write_names_and_layers();
   write_operations();
@@ -64,12 +68,11 @@ void Profile::write_names_and_layers() {
   SqliteFile::Rows names = new_table(file_, "names", "name_id INTEGER PRIMARY KEY, name TEXT");
   SqliteFile::Rows layers =
       new_table(file_, "layers", "layer INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER, name TEXT, path TEXT");
-  for (std::size_t i = 0; i < names_.size(); ++i) names.add(std::uint64_t{i}).add(names_[i]).end();
+  for (std::size_t i = 0; i < names_.size(); ++i) names.row(i, names_[i]);
   for (std::uint32_t i = 0; i < layers_.layers().size(); ++i) {
     const LayerTree::Layer& layer = layers_.layers()[i];
-    layers.add(std::uint64_t{i});
-    i == 0 ? layers.add_null() : layers.add(std::uint64_t{layer.parent});
-    layers.add(std::uint64_t{layer.depth}).add(layer.name).add(layers_.path(i)).end();
+    const auto parent = i == 0 ? std::nullopt : std::optional<std::int64_t>(layer.parent);
+    layers.row(i, parent, layer.depth, layer.name, layers_.path(i));
   }
 }
 
@@ -88,15 +91,10 @@ void Profile::write_operations() {
     const Operation& o = operations_[i];
     // The first stands for the host outside of iterations, whether it did anything or not.
     const auto gpu_only = [&](std::int64_t value) { return o.kind ? std::optional(value) : std::nullopt; };
-    rows.add(std::uint64_t{i}).add(kind_name(o.kind)).add(std::uint64_t{o.name});
-    rows.add(gpu_only(static_cast<std::int64_t>(o.record))).add(unless_negative(o.iteration));
-    rows.add(gpu_only(o.layer)).add(gpu_only(o.stream)).add(unless_negative(o.device));
-    rows.add(gpu_only(o.start_ns)).add(gpu_only(o.end_ns - o.start_ns));
-    rows.add(gpu_only(o.compute_ns)).add(gpu_only(o.stall_ns()));
-    rows.add(o.read_bytes).add(o.written_bytes).add(o.working_set_bytes);
-    rows.add(o.fault_batches).add(o.raw_faults).add(o.evictions);
-    add_traffic(rows, o.traffic);
-    rows.end();
+    add_row(rows, o.traffic, i, kind_name(o.kind), o.name, gpu_only(static_cast<std::int64_t>(o.record)),
+            unless_negative(o.iteration), gpu_only(o.layer), gpu_only(o.stream), unless_negative(o.device),
+            gpu_only(o.start_ns), gpu_only(o.end_ns - o.start_ns), gpu_only(o.compute_ns), gpu_only(o.stall_ns()),
+            o.read_bytes, o.written_bytes, o.working_set_bytes, o.fault_batches, o.raw_faults, o.evictions);
   }
 }
 
@@ -136,11 +134,8 @@ void Profile::write_layer_sums() {
                     traffic_columns());
   for (const auto& [key, sum] : sums) {
     const auto& [layer, nested, iteration] = key;
-    rows.add(std::uint64_t{layer}).add(std::int64_t{nested}).add(unless_negative(iteration)).add(sum.kernels);
-    rows.add(sum.duration_ns).add(sum.compute_ns).add(sum.stall_ns);
-    rows.add(sum.fault_batches).add(sum.raw_faults).add(sum.evictions);
-    add_traffic(rows, sum.traffic);
-    rows.end();
+    add_row(rows, sum.traffic, layer, nested, unless_negative(iteration), sum.kernels, sum.duration_ns, sum.compute_ns,
+            sum.stall_ns, sum.fault_batches, sum.raw_faults, sum.evictions);
   }
 }
 
@@ -157,22 +152,17 @@ void Profile::write_allocations() {
                     traffic_columns());
   for (std::size_t i = 0; i < allocations_.size(); ++i) {
     const Allocation& a = allocations_[i];
-    rows.add(std::uint64_t{i});
     if (i == 0) {
-      rows.add_null().add("none").add("").add(std::uint64_t{0});
-      for (int column = 5; column < 12; ++column) rows.add_null();
-      rows.end();
+      constexpr auto kNull = std::nullopt;
+      rows.row(i, kNull, "none", "", 0, kNull, kNull, kNull, kNull, kNull, kNull, kNull);
     } else {
-      rows.add(a.id).add(a.tensor ? "tensor" : "object").add(a.name).add(a.bytes);
-      a.runs.empty() ? rows.add_null() : rows.add(a.runs.front().address);
-      rows.add(lifetime(a)).add(std::uint64_t{a.layer}).add(a.allocated_ns).add(unless_negative(a.freed_ns));
-      rows.add(unless_negative(a.allocated_in)).add(unless_negative(a.freed_in)).end();
+      const auto address = a.runs.empty() ? std::nullopt : std::optional<std::int64_t>(a.runs.front().address);
+      rows.row(i, a.id, a.tensor ? "tensor" : "object", a.name, a.bytes, address, lifetime(a), a.layer, a.allocated_ns,
+               unless_negative(a.freed_ns), unless_negative(a.allocated_in), unless_negative(a.freed_in));
     }
     for (const Allocation::Use& use : a.uses) {
-      uses.add(std::uint64_t{i}).add(unless_negative(use.iteration)).add(use.operations);
-      uses.add(use.touched_bytes).add(use.written_bytes).add(use.fault_batches).add(use.stall_ns);
-      add_traffic(uses, use.traffic);
-      uses.end();
+      add_row(uses, use.traffic, i, unless_negative(use.iteration), use.operations, use.touched_bytes,
+              use.written_bytes, use.fault_batches, use.stall_ns);
     }
   }
 }
@@ -203,12 +193,10 @@ void Profile::write_heat(Nanoseconds end) {
           const auto ns = static_cast<std::uint64_t>(length);
           resident = cell.resident_page_ns / ns * kBasePageBytes + cell.resident_page_ns % ns * kBasePageBytes / ns;
         }
-        rows.add(std::int64_t{device}).add(std::uint64_t{t}).add(std::uint64_t{a}).add(resident);
-        rows.add(cell.touched_bytes).add(cell.faulted_bytes).add(cell.loaded_bytes).add(cell.evicted_bytes).end();
+        rows.row(device, t, a, resident, cell.touched_bytes, cell.faulted_bytes, cell.loaded_bytes, cell.evicted_bytes);
       }
     }
-    grids.add(std::int64_t{device}).add(end.value).add(heat.bucket_time().value).add(std::uint64_t{times});
-    grids.add(heat.bucket_bytes()).add(std::uint64_t{addresses}).end();
+    grids.row(device, end.value, heat.bucket_time().value, times, heat.bucket_bytes(), addresses);
   }
 }
 

@@ -16,9 +16,7 @@ Json to_json(const InputFile& file) { return {{"file", file.name}, {"bytes", fil
 
 template <class Texts>
 Json texts_json(const Texts& texts) {
-  Json out = Json::object();
-  for (const auto& [key, value] : texts) out[key] = value;
-  return out;
+  return Json::object_t(texts.begin(), texts.end());
 }
 
 Json trace_json(const RunRecord& record) {

@@ -272,20 +272,21 @@ void Timeline::name_process(std::uint64_t process) {
   } else if (process != kHostProcess) {
     name = fmt::format("GPU {}", process - kFirstGpuProcess);
   }
-  write_event(
-      fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", process, json_text(name)));
-  write_event(
-      fmt::format(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", process, process));
+  write_names("process", fmt::format(R"("pid":{})", process), name, process);
+}
+
+// What a process or a track of it is called, and its place among the others.
+void Timeline::write_names(std::string_view kind, const std::string& which, std::string_view name,
+                           std::uint64_t place) {
+  write_event(fmt::format(R"({{"ph":"M",{},"name":"{}_name","args":{{"name":{}}}}})", which, kind, json_text(name)));
+  write_event(fmt::format(R"({{"ph":"M",{},"name":"{}_sort_index","args":{{"sort_index":{}}}}})", which, kind, place));
 }
 
 Timeline::Track Timeline::named_track(std::uint64_t process, std::uint64_t thread, std::string_view name) {
   const Track track{process, thread};
   if (!named_threads_.insert({process, thread}).second) return track;
   name_process(process);
-  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}})", process,
-                          thread, json_text(name)));
-  write_event(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
-                          process, thread, thread));
+  write_names("thread", fmt::format(R"("pid":{},"tid":{})", process, thread), name, thread);
   return track;
 }
 

@@ -92,6 +92,7 @@ class Timeline final : public EventSink {
 
   std::uint64_t host_process() const;
   void name_process(std::uint64_t process);
+  void write_names(std::string_view kind, const std::string& which, std::string_view name, std::uint64_t place);
   Track named_track(std::uint64_t process, std::uint64_t thread, std::string_view name);
   void slice(Track track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds end,
              std::string_view arguments);

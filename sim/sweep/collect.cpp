@@ -62,7 +62,7 @@ class Table {
       } else if (const auto* text = std::get_if<std::string>(&cell)) {
         rows_.add(std::string_view(*text));
       } else {
-        rows_.add_null();
+        rows_.add(std::nullopt);
       }
     }
     rows_.end();

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <string_view>
 
 #include "sim/common/error.h"
 #include "sim/config/quantity.h"
+#include "sim/formats/decimal.h"
 #include "sim/formats/did_you_mean.h"
 
 namespace uvmsim::sweep {
@@ -17,43 +16,15 @@ namespace {
 
 constexpr std::uint64_t kMaximumOsfThousandths = 1'000'000'000;
 
-std::optional<std::uint64_t> digits(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// A decimal number as whole part and fraction in units of 10^-places; nullopt when it has more places or is none.
-struct Decimal {
-  std::uint64_t whole = 0;
-  std::uint64_t fraction = 0;
-};
-std::optional<Decimal> decimal(std::string_view text, std::size_t places) {
-  const std::size_t point = text.find('.');
-  const auto whole = digits(text.substr(0, point));
-  if (!whole) return std::nullopt;
-  if (point == std::string_view::npos) return Decimal{*whole, 0};
-  std::string fraction(text.substr(point + 1));
-  if (fraction.empty() || fraction.size() > places) return std::nullopt;
-  fraction.append(places - fraction.size(), '0');
-  const auto value = digits(fraction);
-  if (!value) return std::nullopt;
-  return Decimal{*whole, *value};
-}
-
 }  // namespace
 
 std::uint64_t parse_osf(const std::string& option, const std::string& text) {
-  const auto value = decimal(text, 3);
-  const std::uint64_t whole_limit = kMaximumOsfThousandths / 1000;
-  const std::uint64_t thousandths =
-      value && value->whole <= whole_limit ? value->whole * 1000 + value->fraction : kMaximumOsfThousandths + 1;
-  if (thousandths == 0 || thousandths > kMaximumOsfThousandths) {
+  const std::uint64_t thousandths = parse_decimal(text, 3, kMaximumOsfThousandths).value_or(0);
+  if (thousandths == 0) {
     throw_input_error(
         "{}: '{}' is no oversubscription factor; allowed: a decimal number above 0, at most {}, with at "
         "most three digits after the point, such as 1.25",
-        option, text, whole_limit);
+        option, text, kMaximumOsfThousandths / 1000);
   }
   return thousandths;
 }
@@ -72,7 +43,7 @@ std::vector<std::uint64_t> parse_osf_list(const std::string& option, const std::
 }
 
 std::uint64_t parse_size(const std::string& option, const std::string& text) {
-  const std::string with_unit = digits(text) ? text + "B" : text;
+  const std::string with_unit = parse_digits(text) ? text + "B" : text;
   const auto size = config::parse_quantity(with_unit, config::Unit::kBytes);
   if (!size.value) {
     throw_input_error("{}: {}; allowed: a number of bytes, or with a unit: {}; such as 12GiB", option, size.problem,
@@ -82,7 +53,7 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
 }
 
 std::uint64_t parse_unsigned(const std::string& option, const std::string& text) {
-  const auto value = digits(text);
+  const auto value = parse_digits(text);
   if (!value) throw_input_error("{}: '{}' is no whole number; allowed: 0 to 18446744073709551615", option, text);
   return *value;
 }
@@ -90,7 +61,7 @@ std::uint64_t parse_unsigned(const std::string& option, const std::string& text)
 std::uint64_t parse_iterations(const std::string& option, const std::optional<std::string>& text) {
   if (!text) return 0;
   constexpr std::uint64_t kMost = 1'000'000;
-  const auto value = digits(*text);
+  const auto value = parse_digits(*text);
   if (!value || *value == 0 || *value > kMost) {
     throw_input_error("{}: '{}' is no number of iterations; allowed: 1 to {}", option, *text, kMost);
   }
@@ -100,9 +71,8 @@ std::uint64_t parse_iterations(const std::string& option, const std::optional<st
 std::uint64_t parse_time_scale(const std::string& option, const std::string& text) {
   if (text == "auto") return 0;
   constexpr std::uint64_t kMost = 1000;
-  const auto value = decimal(text, 6);
-  const std::uint64_t millionths = value && value->whole <= kMost ? value->whole * 1'000'000 + value->fraction : 0;
-  if (millionths == 0 || millionths > kMost * 1'000'000) {
+  const std::uint64_t millionths = parse_decimal(text, 6, kMost * 1'000'000).value_or(0);
+  if (millionths == 0) {
     throw_input_error(
         "{}: '{}' is no time scale; allowed: auto, or a factor above 0, at most {}, with at most six digits "
         "after the point, such as 1.25",
