@@ -70,7 +70,10 @@ Named<Get> text(std::string name, Get get) {
 // Numbers that are called as in the result: `get_of(name)` gets one.
 template <class Source, class GetOf>
 void add_numbers(ColumnsOf<Source>& columns, std::initializer_list<const char*> names, const GetOf& get_of) {
-  for (const char* name : names) columns.push_back({{name, false}, get_of(name)});
+  for (const char* name : names) {
+    auto get = get_of(name);  // first: g++ 12 would warn of a column that is destroyed half made if it throws
+    columns.push_back({{name, false}, std::move(get)});
+  }
 }
 
 template <class Source>
