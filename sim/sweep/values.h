@@ -29,10 +29,10 @@ std::uint64_t parse_iterations(const std::string& option, const std::optional<st
 // "auto": 0; "1.25": 1250000. A factor is above 0, at most 1000, with at most six digits after the point.
 std::uint64_t parse_time_scale(const std::string& option, const std::string& text);
 
-// "pytorch_caching:max_split_size_bytes=512MiB"; the name and all parameters are checked.
 // Whether it is the touched one; "allocated" or "touched".
 bool parse_footprint(const std::string& option, const std::string& text);
 
+// "pytorch_caching:max_split_size_bytes=512MiB"; the name and all parameters are checked.
 layout::LayoutChoice parse_layout(const std::string& option, const std::string& text);
 
 // "tree:threshold=51,min_faults=1"
