@@ -128,7 +128,7 @@ std::vector<RunAnswer> run_points(const std::vector<RunRequest>& requests, std::
       const std::size_t position = running[event->worker].value();
       if (event->died) {
         answers[position].error = event->text;
-        answers[position].is_bug = true;
+        answers[position].is_bug = event->crashed;
       } else {
         answers[position] = read_answer(event->text);
       }

@@ -13,8 +13,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
 #include <utility>
 
+#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/policy/plugin_call.h"
 
@@ -25,6 +29,7 @@ namespace {
 constexpr std::size_t kLongestMessage = 60'000;
 // A message that begins so is the last of a worker: why it ends.
 constexpr const char* kDeath = "\x04";
+constexpr std::string_view kDeathWithoutMemory = "\x04out of memory";
 
 // The whole message; nothing when the other side is gone.
 std::optional<std::string> receive(int socket) {
@@ -45,6 +50,29 @@ bool transmit(int socket, const std::string& message) {
     sent = ::send(socket, message.data(), length, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   return sent == static_cast<ssize_t>(length);
+}
+
+int socket_to_parent = -1;  // of a worker
+std::terminate_handler terminate_as_usual = nullptr;
+
+// Where an exception could leave neither a destructor nor the work. Lack of memory is no crash. Takes none.
+void end_worker() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    remove_temporary_files();
+    static_cast<void>(::send(socket_to_parent, kDeathWithoutMemory.data(), kDeathWithoutMemory.size(), MSG_NOSIGNAL));
+    ::_exit(1);
+  } catch (...) {
+  }
+  terminate_as_usual();
+}
+
+std::string how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("worker ended with exit code {}", WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return fmt::format("worker died, signal {} ({}{})", signal, ::strsignal(signal),
+                     signal == SIGKILL ? " from outside, for lack of memory perhaps" : "");
 }
 
 }  // namespace
@@ -78,7 +106,9 @@ WorkerPool::Worker WorkerPool::start() {
   return {process, sockets[0]};
 }
 
-void WorkerPool::serve(int socket, pid_t parent) {
+void WorkerPool::serve(int socket, pid_t parent) noexcept {
+  socket_to_parent = socket;
+  terminate_as_usual = std::set_terminate(end_worker);
   // Ctrl-C and the end of a terminal reach the whole group of processes; what happens then is for the parent to say.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
@@ -94,18 +124,13 @@ void WorkerPool::serve(int socket, pid_t parent) {
   ::_exit(0);
 }
 
-std::string WorkerPool::bury(Worker& worker) {
+int WorkerPool::bury(Worker& worker) {
   ::close(std::exchange(worker.socket, -1));
   int status = 0;
   while (::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
   }
   worker.process = -1;
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return fmt::format("worker died, signal {} ({}{})", signal, ::strsignal(signal),
-                       signal == SIGKILL ? " from outside, for lack of memory perhaps" : "");
-  }
-  return fmt::format("worker ended with exit code {}", WEXITSTATUS(status));
+  return status;
 }
 
 void WorkerPool::send(std::size_t worker, const std::string& request) {
@@ -120,12 +145,15 @@ std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds time
   for (std::size_t i = 0; i < sockets.size(); ++i) {
     if (sockets[i].revents == 0) continue;
     Worker& worker = workers_[i];
-    Event event{i, false, worker.process, {}};
+    Event event;
+    event.worker = i;
+    event.process = worker.process;
     auto answer = receive(worker.socket);
     event.died = !answer || answer->starts_with(kDeath);
     if (event.died) {
-      const std::string how = bury(worker);
-      event.text = answer ? answer->substr(1) : how;
+      const int status = bury(worker);
+      event.crashed = answer != kDeathWithoutMemory && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+      event.text = answer ? answer->substr(1) : how_it_ended(status);
       worker = start();
     } else {
       event.text = *std::move(answer);

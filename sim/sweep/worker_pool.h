@@ -17,14 +17,15 @@ namespace uvmsim::sweep {
 
 class WorkerPool {
  public:
-  // Runs in a worker. Keeps what it likes between requests; an exception that leaves it kills the worker.
+  // Runs in a worker. Keeps what it likes between requests; an exception that leaves it ends the worker.
   using Work = std::function<std::string(const std::string& request)>;
 
   struct Event {
     std::size_t worker = 0;  // idle now
     bool died = false;       // killed, crashed or gone; another process has taken its place
+    bool crashed = false;    // died of its own: not for lack of memory, not by SIGKILL from outside
     pid_t process = 0;       // the one that answered or died
-    std::string text;        // the answer, or how it died: "worker died, signal 11 (Segmentation fault)"
+    std::string text;  // the answer, or how it died: "out of memory", "worker died, signal 11 (Segmentation fault)"
   };
 
   // Throws InputError when the system has no process left.
@@ -50,8 +51,10 @@ class WorkerPool {
     int socket = -1;
   };
   Worker start();
-  std::string bury(Worker& worker);
-  [[noreturn]] void serve(int socket, pid_t parent);
+  // What waitpid() says of it.
+  int bury(Worker& worker);
+  // An exception does not leave it: the worker is a copy of its parent, whose destructors are not for the copy to run.
+  [[noreturn]] void serve(int socket, pid_t parent) noexcept;
 
   Work work_;
   std::vector<Worker> workers_;

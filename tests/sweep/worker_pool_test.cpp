@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <map>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace uvmsim::sweep {
 namespace {
@@ -23,6 +25,8 @@ Event next(WorkerPool& pool) {
     if (auto event = pool.wait(std::chrono::milliseconds(1000))) return *event;
   }
 }
+
+void run_out_of_memory() { throw std::bad_alloc(); }
 
 TEST(WorkerPool, EveryRequestIsAnsweredByAnotherProcess) {
   WorkerPool pool(3, [](const std::string& request) { return request + " by " + std::to_string(::getpid()); });
@@ -52,14 +56,27 @@ TEST(WorkerPool, AWorkerThatDiesIsReplaced) {
     if (request == "kill") ::raise(SIGKILL);
     if (request == "crash") ::raise(SIGSEGV);
     if (request == "exit") ::_exit(7);
+    if (request == "memory") run_out_of_memory();
+    if (request == "memory in a destructor") []() noexcept { run_out_of_memory(); }();
+    if (request == "exception") throw std::runtime_error("why");
     return "fine";
   });
-  const std::map<std::string, std::string> deaths = {
-      {"kill", "worker died, signal 9"}, {"crash", "worker died, signal 11"}, {"exit", "exit code 7"}};
-  for (const auto& [request, text] : deaths) {
+  struct Death {
+    const char* request;
+    const char* text;
+    bool crashed;
+  };
+  const std::vector<Death> deaths = {{"kill", "worker died, signal 9", false},
+                                     {"crash", "worker died, signal 11", true},
+                                     {"exit", "exit code 7", true},
+                                     {"memory", "out of memory", false},
+                                     {"memory in a destructor", "out of memory", false},
+                                     {"exception", "worker died, signal 6", true}};
+  for (const auto& [request, text, crashed] : deaths) {
     pool.send(1, request);
     const Event death = next(pool);
     EXPECT_TRUE(death.died);
+    EXPECT_EQ(death.crashed, crashed);
     EXPECT_EQ(death.worker, 1u);
     EXPECT_THAT(death.text, HasSubstr(text));
     pool.send(1, "live");
