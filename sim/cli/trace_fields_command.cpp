@@ -12,7 +12,7 @@
 #include "sim/formats/wrapped.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::cli {
 namespace {

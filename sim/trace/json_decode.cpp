@@ -9,7 +9,7 @@
 #include "sim/trace/json_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 #include "sim/trace/shape.h"
 
 namespace uvmsim::trace {

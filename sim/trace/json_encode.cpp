@@ -4,7 +4,7 @@
 #include "sim/common/error.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/names.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::trace {
 

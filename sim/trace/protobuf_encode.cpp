@@ -9,7 +9,7 @@
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 #include "sim/trace/protobuf_codec.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 #include "sim/trace/uvmtrace.pb.h"
 
 namespace uvmsim::trace {

@@ -5,7 +5,7 @@
 
 #include "sim/common/error.h"
 #include "sim/trace/limits.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::trace {
 

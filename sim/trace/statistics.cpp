@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::trace {
 

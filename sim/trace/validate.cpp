@@ -12,7 +12,7 @@
 #include "sim/trace/limits.h"
 #include "sim/trace/live_objects.h"
 #include "sim/trace/names.h"
-#include "sim/trace/record_fields.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::trace {
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// How record.h states the fields of a record: key in the JSON-lines form, field of the message in `.uvmt`, whether it
+// must be there, limits, meaning. What writes and reads both forms, checks records (shape.cpp, validate.cpp), adds up
+// their times (statistics.cpp) and prints `uvmsim trace fields` walks over them.
+//
+// `fields(walk, record)` calls one function of `walk` per field, in the order in which both forms are written:
+//   number, stream, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
+// each with (key, value, presence or what replaces it, meaning). `parts(part, item)` does the same for the numbers of
+// one item of a list, which JSON writes as [a, b, ...]; their names stand in messages only.
+// A walk that only reads records derives from ReadingWalk, or says `static constexpr bool kConstant = true`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace uvmsim::trace {
+
+struct Header;
+
+enum class Presence : std::uint8_t {
+  kRequired,  // always written; refused when missing
+  kWritten,   // always written; has its default when missing
+  kOptional,  // left out at its default
+};
+
+template <class Walk, class T>
+using Of = std::conditional_t<Walk::kConstant, const T&, T&>;
+
+// Passes by all fields: a walk over some of them has functions for those.
+struct ReadingWalk {
+  static constexpr bool kConstant = true;
+  void number(auto&&...) {}
+  void stream(std::uint32_t) {}
+  void flag(auto&&...) {}
+  void time(auto&&...) {}
+  void signed_time(auto&&...) {}
+  void device(auto&&...) {}
+  void name(auto&&...) {}
+  void text(auto&&...) {}
+  void dimensions(auto&&...) {}
+  void place(auto&&...) {}
+  void list(auto&&...) {}
+  void end_of_version(const Header&) {}
+};
+
+// A key of JSON and the field of a protobuf message that holds the same; walks that want the key alone take it as text.
+// The functions are compiled where the messages are known.
+template <class Has, class Get, class Set, class Edit>
+struct Key {
+  std::string_view text;
+  Has has;
+  Get get;
+  Set set;
+  Edit edit;
+  constexpr operator std::string_view() const { return text; }
+};
+template <class Has, class Get, class Set, class Edit>
+constexpr Key<Has, Get, Set, Edit> make_key(std::string_view text, Has has, Get get, Set set, Edit edit) {
+  return {text, has, get, set, edit};
+}
+// For record.h, which undefines them.
+#define UVMSIM_KEY_OF(key, field)                                            \
+  make_key(                                                                  \
+      #key, [](const auto& message) { return message.has_##field(); },       \
+      [](const auto& message) -> decltype(auto) { return message.field(); }, \
+      [](auto& message, const auto& value) { message.set_##field(value); },  \
+      [](auto& message) -> decltype(auto) { return *message.mutable_##field(); })
+#define UVMSIM_KEY(field) UVMSIM_KEY_OF(field, field)
+
+// An item of a list in JSON, for messages, and how many parts it has.
+struct ItemForm {
+  std::string_view text;
+  std::size_t parts;
+};
+
+}  // namespace uvmsim::trace
