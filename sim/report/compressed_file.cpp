@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <new>
 
 #include "sim/common/check.h"
 
@@ -14,6 +15,7 @@ class CompressedFile::Gzip {
   explicit Gzip(AtomicFile& file) : file_(file) {
     constexpr int kGzip = 15 + 16;  // zlib's largest window, and a header of gzip
     const int status = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY);
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
     UVMSIM_CHECK(status == Z_OK, "zlib does not start: {}", status);
   }
   ~Gzip() { deflateEnd(&stream_); }

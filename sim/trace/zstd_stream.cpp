@@ -3,11 +3,21 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <new>
 
 namespace uvmsim::trace {
+namespace {
+
+// What libzstd says is wrong, empty if nothing is. Lack of memory is no damage.
+std::string error_of(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return ZSTD_isError(result) ? ZSTD_getErrorName(result) : "";
+}
+
+}  // namespace
 
 bool starts_zstd_frame(std::string_view bytes) {
   if (bytes.size() < 4) return false;
@@ -36,8 +46,8 @@ ZstdDecoder::Piece ZstdDecoder::read(std::span<char> out) {
     ZSTD_inBuffer in{available.data(), available.size(), 0};
     const std::size_t before = output.pos;
     const std::size_t result = ZSTD_decompressStream(context_.get(), &output, &in);
-    if (ZSTD_isError(result)) {
-      throw DamageError(fmt::format("frame {} is damaged: {}", frame_, ZSTD_getErrorName(result)));
+    if (const std::string error = error_of(result); !error.empty()) {
+      throw DamageError(fmt::format("frame {} is damaged: {}", frame_, error));
     }
     input_.consume(in.pos);
     inside_frame_ = result != 0;
@@ -100,7 +110,7 @@ ZstdEncoder::ZstdEncoder(int level) : context_(ZSTD_createCCtx()) {
 void ZstdEncoder::compress(std::string_view content, std::string& out) {
   out.resize(ZSTD_compressBound(content.size()));
   const std::size_t size = ZSTD_compress2(context_.get(), out.data(), out.size(), content.data(), content.size());
-  if (ZSTD_isError(size)) throw std::runtime_error(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  if (const std::string error = error_of(size); !error.empty()) throw std::runtime_error("zstd: " + error);
   out.resize(size);
 }
 
