@@ -20,10 +20,10 @@
 
 #include "sim/cli/interrupt.h"
 #include "sim/cli/terminal.h"
-#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/common/one_line.h"
+#include "sim/common/out_of_memory.h"
 #include "sim/common/version.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/wrapped.h"
@@ -120,41 +120,12 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
-// What is set aside for the way out when memory runs out: destructors of JSON take some, and must not throw.
-constexpr std::size_t kReservedBytes = std::size_t{16} << 20;
-void* reserved = nullptr;
-
-bool memory_ran_out = false;
-
-void give_reserve_and_throw() {
-  memory_ran_out = true;
-  std::set_new_handler(nullptr);
-  std::free(reserved);
-  throw std::bad_alloc();
-}
-
-// Takes none.
-int complain_without_memory(const Program& program) {
-  for (const std::string_view part : {std::string_view(program.name), std::string_view(": error: out of memory\n")}) {
+// Takes no memory.
+int complain_without_memory() {
+  for (const std::string_view part : {std::string_view(running->name), std::string_view(": error: out of memory\n")}) {
     static_cast<void>(std::fwrite(part.data(), 1, part.size(), stderr));
   }
   return kBug;
-}
-
-std::terminate_handler terminate_as_usual = nullptr;
-
-// Where memory runs out in a destructor, the exception cannot leave it.
-void end_without_memory() {
-  remove_temporary_files();
-  if (memory_ran_out && running != nullptr) ::_exit(complain_without_memory(*running));
-  terminate_as_usual();
-}
-
-void reserve_memory(const Program& program) {
-  running = &program;
-  if (reserved == nullptr) reserved = std::malloc(kReservedBytes);
-  std::set_new_handler(give_reserve_and_throw);
-  terminate_as_usual = std::set_terminate(end_without_memory);
 }
 
 // First thing in a process: opens those of the descriptors 0 to 2 that are closed, so that no file and no socket gets
@@ -174,7 +145,8 @@ void open_closed_standard_streams() {
 
 int run_program(const Program& program, int argument_count, char** arguments) {
   open_closed_standard_streams();
-  reserve_memory(program);
+  running = &program;
+  end_without_memory_by(complain_without_memory);
   const InterruptGuard signals(program.name);
   const FileRoles roles;
   set_line_width(columns_of_terminal(STDOUT_FILENO));
@@ -187,7 +159,7 @@ int run_program(const Program& program, int argument_count, char** arguments) {
   } catch (const Interrupted&) {
     return complain(kInterrupted, program, "interrupted, no output is half written");
   } catch (const std::bad_alloc&) {
-    return complain_without_memory(program);
+    return complain_without_memory();
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses
     return complain(kInputError, program, "error: {}", one_line(error.what()));
   } catch (const std::exception& error) {  // ModelError among them

@@ -13,13 +13,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string_view>
 #include <utility>
 
-#include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
+#include "sim/common/out_of_memory.h"
 #include "sim/policy/plugin_call.h"
 
 namespace uvmsim::sweep {
@@ -53,19 +51,10 @@ bool transmit(int socket, const std::string& message) {
 }
 
 int socket_to_parent = -1;  // of a worker
-std::terminate_handler terminate_as_usual = nullptr;
 
-// Where an exception could leave neither a destructor nor the work. Lack of memory is no crash. Takes none.
-void end_worker() {
-  try {
-    if (std::current_exception()) throw;
-  } catch (const std::bad_alloc&) {
-    remove_temporary_files();
-    static_cast<void>(::send(socket_to_parent, kDeathWithoutMemory.data(), kDeathWithoutMemory.size(), MSG_NOSIGNAL));
-    ::_exit(1);
-  } catch (...) {
-  }
-  terminate_as_usual();
+int tell_parent_of_no_memory() {
+  static_cast<void>(::send(socket_to_parent, kDeathWithoutMemory.data(), kDeathWithoutMemory.size(), MSG_NOSIGNAL));
+  return 1;
 }
 
 std::string how_it_ended(int status) {
@@ -108,7 +97,7 @@ WorkerPool::Worker WorkerPool::start() {
 
 void WorkerPool::serve(int socket, pid_t parent) noexcept {
   socket_to_parent = socket;
-  terminate_as_usual = std::set_terminate(end_worker);
+  end_without_memory_by(tell_parent_of_no_memory);
   // Ctrl-C and the end of a terminal reach the whole group of processes; what happens then is for the parent to say.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -26,7 +28,11 @@ Event next(WorkerPool& pool) {
   }
 }
 
-void run_out_of_memory() { throw std::bad_alloc(); }
+// More than there is, by a way that the compiler does not see through.
+void run_out_of_memory() {
+  static const volatile std::size_t bytes = std::size_t{1} << 60;
+  ::operator delete(::operator new(bytes));
+}
 
 TEST(WorkerPool, EveryRequestIsAnsweredByAnotherProcess) {
   WorkerPool pool(3, [](const std::string& request) { return request + " by " + std::to_string(::getpid()); });
@@ -58,6 +64,13 @@ TEST(WorkerPool, AWorkerThatDiesIsReplaced) {
     if (request == "exit") ::_exit(7);
     if (request == "memory") run_out_of_memory();
     if (request == "memory in a destructor") []() noexcept { run_out_of_memory(); }();
+    if (request == "memory, then an assertion") {
+      try {
+        run_out_of_memory();
+      } catch (const std::bad_alloc&) {
+        std::abort();
+      }
+    }
     if (request == "exception") throw std::runtime_error("why");
     return "fine";
   });
@@ -71,6 +84,7 @@ TEST(WorkerPool, AWorkerThatDiesIsReplaced) {
                                      {"exit", "exit code 7", true},
                                      {"memory", "out of memory", false},
                                      {"memory in a destructor", "out of memory", false},
+                                     {"memory, then an assertion", "out of memory", false},
                                      {"exception", "worker died, signal 6", true}};
   for (const auto& [request, text, crashed] : deaths) {
     pool.send(1, request);
