@@ -3,6 +3,7 @@
 # What takes too long for every change; meant for once a week, or before a release:
 # - every file compiled by itself, by clang, without optimisation (build/deep): a unity build hides missing includes;
 # - every header of sim/ and policies/ compiled by itself;
+# - the release build by g++ (build/release), which warns of what only -O3 shows;
 # - clang-tidy with the checks of .clang-tidy.
 # Name files to look at these alone: .ci/deep.sh sim/formats/*.cpp
 set -euo pipefail
@@ -35,6 +36,10 @@ if [[ ${#headers[@]} -ne 0 ]]; then
   includes=(-I. -isystem build/deep/sim/trace/generated)
   flags=(-std=c++20 -fsyntax-only -Wno-pragma-once-outside-header -Wno-unused-const-variable -DUVMSIM_MODEL_CHECKS=1)
   printf '%s\n' "${headers[@]}" | xargs -P "$jobs" -I{} nice clang++ "${flags[@]}" "${includes[@]}" {} || failed=1
+
+  step "release build"
+  quietly cmake --preset release
+  nice cmake --build --preset release || failed=1
 fi
 
 step "clang-tidy"
