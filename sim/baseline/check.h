@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the points of a baseline again and says which of them are as expected.
+// Runs the points of a baseline again and says which of them are as expected: for people, and as JUnit XML for CI.
 #pragma once
 
 #include <cstddef>
@@ -66,5 +66,17 @@ CheckResult check(const Baseline& baseline, const std::string& path, const Check
 // The baseline with what was found, tolerances and choice of metrics kept; points that were not run keep theirs. Throws
 // InputError when a point did not run, or lacks a metric.
 Baseline updated(const Baseline& baseline, const CheckResult& result);
+
+// A line per point, "ok" or "FAIL"; below a failed one each metric that is outside: expected, found, change, what is
+// allowed. Where the baseline has several seeds of a point, what is noise says so below it. The last line says how
+// many.
+std::string check_text(const CheckResult& result);
+
+// For an update: per point what changed, within the tolerances or not.
+std::string update_text(const CheckResult& result);
+
+// <testsuites> with one <testsuite> per baseline and one <testcase> per point; <failure> for one that changed, <error>
+// for one that did not run. The same bytes for the same results: no times, no date, no host.
+std::string junit_xml(const std::vector<CheckResult>& results);
 
 }  // namespace uvmsim::baseline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/baseline/check_report.h"
+#include "sim/baseline/check.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "sim/compare/change.h"
-#include "sim/formats/markup.h"
+#include "sim/formats/fields.h"
 #include "sim/formats/printable.h"
-#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::baseline {
@@ -70,10 +70,6 @@ std::string what_changed(const PointVerdict& verdict) {
   return fmt::format("{}", fmt::join(changed, ", "));
 }
 
-std::string points_text(std::size_t count) {
-  return fmt::format("{} point{}", report::format_count(count), count == 1 ? "" : "s");
-}
-
 // Bytes of the UTF-8 character at `at`; 0 when there is none, or none that XML 1.0 may hold.
 std::size_t character_bytes(std::string_view text, std::size_t at) {
   const char c = text[at];
@@ -120,7 +116,7 @@ std::string failure_message(const PointVerdict& verdict) {
 }
 
 // As JUnit has it: seconds, here with milliseconds.
-std::string seconds_text(std::uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000000000, ns / 1000000 % 1000); }
+std::string seconds_text(std::uint64_t ns) { return report::format_thousandths(ns / 1000000); }
 
 std::string testcase_xml(const CheckResult& result, const PointVerdict& verdict) {
   const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", escaped(result.path),
@@ -170,7 +166,7 @@ std::string check_text(const CheckResult& result) {
     }
   }
   const std::size_t failures = result.failures();
-  const std::string points = points_text(result.verdicts.size());
+  const std::string points = report::format_count(result.verdicts.size(), "point");
   text += failures == 0 ? points + " as expected" : fmt::format("{} of {} not as expected", failures, points);
   if (result.noisy() != 0) text += fmt::format(", {} but for noise", report::format_count(result.noisy()));
   return text + "\n";
@@ -194,8 +190,10 @@ std::string update_text(const CheckResult& result) {
     }
     if (!table.is_empty()) text += table.text(true, "             ");
   }
-  if (count == 0) return text + fmt::format("nothing changed in {}\n", points_text(result.verdicts.size()));
-  return text + fmt::format("{} of {} changed\n", count, points_text(result.verdicts.size()));
+  if (count == 0) {
+    return text + fmt::format("nothing changed in {}\n", report::format_count(result.verdicts.size(), "point"));
+  }
+  return text + fmt::format("{} of {} changed\n", count, report::format_count(result.verdicts.size(), "point"));
 }
 
 std::string junit_xml(const std::vector<CheckResult>& results) {

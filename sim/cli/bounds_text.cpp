@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/point.h"
 

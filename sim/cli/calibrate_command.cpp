@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include "sim/cli/progress.h"
 #include "sim/common/atomic_file.h"
@@ -14,6 +13,7 @@
 #include "sim/common/sha256.h"
 #include "sim/config/load_system.h"
 #include "sim/config/system_text.h"
+#include "sim/formats/fields.h"
 #include "sim/validate/calibrate.h"
 
 namespace uvmsim::cli {
@@ -39,14 +39,6 @@ Examples:
 
 )";
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
-  if (words.empty()) throw_input_error("--parameters: none named");
-  return words;
-}
-
 // "mine.jsonl (sha256 0123456789abcdef)"
 std::string source_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
@@ -57,7 +49,10 @@ int calibrate(const Values& values) {
   values.first("no file of experiments given; `uvmsim calibrate --help` shows examples");
   const config::SystemConfig base = config::load_system(values.text("system").value_or(kDefaultSystem));
   validate::CalibrationOptions choices;
-  if (const auto keys = values.text("parameters")) choices.parameters = split(*keys);
+  if (const auto keys = values.text("parameters")) {
+    choices.parameters = split(*keys, ',');
+    if (choices.parameters.empty()) throw_input_error("--parameters: none named");
+  }
   choices.only = values.text("only").value_or("*");
   choices.holdout = static_cast<std::uint32_t>(values.number("holdout", 0, {2, 1000000, ""}));
   choices.rounds = static_cast<std::uint32_t>(values.number("rounds", choices.rounds, {1, 20, ""}));

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "sim/baseline/check.h"
-#include "sim/baseline/check_report.h"
 #include "sim/baseline/new_points.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `uvmsim` and `uvmtrace` share: a program of subcommands, its help, and errors as one line and an exit code.
+// What `uvmsim` and `uvmtrace` share: a program of subcommands, its help, and errors as one line and an exit code; what
+// shells and manual pages are told about it.
 #pragma once
 
 #include <span>
@@ -42,5 +43,20 @@ const Program& running_program();
 // one line. Returns the process's exit code: the subcommand's, 2 for InputError, 3 for any other exception, 130 for
 // Interrupted.
 int run_program(const Program& program, int argument_count, char** arguments);
+
+// The subcommands `completion` and `manual`; they speak of the program that runs.
+CommandLine completion_command();
+CommandLine manual_command();
+
+// A script that the shell loads. `shell`: bash, zsh or fish. Throws InputError for another one.
+std::string completion_script(const Program& program, std::string_view shell);
+
+struct ManualPage {
+  std::string file;  // "uvmsim-run.1"
+  std::string text;  // for troff
+};
+
+// Manual pages (man 1) of a program and its commands, that of the program first.
+std::vector<ManualPage> manual_pages(const Program& program);
 
 }  // namespace uvmsim::cli

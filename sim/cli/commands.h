@@ -25,7 +25,4 @@ CommandLine policies_command();      // which policies there are, what each can 
 CommandLine validate_command();      // measured experiments against simulated; 1: beyond tolerances
 CommandLine calibrate_command();     // fit a system's costs to measured experiments
 
-// The names that an option such as "--system", or a command such as "systems", takes: for completion.
-std::vector<std::string> completion_words(std::string_view what);
-
 }  // namespace uvmsim::cli

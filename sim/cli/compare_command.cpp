@@ -7,7 +7,7 @@
 
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
-#include "sim/compare/comparison_output.h"
+#include "sim/compare/comparison.h"
 
 namespace uvmsim::cli {
 namespace {

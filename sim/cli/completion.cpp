@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/manual.h"
+#include "sim/cli/command_line.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,15 +8,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "sim/cli/run_options.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/terminal.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
+#include "sim/formats/fields.h"
 #include "sim/league/entrants.h"
-#include "sim/league/league_output.h"
+#include "sim/league/league.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
 #include "sim/sweep/collect.h"
@@ -184,8 +184,8 @@ sweep::Plan plan_and_write(const Values& values, const std::string& folder) {
 // Lines of plug-ins stand out on a terminal.
 std::string highlighted(const std::string& text) {
   if (!shows_colours(STDOUT_FILENO)) return text;
-  std::string out, line;
-  for (std::istringstream lines(text); std::getline(lines, line);) {
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
     out += (line.starts_with('>') ? styled(STDOUT_FILENO, kBold, line) : line) + "\n";
   }
   return out;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/manual.h"
+#include "sim/cli/command_line.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "sim/common/version.h"
+#include "sim/formats/fields.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -33,9 +33,8 @@ bool is_options_title(std::string_view line) { return line == "Options:" || line
 // The help's lines without the list of options, which ends with an empty line or one that is not indented.
 std::vector<std::string> lines_without_options(const std::string& help) {
   std::vector<std::string> lines;
-  std::istringstream stream(help);
   bool in_options = false;
-  for (std::string line; std::getline(stream, line);) {
+  for (const std::string& line : split(help, '\n')) {
     if (is_options_title(line)) {
       in_options = true;
       continue;
@@ -112,9 +111,7 @@ ManualPage command_page(const Program& program, const NamedLine& named) {
 std::vector<ManualPage> manual_pages(const Program& program) {
   const std::vector<NamedLine> commands = command_lines(program);
   const std::string name(program.name);
-  std::istringstream stream(help_text(program));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  const std::vector<std::string> lines = split(help_text(program), '\n');
   std::string first = title(name) + fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.I COMMAND\n[options]\n",
                                                 name, escaped(program.purpose), name);
   first += ".SH DESCRIPTION\n" + body(lines, 0) + ".SH SEE ALSO\n";

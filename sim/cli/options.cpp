@@ -137,9 +137,9 @@ std::optional<std::string> Values::text(std::string_view option) const {
 }
 
 std::string Values::required(std::string_view option, const std::string& message) const {
-  const auto found = options_.find(option);
-  if (found == options_.end()) throw InputError(message);
-  return found->second.front();
+  auto given = text(option);
+  if (!given) throw InputError(message);
+  return *std::move(given);
 }
 
 std::uint64_t Values::number(std::string_view option, std::uint64_t otherwise, const Range& range) const {

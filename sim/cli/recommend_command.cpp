@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <span>
-#include <sstream>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
 #include "sim/config/load_system.h"
-#include "sim/formats/text_table.h"
+#include "sim/formats/fields.h"
+#include "sim/formats/wrapped.h"
 #include "sim/recommend/study.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/values.h"
@@ -78,8 +78,7 @@ std::vector<const Placement*> placements_of(const Values& values, const config::
     }
     return chosen;
   }
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : split(text, ',')) {
     const Placement* const placement = &recommend::find_placement(name);
     if (std::ranges::find(chosen, placement) != chosen.end()) {
       throw_input_error("--placement: '{}' twice; allowed: each once", name);

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/result_output.h"
 #include "sim/common/error.h"
-#include "sim/html/page.h"
+#include "sim/html/document.h"
 #include "sim/report/numbers.h"
+#include "sim/sweep/point.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -37,20 +37,11 @@ results.sqlite or league.json of one. Several make one page. sim/html/README.md 
 Exit code: 0, or 2 for an error in the input.
 )";
 
-// As a shell takes it as one word.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // Files by their last names, as results have them.
 std::string command_of_page(const std::vector<std::string>& inputs, const std::string& output, bool partial) {
   const auto name = [](const std::string& path) {
     const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
-    return shell_word((whole.has_filename() ? whole : whole.parent_path()).filename().string());
+    return sweep::shell_word((whole.has_filename() ? whole : whole.parent_path()).filename().string());
   };
   std::string text = "uvmsim report";
   for (const std::string& input : inputs) text += " " + name(input);

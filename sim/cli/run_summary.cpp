@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::cli {
@@ -36,8 +36,6 @@ struct Quoted {
         counters(settled ? settled->counters : record.result.counters) {}
   bool has_settled() const { return settled && settled->is_settled; }
 };
-
-std::string ms_text(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 
 std::string factor_or_dash(std::uint64_t thousandths) {
   return thousandths == 0 ? "-" : format_thousandths(thousandths);
@@ -136,7 +134,7 @@ std::string time_scale_text(const RunRecord& record) {
     if (c.kernels == 0) return;
     classes +=
         fmt::format("  {:<7} x {:<8} {:>6} kernels, {} -> {} ms\n", name, format_thousandths((factor + 500) / 1000),
-                    c.kernels, ms_text(c.recorded_ns), ms_text(c.scaled_ns));
+                    c.kernels, format_ms(c.recorded_ns), format_ms(c.scaled_ns));
   });
   if (same) return fmt::format("kernel durations as recorded on {}\n", scale.recorded_on);
   return fmt::format("kernel durations from {} by a roofline; what limits the kernels of the trace:\n{}",
@@ -164,7 +162,7 @@ std::string run_summary(const RunRecord& record) {
     add(name, format_count(s.*counter), format_count(t.*counter));
   };
   const auto times = [&](const char* name, std::uint64_t Counters::*counter) {
-    add(name, ms_text(s.*counter), ms_text(t.*counter));
+    add(name, format_ms(s.*counter), format_ms(t.*counter));
   };
   const auto sizes = [&](const char* name, std::uint64_t Counters::*counter) {
     add(name, format_gib(s.*counter), format_gib(t.*counter));
@@ -242,11 +240,11 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     };
     const auto [shortest, longest] = std::ranges::minmax_element(numbers, {}, &Quoted::time_ns);
     const std::uint64_t time_ns = mean(numbers, [](const Quoted& one) { return one.time_ns; });
-    std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), ms_text(time_ns)};
-    if (seeds > 1) row.insert(row.end(), {ms_text(shortest->time_ns), ms_text(longest->time_ns)});
+    std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), format_ms(time_ns)};
+    if (seeds > 1) row.insert(row.end(), {format_ms(shortest->time_ns), format_ms(longest->time_ns)});
     row.push_back(factor_or_dash(mean(group, report::slowdown_to_unlimited_thousandths)));
     if (any_settled) row.push_back(learning_text(numbers));
-    if (seeds == 1) row.push_back(ms_text(numbers.front().counters.kernel_ns));
+    if (seeds == 1) row.push_back(format_ms(numbers.front().counters.kernel_ns));
     row.insert(row.end(), {format_count(count([](const Counters& c) { return c.fault_batches; })),
                            format_gib(count([](const Counters& c) { return c.htod_bytes(); })),
                            format_gib(count([](const Counters& c) { return c.dtoh_bytes(); })),

@@ -13,7 +13,7 @@
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_summary.h"
 #include "sim/common/error.h"
-#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/event_fan.h"
 #include "sim/report/numbers.h"
 #include "sim/report/profile.h"

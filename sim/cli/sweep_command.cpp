@@ -11,7 +11,7 @@
 
 #include "sim/cli/sweep_work.h"
 #include "sim/common/error.h"
-#include "sim/formats/text_table.h"
+#include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/collect.h"
 #include "sim/sweep/cost_guess.h"

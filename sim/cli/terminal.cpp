@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "sim/formats/decimal.h"
 #include "sim/formats/printable.h"
 #include "sim/formats/wrapped.h"
 
@@ -22,12 +23,6 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-// 0: no number.
-std::size_t number_of(std::string_view text) {
-  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string_view::npos) return 0;
-  return static_cast<std::size_t>(std::strtoul(std::string(text).c_str(), nullptr, 10));
-}
-
 }  // namespace
 
 bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
@@ -38,7 +33,8 @@ bool shows_colours(int descriptor) {
 
 std::size_t columns_of_terminal(int descriptor) {
   if (!is_terminal(descriptor)) return kLineWidth;
-  std::size_t columns = number_of(variable("COLUMNS"));
+  const std::string_view given = variable("COLUMNS");
+  std::size_t columns = given.size() > 6 ? 0 : parse_digits(given).value_or(0);
   struct winsize size {};
   if (columns == 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
   return columns == 0 ? kLineWidth : std::clamp(columns, kFewest, kMost);

@@ -100,17 +100,6 @@ Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told a
 input or output. `uvmsim trace VERB --help` explains a verb.
 )";
 
-// Copies all records, checked when there is a validator.
-void copy_records(trace::TraceReader& reader, trace::TraceWriter& writer, trace::Validator* validator) {
-  trace::Record record;
-  while (reader.next(record)) {
-    if (validator != nullptr) validator->check(record, reader.position());
-    writer.write(record);
-  }
-  if (validator != nullptr) validator->finish(reader.truncated());
-  warn_truncated(reader);
-}
-
 // What the trace holds and what it takes under every layout, in one pass.
 trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   constexpr std::uint64_t kLargestFootprint = std::uint64_t{512}
@@ -179,7 +168,7 @@ int dump(const Values& values) {
   }
   trace::TraceReader reader(given_trace(values, "dump"), {values.given("partial")});
   trace::TraceWriter writer(output, reader.header());
-  copy_records(reader, writer, nullptr);
+  copy_records(reader, reader, writer, nullptr);
   writer.finish();
   return 0;
 }
@@ -199,7 +188,7 @@ int pack(const Values& values) {
   trace::TraceReader reader(given_trace(values, "pack"), {values.given("partial")});
   trace::TraceWriter writer(output, reader.header(), writer_options(values));
   trace::Validator validator(reader.name(), reader.header());
-  copy_records(reader, writer, values.given("no-validate") ? nullptr : &validator);
+  copy_records(reader, reader, writer, values.given("no-validate") ? nullptr : &validator);
   writer.finish();
   return 0;
 }

@@ -9,7 +9,6 @@
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
 #include "sim/edit/hints.h"
-#include "sim/trace/validate.h"
 
 namespace uvmsim::cli {
 namespace {
@@ -50,13 +49,7 @@ int put_in(const Values& values) {
       (header.provenance.empty() ? "" : "; ") + fmt::format("hints of {} put in", hints.substr(hints.rfind('/') + 1));
   trace::TraceWriter writer(given_output(values, "hint"), header, writer_options(values));
   trace::Validator validator(reader.name(), header);
-  trace::Record record;
-  while (program.next(record)) {
-    validator.check(record, reader.position());
-    writer.write(record);
-  }
-  validator.finish(reader.truncated());
-  warn_truncated(reader);
+  copy_records(program, reader, writer, &validator);
   if (program.hints() == 0) throw_input_error("{}: no rule concerns anything in {}", hints, reader.name());
   writer.finish();
   fmt::print(stderr, "{} hints\n", program.hints());

@@ -9,6 +9,7 @@
 
 #include "sim/cli/options.h"
 #include "sim/trace/reader.h"
+#include "sim/trace/validate.h"
 #include "sim/trace/writer.h"
 
 namespace uvmsim::cli {
@@ -34,6 +35,19 @@ inline trace::WriterOptions writer_options(const Values& values) {
 
 inline void warn_truncated(const trace::TraceReader& reader) {
   if (reader.truncated()) fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
+}
+
+// Copies all records of a program that is made of what the reader reads, checked when there is a validator.
+template <class Program>
+void copy_records(Program& program, const trace::TraceReader& reader, trace::TraceWriter& writer,
+                  trace::Validator* validator) {
+  trace::Record record;
+  while (program.next(record)) {
+    if (validator != nullptr) validator->check(record, reader.position());
+    writer.write(record);
+  }
+  if (validator != nullptr) validator->finish(reader.truncated());
+  warn_truncated(reader);
 }
 
 CommandLine trace_import();

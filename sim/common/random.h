@@ -9,6 +9,13 @@ namespace uvmsim {
 // For products that do not fit 64 bits. g++ and clang have it; __extension__ says that we know it is not ISO C++.
 __extension__ using WideUnsigned = unsigned __int128;
 
+// The finaliser of MurmurHash3 (A. Appleby, public domain): a bijection in which every bit depends on all.
+constexpr std::uint64_t mixed_bits(std::uint64_t x) {
+  x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+  return x ^ x >> 33;
+}
+
 // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Random {
  public:

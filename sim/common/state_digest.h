@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/common/random.h"
 #include "sim/common/units.h"
 
 namespace uvmsim {
@@ -25,8 +26,8 @@ class StateDigest {
   explicit StateDigest(Nanoseconds present) : present_(present) {}
 
   void add(std::uint64_t value) {
-    high_ = mixed(high_ ^ value) + 0x9e3779b97f4a7c15u;
-    low_ = mixed(low_ + value * 0xd6e8feb86659fd93u) ^ high_;
+    high_ = mixed_bits(high_ ^ value) + 0x9e3779b97f4a7c15u;
+    low_ = mixed_bits(low_ + value * 0xd6e8feb86659fd93u) ^ high_;
   }
   // A time from which something is possible, or at which it ends: all that have passed are alike.
   void add_future(Nanoseconds time) {
@@ -57,13 +58,6 @@ class StateDigest {
   }
 
  private:
-  // The finaliser of MurmurHash3 (A. Appleby, public domain): a bijection in which every bit depends on all.
-  static std::uint64_t mixed(std::uint64_t x) {
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-    return x ^ x >> 33;
-  }
-
   Nanoseconds present_;
   std::uint64_t high_ = 0, low_ = 0;
   Value unordered_;

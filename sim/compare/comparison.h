@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between two sets of runs.
+// What changed between two sets of runs: as tables for people, as JSON and as CSV.
 //
 // Runs belong together when everything that determined them is the same. Where all runs of a share one thing and all
 // runs of b another (the evict policy, a cost, the trace), and it is the only such thing, that one is compared.
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/compare/read_runs.h"
 #include "sim/compare/run_view.h"
 #include "sim/compare/tolerance.h"
 
@@ -63,5 +64,20 @@ std::vector<std::string> varying_keys(const std::vector<const RunView*>& runs);
 
 // The metrics to show first: time, faults, bytes and transactions by direction, evictions.
 bool is_main_metric(std::string_view name);
+
+struct TextOptions {
+  bool all_metrics = false;  // false: is_main_metric() ones, with a line that says how many more changed
+  bool tolerant = false;     // differences within a tolerance were left out: say so
+};
+
+// What is compared with what, then per pair of runs the metrics that changed, what is only on one side, and a last line
+// that says how much changed, or "no difference".
+std::string comparison_text(const Comparison& comparison, const RunSet& a, const RunSet& b, const TextOptions& options);
+
+// One object, schema "uvmsim.comparison/1" (README.md): integers only, keys in a fixed order.
+std::string comparison_json(const Comparison& comparison, const RunSet& a, const RunSet& b);
+
+// A header, then one row per metric that changed. Runs on one side only have one row without a metric.
+std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace uvmsim::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison_output.h"
+#include "sim/compare/comparison.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/compare/change.h"
-#include "sim/formats/csv_field.h"
+#include "sim/formats/fields.h"
 #include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
+#include "sim/report/numbers.h"
 
 namespace uvmsim::compare {
 namespace {
@@ -85,9 +86,7 @@ std::string run_fields(const RunView* a, const RunView* b) {
 
 std::string decimal_percent(const MetricChange& change) {
   const auto percent = percent_of(change);
-  if (!percent) return "";
-  const std::uint64_t magnitude = static_cast<std::uint64_t>(*percent < 0 ? -*percent : *percent);
-  return fmt::format("{}{}.{:03}", *percent < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
+  return percent ? report::format_signed_thousandths(*percent) : "";
 }
 
 std::string value_field(const std::optional<std::uint64_t>& value) { return value ? fmt::format("{}", *value) : ""; }

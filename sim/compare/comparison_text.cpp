@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/compare/comparison_output.h"
+#include "sim/compare/comparison.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,22 +8,17 @@
 #include <set>
 
 #include "sim/compare/change.h"
-#include "sim/formats/text_table.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 
 namespace uvmsim::compare {
 namespace {
 
-std::string count_text(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", report::format_count(count), what, count == 1 ? "" : "s");
-}
-
 std::string value_text(const std::optional<std::uint64_t>& value) { return value ? report::format_count(*value) : "-"; }
 
 // "before.jsonl: 3 runs, uvmsim 0.1.0, plug-in next_unit.so ab12..."
 std::string side_line(const RunSet& set) {
-  std::string line = fmt::format("{}: {}", set.name, count_text(set.runs.size(), "run"));
+  std::string line = fmt::format("{}: {}", set.name, report::format_count(set.runs.size(), "run"));
   if (!set.missing.empty()) line += fmt::format(" ({} missing)", set.missing.size());
   std::vector<std::string> seen;
   for (const RunView& run : set.runs) {
@@ -50,7 +45,7 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
   }
   std::string text = table.text(true, "  ");
   if (hidden != 0) {
-    text += fmt::format("  {} changed: --all shows {}\n", count_text(hidden, "further metric"),
+    text += fmt::format("  {} changed: --all shows {}\n", report::format_count(hidden, "further metric"),
                         hidden == 1 ? "it" : "them");
   }
   return text;
@@ -112,10 +107,14 @@ std::string last_line(const Comparison& comparison, bool tolerant) {
   std::size_t noise = 0;
   for (const ComparedPair& pair : comparison.pairs) noise += pair.noise;
   std::string beyond = tolerant ? " beyond the tolerance" : "";
-  if (noise != 0) beyond += fmt::format(" beyond what the seeds scatter ({} within that)", count_text(noise, "change"));
-  if (changed == 0) return fmt::format("no difference{} in {}\n", beyond, count_text(comparison.pairs.size(), "run"));
-  return fmt::format("{} of {} differ{}{}\n", report::format_count(changed), count_text(comparison.pairs.size(), "run"),
-                     changed == 1 ? "s" : "", beyond);
+  if (noise != 0) {
+    beyond += fmt::format(" beyond what the seeds scatter ({} within that)", report::format_count(noise, "change"));
+  }
+  if (changed == 0) {
+    return fmt::format("no difference{} in {}\n", beyond, report::format_count(comparison.pairs.size(), "run"));
+  }
+  return fmt::format("{} of {} differ{}{}\n", report::format_count(changed),
+                     report::format_count(comparison.pairs.size(), "run"), changed == 1 ? "s" : "", beyond);
 }
 
 }  // namespace

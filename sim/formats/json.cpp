@@ -168,22 +168,12 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& wher
 }
 
 std::string json_kind(const ordered_json& value) {
-  switch (value.type()) {
-    case ordered_json::value_t::null:
-      return "null";
-    case ordered_json::value_t::object:
-      return "an object";
-    case ordered_json::value_t::array:
-      return "an array";
-    case ordered_json::value_t::string:
-      return "a string";
-    case ordered_json::value_t::boolean:
-      return "true or false";
-    case ordered_json::value_t::number_float:
-      return "a number with a fraction or exponent";
-    default:
-      return "an integer";
-  }
+  if (value.is_null()) return "null";
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  if (value.is_string()) return "a string";
+  if (value.is_boolean()) return "true or false";
+  return value.is_number_float() ? "a number with a fraction or exponent" : "an integer";
 }
 
 std::string json_excerpt(const ordered_json& value) {
@@ -193,5 +183,7 @@ std::string json_excerpt(const ordered_json& value) {
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
+
+std::string as_utf8(std::string_view text) { return nlohmann::json::parse(json_text(text)).get<std::string>(); }
 
 }  // namespace uvmsim

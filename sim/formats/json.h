@@ -49,5 +49,7 @@ std::string json_excerpt(const nlohmann::ordered_json& value);
 // One string as JSON, quoted and escaped. Bytes that are not UTF-8 become U+FFFD: names in a trace may hold anything,
 // output is always JSON.
 std::string json_text(std::string_view text);
+// The same text, all of it UTF-8.
+std::string as_utf8(std::string_view text);
 
 }  // namespace uvmsim

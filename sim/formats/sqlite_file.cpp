@@ -5,7 +5,6 @@
 #include <sqlite3.h>
 
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "sim/common/check.h"
 #include "sim/formats/json.h"
@@ -22,8 +21,8 @@ void check(sqlite3* database, int code, int wanted = SQLITE_OK) {
 
 }  // namespace
 
-void SqliteFile::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-void SqliteFile::Rows::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+void CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+void FinalizeStatement::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 SqliteFile::SqliteFile(const std::string& path, OutputRules rules) : file_(path, rules) {
   sqlite3* database = nullptr;
@@ -66,7 +65,7 @@ void SqliteFile::Rows::add(std::optional<std::int64_t> value) {
 }
 
 void SqliteFile::Rows::add(std::string_view text) {
-  const auto clean = nlohmann::json::parse(json_text(text)).get<std::string>();
+  const std::string clean = as_utf8(text);
   check(database_,
         sqlite3_bind_text(statement_.get(), next_++, clean.data(), static_cast<int>(clean.size()), SQLITE_TRANSIENT));
 }

@@ -18,6 +18,15 @@ struct sqlite3_stmt;
 
 namespace uvmsim {
 
+struct CloseDatabase {
+  void operator()(sqlite3* database) const;
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const;
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
 // A row whose key is in the table already. Where keys come from files, that is a mistake of the file.
 class SameKeyTwice : public InputError {
  public:
@@ -53,21 +62,15 @@ class SqliteFile {
     }
 
    private:
-    struct Finalize {
-      void operator()(sqlite3_stmt* statement) const;
-    };
     sqlite3* database_;
-    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    Statement statement_;
     int columns_;
     int next_ = 1;
   };
 
  private:
-  struct Close {
-    void operator()(sqlite3* database) const;
-  };
   AtomicFile file_;
-  std::unique_ptr<sqlite3, Close> database_;
+  Database database_;
 };
 
 }  // namespace uvmsim

@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 16;
 
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
 // SQL knows identifiers in double quotes; ours hold none.
 std::string sql_name(std::string_view name) { return '"' + std::string(name) + '"'; }
 
@@ -48,8 +43,6 @@ bool is_database(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kMagic;
 }
-
-void SqliteReader::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : path_(path) {
   note_input(path);

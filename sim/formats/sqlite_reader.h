@@ -6,14 +6,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-struct sqlite3;
-struct sqlite3_stmt;
+#include "sim/formats/sqlite_file.h"
 
 namespace uvmsim {
 
@@ -58,14 +55,11 @@ class SqliteReader {
             const std::function<void(const Row&)>& take) const;
 
  private:
-  struct Close {
-    void operator()(sqlite3* database) const;
-  };
   [[noreturn]] void fail(std::string_view table) const;
   std::vector<std::string> columns_of(std::string_view table) const;
 
   std::string path_;
-  std::unique_ptr<sqlite3, Close> database_;
+  Database database_;
   std::vector<std::string> tables_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that one page shows, read from its inputs.
+// Everything that one page shows, read from its inputs; and the page: one HTML file that needs nothing else. Its style,
+// scripts and data are in it, and its policy lets a browser load nothing.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,6 @@
 
 #include "sim/html/points.h"
 #include "sim/html/profile_excerpt.h"
-#include "sim/html/series.h"
 
 namespace uvmsim::html {
 
@@ -36,5 +36,8 @@ struct Document {
 // league.json. A sweep with missing points is refused unless `allow_partial`; a league says itself what it lacks.
 // Throws InputError that names the file, for one that is none of these, too many profiles, and two leagues.
 Document read_document(const std::vector<std::string>& paths, bool allow_partial);
+
+// `command`: what makes the page again. The same document gives the same bytes.
+std::string page_of(const Document& document, const std::string& command);
 
 }  // namespace uvmsim::html

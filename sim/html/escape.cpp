@@ -6,19 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/one_line.h"
-#include "sim/formats/markup.h"
+#include "sim/formats/fields.h"
+#include "sim/formats/json.h"
 
 namespace uvmsim::html {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Valid UTF-8 of any bytes: what JSON writes and reads again.
-std::string as_utf8(std::string_view text) {
-  return Json::parse(Json(std::string(text)).dump(-1, ' ', true, Json::error_handler_t::replace)).get<std::string>();
-}
-
-}  // namespace
 
 std::string escaped(std::string_view text) { return in_markup(one_line(as_utf8(text))); }
 

@@ -27,8 +27,7 @@ using report::format_factor;
 constexpr std::size_t kMostPanels = 6;  // described in words; the charts show all
 
 std::string ms(std::uint64_t ns) {
-  return ns >= 100'000'000 ? format_count((ns + 500'000) / 1'000'000) + " ms"
-                           : report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))) + " ms";
+  return ns >= 100'000'000 ? format_count((ns + 500'000) / 1'000'000) + " ms" : report::format_ms(ns) + " ms";
 }
 std::string ms(std::int64_t ns) {
   return ns < 0 ? "-" + ms(std::uint64_t{0} - static_cast<std::uint64_t>(ns)) : ms(static_cast<std::uint64_t>(ns));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/html/page.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +9,9 @@
 
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
-#include "sim/formats/markup.h"
+#include "sim/formats/fields.h"
 #include "sim/html/assets.h"
+#include "sim/html/document.h"
 #include "sim/html/escape.h"
 #include "sim/html/findings.h"
 

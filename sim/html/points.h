@@ -3,10 +3,12 @@
 // run where its trace marks none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/compare/run_view.h"
 
@@ -49,5 +51,25 @@ struct ReportPoint {
 
 // Of one result, schema uvmsim.result/2; `where` begins messages. Throws InputError.
 ReportPoint point_of_result(const nlohmann::ordered_json& result, const std::string& where);
+
+// Which points are one curve, and what tells curves apart. A panel is a program on a system. Within it points that
+// differ in nothing but their limit and seed are a series; those that differ in their seed alone are one place of it.
+struct Series {
+  std::string label;  // what tells it from the others of all panels: "evict lru"
+  bool are_drivers_policies = false;
+};
+
+struct PlacedPoint {
+  std::size_t panel = 0, series = 0;
+};
+
+struct SeriesTable {
+  std::vector<std::string> panels;  // the program, and what else tells them apart; in the order of the points
+  std::vector<Series> series;       // over all panels; the driver's policies first, then in the order of the points
+  std::vector<PlacedPoint> places;  // of each point
+  std::string shared;               // what all points have in common, for people
+};
+
+SeriesTable series_of(const std::vector<ReportPoint>& points);
 
 }  // namespace uvmsim::html

@@ -73,9 +73,8 @@ struct Sums {
   }
 };
 
-// Columns of sums, behind those of the table's own.
-Columns with_sums(Columns own, const Columns& times) {
-  own.insert(own.end(), times.begin(), times.end());
+// Columns of traffic, behind those of the table's own.
+Columns with_traffic(Columns own) {
   for (const auto& [name, member] : report::kTrafficColumns) own.emplace_back(name);
   return own;
 }
@@ -91,6 +90,18 @@ void add_traffic(const SqliteReader::Row& row, std::size_t first, Sums& sums) {
     if (text.starts_with("htod_")) add_to(sums.htod_bytes, value);
     if (text.starts_with("dtoh_")) add_to(sums.dtoh_bytes, value);
   }
+}
+
+// Of "duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions" and traffic, from `first` on.
+Sums sums_at(const SqliteReader::Row& row, std::size_t first, std::int64_t longest_ns = kLargest) {
+  Sums sums;
+  sums.duration_ns = row.integer(first, 0, longest_ns, 0);
+  sums.compute_ns = row.integer(first + 1, 0, kLargest, 0);
+  sums.stall_ns = row.integer(first + 2, -kLargest, kLargest, 0);
+  sums.fault_batches = count_at(row, first + 3);
+  sums.evictions = count_at(row, first + 4);
+  add_traffic(row, first + 5, sums);
+  return sums;
 }
 
 struct Launch {
@@ -192,26 +203,21 @@ class ProfileReader {
       layer.path = short_name(row.text(2));
       if (count_at(row, 0) == 0) layer.path = "(outside of all layers)";
     });
-    const Columns columns = with_sums({"layer", "nested", "iteration"}, {"kernels", "duration_ns", "compute_ns",
-                                                                         "stall_ns", "fault_batches", "evictions"});
+    const Columns columns = with_traffic({"layer", "nested", "iteration", "kernels", "duration_ns", "compute_ns",
+                                          "stall_ns", "fault_batches", "evictions"});
     database_.each("layer_sums", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const auto layer = layers_.find(count_at(row, 0));
       if (layer == layers_.end() || !is_chosen(iteration_at(row, 2))) return;
-      Sums sums;
-      sums.count = count_at(row, 3);
-      sums.duration_ns = row.integer(4, 0, kLargest, 0);
-      sums.compute_ns = row.integer(5, 0, kLargest, 0);
-      sums.stall_ns = row.integer(6, -kLargest, kLargest, 0);
-      sums.fault_batches = count_at(row, 7);
-      sums.evictions = count_at(row, 8);
-      add_traffic(row, 9, sums);
+      const std::uint64_t kernels = count_at(row, 3);
+      Sums sums = sums_at(row, 4);
+      sums.count = kernels;
       (count_at(row, 1) == 0 ? layer->second.own : layer->second.nested) += sums;
     });
   }
 
   void read_operations() {
-    const Columns columns = with_sums({"kind", "name_id", "iteration", "layer", "stream", "device", "start_ns"},
-                                      {"duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions"});
+    const Columns columns = with_traffic({"kind", "name_id", "iteration", "layer", "stream", "device", "start_ns",
+                                          "duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions"});
     database_.each("operations", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const Iteration iteration = iteration_at(row, 2);
       if (!row.has(6)) return;  // the host
@@ -227,13 +233,8 @@ class ProfileReader {
       one.layer = count_at(row, 3);
       one.stream = row.integer(4, 0, kLargest, 0);
       one.device = row.integer(5, 0, kLargest, 0);
+      one.sums = sums_at(row, 7, kLargest / 2);
       one.sums.count = 1;
-      one.sums.duration_ns = row.integer(7, 0, kLargest / 2, 0);
-      one.sums.compute_ns = row.integer(8, 0, kLargest, 0);
-      one.sums.stall_ns = row.integer(9, -kLargest, kLargest, 0);
-      one.sums.fault_batches = count_at(row, 10);
-      one.sums.evictions = count_at(row, 11);
-      add_traffic(row, 12, one.sums);
       if (one.kind == "kernel") {
         add_to(excerpt_.kernel_ns, one.sums.duration_ns);
         add_to(excerpt_.compute_ns, one.sums.compute_ns);
@@ -268,7 +269,7 @@ class ProfileReader {
                      one.allocated_ns = row.integer(7, 0, kLargest, 0);
                      one.freed_ns = row.integer(8, 0, kLargest, -1);
                    });
-    const Columns columns = with_sums({"allocation", "iteration"}, {"operations", "fault_batches", "stall_ns"});
+    const Columns columns = with_traffic({"allocation", "iteration", "operations", "fault_batches", "stall_ns"});
     database_.each("allocation_uses", columns, columns.size(), [&](const SqliteReader::Row& row) {
       const auto found = memory_.find(count_at(row, 0));
       if (found == memory_.end() || !is_chosen(iteration_at(row, 1))) return;

@@ -14,7 +14,7 @@
 #include "sim/compare/read_runs.h"
 #include "sim/formats/json.h"
 #include "sim/formats/sqlite_reader.h"
-#include "sim/league/league_output.h"
+#include "sim/league/league.h"
 #include "sim/sweep/plan.h"
 
 namespace uvmsim::html {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/html/series.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "sim/compare/comparison.h"
+#include "sim/html/points.h"
 
 namespace uvmsim::html {
 namespace {

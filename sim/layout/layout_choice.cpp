@@ -109,14 +109,6 @@ bool has(const LayoutChoice& choice, const std::string& name) {
                      [&](const auto& given) { return given.first == name; });
 }
 
-std::string text_of(const std::string& name, const policy::GivenParameters& parameters) {
-  std::string text = name;
-  for (const auto& [key, value] : parameters) {
-    text += fmt::format("{}{}={}", text.size() == name.size() ? ':' : ',', key, value);
-  }
-  return text;
-}
-
 }  // namespace
 
 const std::vector<LayoutInfo>& layouts() {
@@ -199,8 +191,10 @@ policy::Parameters resolve(const LayoutChoice& choice) {
   return parameters;
 }
 
-std::string given_text(const LayoutChoice& choice) { return text_of(choice.name, choice.parameters); }
+std::string given_text(const LayoutChoice& choice) { return policy::with_parameters(choice.name, choice.parameters); }
 
-std::string resolved_text(const LayoutChoice& choice) { return text_of(choice.name, resolve(choice).resolved()); }
+std::string resolved_text(const LayoutChoice& choice) {
+  return policy::with_parameters(choice.name, resolve(choice).resolved());
+}
 
 }  // namespace uvmsim::layout

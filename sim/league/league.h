@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A league: the results of a sweep ranked by time, per program and limit, and over all of them. The time is that of a
-// settled iteration (engine/settled.h) where a number of iterations was asked for, else that of the whole run.
+// settled iteration (engine/settled.h) where a number of iterations was asked for, else that of the whole run. As
+// tables for people, as JSON and as CSV.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,12 @@
 #include "sim/sweep/plan.h"
 
 namespace uvmsim::league {
+
+inline constexpr const char* kLeagueSchema = "uvmsim.league/2";
+// How the overall ranking is made.
+inline constexpr const char* kRule =
+    "geometric mean of the time over that under the driver's own policies, over all programs and limits; times of "
+    "settled iterations where a number of iterations was asked for, else of whole runs";
 
 // The driver's policies, or others in their place. Policies of class D4 know the future: they are ranked among
 // themselves. The rank begins with 1, equal results share one; 0 is no rank.
@@ -103,5 +110,20 @@ struct League {
 // Of the points of `plan` in `folder`, as far as they ran. Throws InputError for points without bounds, and for results
 // that are none.
 League rank(const sweep::Plan& plan, const std::string& folder);
+
+// A table per contest, then the overall ranking if there are several. Lines of plug-ins begin with '>'.
+std::string league_text(const League& league);
+
+// One object (README.md lists its keys); ends in a newline. Integers only, keys in a fixed order.
+std::string league_json(const League& league);
+
+// A header, a row per entrant and contest (scope "contest"), then one per entrant (scope "overall"): the numbers of the
+// JSON, means rounded to thousandths, "yes" as 1; absent is empty. RFC 4180.
+std::string league_csv(const League& league);
+
+constexpr const char* status_name(Standing::Status status) {
+  constexpr const char* kNames[] = {"finished", "failed", "missing"};
+  return kNames[static_cast<unsigned>(status)];
+}
 
 }  // namespace uvmsim::league

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/league/league_output.h"
+#include "sim/league/league.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/common/version.h"
-#include "sim/formats/csv_field.h"
+#include "sim/formats/fields.h"
 #include "sim/sweep/model_version.h"
 
 namespace uvmsim::league {
@@ -96,33 +96,12 @@ ordered_json overall_json(const OverallStanding& all) {
 }
 
 // The columns of CSV: policies by slot stand between these two.
-constexpr std::string_view kBefore[] = {"scope", "trace", "system", "settings", "layout",
-                                        "limit", "seed",  "rank",   "name"};
-constexpr std::string_view kBehind[] = {"information_class",
-                                        "oracle",
-                                        "plugin",
-                                        "status",
-                                        "contests",
-                                        "first",
-                                        "unsettled",
-                                        "time_ns",
-                                        "is_settled",
-                                        "learning_iterations",
-                                        "total_ns",
-                                        "over_driver_thousandths",
-                                        "over_bound_thousandths",
-                                        "over_best_known_thousandths",
-                                        "best_over_driver_thousandths",
-                                        "worst_over_driver_thousandths",
-                                        "compute_ns",
-                                        "necessary_bytes_ns",
-                                        "excess_bytes_ns",
-                                        "fault_latency_ns",
-                                        "serialisation_ns",
-                                        "capacity_bytes",
-                                        "footprint_bytes",
-                                        "id",
-                                        "error"};
+constexpr const char* kBefore = "scope,trace,system,settings,layout,limit,seed,rank,name";
+constexpr const char* kBehind =
+    "information_class,oracle,plugin,status,contests,first,unsettled,time_ns,is_settled,learning_iterations,total_ns,"
+    "over_driver_thousandths,over_bound_thousandths,over_best_known_thousandths,best_over_driver_thousandths,"
+    "worst_over_driver_thousandths,compute_ns,necessary_bytes_ns,excess_bytes_ns,fault_latency_ns,serialisation_ns,"
+    "capacity_bytes,footprint_bytes,id,error";
 
 // The row of a standing, from its JSON and its contest's.
 ordered_json contest_row(const Standing& standing, const Contest& contest) {
@@ -186,15 +165,16 @@ std::string league_json(const League& league) {
 }
 
 std::string league_csv(const League& league) {
-  std::vector<std::string_view> columns(std::begin(kBefore), std::end(kBefore));
+  std::string header = std::string(kBefore) + ",";
   if (!league.overall.empty()) {
-    for (const auto& [slot, text] : league.overall.front().entrant.policies) columns.push_back(slot);
+    for (const auto& [slot, text] : league.overall.front().entrant.policies) header += slot + ",";
   }
-  columns.insert(columns.end(), std::begin(kBehind), std::end(kBehind));
-  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
+  header += kBehind;
+  const std::vector<std::string> columns = split(header, ',');
+  std::string text = header + "\n";
   const auto add = [&](const ordered_json& row) {
     std::vector<std::string> fields;
-    for (const std::string_view column : columns) fields.push_back(field_of(row, column));
+    for (const std::string& column : columns) fields.push_back(field_of(row, column));
     text += fmt::format("{}\n", fmt::join(fields, ","));
   };
   for (const Contest& contest : league.contests) {

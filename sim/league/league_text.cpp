@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/league/league_output.h"
+#include "sim/league/league.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "sim/formats/text_table.h"
 #include "sim/formats/wrapped.h"
 #include "sim/league/entrants.h"
 #include "sim/policy/registry.h"
@@ -18,11 +16,11 @@
 namespace uvmsim::league {
 namespace {
 
+using report::format_ms;
 using report::format_thousandths;
 
 constexpr std::size_t kHang = 2;
 
-std::string ms(std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 std::string factor(std::uint64_t thousandths) { return thousandths == 0 ? "-" : format_thousandths(thousandths); }
 std::string mean(std::uint64_t millionths) { return factor((millionths + 500) / 1000); }
 
@@ -55,22 +53,20 @@ std::string ranks(const OverallStanding& all) {
              ? fmt::format("{}", all.best_limit_rank)
              : fmt::format("{} to {}", all.best_limit_rank, all.worst_limit_rank);
 }
-std::string signed_factor(std::int64_t thousandths) {
-  return (thousandths < 0 ? "-" : "") + format_thousandths(static_cast<std::uint64_t>(std::abs(thousandths)));
-}
 
 std::string contest_text(const Contest& contest) {
   std::string text = wrapped_line(contest.label, kHang) + "\n";
   if (contest.bound_ns != 0) {
     text += fmt::format("capacity {}, footprint {}; lower bound {} ms: computing {}, necessary bytes {}\n",
                         report::format_bytes(contest.capacity_bytes), report::format_bytes(contest.footprint_bytes),
-                        ms(contest.bound_ns), ms(contest.compute_ns), ms(contest.bound_ns - contest.compute_ns));
-    const std::string best = fmt::format("best known {} ms: {}", ms(contest.best_known_ns), contest.best_known);
+                        format_ms(contest.bound_ns), format_ms(contest.compute_ns),
+                        format_ms(contest.bound_ns - contest.compute_ns));
+    const std::string best = fmt::format("best known {} ms: {}", format_ms(contest.best_known_ns), contest.best_known);
     text += wrapped_line(best, kHang) + "\n";
   }
   if (contest.best_oracle_ns != 0) {
     const std::string best =
-        fmt::format("best of the oracles {} ms: {}", ms(contest.best_oracle_ns), contest.best_oracle);
+        fmt::format("best of the oracles {} ms: {}", format_ms(contest.best_oracle_ns), contest.best_oracle);
     text += wrapped_line(best, kHang) + "\n";
   }
   const bool settled = is_judged_by_settled(contest);
@@ -82,11 +78,11 @@ std::string contest_text(const Contest& contest) {
   for (const Standing& standing : contest.standings) {
     std::vector<std::string> row{place(standing.entrant), class_of(standing.entrant)};
     if (standing.status == Standing::Status::kFinished) {
-      row.insert(row.end(), {ms(standing.time_ns), factor(standing.over_driver)});
-      if (settled) row.insert(row.end(), {learning(standing), ms(standing.total_ns)});
+      row.insert(row.end(), {format_ms(standing.time_ns), factor(standing.over_driver)});
+      if (settled) row.insert(row.end(), {learning(standing), format_ms(standing.total_ns)});
       row.insert(row.end(),
-                 {factor(standing.over_bound), factor(standing.over_best_known), ms(standing.excess_bytes_ns),
-                  ms(standing.fault_latency_ns), ms(standing.serialisation_ns)});
+                 {factor(standing.over_bound), factor(standing.over_best_known), format_ms(standing.excess_bytes_ns),
+                  format_ms(standing.fault_latency_ns), format_ms(standing.serialisation_ns)});
     } else {
       row.emplace_back(status_name(standing.status));
       row.resize(header.size(), "-");
@@ -125,8 +121,8 @@ std::string overall_text(const League& league) {
   if (several_limits) {
     text +=
         wrapped_line(fmt::format("rank stability over {}: Kendall's tau {} ({} entrants that are ranked under each)",
-                                 fmt::join(league.stability.limits, ", "), signed_factor(league.stability.tau),
-                                 league.stability.entrants),
+                                 fmt::join(league.stability.limits, ", "),
+                                 report::format_signed_thousandths(league.stability.tau), league.stability.entrants),
                      kHang) +
         "\n";
   }

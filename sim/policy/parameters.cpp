@@ -225,6 +225,16 @@ const std::string* Parameters::file(std::string_view name) const {
   return file.sha256.empty() ? nullptr : &file.contents;
 }
 
+std::string with_parameters(const std::string& name, const GivenParameters& parameters) {
+  std::string text = name;
+  char separator = ':';
+  for (const auto& [key, value] : parameters) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  return text;
+}
+
 GivenParameters Parameters::resolved() const {
   GivenParameters result;
   for (const auto& [name, value] : values_) {

@@ -60,6 +60,8 @@ std::string allowed_values(const Parameter& parameter);
 
 // Key and value as the user gave them, in the order given.
 using GivenParameters = std::vector<std::pair<std::string, std::string>>;
+// "tree:threshold=75,min_faults=1", as the command line takes it.
+std::string with_parameters(const std::string& name, const GivenParameters& parameters);
 
 // Throws InputError when the table itself is wrong: a bad or repeated name, no documentation, a default that is not
 // allowed. `policy` names the policy in the message.

@@ -44,11 +44,6 @@ BatchStream::BatchStream(const Workload& workload, bool training, std::uint64_t 
   }
 }
 
-void BatchStream::fill(std::uint64_t number, Batch& batch) const {
-  draw(number, batch.lookups);
-  group_rows(batch);
-}
-
 void BatchStream::draw(std::uint64_t number, std::vector<std::uint64_t>& lookups) const {
   Random random(Random(seed_ ^ 0x5851f42d4c957f2du).next() + number * 0xd1342543de82ef95u);
   lookups.clear();

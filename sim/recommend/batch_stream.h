@@ -29,8 +29,7 @@ class BatchStream {
   // `gpus`: a batch has so many times the workload's samples.
   BatchStream(const Workload& workload, bool training, std::uint64_t seed, unsigned gpus = 1);
 
-  // All of a batch; its lookups alone.
-  void fill(std::uint64_t number, Batch& batch) const;
+  // A batch's lookups.
   void draw(std::uint64_t number, std::vector<std::uint64_t>& lookups) const;
 
  private:

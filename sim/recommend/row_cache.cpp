@@ -13,12 +13,8 @@ RowCache::RowCache(CachePolicy policy, std::uint64_t sets, std::uint32_t locked_
   UVMSIM_CHECK(sets >= 1, "{} sets", sets);
 }
 
-// The finaliser of MurmurHash3 (A. Appleby, public domain), which FBGEMM uses too.
-std::uint64_t RowCache::set_of(std::uint64_t row, std::uint64_t sets) {
-  row = (row ^ row >> 33) * 0xff51afd7ed558ccdu;
-  row = (row ^ row >> 33) * 0xc4ceb9fe1a85ec53u;
-  return (row ^ row >> 33) % sets;
-}
+// By the hash that FBGEMM uses, too.
+std::uint64_t RowCache::set_of(std::uint64_t row, std::uint64_t sets) { return mixed_bits(row) % sets; }
 
 // Where the row's last use is kept; null: not there.
 std::uint32_t* RowCache::find(std::uint64_t set, std::uint64_t row) {

@@ -5,17 +5,10 @@
 #include <numeric>
 
 #include "sim/common/error.h"
-#include "sim/recommend/find_named.h"
 
 namespace uvmsim::recommend {
 
 namespace {
-
-constexpr Sharding kShardings[] = {
-    {"table_bytes", Sharding::Kind::kTableByBytes, "table-wise, GPUs balanced by bytes of tables"},
-    {"table_lookups", Sharding::Kind::kTableByLookups, "table-wise, GPUs balanced by lookups"},
-    {"row", Sharding::Kind::kRow, "row-wise: a part of the rows of each table on each GPU"},
-};
 
 // The GPU of each table.
 std::vector<unsigned> greedy(const std::vector<std::uint64_t>& weights, unsigned gpus) {
@@ -33,10 +26,6 @@ std::vector<unsigned> greedy(const std::vector<std::uint64_t>& weights, unsigned
 }
 
 }  // namespace
-
-std::span<const Sharding> shardings() { return kShardings; }
-
-const Sharding& find_sharding(std::string_view name) { return find_named(shardings(), "sharding", name); }
 
 ShardMap::ShardMap(const Workload& workload, const Sharding& sharding, unsigned gpus)
     : lookups_per_sample_(workload.lookups_per_sample()), shares_(gpus) {

@@ -9,26 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 #include <vector>
 
+#include "sim/recommend/choices.h"
 #include "sim/recommend/workload.h"
 
 namespace uvmsim::recommend {
-
-struct Sharding {
-  std::string_view name;
-  enum class Kind : std::uint8_t { kTableByBytes, kTableByLookups, kRow } kind;
-  std::string_view summary;
-
-  bool by_rows() const { return kind == Kind::kRow; }
-};
-
-// The first is the default.
-std::span<const Sharding> shardings();
-// Throws InputError for an unknown name.
-const Sharding& find_sharding(std::string_view name);
 
 class ShardMap {
  public:

@@ -46,9 +46,6 @@ std::uint64_t PlacementResult::host_to_device_bytes() const {
 std::uint64_t PlacementResult::device_to_host_bytes() const {
   return rows.host_written_bytes + counters.dtoh_evict_bytes + counters.dtoh_fault_bytes + counters.dtoh_prefetch_bytes;
 }
-std::uint64_t PlacementResult::unique_thousandths() const {
-  return report::ratio_thousandths(rows.unique, rows.lookups);
-}
 std::uint64_t PlacementResult::hit_thousandths() const {
   return report::ratio_thousandths(rows.lookup_hits, rows.lookups);
 }
@@ -97,7 +94,7 @@ std::vector<std::pair<std::string, std::uint64_t>> PlacementResult::numbers() co
           {"steps", rows.steps},
           {"lookups", rows.lookups},
           {"unique_rows", rows.unique},
-          {"unique_thousandths", unique_thousandths()},
+          {"unique_thousandths", report::ratio_thousandths(rows.unique, rows.lookups)},
           {"cache_rows", cache_rows},
           {"cache_rows_used", cache_rows_used},
           {"unique_hits", rows.hits},

@@ -32,8 +32,7 @@ struct PlacementResult {
   // Over the link, migrated and in place.
   std::uint64_t host_to_device_bytes() const;
   std::uint64_t device_to_host_bytes() const;
-  std::uint64_t unique_thousandths() const;  // different rows / lookups
-  std::uint64_t hit_thousandths() const;     // lookups of rows found in GPU memory / lookups
+  std::uint64_t hit_thousandths() const;  // lookups of rows found in GPU memory / lookups
   bool has_cache() const { return placement->cached; }
   // Bytes over the link for each byte of the rows that a step reads and, in training, writes.
   std::uint64_t amplification_thousandths() const;

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/formats/csv_field.h"
+#include "sim/formats/fields.h"
 #include "sim/recommend/study.h"
 
 namespace uvmsim::recommend {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
 
 namespace uvmsim::report {
 namespace {
@@ -39,6 +38,11 @@ std::string format_thousandths(std::uint64_t thousandths) {
   return fmt::format("{}.{:03}", thousandths / 1000, thousandths % 1000);
 }
 
+std::string format_signed_thousandths(std::int64_t thousandths) {
+  const auto magnitude = static_cast<std::uint64_t>(thousandths);
+  return thousandths < 0 ? "-" + format_thousandths(0 - magnitude) : format_thousandths(magnitude);
+}
+
 std::string format_factor(std::uint64_t thousandths) { return shortest(format_thousandths(thousandths)); }
 
 std::string format_millionths(std::uint64_t millionths) {
@@ -69,11 +73,8 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
-std::string format_us(Nanoseconds time) {
-  const char* sign = time.value < 0 ? "-" : "";
-  const auto magnitude =
-      time.value < 0 ? 0 - static_cast<std::uint64_t>(time.value) : static_cast<std::uint64_t>(time.value);
-  return fmt::format("{}{}.{:03}", sign, magnitude / 1000, magnitude % 1000);
+std::string format_count(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
 }
 
 }  // namespace uvmsim::report

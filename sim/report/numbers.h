@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "sim/common/units.h"
 
@@ -14,6 +15,7 @@ std::uint64_t ratio_thousandths(std::uint64_t numerator, std::uint64_t denominat
 
 // 1250 -> "1.250"
 std::string format_thousandths(std::uint64_t thousandths);
+std::string format_signed_thousandths(std::int64_t thousandths);
 // 1250 -> "1.25", 2000 -> "2": shortest form, as a user would type it.
 std::string format_factor(std::uint64_t thousandths);
 // The same of millionths.
@@ -24,9 +26,12 @@ std::string format_gib(std::uint64_t bytes);
 std::string format_bytes(std::uint64_t bytes);
 // 2103456789 -> "2103.457": milliseconds, for a column whose header names the unit.
 std::string format_ms(Nanoseconds duration);
+inline std::string format_ms(std::uint64_t ns) { return format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); }
 // 1234567 -> "1,234,567"
 std::string format_count(std::uint64_t count);
-// 1500 -> "1.500": microseconds with all nanoseconds, as trace viewers read them. Negative times keep their sign.
-std::string format_us(Nanoseconds time);
+// 2, "point" -> "2 points"
+std::string format_count(std::uint64_t count, std::string_view what);
+// 1500 -> "1.500": microseconds with all nanoseconds, as trace viewers read them.
+inline std::string format_us(Nanoseconds time) { return format_signed_thousandths(time.value); }
 
 }  // namespace uvmsim::report

@@ -42,24 +42,21 @@ void share_out(std::int64_t whole, const std::map<Key, std::uint64_t>& weights, 
   }
 }
 
-}  // namespace
-
+// The member that counts a transfer.
 std::uint64_t Traffic::*transfer_member(TransferDirection direction, TransferCause cause) {
-  const bool in = direction == TransferDirection::kHostToDevice;
-  switch (cause) {
-    case TransferCause::kUser:
-      return in ? &Traffic::htod_user_bytes : &Traffic::dtoh_user_bytes;
-    case TransferCause::kPrefetch:
-      return in ? &Traffic::htod_prefetch_bytes : &Traffic::dtoh_prefetch_bytes;
-    case TransferCause::kEvict:
-      return in ? &Traffic::htod_fault_bytes : &Traffic::dtoh_evict_bytes;
-    case TransferCause::kAccessCounter:
-      return in ? &Traffic::htod_counter_bytes : &Traffic::dtoh_fault_bytes;
-    case TransferCause::kFault:
-      break;
-  }
-  return in ? &Traffic::htod_fault_bytes : &Traffic::dtoh_fault_bytes;
+  using Members = std::pair<std::uint64_t Traffic::*, std::uint64_t Traffic::*>;  // to the GPU; else
+  constexpr Members kFault{&Traffic::htod_fault_bytes, &Traffic::dtoh_fault_bytes};
+  constexpr Members kByCause[] = {kFault,
+                                  {&Traffic::htod_user_bytes, &Traffic::dtoh_user_bytes},
+                                  kFault,
+                                  {&Traffic::htod_prefetch_bytes, &Traffic::dtoh_prefetch_bytes},
+                                  {&Traffic::htod_fault_bytes, &Traffic::dtoh_evict_bytes},
+                                  {&Traffic::htod_counter_bytes, &Traffic::dtoh_fault_bytes}};
+  const auto& [in, out] = kByCause[static_cast<std::size_t>(cause)];
+  return direction == TransferDirection::kHostToDevice ? in : out;
 }
+
+}  // namespace
 
 Profile::Profile(const std::string& path, ProfileGrid grid) : file_(path), grid_(grid), allocations_(1) {
   actor_ = host_operation();

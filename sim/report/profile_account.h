@@ -48,9 +48,6 @@ inline Traffic& Traffic::operator+=(const Traffic& other) {
   return *this;
 }
 
-// The member that counts a transfer.
-std::uint64_t Traffic::*transfer_member(TransferDirection direction, TransferCause cause);
-
 // Outside all marked iterations.
 inline constexpr std::int64_t kNoIteration = -1;
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/common/version.h"
-#include "sim/formats/csv_field.h"
+#include "sim/formats/fields.h"
 #include "sim/policy/registry.h"
 #include "sim/report/numbers.h"
 
@@ -20,7 +20,7 @@ std::string parameters_text(const policy::GivenParameters& parameters) {
 std::string policy_text(const RunRecord& record, policy::Slot slot) {
   for (const PolicyUsed& policy : record.policies) {
     if (policy.slot != policy::slot_name(slot)) continue;
-    return policy.name + (policy.parameters.empty() ? "" : ":") + parameters_text(policy.parameters);
+    return policy::with_parameters(policy.name, policy.parameters);
   }
   return is_always_named(slot) ? "" : driver_choice(slot).name;
 }

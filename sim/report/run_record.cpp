@@ -55,23 +55,17 @@ std::optional<SettledIterations> settled_iterations(const RunResult& result) {
   out.shortest = out.longest = iterations.front().end - iterations.front().begin;
   const auto mean = [&](std::uint64_t sum) { return (sum + out.count / 2) / out.count; };
   std::uint64_t total_ns = 0, ideal_ns = 0;
-  std::vector<std::uint64_t> sums;
   for (const IterationResult& iteration : iterations) {
     const Nanoseconds duration = iteration.end - iteration.begin;
     out.shortest = std::min(out.shortest, duration);
     out.longest = std::max(out.longest, duration);
     total_ns += static_cast<std::uint64_t>(duration.value);
     ideal_ns += static_cast<std::uint64_t>(iteration.ideal.value);
-    std::size_t at = 0;
-    for_each_counter(iteration.counters, [&](const char*, std::uint64_t value) {
-      if (at == sums.size()) sums.push_back(0);
-      sums[at++] += value;
-    });
+    add(out.counters, iteration.counters, 1);
   }
   out.duration = Nanoseconds(static_cast<std::int64_t>(mean(total_ns)));
   out.ideal = Nanoseconds(static_cast<std::int64_t>(mean(ideal_ns)));
-  std::size_t at = 0;
-  for_each_counter(out.counters, [&](const char*, std::uint64_t& value) { value = mean(sums[at++]); });
+  for_each_counter(out.counters, [&](const char*, std::uint64_t& value) { value = mean(value); });
   return out;
 }
 

@@ -15,7 +15,7 @@
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/common/version.h"
-#include "sim/formats/csv_field.h"
+#include "sim/formats/fields.h"
 #include "sim/formats/sqlite_file.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/resolve.h"

@@ -81,15 +81,7 @@ std::string limit_text(const Point& point) {
   return "no limit";
 }
 
-std::string policy_text(const PolicyChoice& policy) {
-  std::string text = policy.name;
-  char separator = ':';
-  for (const auto& [key, value] : policy.parameters) {
-    text += fmt::format("{}{}={}", separator, key, value);
-    separator = ',';
-  }
-  return text;
-}
+std::string policy_text(const PolicyChoice& policy) { return policy::with_parameters(policy.name, policy.parameters); }
 
 std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
@@ -108,22 +100,21 @@ std::string label(const Point& point) {
   return text;
 }
 
-namespace {
-
-// As a shell takes it as one word.
-std::string word(const std::string& text) {
+std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
   return !text.empty() && text.find_first_not_of(kPlain) == std::string::npos ? text : shell_quoted(text);
 }
+
+namespace {
 
 std::string last_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 }  // namespace
 
 std::string command_text(const Point& point) {
-  std::string text = "uvmsim run " + word(last_name(point.trace));
+  std::string text = "uvmsim run " + shell_word(last_name(point.trace));
   const auto add = [&](std::string_view option, const std::string& value) {
-    text += fmt::format(" --{} {}", option, word(value));
+    text += fmt::format(" --{} {}", option, shell_word(value));
   };
   add("system", last_name(point.system));
   for (const std::string& setting : point.settings) add("set", setting);

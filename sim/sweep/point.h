@@ -52,6 +52,8 @@ std::string limit_text(const Point& point);
 std::string policy_text(const PolicyChoice& policy);
 // In single quotes, for a shell.
 std::string shell_quoted(std::string_view text);
+// As a shell takes it as one word: quoted where it must be.
+std::string shell_word(const std::string& text);
 // "gpt2.uvmt h200-sxm-pcie5 recorded OSF 1.25 tree lrm seed 1": for messages.
 std::string label(const Point& point);
 

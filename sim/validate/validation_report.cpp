@@ -8,7 +8,6 @@
 #include <array>
 
 #include "sim/common/error.h"
-#include "sim/formats/text_table.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/validate/campaign_report.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/baseline/check_report.h"
+#include "sim/baseline/check.h"
 
 namespace uvmsim::baseline {
 namespace {

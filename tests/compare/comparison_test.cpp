@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
-#include "sim/compare/comparison_output.h"
 #include "tests/compare/results.h"
 
 namespace uvmsim::compare {

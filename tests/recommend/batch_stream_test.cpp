@@ -19,7 +19,7 @@ TEST(BatchStream, NamesTheRowsOfEveryTableAndBag) {
   const BatchStream stream(workload, true, 1);
   Batch batch;
   for (const std::uint64_t number : {0u, 1u, 1000000u}) {
-    stream.fill(number, batch);
+    fill(stream, number, batch);
     ASSERT_EQ(batch.lookups.size(), workload.batch * workload.lookups_per_sample());
     auto lookup = batch.lookups.begin();
     std::uint64_t base = 0;
@@ -51,12 +51,12 @@ TEST(BatchStream, IsTheSameWhateverWasAskedBefore) {
   const Workload workload = small_workload();
   const BatchStream a(workload, true, 3), b(workload, true, 3), other(workload, true, 4);
   Batch first, second;
-  for (const std::uint64_t number : {5u, 2u}) a.fill(number, first);
-  b.fill(2, second);
+  for (const std::uint64_t number : {5u, 2u}) fill(a, number, first);
+  fill(b, 2, second);
   EXPECT_EQ(first.lookups, second.lookups);
-  other.fill(2, second);
+  fill(other, 2, second);
   EXPECT_NE(first.lookups, second.lookups);
-  a.fill(3, second);
+  fill(a, 3, second);
   EXPECT_NE(first.lookups, second.lookups);
 }
 
@@ -65,9 +65,9 @@ TEST(BatchStream, DrawsWhatItDrewBefore) {
   const Workload workload = small_workload();
   Batch batch;
   std::uint64_t training = 0, inference = 0;
-  BatchStream(workload, true, 1).fill(0, batch);
+  fill(BatchStream(workload, true, 1), 0, batch);
   for (const std::uint64_t row : batch.lookups) training = training * 31 + row;
-  BatchStream(workload, false, 1).fill(0, batch);
+  fill(BatchStream(workload, false, 1), 0, batch);
   for (const std::uint64_t row : batch.lookups) inference = inference * 31 + row;
   EXPECT_EQ(training, 12057461504572219294u);
   EXPECT_EQ(inference, 198611020219221124u);
@@ -80,11 +80,11 @@ TEST(BatchStream, PopularRowsComeOften) {
   workload.lookups = {1};
   workload.batch = 200000;
   Batch batch;
-  BatchStream(workload, true, 1).fill(0, batch);
+  fill(BatchStream(workload, true, 1), 0, batch);
   const std::uint32_t most = *std::max_element(batch.counts.begin(), batch.counts.end());
   EXPECT_NEAR(most, 200000 / 7.25, 1000);
   workload.training_zipf_thousandths = 1000;  // every row alike: 181269 different ones in the mean
-  BatchStream(workload, true, 1).fill(0, batch);
+  fill(BatchStream(workload, true, 1), 0, batch);
   EXPECT_NEAR(static_cast<double>(batch.rows.size()), 1e6 * (1 - std::exp(-0.2)), 1500);
 }
 

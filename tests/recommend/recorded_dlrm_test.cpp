@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "sim/recommend/batch_stream.h"
 #include "sim/trace/reader.h"
+#include "tests/recommend/small_workload.h"
 
 namespace uvmsim::recommend {
 namespace {
@@ -77,7 +77,7 @@ std::map<std::uint64_t, std::vector<Pages>> generated_bags(std::size_t batches) 
   std::map<std::uint64_t, std::vector<Pages>> bags;
   Batch batch;
   for (std::size_t number = 0; number < batches; ++number) {
-    stream.fill(number, batch);
+    fill(stream, number, batch);
     for (auto& [table, quanta] : bags) quanta.emplace_back();
     for (const std::uint64_t row : batch.rows) {
       auto& quanta = bags[row / 1000000];

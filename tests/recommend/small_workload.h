@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/config/load_system.h"
+#include "sim/recommend/batch_stream.h"
 #include "sim/recommend/workload.h"
 
 namespace uvmsim::recommend {
@@ -29,6 +30,12 @@ inline config::SystemConfig system_with_ssd() {
   system.ssd.write_bytes_per_us = 3000;
   system.ssd.read_latency_ns = system.ssd.write_latency_ns = 12000;
   return system;
+}
+
+// A batch: its lookups, its rows and their counts.
+inline void fill(const BatchStream& stream, std::uint64_t number, Batch& batch) {
+  stream.draw(number, batch.lookups);
+  group_rows(batch);
 }
 
 }  // namespace uvmsim::recommend

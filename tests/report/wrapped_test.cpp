@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/formats/text_table.h"
-
 namespace uvmsim::report {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "sim/cli/command_line.h"
-#include "sim/cli/manual.h"
 #include "tracer/cli/commands.h"
 
 namespace uvmtrace {

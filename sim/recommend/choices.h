@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user chooses by name: where embedding tables lie, which GPU has which rows, what training keeps for each row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sim/recommend/row_cache.h"
+#include "sim/recommend/workload.h"
+
+namespace uvmsim::recommend {
+
+// The placements of FBGEMM's table-batched embeddings, and managed memory without hints.
+struct Placement {
+  std::string_view name;
+  enum class Memory : std::uint8_t { kDevice, kManaged, kFaulting, kSsd } memory;  // of the tables themselves
+  bool cached;                                                                     // rows also in GPU memory
+  CachePolicy policy;
+  bool ahead;  // the next batch's rows are fetched while this one computes
+  std::string_view summary;
+};
+
+struct Sharding {  // sharding.h
+  std::string_view name;
+  enum class Kind : std::uint8_t { kTableByBytes, kTableByLookups, kRow } kind;
+  std::string_view summary;
+
+  bool by_rows() const { return kind == Kind::kRow; }
+};
+
+// The optimizers of FBGEMM's table-batched embeddings by their state, which is always fp32. Where it lies is FBGEMM's
+// rule (construct_split_state): one number per row is in GPU memory wherever the table is; as many as the row has lie
+// where the table lies, and no row cache holds them.
+struct Optimizer {
+  std::string_view name;
+  enum class State : std::uint8_t { kNone, kPerRow, kPerElement } state;
+  std::string_view summary;
+
+  std::uint64_t bytes_per_row(const Workload& workload) const;
+  // Of a row's update, in whole sectors: read once, written once.
+  std::uint64_t touched_bytes(const Workload& workload) const;
+};
+
+// The first sharding and the first optimizer, which has no state, are the defaults.
+std::span<const Placement> placements();
+std::span<const Sharding> shardings();
+std::span<const Optimizer> optimizers();
+// Throw InputError for an unknown name.
+const Placement& find_placement(std::string_view name);
+const Sharding& find_sharding(std::string_view name);
+const Optimizer& find_optimizer(std::string_view name);
+
+}  // namespace uvmsim::recommend
