@@ -17,7 +17,7 @@
 #include "sim/common/random.h"
 #include "sim/common/state_digest.h"
 #include "sim/conformance/checks.h"
-#include "sim/memory/mask_digest.h"
+#include "sim/memory/page_mask.h"
 #include "sim/policy/features.h"
 #include "sim/policy/guarded.h"
 
