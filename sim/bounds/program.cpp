@@ -20,18 +20,6 @@ namespace {
 
 constexpr std::uint64_t page_index(BlockIndex block, std::uint64_t page) { return block.value * kPagesPerBlock + page; }
 
-// Calls add(first, end) with the page indices of pages [page, end_page) of a placement, block by block.
-template <class Add>
-void for_each_block(const layout::Placement& placement, std::uint64_t page, std::uint64_t end_page, const Add& add) {
-  while (page < end_page) {
-    const std::uint64_t in_block = page % kPagesPerBlock;
-    const std::uint64_t n = std::min<std::uint64_t>(end_page - page, kPagesPerBlock - in_block);
-    const std::uint64_t first = page_index(placement.blocks[page / kPagesPerBlock], in_block);
-    add(first, first + n);
-    page += n;
-  }
-}
-
 bool reads_and_writes(const trace::Kernel& kernel) {
   const auto both = [](const std::vector<trace::Extent>& extents) {
     return std::any_of(extents.begin(), extents.end(),
@@ -189,8 +177,9 @@ void Reader::add_host_access(const trace::HostAccess& access) {
   const std::size_t first_run = program_.runs.size();
   for (std::size_t part = 0; part < engine::part_count(access); ++part) {
     const engine::PageRange pages = engine::touch_of(access, part, placement, header_.quantum_bytes).pages;
-    for_each_block(placement, pages.begin, pages.end,
-                   [&](std::uint64_t first, std::uint64_t end) { add_run(first, end, first_run); });
+    placement.for_each_part(pages.begin, pages.end, [&](BlockIndex block, unsigned first, unsigned count) {
+      add_run(page_index(block, first), page_index(block, first) + count, first_run);
+    });
   }
   add_on_host(Action::kHostTouch, first_run);
 }
@@ -204,10 +193,11 @@ void Reader::release(const std::vector<BlockIndex>& blocks) {
 void Reader::note_dead(const layout::Placement& placement) {
   if (program_.operations.empty()) return;
   if (!placement.blocks.empty()) {
-    const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
-    for_each_block(placement, placement.offset / kBasePageBytes, end, [&](std::uint64_t first, std::uint64_t last) {
-      program_.runs.push_back({first, last});
-    });
+    placement.for_each_part(placement.first_page(0), placement.end_page(placement.bytes),
+                            [&](BlockIndex block, unsigned first, unsigned count) {
+                              const std::uint64_t index = page_index(block, first);
+                              program_.runs.push_back({index, index + count});
+                            });
   }
   program_.operations.back().end_dead_run = program_.runs.size();
 }
@@ -303,14 +293,7 @@ Program read_program(const trace::Header& header, const RecordSource& source, co
                      std::uint64_t capacity_bytes) {
   engine::RecordFeed feed(header, source, options);
   Reader reader(header, options, capacity_bytes);
-  trace::Record record;
-  while (feed.next(record)) {
-    try {
-      reader.add(record, feed.is_segment(), feed.number());
-    } catch (const InputError& error) {
-      throw_input_error("record {}: {}", feed.number(), error.what());
-    }
-  }
+  feed.for_each([&](const trace::Record& record) { reader.add(record, feed.is_segment(), feed.number()); });
   Program program = reader.finish();
   program.time_scale = feed.time_scale();
   program.pages_may_rest = !options.entry(policy::Slot::kMigrate).is_drivers_own || options.system.driver.replicate;

@@ -33,7 +33,7 @@ class Batches final : public LifeOf<policy::Batcher> {
       answered("shape", static_cast<std::uint64_t>(shape.delay.value));
       const Nanoseconds delay = std::min(shape.delay, policy::kMostBatchDelay - moment.waited);
       if (delay <= Nanoseconds{}) break;
-      ++delays_;
+      ++delays;
       moment.waited += delay;
       moment.now = now_ += delay;
       moment.waiting += static_cast<std::uint32_t>(below(64));
@@ -47,7 +47,7 @@ class Batches final : public LifeOf<policy::Batcher> {
     std::vector<BlockIndex> first;
     policy_->arrange({process, now_, faults}, first);
     listening_.faults(process, now_, faults);
-    blocks_ += first.size();
+    blocks += first.size();
     for (const BlockIndex block : first) answered("arrange", block.value);
     const Nanoseconds begin = now_;
     now_ += Nanoseconds(static_cast<std::int64_t>(1 + below(100000)));
@@ -68,14 +68,12 @@ class Batches final : public LifeOf<policy::Batcher> {
     digest.add(std::uint64_t{oversubscribed_});
     add_policy_state(digest);
   }
-  std::uint64_t delays() const { return delays_; }
-  std::uint64_t blocks() const { return blocks_; }
+  std::uint64_t delays = 0, blocks = 0;  // put off; named to be served first
 
  private:
   Nanoseconds now_{1000};
   bool oversubscribed_ = false;
   std::uint64_t number_ = 0;
-  std::uint64_t delays_ = 0, blocks_ = 0;  // put off; named to be served first
 };
 
 Batches run_batches(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
@@ -91,8 +89,8 @@ std::string check_random_batches(const PolicyEntry& entry, const CheckOptions& o
   std::uint64_t delays = 0, blocks = 0;
   for (std::uint64_t sequence = 0; sequence < 8; ++sequence) {
     const Batches run = run_batches(entry, options.given, options.seed, options.seed + sequence, 1000);
-    delays += run.delays();
-    blocks += run.blocks();
+    delays += run.delays;
+    blocks += run.blocks;
   }
   return fmt::format("8 sequences of 1,000 batches, put off {} times, {} blocks named to be served first", delays,
                      blocks);
@@ -104,21 +102,13 @@ std::string check_batch_determinism(const PolicyEntry& entry, const CheckOptions
   return "the same batches twice, the same answers";
 }
 
-std::string check_batch_state(const PolicyEntry& entry, const CheckOptions& options) {
-  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
-    return std::make_unique<Batches>(entry.create<policy::Batcher>(given, options.seed, 64, &future),
-                                     entry.info.information);
-  });
-}
-
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Batcher>() {
+std::span<const Check> checks_of(std::type_identity<policy::Batcher>) {
   static constexpr Check kChecks[] = {{"parameters", check_parameters<run_batches, 100>},
                                       {"random batches", check_random_batches},
                                       {"determinism", check_batch_determinism},
-                                      {"state", check_batch_state}};
+                                      {"state", check_told_state_of<Batches, 64>}};
   return kChecks;
 }
 

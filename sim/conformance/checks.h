@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "sim/conformance/conformance.h"
@@ -27,22 +28,13 @@ struct Check {
 };
 
 // The checks of a slot's policies, in order; those of whole programs, which are the same for all slots, follow.
-template <class Interface>
-std::span<const Check> checks_of() = delete;
-template <>
-std::span<const Check> checks_of<policy::Prefetcher>();
-template <>
-std::span<const Check> checks_of<policy::Evictor>();
-template <>
-std::span<const Check> checks_of<policy::Planner>();
-template <>
-std::span<const Check> checks_of<policy::Migrator>();
-template <>
-std::span<const Check> checks_of<policy::Router>();
-template <>
-std::span<const Check> checks_of<policy::Scheduler>();
-template <>
-std::span<const Check> checks_of<policy::Batcher>();
+std::span<const Check> checks_of(std::type_identity<policy::Prefetcher>);
+std::span<const Check> checks_of(std::type_identity<policy::Evictor>);
+std::span<const Check> checks_of(std::type_identity<policy::Planner>);
+std::span<const Check> checks_of(std::type_identity<policy::Migrator>);
+std::span<const Check> checks_of(std::type_identity<policy::Router>);
+std::span<const Check> checks_of(std::type_identity<policy::Scheduler>);
+std::span<const Check> checks_of(std::type_identity<policy::Batcher>);
 
 // Calls `run` with the given parameters, then with each parameter and each pair of them at the ends of what they allow.
 // Says how many; throws Wrong that names the parameter where `run` throws.
@@ -55,6 +47,15 @@ std::string check_parameters(const policy::PolicyEntry& entry, const CheckOption
   return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
     static_cast<void>(run(entry, given, options.seed, options.seed, calls));
   });
+}
+
+// The same, each on GPUs of these numbers of chunks: run(entry, given, seed, chunks, history, events).
+template <auto run, const auto& sizes>
+std::string check_parameters_by_size(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  const std::string tried = try_parameters(entry, options, [&](const policy::GivenParameters& given) {
+    for (const std::uint32_t chunks : sizes) run(entry, given, options.seed, chunks, options.seed, 500);
+  });
+  return fmt::format("{}, each on GPUs of {} to {} chunks", tried, *std::begin(sizes), *std::rbegin(sizes));
 }
 
 // What two runs of the same calls answered. Throws Wrong where they differ: `text` with the place of the first

@@ -96,7 +96,7 @@ std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckO
   std::vector<Check> checks;
   policy::Slots::for_each([&]<class Interface>() {
     if (policy::kSlotOf<Interface> != entry.slot) return;
-    const std::span<const Check> of_slot = checks_of<Interface>();
+    const std::span<const Check> of_slot = checks_of(std::type_identity<Interface>{});
     checks.assign(of_slot.begin(), of_slot.end());
   });
   if (std::ranges::count(kPolicySlots, entry.slot) != 0) {

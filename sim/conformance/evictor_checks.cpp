@@ -244,16 +244,6 @@ std::vector<Life::Answer> run_history(const PolicyEntry& entry, const policy::Gi
   return gpu.answers();
 }
 
-std::string check_evictor_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options,
-                        [&](const policy::GivenParameters& given) {
-                          for (const std::uint32_t chunks : kSizes) {
-                            run_history(entry, given, options.seed, chunks, options.seed, 500);
-                          }
-                        }) +
-         ", each on GPUs of 1 to 64 chunks";
-}
-
 std::string check_tiny_gpus(const PolicyEntry& entry, const CheckOptions& options) {
   std::size_t histories = 0, answers = 0;
   for (const std::uint32_t chunks : kSizes) {
@@ -285,9 +275,8 @@ std::string check_evictor_state(const PolicyEntry& entry, const CheckOptions& op
 
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Evictor>() {
-  static constexpr Check kChecks[] = {{"parameters", check_evictor_parameters},
+std::span<const Check> checks_of(std::type_identity<policy::Evictor>) {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters_by_size<run_history, kSizes>},
                                       {"tiny GPUs", check_tiny_gpus},
                                       {"determinism", check_evictor_determinism},
                                       {"state", check_evictor_state}};

@@ -278,21 +278,13 @@ std::string check_migrator_determinism(const PolicyEntry& entry, const CheckOpti
   return "the same calls twice, the same answers";
 }
 
-std::string check_migrator_state(const PolicyEntry& entry, const CheckOptions& options) {
-  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
-    return std::make_unique<TwoBlocks>(entry.create<policy::Migrator>(given, options.seed, kChunks, &future),
-                                       entry.info.information);
-  });
-}
-
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Migrator>() {
+std::span<const Check> checks_of(std::type_identity<policy::Migrator>) {
   static constexpr Check kChecks[] = {{"parameters", check_parameters<answers_to, 500>},
                                       {"random blocks", check_random_faults},
                                       {"determinism", check_migrator_determinism},
-                                      {"state", check_migrator_state}};
+                                      {"state", check_told_state_of<TwoBlocks, kChunks>}};
   return kChecks;
 }
 

@@ -2,7 +2,6 @@
 // Planners on tiny GPUs: random programs of kernels that fault, with every command carried out as the migration thread
 // would, or not.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -24,6 +23,11 @@ struct Answer {
   PlanCommand::Kind kind;
   std::uint64_t block;
   bool operator==(const Answer&) const = default;
+};
+
+struct History {
+  std::vector<Answer> answers;
+  std::uint64_t in_vain = 0;  // commands
 };
 
 struct Kernel {
@@ -94,8 +98,7 @@ class TinyMachine final : private policy::PlanQueries {
     obey();
   }
 
-  const std::vector<Answer>& answers() const { return answers_; }
-  std::uint64_t in_vain() const { return in_vain_; }
+  History history;
 
  private:
   struct Block {
@@ -180,7 +183,7 @@ class TinyMachine final : private policy::PlanQueries {
         }
       }
       if (!carry_out(command)) {
-        ++in_vain_;
+        ++history.in_vain;
         return;
       }
     }
@@ -217,7 +220,7 @@ class TinyMachine final : private policy::PlanQueries {
       throw Wrong(fmt::format("{}: a latency of {} ns; allowed: 0 to {} (event {})", function, command.latency.value,
                               policy::kMostLatency.value, step_));
     }
-    answers_.push_back({command.kind, command.block.value});
+    history.answers.push_back({command.kind, command.block.value});
   }
 
   Planner& planner_;
@@ -229,18 +232,12 @@ class TinyMachine final : private policy::PlanQueries {
   std::int64_t step_ = 0;
   std::vector<Kernel> queue_;  // launched, the running one in front
   bool running_ = false;
-  std::uint64_t launched_ = 0, begun_ = 0, in_vain_ = 0;
-  std::vector<Answer> answers_;
+  std::uint64_t launched_ = 0, begun_ = 0;
   std::optional<PlanCommand> decided_;
   Nanoseconds decided_at_{};
 };
 
-constexpr std::array<std::uint32_t, 5> kPlanSizes = {1, 2, 3, 5, 17};
-
-struct History {
-  std::vector<Answer> answers;
-  std::uint64_t in_vain = 0;
-};
+constexpr std::uint32_t kPlanSizes[] = {1, 2, 3, 5, 17};
 
 History run_plan_history(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed,
                          std::uint32_t chunks, std::uint64_t history, int events) {
@@ -250,17 +247,7 @@ History run_plan_history(const PolicyEntry& entry, const policy::GivenParameters
   const auto planner = entry.create<policy::Planner>(given, seed, chunks, &future);
   TinyMachine machine(*planner, kernels, entry.info.information >= InformationClass::kD3, chunks, history);
   for (int event = 0; event < events; ++event) machine.step();
-  return {machine.answers(), machine.in_vain()};
-}
-
-std::string check_planner_parameters(const PolicyEntry& entry, const CheckOptions& options) {
-  return try_parameters(entry, options,
-                        [&](const policy::GivenParameters& given) {
-                          for (const std::uint32_t chunks : kPlanSizes) {
-                            run_plan_history(entry, given, options.seed, chunks, options.seed, 500);
-                          }
-                        }) +
-         ", each on GPUs of 1 to 17 chunks";
+  return std::move(machine.history);
 }
 
 std::string check_tiny_machines(const PolicyEntry& entry, const CheckOptions& options) {
@@ -288,9 +275,8 @@ std::string check_planner_determinism(const PolicyEntry& entry, const CheckOptio
 
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Planner>() {
-  static constexpr Check kChecks[] = {{"parameters", check_planner_parameters},
+std::span<const Check> checks_of(std::type_identity<policy::Planner>) {
+  static constexpr Check kChecks[] = {{"parameters", check_parameters_by_size<run_plan_history, kPlanSizes>},
                                       {"tiny GPUs", check_tiny_machines},
                                       {"determinism", check_planner_determinism}};
   return kChecks;

@@ -279,22 +279,13 @@ std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOp
   return "the same calls twice, the same answers";
 }
 
-std::string check_prefetcher_state(const PolicyEntry& entry, const CheckOptions& options) {
-  constexpr std::uint32_t kChunks = 64;
-  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
-    return std::make_unique<FewBlocks>(entry.create<policy::Prefetcher>(given, options.seed, kChunks, &future),
-                                       entry.info.information);
-  });
-}
-
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Prefetcher>() {
+std::span<const Check> checks_of(std::type_identity<policy::Prefetcher>) {
   static constexpr Check kChecks[] = {{"parameters", check_parameters<run_calls, 500>},
                                       {"random blocks", check_random_blocks},
                                       {"determinism", check_prefetcher_determinism},
-                                      {"state", check_prefetcher_state}};
+                                      {"state", check_told_state_of<FewBlocks, 64>}};
   return kChecks;
 }
 

@@ -58,16 +58,16 @@ using StateObserver = std::function<void(const State&)>;
 
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed, unsigned gpus = 1) : random_(seed), gpus_(gpus) {
-    while (pages_.size() < 4) allocate();
-    for (int i = 0; i < 60; ++i) act();
-    records_.emplace_back(trace::Sync{});
+  static RandomProgram calls(std::uint64_t seed, unsigned gpus) {
+    RandomProgram program(seed, gpus);
+    for (int i = 0; i < 60; ++i) program.act();
+    program.records_.emplace_back(trace::Sync{});
+    return program;
   }
 
   // Two equal iterations of kernels, the second of which a run may repeat.
   static RandomProgram iterations(std::uint64_t seed, unsigned gpus) {
-    RandomProgram program(seed, gpus, Empty{});
-    while (program.pages_.size() < 4) program.allocate();
+    RandomProgram program(seed, gpus);
     const std::size_t first = program.records_.size();
     for (std::uint64_t left = 3 + program.below(8); left > 0; --left) program.kernel();
     program.records_.emplace_back(trace::Sync{});
@@ -99,8 +99,9 @@ class RandomProgram {
   }
 
  private:
-  struct Empty {};
-  RandomProgram(std::uint64_t seed, unsigned gpus, Empty) : random_(seed), gpus_(gpus) {}
+  RandomProgram(std::uint64_t seed, unsigned gpus) : random_(seed), gpus_(gpus) {
+    while (pages_.size() < 4) allocate();
+  }
 
   std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
 
@@ -184,30 +185,25 @@ class RandomProgram {
   std::uint64_t next_va_ = 0x7f0000000000;
 };
 
-// The first number in which they differ: "evictions 3 and 4"; empty: none.
-std::string difference_of(const IterationResult& one, const IterationResult& other) {
-  std::vector<std::pair<std::string, std::uint64_t>> numbers;
-  const auto add = [&](const IterationResult& iteration) {
-    numbers.emplace_back("ns", static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
-    for_each_counter(iteration.counters,
-                     [&](const char* name, std::uint64_t value) { numbers.emplace_back(name, value); });
-  };
-  add(one);
-  const std::size_t count = numbers.size();
-  add(other);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [name, value] = numbers[i];
-    const std::uint64_t second = numbers[count + i].second;
-    if (value != second) return fmt::format("{} {} and {}", name, value, second);
-  }
-  return {};
+using Numbers = std::vector<std::pair<std::string_view, std::uint64_t>>;
+Numbers numbers_of(Nanoseconds time, const Counters& counters) {
+  Numbers numbers = {{"ns", static_cast<std::uint64_t>(time.value)}};
+  for_each_counter(counters, [&](const char* name, std::uint64_t value) { numbers.emplace_back(name, value); });
+  return numbers;
 }
 
-std::vector<std::uint64_t> numbers_of(const RunResult& result) {
-  std::vector<std::uint64_t> numbers = {static_cast<std::uint64_t>(result.total.value)};
-  for_each_counter(result.counters, [&](const char*, std::uint64_t value) { numbers.push_back(value); });
+// The first number in which they differ: "evictions 3 and 4"; empty: none.
+std::string difference_of(const IterationResult& one, const IterationResult& other) {
+  const Numbers first = numbers_of(one.end - one.begin, one.counters);
+  const Numbers second = numbers_of(other.end - other.begin, other.counters);
+  const auto [a, b] = std::ranges::mismatch(first, second);
+  return a == first.end() ? std::string() : fmt::format("{} {} and {}", a->first, a->second, b->second);
+}
+
+Numbers numbers_of(const RunResult& result) {
+  Numbers numbers = numbers_of(result.total, result.counters);
   for (const IterationResult& iteration : result.iterations) {
-    numbers.push_back(static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
+    numbers.emplace_back("iteration", static_cast<std::uint64_t>((iteration.end - iteration.begin).value));
   }
   return numbers;
 }
@@ -270,7 +266,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
     }
     RunOptions run = run_of(entry, options, given, number);
     const auto gpus = static_cast<unsigned>(run.system.gpus.size());
-    const RandomProgram program(options.seed * 1000 + number, gpus);
+    const RandomProgram program = RandomProgram::calls(options.seed * 1000 + number, gpus);
     if (gpus > 1 && number % 2 == 0 && entry.info.granularity == policy::Granularity::kRootChunk) {
       run.harvest = {.victims = true,
                      .pre_evict = number % 4 == 0,

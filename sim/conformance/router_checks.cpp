@@ -125,9 +125,9 @@ class Moves final : public LifeOf<policy::Router> {
     if (const std::string wrong = policy::route_error(route, move, server_); !wrong.empty()) {
       throw Wrong(fmt::format("move {} on a server of {} GPUs: sends {} {}", number_, gpus_, describe(move), wrong));
     }
-    around_ += policy::is_detour(route) ? 1 : 0;
-    stay_ += route.way == Route::Way::kSpare ? 1 : 0;
-    later_ += route.way == Route::Way::kLater ? 1 : 0;
+    around += policy::is_detour(route) ? 1 : 0;
+    stay += route.way == Route::Way::kSpare ? 1 : 0;
+    later += route.way == Route::Way::kLater ? 1 : 0;
     answered("route", static_cast<std::uint64_t>(route.way) << 32 | route.gpu);
     if (route.way != Route::Way::kStriped) return;
     answered("route", route.direct);
@@ -140,9 +140,7 @@ class Moves final : public LifeOf<policy::Router> {
     for (const std::uint32_t running : running_) digest.add(running);
     add_policy_state(digest);
   }
-  std::uint64_t around() const { return around_; }
-  std::uint64_t stay() const { return stay_; }
-  std::uint64_t later() const { return later_; }
+  std::uint64_t around = 0, stay = 0, later = 0;  // ways that it chose
 
  private:
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, Random random)
@@ -157,7 +155,6 @@ class Moves final : public LifeOf<policy::Router> {
   RandomServer server_;
   std::vector<std::uint32_t> running_;  // by GPU
   std::uint64_t number_ = 0;
-  std::uint64_t around_ = 0, stay_ = 0, later_ = 0;
 };
 
 Moves ask(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence,
@@ -174,9 +171,9 @@ std::string check_random_moves(const PolicyEntry& entry, const CheckOptions& opt
   std::uint64_t around = 0, stay = 0, later = 0;
   for (std::uint64_t sequence = 0; sequence < kSequences; ++sequence) {
     const Moves asked = ask(entry, options.given, options.seed, options.seed + sequence, kMoves);
-    around += asked.around();
-    stay += asked.stay();
-    later += asked.later();
+    around += asked.around;
+    stay += asked.stay;
+    later += asked.later;
   }
   return fmt::format("{} servers of 2 to 8 GPUs, {} moves each; {} through a GPU, {} into spare memory, {} later",
                      kSequences, kMoves, around, stay, later);
@@ -197,8 +194,7 @@ std::string check_router_state(const PolicyEntry& entry, const CheckOptions& opt
 
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Router>() {
+std::span<const Check> checks_of(std::type_identity<policy::Router>) {
   static constexpr Check kChecks[] = {{"parameters", check_parameters<ask, 500>},
                                       {"random moves", check_random_moves},
                                       {"determinism", check_router_determinism},

@@ -112,8 +112,7 @@ std::string check_scheduler_determinism(const PolicyEntry& entry, const CheckOpt
 
 }  // namespace
 
-template <>
-std::span<const Check> checks_of<policy::Scheduler>() {
+std::span<const Check> checks_of(std::type_identity<policy::Scheduler>) {
   static constexpr Check kChecks[] = {{"parameters", check_parameters<ask_for_turns, 50>},
                                       {"random turns", check_random_turns},
                                       {"determinism", check_scheduler_determinism}};

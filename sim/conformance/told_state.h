@@ -17,7 +17,7 @@
 #include "sim/common/random.h"
 #include "sim/common/state_digest.h"
 #include "sim/conformance/checks.h"
-#include "sim/memory/mask_digest.h"
+#include "sim/memory/page_mask.h"
 #include "sim/policy/features.h"
 #include "sim/policy/guarded.h"
 
@@ -86,6 +86,7 @@ class Listening {
 template <class Interface>
 class LifeOf : public Life {
  public:
+  using Policy = Interface;
   LifeOf(std::shared_ptr<Interface> policy, policy::InformationClass information)
       : policy_(std::move(policy)),
         listening_(policy::part_of<policy::FeatureListener>(policy_), information),
@@ -125,5 +126,13 @@ using Birth = std::function<std::unique_ptr<Life>(const policy::GivenParameters&
 // lives are compared within one.
 std::string check_told_state(const policy::PolicyEntry& entry, const CheckOptions& options, std::uint64_t variants,
                              const Birth& birth);
+// On one machine, where a life needs no more than the policy.
+template <class PolicyLife, std::uint32_t chunks>
+std::string check_told_state_of(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {
+    return std::make_unique<PolicyLife>(entry.create<typename PolicyLife::Policy>(given, options.seed, chunks, &future),
+                                        entry.info.information);
+  });
+}
 
 }  // namespace uvmsim::conformance

@@ -8,9 +8,8 @@
 
 #include "sim/common/units.h"
 #include "sim/config/system.h"
-#include "sim/driver/move_hooks.h"
+#include "sim/driver/hooks.h"
 #include "sim/driver/page_table_channel.h"
-#include "sim/driver/plan_hooks.h"
 #include "sim/events/counters.h"
 #include "sim/events/event_sink.h"
 #include "sim/gmmu/gmmu.h"
@@ -64,47 +63,41 @@ struct GpuState {
   }
 };
 
-// Which pages of the GPUs kernels have used since they came, as far as was looked: by block, for all GPUs.
-class AccessBits {
+// Marked pages of GPUs: by block, for all GPUs.
+class MarkedPages {
  public:
-  bool kept = false;  // some policy wants them; else none are ever set
-  void set(BlockIndex b, const PageMask& pages) {
-    if (!kept) return;
-    if (b.value >= bits_.size()) bits_.resize(static_cast<std::size_t>(b.value) + 1);
-    bits_[static_cast<std::size_t>(b.value)] |= pages;
+  bool kept = false;  // some policy wants them; else none are ever marked
+  void mark(BlockIndex b, const PageMask& pages) {
+    if (!kept || pages.empty()) return;
+    if (b.value >= marked_.size()) marked_.resize(static_cast<std::size_t>(b.value) + 1);
+    marked_[static_cast<std::size_t>(b.value)] |= pages;
   }
-  // The pages are gone. Returns which of them were used.
+  // They are marked no more. Returns which of them were.
   PageMask take(BlockIndex b, const PageMask& pages) {
-    if (b.value >= bits_.size()) return {};
-    PageMask& bits = bits_[static_cast<std::size_t>(b.value)];
-    const PageMask used = bits & pages;
-    bits -= pages;
-    return used;
+    if (b.value >= marked_.size()) return {};
+    PageMask& marked = marked_[static_cast<std::size_t>(b.value)];
+    const PageMask taken = marked & pages;
+    marked -= taken;
+    return taken;
   }
   void add_state(StateDigest& digest) const {
-    for (std::size_t b = 0; b < bits_.size(); ++b) {
-      if (bits_[b].empty()) continue;
+    for (std::size_t b = 0; b < marked_.size(); ++b) {
+      if (marked_[b].empty()) continue;
       digest.add(b);
-      for (unsigned w = 0; w < PageMask::kWords; ++w) digest.add(bits_[b].word(w));
+      add_mask(digest, marked_[b]);
     }
   }
 
  private:
-  std::vector<PageMask> bits_;
+  std::vector<PageMask> marked_;
 };
 
-// Pages that were prefetched to GPUs and that no kernel is known to have used since: by block, for all GPUs. Who
-// listens hears of their first use, and of those that leave unused.
-class PrefetchHistory {
+// Pages that were prefetched and that no kernel is known to have used since. Who listens hears of their first use, and
+// of those that leave unused.
+class PrefetchHistory : public MarkedPages {
  public:
-  bool kept = false;  // some policy wants it
   std::vector<policy::FeatureListener*> listeners = {};
 
-  void came(BlockIndex b, const PageMask& pages) {
-    if (!kept || pages.empty()) return;
-    if (b.value >= unused_.size()) unused_.resize(static_cast<std::size_t>(b.value) + 1);
-    unused_[static_cast<std::size_t>(b.value)] |= pages;
-  }
   void used(BlockIndex b, const PageMask& pages) {
     if (!kept) return;
     const PageMask first = take(b, pages);
@@ -117,23 +110,6 @@ class PrefetchHistory {
     if (wasted.empty()) return;
     for (policy::FeatureListener* listener : listeners) listener->on_prefetch_wasted(b, wasted);
   }
-  void add_state(StateDigest& digest) const {
-    for (std::size_t b = 0; b < unused_.size(); ++b) {
-      if (unused_[b].empty()) continue;
-      digest.add(b);
-      for (unsigned w = 0; w < kPagesPerBlock / 64; ++w) digest.add(unused_[b].word(w));
-    }
-  }
-
- private:
-  PageMask take(BlockIndex b, const PageMask& pages) {
-    if (b.value >= unused_.size()) return {};
-    PageMask& unused = unused_[static_cast<std::size_t>(b.value)];
-    const PageMask taken = unused & pages;
-    unused -= taken;
-    return taken;
-  }
-  std::vector<PageMask> unused_;
 };
 
 // The future as an evictor or the prefetcher of class D4 knows it, and the size of its contents.
@@ -158,7 +134,7 @@ struct DriverContext {
   EventSink* accounts = nullptr;  // the same if it wants accounts, else null
   std::uint64_t host_resident_pages = 0;
   std::vector<KnownFuture> futures = {};  // of the policies that know it
-  AccessBits access_bits = {};
+  MarkedPages access_bits = {};           // pages that kernels have used since they came, as far as was looked
   PrefetchHistory prefetch_history = {};
   std::vector<policy::FeatureListener*> listeners = {};  // policies that hear of faults and kernels; mostly none
 

@@ -12,13 +12,9 @@ namespace uvmsim::driver {
 policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
   const bool may_stay = whole && context_.hooks->may_take(b);
   if (const auto way = may_stay ? context_.hooks->way_out(b, gpu) : std::nullopt) return *way;
-  return choose_route(context_, work, gpu,
-                      {.block = b,
-                       .from = gpu_processor(gpu),
-                       .to = kHost,
-                       .bytes = copied.count() * kBasePageBytes,
-                       .cause = policy::MoveCause::kEvict,
-                       .may_stay = may_stay});
+  policy::Move move = move_of(b, gpu_processor(gpu), kHost, copied, policy::MoveCause::kEvict);
+  move.may_stay = may_stay;
+  return choose_route(context_, work, gpu, move);
 }
 
 PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {

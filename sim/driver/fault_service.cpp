@@ -201,7 +201,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
   }
-  context_.access_bits.set(b, wanted);
+  context_.access_bits.mark(b, wanted);
   context_.prefetch_history.used(b, wanted);
   PageMask thrashing;
   Destinations to;

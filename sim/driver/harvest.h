@@ -57,7 +57,6 @@ class Harvest {
 
   // Chunks that the GPU can have without evicting: lent ones.
   std::uint32_t lent(unsigned gpu) const { return pending_count_[gpu] + safe_count_[gpu]; }
-  std::uint32_t safe(unsigned gpu) const { return safe_count_[gpu]; }
   std::uint32_t pending(unsigned gpu) const { return pending_count_[gpu]; }
 
   // The writer works off what it begins until `now`.

@@ -88,15 +88,10 @@ void HarvestMoves::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
 policy::Route HarvestMoves::way_ahead(Work& helper, BlockIndex b, unsigned gpu, TransferCause cause,
                                       std::uint32_t full) {
   const PageMask pages = context_.space.pages(b, kHost).resident - context_.space.block(b).discarded;
-  return choose_route(context_, helper, gpu,
-                      {.block = b,
-                       .from = kHost,
-                       .to = gpu_processor(gpu),
-                       .bytes = pages.count() * kBasePageBytes,
-                       .cause = move_cause(cause),
-                       .may_stay = may_go_to_spare(b),
-                       .may_wait = cause == TransferCause::kPrefetch},
-                      full);
+  policy::Move move = move_of(b, kHost, gpu_processor(gpu), pages, move_cause(cause));
+  move.may_stay = may_go_to_spare(b);
+  move.may_wait = cause == TransferCause::kPrefetch;
+  return choose_route(context_, helper, gpu, move, full);
 }
 
 void HarvestMoves::fetch_to_spare(Work& helper, BlockIndex b, unsigned gpu, unsigned spare, TransferCause cause) {

@@ -29,24 +29,8 @@ Nanoseconds HostTier::fetch(Nanoseconds now, BlockIndex b, const PageMask& pages
   const PageMask missing = memory.swapped(b, pages);
   if (missing.empty()) return {};
   UVMSIM_CHECK(memory.saved(b).contains(missing), "block {}: pages that are nowhere are read", b.value);
-  const Nanoseconds earliest = std::max(claim(now, b, missing), memory.written_until(b));
-  link::StorageQueue& queue = context_.topology.ssd_read();
-  Counters& counters = context_.counters;
-  const Nanoseconds busy_before = queue.busy_time();
-  Nanoseconds end{};
-  missing.for_each_run([&](unsigned first, unsigned count) {
-    const std::uint64_t bytes = count * kBasePageBytes;
-    const link::RunTimes times = queue.submit(earliest, bytes);
-    ++counters.ssd_reads;
-    counters.ssd_waited_reads += times.start > earliest ? 1 : 0;
-    counters.ssd_read_bytes += bytes;
-    end = times.end;
-    if (context_.events != nullptr) {
-      context_.events->on(StorageEvent{false, times.start, times.end, virtual_address(b, first), bytes});
-    }
-  });
-  counters.ssd_read_busy_ns += static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
-  return end;
+  const Nanoseconds free = claim(now, b, missing);
+  return pass(false, std::max(free, memory.written_until(b)), b, missing);
 }
 
 void HostTier::leave(BlockIndex b, const PageMask& pages, Nanoseconds at) {
@@ -110,30 +94,38 @@ void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
     unmap(context_, b, gpu, pages - context_.space.pages(b, gpu_processor(gpu)).resident);
   }
   const PageMask written = pages - memory.saved(b) - context_.space.block(b).discarded;
-  link::StorageQueue& queue = context_.topology.ssd_write();
-  Counters& counters = context_.counters;
-  const Nanoseconds busy_before = queue.busy_time();
-  Nanoseconds ready = now;
-  written.for_each_run([&](unsigned first, unsigned count) {
-    const std::uint64_t bytes = count * kBasePageBytes;
-    const link::RunTimes times = queue.submit(now, bytes);
-    ++counters.ssd_writes;
-    counters.ssd_write_bytes += bytes;
-    ready = times.end;
-    if (context_.events != nullptr) {
-      context_.events->on(StorageEvent{true, times.start, times.end, virtual_address(b, first), bytes});
-    }
-  });
+  const Nanoseconds ready = pass(true, now, b, written);
   if (!written.empty()) memory.set_written_until(b, ready);
-  counters.ssd_write_busy_ns += static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
-  counters.host_reclaimed_pages += pages.count();
-  counters.host_clean_pages += (pages - written).count();
+  context_.counters.host_reclaimed_pages += pages.count();
+  context_.counters.host_clean_pages += (pages - written).count();
   memory.save(b, pages);
   memory.free_from(ready, pages.count());
   if (memory.saved_pages() * kBasePageBytes > context_.system.ssd.memory_bytes) {
     throw_input_error("the SSD is full: ssd.memory_bytes = {} of system '{}' holds less than the program needs",
                       context_.system.ssd.memory_bytes, context_.system.name);
   }
+}
+
+// Between memory and SSD, a request per run. Returns when the last of them is done.
+Nanoseconds HostTier::pass(bool write, Nanoseconds earliest, BlockIndex b, const PageMask& pages) {
+  link::StorageQueue& queue = write ? context_.topology.ssd_write() : context_.topology.ssd_read();
+  Counters& counters = context_.counters;
+  const Nanoseconds busy_before = queue.busy_time();
+  Nanoseconds end = earliest;
+  pages.for_each_run([&](unsigned first, unsigned count) {
+    const std::uint64_t bytes = count * kBasePageBytes;
+    const link::RunTimes times = queue.submit(earliest, bytes);
+    ++(write ? counters.ssd_writes : counters.ssd_reads);
+    (write ? counters.ssd_write_bytes : counters.ssd_read_bytes) += bytes;
+    if (!write && times.start > earliest) ++counters.ssd_waited_reads;
+    end = times.end;
+    if (context_.events != nullptr) {
+      context_.events->on(StorageEvent{write, times.start, times.end, virtual_address(b, first), bytes});
+    }
+  });
+  const auto busy = static_cast<std::uint64_t>((queue.busy_time() - busy_before).value);
+  (write ? counters.ssd_write_busy_ns : counters.ssd_read_busy_ns) += busy;
+  return end;
 }
 
 }  // namespace uvmsim::driver

@@ -37,6 +37,7 @@ class HostTier {
   Nanoseconds claim(Nanoseconds now, BlockIndex block, const PageMask& pages);
   void reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex spared);
   void push_out(Nanoseconds now, BlockIndex block, const PageMask& pages);
+  Nanoseconds pass(bool write, Nanoseconds earliest, BlockIndex block, const PageMask& pages);
 
   DriverContext& context_;
 };

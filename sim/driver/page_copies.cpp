@@ -15,33 +15,22 @@ struct Sums {
   struct Cause {
     std::uint64_t Counters::*bytes;
     std::uint64_t Counters::*transactions;
-  } user, fault, prefetch, evict, access_counter;
+  } by_cause[kTransferCauses];
 
-  const Cause& of(TransferCause cause) const {
-    switch (cause) {
-      case TransferCause::kUser:
-        return user;
-      case TransferCause::kFault:
-        return fault;
-      case TransferCause::kPrefetch:
-        return prefetch;
-      case TransferCause::kEvict:
-        return evict;
-      case TransferCause::kAccessCounter:
-        break;
-    }
-    return access_counter;
-  }
+  const Cause& of(TransferCause cause) const { return by_cause[index_of(cause)]; }
 };
 
 #define UVMSIM_SUMS(name) \
   { &Counters::name##_bytes, &Counters::name##_transactions }
-constexpr Sums kToDevice{&Counters::htod_busy_ns,    UVMSIM_SUMS(htod_user),  UVMSIM_SUMS(htod_fault),
-                         UVMSIM_SUMS(htod_prefetch), UVMSIM_SUMS(htod_fault), UVMSIM_SUMS(htod_counter)};
-constexpr Sums kToHost{&Counters::dtoh_busy_ns,    UVMSIM_SUMS(dtoh_user),  UVMSIM_SUMS(dtoh_fault),
-                       UVMSIM_SUMS(dtoh_prefetch), UVMSIM_SUMS(dtoh_evict), UVMSIM_SUMS(dtoh_fault)};
-constexpr Sums kBetweenDevices{&Counters::dtod_busy_ns,    UVMSIM_SUMS(dtod_user),  UVMSIM_SUMS(dtod_fault),
-                               UVMSIM_SUMS(dtod_prefetch), UVMSIM_SUMS(dtod_evict), UVMSIM_SUMS(dtod_fault)};
+constexpr Sums kToDevice{&Counters::htod_busy_ns,
+                         {UVMSIM_SUMS(htod_user), UVMSIM_SUMS(htod_fault), UVMSIM_SUMS(htod_prefetch),
+                          UVMSIM_SUMS(htod_fault), UVMSIM_SUMS(htod_counter)}};
+constexpr Sums kToHost{&Counters::dtoh_busy_ns,
+                       {UVMSIM_SUMS(dtoh_user), UVMSIM_SUMS(dtoh_fault), UVMSIM_SUMS(dtoh_prefetch),
+                        UVMSIM_SUMS(dtoh_evict), UVMSIM_SUMS(dtoh_fault)}};
+constexpr Sums kBetweenDevices{&Counters::dtod_busy_ns,
+                               {UVMSIM_SUMS(dtod_user), UVMSIM_SUMS(dtod_fault), UVMSIM_SUMS(dtod_prefetch),
+                                UVMSIM_SUMS(dtod_evict), UVMSIM_SUMS(dtod_fault)}};
 #undef UVMSIM_SUMS
 
 const Sums& sums_of(TransferDirection direction) {

@@ -82,7 +82,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   }
   block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
   mine.resident |= absent;
-  context_.prefetch_history.came(b, migration.prefetched & absent);
+  context_.prefetch_history.mark(b, migration.prefetched & absent);
   if (block.hints.accessed_by != 0) map_after_migration(context_, work, b, absent);
   context_.gpus[gpu].add_resident(block, absent.count());
   chunks_.settle(gpu);
@@ -131,12 +131,7 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
     if (there.empty()) continue;
     policy::Route way{policy::Route::Way::kHost, 0};
     if (const PageMask moved = there & left; asks && !moved.empty()) {
-      way = choose_route(context_, work, gpu,
-                         {.block = b,
-                          .from = gpu_processor(other),
-                          .to = self,
-                          .bytes = moved.count() * kBasePageBytes,
-                          .cause = migration.cause_of(moved)});
+      way = choose_route(context_, work, gpu, move_of(b, gpu_processor(other), self, moved, migration.cause_of(moved)));
       left -= moved;
     }
     if (way.way == policy::Route::Way::kHost) {
@@ -166,12 +161,7 @@ void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanosecon
   if (migration.way != nullptr) {
     way = *migration.way;
   } else if (!free.empty()) {
-    way = choose_route(context_, work, gpu,
-                       {.block = b,
-                        .from = kHost,
-                        .to = self,
-                        .bytes = free.count() * kBasePageBytes,
-                        .cause = migration.cause_of(free)});
+    way = choose_route(context_, work, gpu, move_of(b, kHost, self, free, migration.cause_of(free)));
   }
   const auto bring = [&](const PageMask& part, const policy::Route& on) {
     if (part.empty()) return;
@@ -248,12 +238,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
 policy::Route Residency::way_to_host(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied,
                                      const Migration& migration) {
   if (migration.staged || !asks_route(context_, gpu)) return {};
-  return choose_route(context_, work, gpu,
-                      {.block = b,
-                       .from = gpu_processor(gpu),
-                       .to = kHost,
-                       .bytes = copied.count() * kBasePageBytes,
-                       .cause = migration.cause_of(copied)});
+  return choose_route(context_, work, gpu, move_of(b, gpu_processor(gpu), kHost, copied, migration.cause_of(copied)));
 }
 
 }  // namespace uvmsim::driver

@@ -65,19 +65,10 @@ class MoveQueries final : public policy::RouteQueries {
 }  // namespace
 
 MoveCause move_cause(TransferCause cause) {
-  switch (cause) {
-    case TransferCause::kUser:
-      return MoveCause::kUser;
-    case TransferCause::kPrefetch:
-      return MoveCause::kPrefetch;
-    case TransferCause::kEvict:
-      return MoveCause::kEvict;
-    case TransferCause::kAccessCounter:
-      return MoveCause::kAccessCounter;
-    case TransferCause::kFault:
-      break;
-  }
-  return MoveCause::kFault;
+  constexpr MoveCause kCauses[] = {MoveCause::kUser, MoveCause::kFault, MoveCause::kPrefetch, MoveCause::kEvict,
+                                   MoveCause::kAccessCounter};
+  static_assert(std::size(kCauses) == kTransferCauses);
+  return kCauses[index_of(cause)];
 }
 
 Route choose_route(DriverContext& context, Work& work, unsigned gpu, Move move, std::uint32_t full) {

@@ -38,6 +38,12 @@ inline bool asks_route(const DriverContext& context, unsigned gpu) {
   return context.gpus.size() > 1 && context.gpus[gpu].router != nullptr;
 }
 
+// Pages of a block that move, for choose_route().
+inline policy::Move move_of(BlockIndex b, ProcessorId from, ProcessorId to, const PageMask& pages,
+                            policy::MoveCause cause) {
+  return {.block = b, .from = from, .to = to, .bytes = pages.count() * kBasePageBytes, .cause = cause};
+}
+
 // The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the
 // ends, kHost between two GPUs. `full`: GPUs, a bit each, to whose spare memory no more may be on its way.
 policy::Route choose_route(DriverContext& context, Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/memory/mask_digest.h"
-
 namespace uvmsim::driver {
 
 namespace {

@@ -28,8 +28,8 @@ void for_each_run(const layout::Placement& placement, std::uint64_t offset, std:
 
 }  // namespace
 
-void Accounts::tell_allocation(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record,
-                               Nanoseconds at) {
+void Accounts::allocated(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record, Nanoseconds at) {
+  if (sink_ == nullptr) return;
   const layout::Placement& placement = layout_.find(id);
   if (!placement.managed) return;
   runs_.clear();
@@ -39,33 +39,25 @@ void Accounts::tell_allocation(trace::ObjectId id, std::string_view name, bool t
   sink_->on(AllocationEvent{id, name, placement.bytes, tensor, placement.owns, runs_, record, at});
 }
 
-void Accounts::tell_drop(BlockIndex block, const PageMask& pages, Nanoseconds at) {
+void Accounts::drops(BlockIndex block, const PageMask& pages, Nanoseconds at) {
+  if (sink_ == nullptr) return;
   for (unsigned gpu = 0; gpu < space_.gpu_count(); ++gpu) {
     const PageMask gone = space_.pages(block, gpu_processor(gpu)).resident & pages;
     driver::tell_residency(*sink_, gpu, block, gone, ResidencyChange::kDropped, at);
   }
 }
 
-void Accounts::tell_range(const trace::Range& range, std::uint64_t record) {
-  RangeEdge edge = RangeEdge::kPush;
-  switch (range.kind) {
-    case trace::RangeKind::kPush:
-      break;
-    case trace::RangeKind::kPop:
-      edge = RangeEdge::kPop;
-      break;
-    case trace::RangeKind::kIterationBegin:
-      edge = RangeEdge::kIterationBegin;
-      break;
-    case trace::RangeKind::kIterationEnd:
-      edge = RangeEdge::kIterationEnd;
-      break;
-  }
-  sink_->on(HostRangeEvent{edge, range.name, range.index, record});
+void Accounts::range(const trace::Range& range, std::uint64_t record) {
+  if (sink_ == nullptr) return;
+  // In the order of trace::RangeKind.
+  constexpr RangeEdge kEdges[] = {RangeEdge::kPush, RangeEdge::kPop, RangeEdge::kIterationBegin,
+                                  RangeEdge::kIterationEnd};
+  sink_->on(HostRangeEvent{kEdges[static_cast<std::size_t>(range.kind)], range.name, range.index, record});
 }
 
-void Accounts::tell_start(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
-                          Nanoseconds start) {
+void Accounts::kernel_starts(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
+                             Nanoseconds start) {
+  if (sink_ == nullptr) return;
   touches_.clear();
   for (const trace::Touch& touch : kernel.touches) {
     add_touch(kernel.accesses[touch.slot].object, touch.quantum, 1, touch.mode);

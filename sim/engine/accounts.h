@@ -25,26 +25,18 @@ class Accounts {
   EventSink* sink() const { return sink_; }
 
   // The layout has just placed it.
-  void allocated(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record, Nanoseconds at) {
-    if (sink_ != nullptr) tell_allocation(id, name, tensor, record, at);
-  }
+  void allocated(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record, Nanoseconds at);
   void freed(trace::ObjectId id, std::uint64_t record, Nanoseconds at) {
     if (sink_ != nullptr) sink_->on(FreeEvent{id, record, at});
   }
   // What GPUs still hold of the pages is about to go.
-  void drops(BlockIndex block, const PageMask& pages, Nanoseconds at) {
-    if (sink_ != nullptr) tell_drop(block, pages, at);
-  }
-  void range(const trace::Range& range, std::uint64_t record) {
-    if (sink_ != nullptr) tell_range(range, record);
-  }
+  void drops(BlockIndex block, const PageMask& pages, Nanoseconds at);
+  void range(const trace::Range& range, std::uint64_t record);
   void iteration(std::uint64_t index, bool begin, Nanoseconds at) {
     if (sink_ != nullptr) sink_->on(IterationEvent{index, begin, at});
   }
   void kernel_starts(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
-                     Nanoseconds start) {
-    if (sink_ != nullptr) tell_start(kernel, is_copy, stream, record, start);
-  }
+                     Nanoseconds start);
   void work_starts(WorkKind kind, std::string_view name, std::uint32_t stream, std::int32_t device,
                    std::uint64_t record, Nanoseconds start) {
     if (sink_ != nullptr) sink_->on(WorkStartEvent{kind, name, stream, device, record, start, {}});
@@ -60,11 +52,6 @@ class Accounts {
   }
 
  private:
-  void tell_allocation(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record, Nanoseconds at);
-  void tell_drop(BlockIndex block, const PageMask& pages, Nanoseconds at);
-  void tell_range(const trace::Range& range, std::uint64_t record);
-  void tell_start(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
-                  Nanoseconds start);
   void add_touch(trace::ObjectId id, std::uint64_t first_quantum, std::uint64_t quanta, trace::AccessMode mode);
 
   EventSink* sink_;  // null: no listener

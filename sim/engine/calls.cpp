@@ -59,14 +59,10 @@ std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::Obj
   }
   std::vector<driver::BlockSpan> spans;
   if (!placement.managed || bytes == 0) return spans;
-  std::uint64_t page = (placement.offset + offset) / kBasePageBytes;
-  const std::uint64_t end = (placement.offset + offset + bytes + kBasePageBytes - 1) / kBasePageBytes;
-  while (page < end) {
-    const auto in_block = static_cast<unsigned>(page % kPagesPerBlock);
-    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - in_block));
-    spans.push_back({placement.blocks[page / kPagesPerBlock], in_block, n});
-    page += n;
-  }
+  placement.for_each_part(placement.first_page(offset), placement.end_page(offset + bytes),
+                          [&](BlockIndex block, unsigned first, unsigned count) {
+                            spans.push_back({block, first, count});
+                          });
   return spans;
 }
 
@@ -88,9 +84,7 @@ HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layo
     throw_input_error("CPU touch of object {} past its end ({} bytes)", access.object, placement.bytes);
   }
   const std::uint64_t end = std::min((extent.first + extent.count) * quantum_bytes, placement.bytes);
-  return {{(placement.offset + extent.first * quantum_bytes) / kBasePageBytes,
-           (placement.offset + end + kBasePageBytes - 1) / kBasePageBytes},
-          write};
+  return {{placement.first_page(extent.first * quantum_bytes), placement.end_page(end)}, write};
 }
 
 trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,

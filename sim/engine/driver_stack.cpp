@@ -174,7 +174,7 @@ void DriverStack::note_access_bits(const KernelWork& work, unsigned gpu) {
   if (!context_->access_bits.kept && !context_->prefetch_history.kept) return;
   work.for_each_touched([&](BlockIndex b, const PageMask& pages) {
     const PageMask there = pages & space_.pages(b, gpu_processor(gpu)).resident;
-    context_->access_bits.set(b, there);
+    context_->access_bits.mark(b, there);
     context_->prefetch_history.used(b, there);
   });
 }

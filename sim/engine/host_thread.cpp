@@ -15,10 +15,9 @@ constexpr unsigned kRecordsPerEvent = 256;
 
 }  // namespace
 
-HostThread::HostThread(Process& process, RecordFeed& feed, layout::Layout& layout, Accounts& accounts,
-                       DriverStack& driver, Streams& streams, Listener& listener)
+HostThread::HostThread(Process& process, layout::Layout& layout, Accounts& accounts, DriverStack& driver,
+                       Streams& streams, Listener& listener)
     : process_(process),
-      feed_(feed),
       layout_(layout),
       accounts_(accounts),
       driver_(driver),
@@ -56,15 +55,15 @@ void HostThread::step() {
 
 // False at the end of the program.
 bool HostThread::take_record() {
-  if (feed_.at_repetition()) listener_.before_repetition();
-  if (!feed_.next(record_)) {
+  if (process_.feed.at_repetition()) listener_.before_repetition();
+  if (!process_.feed.next(record_)) {
     at_end_ = true;
     return false;
   }
   stage_ = Stage::kTaken;
   ++record_number_;
-  recorded_number_ = feed_.number();
-  if (feed_.begins_repetition()) listener_.repetition_begins();
+  recorded_number_ = process_.feed.number();
+  if (process_.feed.begins_repetition()) listener_.repetition_begins();
   if (process_.observer.progress && record_number_ % 4096 == 0) process_.observer.progress(record_number_);
   return true;
 }
@@ -145,6 +144,14 @@ HostThread::Issue HostThread::launch(std::uint32_t stream, Operation::Work work,
   return Issue::kDone;
 }
 
+// A copy or set, as a kernel where it touches managed memory.
+HostThread::Issue HostThread::launch_copy(trace::Kernel kernel) {
+  const std::uint32_t stream = kernel.stream;
+  const std::int64_t duration = kernel.duration_ns;
+  if (kernel.accesses.empty()) return launch(stream, CopyOperation{Nanoseconds(duration)}, duration);
+  return launch(stream, KernelOperation{std::move(kernel), true}, duration);
+}
+
 void HostThread::pay_for_allocation(std::uint64_t ns) {
   pay(ns);
   process_.counters().host_allocation_ns += ns;
@@ -161,8 +168,8 @@ void HostThread::pay_for_layout(const layout::Layout::Taken& taken) {
 }
 
 HostThread::Issue HostThread::issue(const trace::ObjectAlloc& object) {
-  pay_for_layout(layout_.allocate(object, feed_.is_segment()).taken);
-  if (Plans* plans = driver_.plans()) plans->allocated(object.id, record_number_, feed_.is_segment());
+  pay_for_layout(layout_.allocate(object, process_.feed.is_segment()).taken);
+  if (Plans* plans = driver_.plans()) plans->allocated(object.id, record_number_, process_.feed.is_segment());
   accounts_.allocated(object.id, "", false, record_number_, time_);
   return Issue::kDone;
 }
@@ -199,11 +206,8 @@ HostThread::Issue HostThread::issue(trace::Kernel& kernel) {
 
 HostThread::Issue HostThread::issue(const trace::Memset& set) {
   if (!wait_for_room(set.stream)) return Issue::kRetry;
-  trace::Kernel kernel =
-      kernel_of(set, layout_, process_.header.quantum_bytes, process_.options.system, process_.gpus.front());
-  const std::int64_t duration = kernel.duration_ns;
-  if (kernel.accesses.empty()) return launch(set.stream, CopyOperation{Nanoseconds(duration)}, duration);
-  return launch(set.stream, KernelOperation{std::move(kernel), true}, duration);
+  return launch_copy(
+      kernel_of(set, layout_, process_.header.quantum_bytes, process_.options.system, process_.gpus.front()));
 }
 
 HostThread::Issue HostThread::issue(const trace::Memcpy& copy) {
@@ -213,11 +217,8 @@ HostThread::Issue HostThread::issue(const trace::Memcpy& copy) {
   if (const std::optional<PeerCopyOperation> peers = peer_copy(copy)) {
     const link::Topology::Peer* link = process_.machine.topology.peer(peers->from, peers->to);
     launch(copy.stream, *peers, link->unloaded_time(peers->bytes).value);
-  } else if (kernel.accesses.empty()) {
-    launch(copy.stream, CopyOperation{Nanoseconds(kernel.duration_ns)}, kernel.duration_ns);
   } else {
-    const std::int64_t duration = kernel.duration_ns;
-    launch(copy.stream, KernelOperation{std::move(kernel), true}, duration);
+    launch_copy(std::move(kernel));
   }
   if (!copy.blocking) return Issue::kDone;
   ideal_.wait(copy.stream);

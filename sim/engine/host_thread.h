@@ -25,8 +25,8 @@ class HostThread {
     ~Listener() = default;
   };
 
-  HostThread(Process& process, RecordFeed& feed, layout::Layout& layout, Accounts& accounts, DriverStack& driver,
-             Streams& streams, Listener& listener);
+  HostThread(Process& process, layout::Layout& layout, Accounts& accounts, DriverStack& driver, Streams& streams,
+             Listener& listener);
 
   void start() { schedule(process_.start); }
   // EventKind::kHost.
@@ -94,6 +94,7 @@ class HostThread {
 
   void submit(std::uint32_t stream, Operation::Work work);
   Issue launch(std::uint32_t stream, Operation::Work work, std::int64_t ideal_ns);
+  Issue launch_copy(trace::Kernel kernel);
   void check_device(std::int32_t device, const char* what) const;
   std::optional<std::size_t> recording_of(std::uint64_t event) const;
   std::optional<PeerCopyOperation> peer_copy(const trace::Memcpy& copy) const;
@@ -104,7 +105,6 @@ class HostThread {
   void release(BlockIndex block);
 
   Process& process_;
-  RecordFeed& feed_;
   layout::Layout& layout_;
   Accounts& accounts_;
   DriverStack& driver_;

@@ -2,7 +2,6 @@
 #include "sim/engine/iterations.h"
 
 #include "sim/common/check.h"
-#include "sim/engine/count_limit.h"
 
 namespace uvmsim::engine {
 

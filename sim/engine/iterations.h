@@ -20,7 +20,6 @@ class Iterations {
 
   // A stream comes to a mark.
   void mark(const MarkOperation& mark, Nanoseconds now);
-  const std::vector<IterationResult>& results() const { return process_.result.iterations; }
 
   // Moments at which repetitions began.
   Recurrence& recurrence() { return recurrence_; }

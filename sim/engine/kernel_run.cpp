@@ -29,11 +29,6 @@ KernelRun::~KernelRun() {
   buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(agenda_)});
 }
 
-bool KernelRun::segment_mapped(const Operand& operand, const Segment& segment) const {
-  const unsigned end = unsigned{segment.first} + segment.count;
-  return first_missing(segment.block.value, operand.write, segment.first, end) == end;
-}
-
 // Begins where something was missing last time.
 bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
   const Operand& operand = section.operands[index];

@@ -165,10 +165,12 @@ class KernelRun {
   }
   void watch_again();
   bool operand_mapped(SectionRun& section, std::uint32_t index) const;
-  bool segment_mapped(const Operand& operand, const Segment& segment) const;
   bool run_mapped(const PageRun& run) const {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
+  }
+  bool segment_mapped(const Operand& operand, const Segment& segment) const {
+    return run_mapped({segment.block, segment.first, segment.count, operand.write});
   }
   // An access of the lane passes, or all of its part is taken.
   void pass(std::uint32_t index, Nanoseconds now) {

@@ -21,23 +21,16 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / 
 
 // Adds pages [first, end) of the object to the operand, in 2 MB pieces.
 void add_pages(Operand& operand, const layout::Placement& placement, std::uint64_t first, std::uint64_t end) {
-  while (first < end) {
-    const std::uint64_t in_block = first % kPagesPerBlock;
-    const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
-    Segment segment;
-    segment.block = placement.blocks[first / kPagesPerBlock];
-    segment.first = static_cast<std::uint16_t>(in_block);
-    segment.count = static_cast<std::uint16_t>(n);
-    segment.ordinal = operand.pages;
+  placement.for_each_part(first, end, [&](BlockIndex block, unsigned in_block, unsigned count) {
     Segment* last = operand.segments.empty() ? nullptr : &operand.segments.back();
-    if (last != nullptr && last->block == segment.block && last->first + last->count == segment.first) {
-      last->count = static_cast<std::uint16_t>(last->count + n);
+    if (last != nullptr && last->block == block && unsigned{last->first} + last->count == in_block) {
+      last->count = static_cast<std::uint16_t>(last->count + count);
     } else {
-      operand.segments.push_back(segment);
+      operand.segments.push_back(
+          {block, static_cast<std::uint16_t>(in_block), static_cast<std::uint16_t>(count), operand.pages});
     }
-    operand.pages += n;
-    first += n;
-  }
+    operand.pages += count;
+  });
 }
 
 // What places the accesses of kernels.
@@ -53,14 +46,10 @@ struct Places {
 template <class F>
 void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,
                          std::uint64_t end, F&& add) {
-  while (first < end) {
-    const std::uint64_t in_block = first % kPagesPerBlock;
-    const std::uint64_t n = std::min<std::uint64_t>(end - first, kPagesPerBlock - in_block);
-    const BlockIndex block = placement.blocks[first / kPagesPerBlock];
-    const PageMask pages = PageMask::range(static_cast<unsigned>(in_block), static_cast<unsigned>(n));
-    if (pages.intersects(space.resident_anywhere(block))) add(first, first + n);
-    first += n;
-  }
+  placement.for_each_part(first, end, [&](BlockIndex block, unsigned in_block, unsigned count) {
+    if (PageMask::range(in_block, count).intersects(space.resident_anywhere(block))) add(first, first + count);
+    first += count;
+  });
 }
 
 // The pages of the extents in the two modes; a page is counted once per operand even where extents share it.

@@ -81,12 +81,7 @@ struct Operand {
   // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
   PageRun run(std::uint64_t first, std::uint64_t end) const {
     UVMSIM_CHECK(first < end && end <= pages, "positions {} to {} of {}", first, end, pages);
-    if (contiguous) {
-      const std::uint64_t index = first_index + first;
-      const std::uint64_t page = index % kPagesPerBlock;
-      return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
-              static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, end - first)), write};
-    }
+    if (contiguous) return run_at(first_index + first, end - first);
     const Segment& segment = segments[segment_of(first)];
     const std::uint64_t into = first - segment.ordinal;
     return {segment.block, static_cast<std::uint16_t>(segment.first + into),
@@ -122,10 +117,7 @@ struct Operand {
   // As above, for pages of a share.
   PageRun run(const Share& share, std::uint64_t first, std::uint64_t end) const {
     if (share.first_index == Share::kSplit) return run(first, end);
-    const std::uint64_t index = share.first_index + (first - share.begin);
-    const std::uint64_t page = index % kPagesPerBlock;
-    return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
-            static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, end - first)), write};
+    return run_at(share.first_index + (first - share.begin), end - first);
   }
   template <class F>
   void for_each_run(const Share& share, std::uint64_t first, std::uint64_t end, F&& f) const {
@@ -137,6 +129,12 @@ struct Operand {
   }
 
  private:
+  // So many pages at most, from the place `index` on (PageRef::index).
+  PageRun run_at(std::uint64_t index, std::uint64_t most) const {
+    const std::uint64_t page = index % kPagesPerBlock;
+    return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
+            static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, most)), write};
+  }
   std::size_t segment_of(std::uint64_t page) const {
     auto i = static_cast<std::size_t>(page * segments.size() / pages);
     while (segments[i].ordinal > page) --i;

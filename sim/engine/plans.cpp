@@ -68,14 +68,10 @@ policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t laun
     const layout::Placement& placement = layout_.find(access.object);
     if (placement.blocks.empty()) continue;
     const std::size_t before = memory_.size();
-    std::uint64_t page = placement.offset / kBasePageBytes;
-    const std::uint64_t end = (placement.offset + placement.bytes + kBasePageBytes - 1) / kBasePageBytes;
-    while (page < end) {
-      const auto first = static_cast<unsigned>(page % kPagesPerBlock);
-      const auto count = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - first));
-      memory_.push_back({placement.blocks[page / kPagesPerBlock], PageMask::range(first, count)});
-      page += count;
-    }
+    placement.for_each_part(placement.first_page(0), placement.end_page(placement.bytes),
+                            [&](BlockIndex block, unsigned first, unsigned count) {
+                              memory_.push_back({block, PageMask::range(first, count)});
+                            });
     arguments_.push_back({driver::virtual_address(placement.blocks.front(), 0) + placement.offset,
                           std::span<const policy::BlockPages>(memory_).subspan(before)});
   }

@@ -25,20 +25,14 @@ struct Hosted {
   std::uint64_t blocks = 0;  // of addresses: the region of one of several programs
 };
 
-struct Process {
+// Its `gpus` are never empty.
+struct Process : Hosted {
   // Throws InputError for the header and for policies that do not go together.
   Process(Machine& machine, std::uint16_t number, const Hosted& hosted);
 
   Machine& machine;
   const std::uint16_t number;  // on its machine
-  const std::string name;
-  const trace::Header& header;
-  const RunOptions& options;
-  const RunObserver& observer;
-  const Nanoseconds start;
-  const bool repeats;
-  const std::vector<unsigned> gpus;  // of the machine, by device of the trace
-  RunResult result;                  // as far as it is known
+  RunResult result;            // as far as it is known
 
   Counters& counters() { return result.counters; }
   bool has_all_gpus() const { return machine.programs == 1 && gpus.size() == machine.system.gpus.size(); }

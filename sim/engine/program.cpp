@@ -9,26 +9,12 @@
 
 namespace uvmsim::engine {
 
-namespace {
-
-std::vector<unsigned> all_gpus(const Machine& machine) {
-  std::vector<unsigned> gpus(machine.system.gpus.size());
-  std::iota(gpus.begin(), gpus.end(), 0u);
-  return gpus;
-}
-
-}  // namespace
-
 Process::Process(Machine& on, std::uint16_t number_there, const Hosted& hosted)
-    : machine(on),
-      number(number_there),
-      name(hosted.name),
-      header(hosted.header),
-      options(hosted.options),
-      observer(hosted.observer),
-      start(hosted.start),
-      repeats(hosted.repeats),
-      gpus(hosted.gpus.empty() ? all_gpus(on) : hosted.gpus) {
+    : Hosted(hosted), machine(on), number(number_there) {
+  if (gpus.empty()) {
+    gpus.resize(machine.system.gpus.size());
+    std::iota(gpus.begin(), gpus.end(), 0u);
+  }
   if (header.quantum_bytes == 0 || (header.quantum_bytes & (header.quantum_bytes - 1)) != 0 ||
       header.quantum_bytes > kBlockBytes) {
     throw_input_error("the trace's quantum is {} bytes; allowed: a power of two up to {}", header.quantum_bytes,
@@ -39,14 +25,13 @@ Process::Process(Machine& on, std::uint16_t number_there, const Hosted& hosted)
 
 Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
     : process_(machine, number, hosted),
-      feed_(hosted.feed),
       layout_(process_.options.layout, machine.space, number),
       accounts_(process_.observer.events, process_.header.quantum_bytes, layout_, machine.space),
       driver_(process_, layout_, accounts_.sink()),
       iterations_(process_, accounts_),
       streams_(process_, layout_, accounts_, driver_, iterations_),
-      host_(process_, feed_, layout_, accounts_, driver_, streams_, *this),
-      repetition_(process_, feed_, layout_, driver_, streams_, host_, iterations_) {}
+      host_(process_, layout_, accounts_, driver_, streams_, *this),
+      repetition_(process_, layout_, driver_, streams_, host_, iterations_) {}
 
 void Program::on_event(const Event& event) {
   if (const Nanoseconds later = driver_.fetch_at(event); later > event.time) {
@@ -98,7 +83,7 @@ RunResult Program::finish() {
   result.arena_reached_bytes = layout_.arena_reached_bytes();
   result.records = host_.records();
   if (process_.options.iterations != 0) {
-    const auto passes = feed_.passes();
+    const auto passes = process_.feed.passes();
     result.first_repeated = passes.first;
     result.repeated = passes.count == 0 ? 0 : passes.count + iterations_.left_out();
     if (process_.repeats) {
@@ -106,7 +91,7 @@ RunResult Program::finish() {
       result.repeated = done - std::min(done, passes.first);
     }
   }
-  result.time_scale = feed_.time_scale();
+  result.time_scale = process_.feed.time_scale();
   result.evicted_from = driver_.context().evicted_from;
   return std::move(result);
 }

@@ -52,7 +52,6 @@ class Program final : private HostThread::Listener {
   void repetition_begins() override;
 
   Process process_;
-  RecordFeed& feed_;
   layout::Layout layout_;
   Accounts accounts_;
   DriverStack driver_;

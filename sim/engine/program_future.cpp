@@ -161,20 +161,10 @@ void FutureReader::add(const trace::Record& record, bool is_segment, std::uint64
   }
 }
 
-}  // namespace
-
-namespace {
-
 void read(FutureReader& reader, const trace::Header& header, const RecordSource& source, const RunOptions& options) {
   RecordFeed feed(header, source, options);
-  trace::Record record;
-  for (std::uint64_t number = 1; feed.next(record); ++number) {
-    try {
-      reader.add(record, feed.is_segment(), number);
-    } catch (const InputError& error) {
-      throw_input_error("record {}: {}", feed.number(), error.what());
-    }
-  }
+  std::uint64_t number = 0;
+  feed.for_each([&](const trace::Record& record) { reader.add(record, feed.is_segment(), ++number); });
 }
 
 }  // namespace

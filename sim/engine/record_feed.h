@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "sim/common/error.h"
 #include "sim/edit/repeat_iterations.h"
 #include "sim/engine/simulation.h"
 #include "sim/engine/time_scale.h"
@@ -22,6 +23,18 @@ class RecordFeed {
 
   // The next record; false at the end. Throws InputError as IterationRepeater and the source do.
   bool next(trace::Record& record);
+  // Calls f(record) for those that are left. An InputError of it says which one it is about.
+  template <class F>
+  void for_each(F&& f) {
+    trace::Record record;
+    while (next(record)) {
+      try {
+        f(record);
+      } catch (const InputError& error) {
+        throw_input_error("record {}: {}", number(), error.what());
+      }
+    }
+  }
   // About the record that next() gave last: its number in the recording, from 1; for an allocation, whether it is a
   // segment; whether it is the first of a repetition, which begins as every other one does.
   std::uint64_t number() const { return given_.number; }

@@ -8,9 +8,9 @@
 namespace uvmsim::engine {
 
 void Repetition::before() {
-  if (feed_.repetitions_left() == 0) return;
+  if (process_.feed.repetitions_left() == 0) return;
   if (process_.machine.programs == 1) look_for_recurrence();  // of several, the states hardly ever recur together
-  if (stops_when_settled() && has_settled()) feed_.leave_out(feed_.repetitions_left());
+  if (stops_when_settled() && has_settled()) process_.feed.leave_out(process_.feed.repetitions_left());
 }
 
 // Leaves out what recurs. Who wants events gets all iterations, and is told as well that they recur.
@@ -27,7 +27,7 @@ void Repetition::look_for_recurrence() {
       result.recurring = {iterations_.first_like_later_ones(*earlier.moment, streams_.pending_end()),
                           earlier.repetitions};
     }
-    const std::uint64_t times = feed_.repetitions_left() / earlier.repetitions;
+    const std::uint64_t times = process_.feed.repetitions_left() / earlier.repetitions;
     if (times != 0 && !replays_all) return leave_out(earlier, times);
   }
   recurrence.remember({*state, host_.time(), host_.ideal().end(), host_.records(), result.iterations.size(),
@@ -41,7 +41,7 @@ bool Repetition::stops_when_settled() const {
 
 bool Repetition::has_settled() {
   RunResult& result = process_.result;
-  const auto passes = feed_.passes();
+  const auto passes = process_.feed.passes();
   result.first_repeated = passes.first;
   result.repeated = result.iterations.size() - std::min<std::size_t>(result.iterations.size(), passes.first);
   return result.repeated > 1 && find_settled(result).has_value();
@@ -67,7 +67,7 @@ void Repetition::leave_out(const Recurrence::Earlier& found, std::uint64_t times
   iterations_.leave_out(found, times, streams_.pending_end(), host_.time(), host_.ideal().end());
   released += (released - earlier.released_pages) * times;
   host_.leave_out((host_.records() - earlier.records) * times);
-  feed_.leave_out(found.repetitions * times);
+  process_.feed.leave_out(found.repetitions * times);
   iterations_.recurrence().forget();
 }
 

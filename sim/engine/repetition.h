@@ -15,15 +15,9 @@ namespace uvmsim::engine {
 
 class Repetition {
  public:
-  Repetition(Process& process, RecordFeed& feed, layout::Layout& layout, DriverStack& driver, Streams& streams,
-             HostThread& host, Iterations& iterations)
-      : process_(process),
-        feed_(feed),
-        layout_(layout),
-        driver_(driver),
-        streams_(streams),
-        host_(host),
-        iterations_(iterations) {}
+  Repetition(Process& process, layout::Layout& layout, DriverStack& driver, Streams& streams, HostThread& host,
+             Iterations& iterations)
+      : process_(process), layout_(layout), driver_(driver), streams_(streams), host_(host), iterations_(iterations) {}
 
   // The first record of a repetition comes next.
   void before();
@@ -37,7 +31,6 @@ class Repetition {
   void leave_out(const Recurrence::Earlier& earlier, std::uint64_t times);
 
   Process& process_;
-  RecordFeed& feed_;
   layout::Layout& layout_;
   DriverStack& driver_;
   Streams& streams_;

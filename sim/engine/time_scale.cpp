@@ -81,13 +81,13 @@ TimeScale::TimeScale(const TimeScaleChoice& choice, const config::GpuConfig& tar
   if (!choice.recorded_on) return;
   const config::GpuConfig& from = *choice.recorded_on;
   result_.rule = TimeScaleRule::kRoofline;
-  result_.memory_millionths = ratio(from.memory_bytes_per_us, target.memory_bytes_per_us);
-  result_.fp32_millionths = ratio(from.fp32_flops_per_us, target.fp32_flops_per_us);
-  result_.tf32_millionths = ratio(tf32_peak(from), tf32_peak(target));
-  result_.half_millionths = ratio(half_peak(from), half_peak(target));
-  result_.sm_millionths =
+  result_.memory.millionths = ratio(from.memory_bytes_per_us, target.memory_bytes_per_us);
+  result_.fp32.millionths = ratio(from.fp32_flops_per_us, target.fp32_flops_per_us);
+  result_.tf32.millionths = ratio(tf32_peak(from), tf32_peak(target));
+  result_.half.millionths = ratio(half_peak(from), half_peak(target));
+  result_.sm.millionths =
       ratio(WideUnsigned{from.sm_count} * from.sm_clock_khz, WideUnsigned{target.sm_count} * target.sm_clock_khz);
-  result_.clock_millionths = ratio(from.sm_clock_khz, target.sm_clock_khz);
+  result_.clock.millionths = ratio(from.sm_clock_khz, target.sm_clock_khz);
 }
 
 void TimeScale::apply(trace::Kernel& kernel) {
@@ -98,24 +98,19 @@ void TimeScale::apply(trace::Kernel& kernel) {
     return;
   }
   TimeScaleClass* work_class = &result_.sm;
-  std::uint64_t work_factor = result_.sm_millionths;
   if (recorded < kShortNs) {
     work_class = &result_.clock;
-    work_factor = result_.clock_millionths;
   } else if (const Arithmetic arithmetic = arithmetic_of(kernel); arithmetic != Arithmetic::kOther) {
     work_class = arithmetic == Arithmetic::kFp32   ? &result_.fp32
                  : arithmetic == Arithmetic::kTf32 ? &result_.tf32
                                                    : &result_.half;
-    work_factor = arithmetic == Arithmetic::kFp32   ? result_.fp32_millionths
-                  : arithmetic == Arithmetic::kTf32 ? result_.tf32_millionths
-                                                    : result_.half_millionths;
   }
   // The time in memory on the target GPU; at most all of the kernel's time was spent there.
-  const std::uint64_t memory_at_most = times(recorded, result_.memory_millionths);
+  const std::uint64_t memory_at_most = times(recorded, result_.memory.millionths);
   const WideUnsigned memory = bytes_of(kernel, quantum_bytes_) * 1000 * 10 / kReachedTenths / target_bytes_per_us_;
   const bool all_memory = memory >= memory_at_most;
   const std::uint64_t in_memory = all_memory ? memory_at_most : static_cast<std::uint64_t>(memory);
-  const std::uint64_t at_work = all_memory ? 0 : times(recorded, work_factor);
+  const std::uint64_t at_work = all_memory ? 0 : times(recorded, work_class->millionths);
   const bool memory_bound = in_memory > at_work;
   const std::uint64_t scaled = memory_bound ? in_memory : at_work;
   TimeScaleClass& bound = memory_bound ? result_.memory : *work_class;

@@ -40,6 +40,8 @@ const char* time_scale_rule_name(TimeScaleRule rule);
 
 // The recording's time in one class, and what became of it.
 struct TimeScaleClass {
+  std::uint64_t millionths = 1000000;  // what a duration is multiplied with
+  // Kernels of the trace, each counted once, however often its iteration is repeated.
   std::uint64_t kernels = 0;
   std::uint64_t recorded_ns = 0, scaled_ns = 0;
 };
@@ -48,22 +50,19 @@ struct TimeScaleResult {
   TimeScaleRule rule = TimeScaleRule::kNone;
   std::string recorded_on;                    // the GPU's model; empty: unknown
   std::uint64_t factor_millionths = 1000000;  // kFixed
-  // kRoofline: what a duration is multiplied with, in millionths, if the class is
-  std::uint64_t memory_millionths = 1000000, fp32_millionths = 1000000, tf32_millionths = 1000000,
-                half_millionths = 1000000, sm_millionths = 1000000, clock_millionths = 1000000;
-  // Kernels of the trace, each counted once, however often its iteration is repeated.
+  // kRoofline
   TimeScaleClass memory, fp32, tf32, half, sm, clock;
 };
 
 // Calls visit(name, factor, class) for each class, in output order.
 template <class Result, class Visit>
 void for_each_time_scale_class(Result& result, Visit&& visit) {
-  visit("memory", result.memory_millionths, result.memory);
-  visit("fp32", result.fp32_millionths, result.fp32);
-  visit("tf32", result.tf32_millionths, result.tf32);
-  visit("half", result.half_millionths, result.half);
-  visit("sm", result.sm_millionths, result.sm);
-  visit("clock", result.clock_millionths, result.clock);
+  visit("memory", result.memory.millionths, result.memory);
+  visit("fp32", result.fp32.millionths, result.fp32);
+  visit("tf32", result.tf32.millionths, result.tf32);
+  visit("half", result.half.millionths, result.half);
+  visit("sm", result.sm.millionths, result.sm);
+  visit("clock", result.clock.millionths, result.clock);
 }
 
 namespace engine {

@@ -2,6 +2,7 @@
 // What the model tells a timeline, a profile, or a comparison with a real driver's event stream. Times are simulated.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -11,6 +12,9 @@
 namespace uvmsim {
 
 enum class TransferCause : std::uint8_t { kUser = 1, kFault = 2, kPrefetch = 3, kEvict = 4, kAccessCounter = 5 };
+// By these tables go, in that order.
+inline constexpr std::size_t kTransferCauses = 5;
+constexpr std::size_t index_of(TransferCause cause) { return static_cast<std::size_t>(cause) - 1; }
 enum class TransferDirection : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
 struct KernelEvent {

@@ -8,13 +8,6 @@
 #include "sim/common/error.h"
 
 namespace uvmsim::gmmu {
-namespace {
-
-constexpr std::uint8_t bit_of(FaultAccess access) {
-  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(access));
-}
-
-}  // namespace
 
 FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count,
                          std::uint32_t sms_per_utlb)
@@ -68,13 +61,12 @@ std::span<const FaultEntry> FaultBuffer::fetch(Nanoseconds now, std::uint32_t li
       FaultEntry* into = coalesce ? entry_of(group) : nullptr;
       if (into == nullptr) {
         last_entries_[group.sm / sms_per_utlb_] = {fetch_, static_cast<std::uint32_t>(batch_.size())};
-        batch_.push_back({group.fault(), 0, bit_of(group.access)});
+        batch_.push_back({group.fault(), 0});
         into = &batch_.back();
       }
       // The rest of the group goes where its first fault went.
       const std::uint32_t instances = coalesce ? left : 1;
       into->instances += instances;
-      into->access_mask = static_cast<std::uint8_t>(into->access_mask | bit_of(group.access));
       if (group.access > into->fault.access) into->fault = group.fault();
       left -= instances;
     }

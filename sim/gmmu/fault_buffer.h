@@ -30,9 +30,8 @@ struct RawFault {
 
 // What a fetch yields: one fault, or several that were merged because they followed one another.
 struct FaultEntry {
-  RawFault fault;                // the most intrusive of them
-  std::uint32_t instances = 1;   // raw faults merged into this entry
-  std::uint8_t access_mask = 0;  // bit per FaultAccess seen
+  RawFault fault;               // the most intrusive of them
+  std::uint32_t instances = 1;  // raw faults merged into this entry
 };
 
 class FaultBuffer {

@@ -24,12 +24,6 @@ Tlb make_tlb(const char* level, std::uint32_t translations, std::uint32_t most, 
   }
   return Tlb(groups, group_ways);
 }
-Tlb make_l1(const config::GmmuConfig& config) {
-  return make_tlb("l1", config.l1_tlb_entries, 1u << 16, config.l1_tlb_ways);
-}
-Tlb make_l2(const config::GmmuConfig& config) {
-  return make_tlb("l2", config.l2_tlb_entries, 1u << 24, config.l2_tlb_ways);
-}
 
 const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_t sm_count) {
   if (config.walkers == 0) throw_input_error("gmmu.walkers: 0; allowed: 1 or more");
@@ -59,31 +53,22 @@ Gmmu::Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounter
       sm_count_(sm_count),
       counters_(&counters),
       origin_(origin.value),
-      sm_l1_(sm_count, L1{make_l1(config)}),
+      sm_l1_(sm_count, L1{make_tlb("l1", config.l1_tlb_entries, 1u << 16, config.l1_tlb_ways)}),
       actual_{sm_l1_.front(),
-              make_l2(config),
+              make_tlb("l2", config.l2_tlb_entries, 1u << 24, config.l2_tlb_ways),
               {},
               WalkCache(groups_of(config.walk_cache_entries), config.walk_levels_4k, config.walk_levels_2m)},
       baseline_(actual_) {}
 
 void Gmmu::count(EntrySize size, const Tally& tally) {
-  switch (size) {
-    case EntrySize::k4K:
-      counters_->l1_hits_4k += tally.l1_hits;
-      counters_->l2_hits_4k += tally.l2_hits;
-      counters_->walks_4k += tally.walks;
-      return;
-    case EntrySize::k64K:
-      counters_->l1_hits_64k += tally.l1_hits;
-      counters_->l2_hits_64k += tally.l2_hits;
-      counters_->walks_64k += tally.walks;
-      return;
-    case EntrySize::k2M:
-      counters_->l1_hits_2m += tally.l1_hits;
-      counters_->l2_hits_2m += tally.l2_hits;
-      counters_->walks_2m += tally.walks;
-      return;
-  }
+  using C = GmmuCounters;
+  static constexpr std::uint64_t C::*kL1Hits[] = {&C::l1_hits_4k, &C::l1_hits_64k, &C::l1_hits_2m};
+  static constexpr std::uint64_t C::*kL2Hits[] = {&C::l2_hits_4k, &C::l2_hits_64k, &C::l2_hits_2m};
+  static constexpr std::uint64_t C::*kWalks[] = {&C::walks_4k, &C::walks_64k, &C::walks_2m};
+  const auto of_size = static_cast<std::size_t>(size);
+  counters_->*kL1Hits[of_size] += tally.l1_hits;
+  counters_->*kL2Hits[of_size] += tally.l2_hits;
+  counters_->*kWalks[of_size] += tally.walks;
 }
 
 void Gmmu::count_walks(const Cost& cost) {

@@ -54,7 +54,6 @@ class Gmmu {
   void add_state(StateDigest& digest) const;
 
   std::uint32_t sm_count() const { return sm_count_; }
-  const Tlb& l2() const { return actual_.l2; }
 
  private:
   // Emptied as a whole, in one step for all SMs: by comparing epochs.

@@ -27,12 +27,4 @@ bool Tlb::erase(std::uint64_t set_index, std::uint64_t tag, std::uint16_t pages)
 
 void Tlb::clear() { std::fill(words_.begin(), words_.end(), 0); }
 
-std::uint16_t Tlb::peek(std::uint64_t set_index, std::uint64_t tag) const {
-  const std::uint64_t* const set = words_.data() + first_of(set_index);
-  for (std::uint32_t way = 0; way < ways_; ++way) {
-    if ((set[way] & kTagMask) == tag) return valid_of(set[way]);
-  }
-  return 0;
-}
-
 }  // namespace uvmsim::gmmu

@@ -92,24 +92,18 @@ class Tlb {
     for (const std::uint64_t word : words_) digest.add(word);
   }
 
-  std::uint32_t ways() const { return ways_; }
-  std::uint32_t sets() const { return sets_; }
-  // The valid pages of an entry, without touching it.
-  std::uint16_t peek(std::uint64_t set_index, std::uint64_t tag) const;
-
  private:
   static constexpr unsigned kTagBits = 48;
   static constexpr std::uint64_t kTagMask = (std::uint64_t{1} << kTagBits) - 1;
   static constexpr std::uint16_t valid_of(std::uint64_t word) { return static_cast<std::uint16_t>(word >> kTagBits); }
 
   // Folds the index, so that strides of a power of two use all sets (the measured L2 does so, too).
-  std::size_t first_of(std::uint64_t index) const {
+  std::uint64_t* set_of(std::uint64_t index) {
     const std::uint64_t set = fold_ != 0   ? (index ^ (index >> fold_) ^ (index >> (2 * fold_))) & (sets_ - 1)
                               : sets_ == 1 ? 0
                                            : index % sets_;
-    return static_cast<std::size_t>(set) * ways_;
+    return words_.data() + static_cast<std::size_t>(set) * ways_;
   }
-  std::uint64_t* set_of(std::uint64_t index) { return words_.data() + first_of(index); }
 
   std::uint32_t ways_, sets_;
   std::uint32_t fold_;  // log2 of the sets; 0 when they are one or no power of two

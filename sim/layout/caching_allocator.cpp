@@ -59,9 +59,7 @@ CachingAllocator::Placed CachingAllocator::place(std::uint64_t bytes, std::uint3
     const std::uint64_t segment_bytes = segment_bytes_for(size);
     collect_garbage();
     if (!room_for(segment_bytes) && !(give_back_oversize(pool, stream, size) && room_for(segment_bytes))) {
-      finish_all();
-      give_back_unused();
-      if (!room_for(segment_bytes)) out_of_memory(bytes, segment_bytes);
+      give_back_for(bytes, segment_bytes);
     }
     placed.segment = open_segment(size, stream, segment_address);
     placed.new_segment = true;

@@ -109,11 +109,7 @@ ExpandableAllocator::Placed ExpandableAllocator::place(std::uint64_t bytes, std:
   Placed placed;
   std::optional<Place> place = find(pool, stream, size);
   if (!place) {
-    if (!room_for(segment_bytes_for(size))) {
-      finish_all();
-      give_back_unused();
-      if (!room_for(segment_bytes_for(size))) out_of_memory(bytes, segment_bytes_for(size));
-    }
+    if (!room_for(segment_bytes_for(size))) give_back_for(bytes, segment_bytes_for(size));
     place = find_addresses(pool, stream, size, small ? kSmallHandle : kLargeHandle, placed.new_segment);
     const Blocks& blocks = segments_[place->segment].blocks;
     while (true) {

@@ -18,6 +18,7 @@
 // (not a tensor in it): then it is placed as any object, from that moment on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,6 +45,20 @@ struct Placement {
   bool device = false;   // cudaMalloc
   bool owns = true;      // freeing it is a call of the driver; false: it lies in the memory of something else
   std::int32_t gpu = 0;  // with `device`: of the trace's devices, whose memory it is
+
+  // Calls f(block, first, count) for pages [page, end) of the blocks, block by block.
+  template <class F>
+  void for_each_part(std::uint64_t page, std::uint64_t end, F&& f) const {
+    while (page < end) {
+      const auto first = static_cast<unsigned>(page % kPagesPerBlock);
+      const auto count = static_cast<unsigned>(std::min<std::uint64_t>(end - page, kPagesPerBlock - first));
+      f(blocks[page / kPagesPerBlock], first, count);
+      page += count;
+    }
+  }
+  // Of its bytes [begin, end): the first page, and the one behind the last.
+  std::uint64_t first_page(std::uint64_t begin) const { return (offset + begin) / kBasePageBytes; }
+  std::uint64_t end_page(std::uint64_t end) const { return (offset + end + kBasePageBytes - 1) / kBasePageBytes; }
 };
 
 class Layout {
@@ -77,8 +92,6 @@ class Layout {
   const std::vector<Released>& released() const { return released_; }
   void drop_released(const std::function<void(BlockIndex)>& release);
 
-  // Segments that an allocator of the layout has opened so far.
-  std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
   // Of an arena that was taken ahead, how much tensors have reached so far; 0 where the layout has none.
   std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 

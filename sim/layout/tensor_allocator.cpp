@@ -59,7 +59,10 @@ void TensorAllocator::empty_cache() {
   give_back_unused();
 }
 
-void TensorAllocator::out_of_memory(std::uint64_t bytes, std::uint64_t segment_bytes) const {
+void TensorAllocator::give_back_for(std::uint64_t bytes, std::uint64_t segment_bytes) {
+  finish_all();
+  give_back_unused();
+  if (room_for(segment_bytes)) return;
   throw_input_error(
       "the caching allocator is out of memory: a tensor of {} bytes needs a segment of {}, {} of {} are taken "
       "(tensors: "

@@ -114,7 +114,9 @@ class TensorAllocator {
     return block;
   }
 
-  [[noreturn]] void out_of_memory(std::uint64_t bytes, std::uint64_t segment_bytes) const;
+  // Gives back whatever it can, as the limit leaves no room for a segment of that size, which a tensor of `bytes`
+  // needs. Throws InputError where that does not do.
+  void give_back_for(std::uint64_t bytes, std::uint64_t segment_bytes);
   void take(const Range& range);
   void release(const Range& range);
   void finish_all();

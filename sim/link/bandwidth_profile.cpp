@@ -83,11 +83,6 @@ void BandwidthProfile::take_in_the_middle(Nanoseconds start, Nanoseconds end, st
   }
 }
 
-void BandwidthProfile::forget_before(Nanoseconds time) {
-  const std::size_t next = index_after(time);
-  if (next > 1) points_.erase(points_.begin(), points_.begin() + static_cast<long>(next - 1));
-}
-
 // What is promised from the present on: the breakpoints that lie ahead, each with what holds before it.
 void BandwidthProfile::add_state(StateDigest& digest) const {
   std::uint64_t used = 0;

@@ -28,9 +28,6 @@ class BandwidthProfile {
   // Promises `bytes_per_us` over [start, end); it must be free there (UVMSIM_CHECK).
   void take(Nanoseconds start, Nanoseconds end, std::uint64_t bytes_per_us);
 
-  // No later call asks about a time before this one.
-  void forget_before(Nanoseconds time);
-
   void add_state(StateDigest& digest) const;
 
   std::uint64_t capacity() const { return capacity_; }

@@ -70,19 +70,6 @@ Nanoseconds CopyEngine::move(Nanoseconds from, std::uint64_t bytes) {
   }
 }
 
-Nanoseconds CopyEngine::submit(Nanoseconds earliest, std::span<const std::uint64_t> run_bytes,
-                               std::span<RunTimes> times) {
-  UVMSIM_CHECK(times.empty() || times.size() == run_bytes.size(), "{} runs, room for {} times", run_bytes.size(),
-               times.size());
-  if (run_bytes.empty()) return earliest;
-  begin_push(earliest);
-  for (std::size_t i = 0; i < run_bytes.size(); ++i) {
-    const RunTimes run_times = run(run_bytes[i]);
-    if (!times.empty()) times[i] = run_times;
-  }
-  return busy_until_;
-}
-
 Nanoseconds CopyEngine::unloaded_time(std::uint64_t bytes) const {
   return rates_.latency + Nanoseconds(static_cast<std::int64_t>(divide_up(bytes * kWorkPerByte, rates_.bytes_per_us)));
 }

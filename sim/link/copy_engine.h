@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include "sim/common/units.h"
 #include "sim/link/bandwidth_profile.h"
@@ -39,9 +38,7 @@ class CopyEngine {
   // The next run of the open push; bytes > 0. The last run's end is the push's completion.
   RunTimes run(std::uint64_t bytes);
 
-  // A whole push at once. Writes each run's times when `times` is not empty (then as many as runs). Returns the
-  // completion; `earliest` itself, touching nothing, when there are no runs.
-  Nanoseconds submit(Nanoseconds earliest, std::span<const std::uint64_t> run_bytes, std::span<RunTimes> times = {});
+  // A push of one run.
   RunTimes submit(Nanoseconds earliest, std::uint64_t bytes) {
     begin_push(earliest);
     return run(bytes);

@@ -134,14 +134,6 @@ Nanoseconds Topology::Peer::copy(Nanoseconds now, std::uint64_t bytes) {
   return engine.submit(now + begin_of(bytes), bytes).end;
 }
 
-void Topology::forget_before(Nanoseconds time) {
-  if (host_) host_->forget_before(time);
-  for (const auto& shared : shared_) shared->forget_before(time);
-  for (const auto& link : links_) {
-    if (link->duplex) link->duplex->forget_before(time);
-  }
-}
-
 void Topology::add_state(StateDigest& digest) const {
   if (host_) host_->add_state(digest);
   for (const auto& link : links_) {

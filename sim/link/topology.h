@@ -61,9 +61,6 @@ class Topology {
 
   void add_state(StateDigest& digest) const;
 
-  // No later push will ask to start before `time`: lets the shared bandwidths forget what lies before. Optional.
-  void forget_before(Nanoseconds time);
-
  private:
   struct Link {
     std::unique_ptr<BandwidthProfile> duplex;  // null when both directions together reach the sum of the two

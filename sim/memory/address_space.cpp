@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/common/check.h"
-#include "sim/memory/mask_digest.h"
 
 namespace uvmsim {
 

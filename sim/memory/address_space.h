@@ -82,10 +82,6 @@ class AddressSpace {
   // Counts the operations that took a page-table entry from the GPU, or a permission.
   std::uint64_t unmap_epoch(unsigned gpu) const { return unmap_epochs_[gpu]; }
   void note_unmap(unsigned gpu) { ++unmap_epochs_[gpu]; }
-  // Of all GPUs.
-  void note_unmap() {
-    for (std::uint64_t& epoch : unmap_epochs_) ++epoch;
-  }
 
   // Marks the block's memory as pinned, or no more; counts the blocks that are, of all programs.
   void pin(BlockIndex b, bool pinned) {

@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "sim/common/check.h"
-#include "sim/memory/mask_digest.h"
 
 namespace uvmsim {
 

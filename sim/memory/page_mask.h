@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 
 namespace uvmsim {
@@ -140,5 +141,9 @@ class PageMask {
 
   std::array<std::uint64_t, kWords> words_{};
 };
+
+inline void add_mask(StateDigest& digest, const PageMask& mask) {
+  for (unsigned word = 0; word < PageMask::kWords; ++word) digest.add(mask.word(word));
+}
 
 }  // namespace uvmsim

@@ -22,7 +22,7 @@ TEST(Harvest, AVictimGoesOverNvlinkAndIsWrittenOnToTheHost) {
   EXPECT_EQ(machine.counters.dtoh_evict_bytes, kBlockBytes);
   EXPECT_EQ(machine.on(first, kHost), 512u);
   EXPECT_EQ(machine.on(first, gpu_processor(1)), 512u) << "a copy: the peer keeps it";
-  EXPECT_EQ(machine.harvest.safe(1), 1u);
+  EXPECT_EQ(machine.harvest.lent(1) - machine.harvest.pending(1), 1u);
   machine.check();
 }
 
@@ -52,7 +52,7 @@ TEST(Harvest, TheOwnerTakesSafeMemoryBackWithoutACopy) {
   const BlockIndex first = machine.allocate(4 * kBlockBytes);
   for (unsigned i = 0; i < 4; ++i) machine.gpu_fill(block_of(first, i), true);
   machine.wait();
-  EXPECT_EQ(machine.harvest.safe(1), 2u);
+  EXPECT_EQ(machine.harvest.lent(1) - machine.harvest.pending(1), 2u);
   EXPECT_EQ(machine.gpus[1].memory.free_chunks(), 0u);
   const BlockIndex own = machine.allocate(2 * kBlockBytes);
   const std::uint64_t up = machine.counters.dtoh_evict_bytes, evictions = machine.counters.evictions;
@@ -89,7 +89,7 @@ TEST(Harvest, WhoeverTakesAChunkBackPaysAsForAnEviction) {
     const BlockIndex first = machine.allocate(2 * kBlockBytes);
     for (unsigned i = 0; i < 2; ++i) machine.gpu_fill(block_of(first, i), true);
     machine.wait();
-    EXPECT_EQ(machine.harvest.safe(1), lent ? 1u : 0u);
+    EXPECT_EQ(machine.harvest.lent(1) - machine.harvest.pending(1), lent ? 1u : 0u);
     const BlockIndex own = machine.allocate();
     const Nanoseconds before = machine.now;
     return machine.gpu_write(own, pages({0}), 1).end - before;
@@ -105,7 +105,7 @@ TEST(Harvest, NothingIsLentFromTheReserve) {
   for (unsigned i = 0; i < 6; ++i) {
     machine.gpu_fill(block_of(first, i), true);
     // What is safe can be had at once, like what is free.
-    EXPECT_GE(machine.gpus[1].memory.free_chunks() + machine.harvest.safe(1), 2u);
+    EXPECT_GE(machine.gpus[1].memory.free_chunks() + machine.harvest.lent(1) - machine.harvest.pending(1), 2u);
   }
   EXPECT_GE(machine.counters.evictions_to_peers, 1u);
   machine.check();

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "sim/common/random.h"
-#include "sim/engine/count_limit.h"
 #include "sim/engine/engine.h"
 #include "tests/engine/random_training.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that access host memory in place: what comes over the link, and what it costs.
-#include "sim/engine/remote_traffic.h"
+#include "sim/engine/access_costs.h"
 
 #include <gtest/gtest.h>
 

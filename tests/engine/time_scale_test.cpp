@@ -55,12 +55,12 @@ TEST(TimeScale, FactorsAreTheRatiosOfThePeaks) {
   const TimeScaleResult r = TimeScale({0, fast()}, slow(), 512).result();
   EXPECT_EQ(r.rule, TimeScaleRule::kRoofline);
   EXPECT_EQ(r.recorded_on, "fast");
-  EXPECT_EQ(r.memory_millionths, 4000000u);
-  EXPECT_EQ(r.fp32_millionths, 5000000u);
-  EXPECT_EQ(r.tf32_millionths, 40000000u);  // in fp32, as the GPU has no TF32
-  EXPECT_EQ(r.half_millionths, 4000000u);
-  EXPECT_EQ(r.sm_millionths, 2500000u);
-  EXPECT_EQ(r.clock_millionths, 1250000u);
+  EXPECT_EQ(r.memory.millionths, 4000000u);
+  EXPECT_EQ(r.fp32.millionths, 5000000u);
+  EXPECT_EQ(r.tf32.millionths, 40000000u);  // in fp32, as the GPU has no TF32
+  EXPECT_EQ(r.half.millionths, 4000000u);
+  EXPECT_EQ(r.sm.millionths, 2500000u);
+  EXPECT_EQ(r.clock.millionths, 1250000u);
 }
 
 TEST(TimeScale, MemoryBound) {

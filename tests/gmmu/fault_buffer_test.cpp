@@ -76,7 +76,6 @@ TEST(FaultBuffer, MergesPerMicroTlbOrWithTheLastEntryOfTheBatch) {
   EXPECT_EQ(entries[3].instances, 2u);
   EXPECT_EQ(entries[3].fault.access, FaultAccess::kAtomicStrong);
   EXPECT_EQ(entries[3].fault.arrival, Nanoseconds(7));
-  EXPECT_EQ(entries[3].access_mask, 0b10010);
 }
 
 TEST(FaultBuffer, SmsMayShareAMicroTlb) {

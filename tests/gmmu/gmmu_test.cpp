@@ -231,9 +231,6 @@ TEST(Invalidate, NoLevelTranslatesTheBlockAnyMore) {
     gmmu.invalidate(victim);
     const auto page = static_cast<unsigned>(random.below(kPagesPerBlock));
     const EntrySize size = sizes_of(victim.value).of(page);
-    ASSERT_EQ(gmmu.l2().peek(TlbTag::make(victim, page, size).set_index(), TlbTag::make(victim, page, size).bits) &
-                  TlbTag::page_bit(victim, page, size),
-              0);
     ASSERT_GE(gmmu.translate(static_cast<std::uint32_t>(random.below(4)), victim, page, size),
               Nanoseconds(kL2 + kCached + kRead));
   }
@@ -256,29 +253,49 @@ TEST(Invalidate, PagesAreDroppedOneByOne) {
   gmmu.translate(0, block, 0, EntrySize::k4K);
   gmmu.translate(0, block, 0, EntrySize::k64K);
   gmmu.invalidate_pages(block, PageMask::range(3, 2));
-  const auto valid = [&](EntrySize size) {
-    const TlbTag tag = TlbTag::make(block, 0, size);
-    return gmmu.l2().peek(tag.set_index(), tag.bits);
+  const auto valid = [&](EntrySize size) {  // of the pages of an entry, those that L2 translates: the L1s are empty
+    unsigned bits = 0;
+    for (unsigned i = 0; i < kPagesPerEntry; ++i) {
+      Gmmu probe = gmmu;
+      const unsigned page = i * (size == EntrySize::k64K ? kPagesPerBigPage : 1);
+      if (probe.translate(0, block, page, size) == Nanoseconds(kL2)) bits |= 1u << i;
+    }
+    return bits;
   };
-  EXPECT_EQ(valid(EntrySize::k4K), 0xffff & ~0x18);
-  EXPECT_EQ(valid(EntrySize::k64K), 0xfffe);
+  EXPECT_EQ(valid(EntrySize::k4K), 0xffffu & ~0x18u);
+  EXPECT_EQ(valid(EntrySize::k64K), 0xfffeu);
   gmmu.invalidate_pages(block, PageMask());
-  EXPECT_EQ(valid(EntrySize::k64K), 0xfffe);
+  EXPECT_EQ(valid(EntrySize::k64K), 0xfffeu);
 }
 
 TEST(Gmmu, CountsTranslationsInGroupsOfSixteen) {
   GmmuCounters counters;
-  const auto shape = [&](std::uint32_t entries, std::uint32_t ways) {
+  // Whether so many groups, every `stride`-th one, all stay in L2 when they are used in turn.
+  const auto stay = [&](std::uint32_t entries, std::uint32_t ways, std::uint64_t stride, std::uint64_t groups) {
     config::GmmuConfig config = small_config();
+    config.l1_tlb_entries = config.l1_tlb_ways = 1;
     config.l2_tlb_entries = entries;
     config.l2_tlb_ways = ways;
-    const Gmmu gmmu(config, 1, counters);
-    return std::pair(gmmu.l2().sets(), gmmu.l2().ways());
+    Gmmu gmmu(config, 1, counters);
+    bool all = true;
+    for (const bool again : {false, true}) {
+      for (std::uint64_t i = 0; i < groups; ++i) {
+        const Nanoseconds latency = gmmu.translate(0, BlockIndex(i * stride * kPagesPerEntry), 0, EntrySize::k2M);
+        all = all && (!again || latency <= Nanoseconds(kL2));
+      }
+    }
+    return all;
   };
-  EXPECT_EQ(shape(32768, 16), std::pair(128u, 16u));
-  EXPECT_EQ(shape(16, 16), std::pair(1u, 1u));
-  EXPECT_EQ(shape(1, 1), std::pair(1u, 1u));
-  EXPECT_EQ(shape(33, 16), std::pair(1u, 3u));
+  struct Shape {
+    std::uint32_t entries, ways;
+    std::uint64_t stride, groups;
+  };
+  // 128 sets of 16: of every 129th group, all belong to one set.
+  for (const Shape& s :
+       {Shape{32768, 16, 1, 2048}, {32768, 16, 129, 16}, {16, 16, 1, 1}, {1, 1, 1, 1}, {33, 16, 1, 3}}) {
+    EXPECT_TRUE(stay(s.entries, s.ways, s.stride, s.groups)) << s.entries;
+    EXPECT_FALSE(stay(s.entries, s.ways, s.stride, s.groups + 1)) << s.entries;
+  }
 }
 
 TEST(Gmmu, RefusesImpossibleConfigurationsByKey) {

@@ -102,7 +102,7 @@ TEST(Tlb, PagesOfAnEntryComeAndGoOneByOne) {
   EXPECT_EQ(tlb.fill(0, 9, 0x00ff), 0u);
   EXPECT_EQ(tlb.touch(0, 9), 0x00ff);
   tlb.fill(0, 9, 0x0f00);
-  EXPECT_EQ(tlb.peek(0, 9), 0x0fff);
+  EXPECT_EQ(tlb.touch(0, 9), 0x0fff);
   EXPECT_FALSE(tlb.erase(0, 9, 0x00f0));
   EXPECT_EQ(tlb.touch(0, 9), 0x0f0f);
   EXPECT_TRUE(tlb.erase(0, 9, 0xffff));

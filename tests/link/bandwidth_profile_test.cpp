@@ -69,16 +69,6 @@ TEST(BandwidthProfile, MatchesATableUnderRandomUse) {
   }
 }
 
-TEST(BandwidthProfile, ForgetsThePastWhenTold) {
-  BandwidthProfile profile(100);
-  for (int i = 0; i < 100; ++i) profile.take(ns(20 * i), ns(20 * i + 10), 30);
-  profile.forget_before(ns(1005));
-  EXPECT_LT(profile.breakpoints(), 102u);
-  EXPECT_EQ(profile.free_at(ns(1005)).bytes_per_us, 70u);
-  EXPECT_EQ(profile.free_at(ns(1015)).bytes_per_us, 100u);
-  EXPECT_EQ(profile.free_at(ns(1985)).bytes_per_us, 70u);
-}
-
 TEST(BandwidthProfile, MemoryIsBounded) {
   BandwidthProfile profile(100, 64);
   for (int i = 0; i < 10000; ++i) {

@@ -17,6 +17,14 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr EngineRates kPlain{Nanoseconds(2000), Nanoseconds(300), 1000};
 constexpr EngineRates kBare{Nanoseconds(0), Nanoseconds(0), 1000};
 
+// A whole push; returns the times of its runs.
+std::vector<RunTimes> push(CopyEngine& engine, Nanoseconds earliest, const std::vector<std::uint64_t>& runs) {
+  std::vector<RunTimes> times;
+  engine.begin_push(earliest);
+  for (const std::uint64_t bytes : runs) times.push_back(engine.run(bytes));
+  return times;
+}
+
 TEST(CopyEngine, OneRunTakesLatencyAndBytes) {
   CopyEngine engine(kPlain);
   const RunTimes times = engine.submit(ns(100), std::uint64_t{4096});
@@ -30,9 +38,8 @@ TEST(CopyEngine, OneRunTakesLatencyAndBytes) {
 
 TEST(CopyEngine, RunsOfAPushFollowOneAnother) {
   CopyEngine engine(kPlain);
-  const std::uint64_t runs[] = {4096, 61440, 8192};
-  RunTimes times[3];
-  EXPECT_EQ(engine.submit(ns(0), runs, times), times[2].end);
+  const std::vector<RunTimes> times = push(engine, ns(0), {4096, 61440, 8192});
+  EXPECT_EQ(engine.busy_until(), times[2].end);
   EXPECT_EQ(times[0].end, ns(2000 + 4096));
   EXPECT_EQ(times[1].start, times[0].end);
   EXPECT_EQ(times[1].end, times[1].start + ns(300 + 61440));
@@ -62,7 +69,7 @@ TEST(CopyEngine, PushesQueueInOrder) {
 
 TEST(CopyEngine, AnEmptyPushIsNothing) {
   CopyEngine engine(kPlain);
-  EXPECT_EQ(engine.submit(ns(7), std::span<const std::uint64_t>()), ns(7));
+  EXPECT_TRUE(push(engine, ns(7), {}).empty());
   EXPECT_EQ(engine.busy_until(), ns(0));
   EXPECT_EQ(engine.pushes(), 0u);
 }
@@ -164,10 +171,9 @@ TEST_P(RandomTraffic, KeepsItsPromises) {
     const Nanoseconds free_from = std::max(ns(now), engine.busy_until());
     std::vector<std::uint64_t> runs(random.below(6) + 1);
     for (auto& bytes : runs) bytes = (random.below(16) + 1) * kBasePageBytes;
-    std::vector<RunTimes> times(runs.size());
-    const Nanoseconds end = engine.submit(ns(now), runs, times);
+    const std::vector<RunTimes> times = push(engine, ns(now), runs);
     ASSERT_EQ(times.front().start, free_from);
-    ASSERT_EQ(end, engine.busy_until());
+    ASSERT_EQ(times.back().end, engine.busy_until());
     for (std::size_t k = 0; k < runs.size(); ++k) {
       total += runs[k];
       if (k > 0) {

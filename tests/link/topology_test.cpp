@@ -66,18 +66,6 @@ TEST(Topology, HasAnSsdWhenTheSystemHas) {
   EXPECT_EQ(topology.ssd_write().submit(kStart, std::uint64_t{5'000'000}).end, Nanoseconds(60000 + 1'000'000));
 }
 
-TEST(Topology, ForgettingThePastChangesNothingAfterIt) {
-  Topology with(machine(1)), without(machine(1));
-  for (std::int64_t i = 0; i < 500; ++i) {
-    const Nanoseconds now(i * 30000);
-    with.forget_before(now);
-    for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
-      const std::uint64_t bytes = 64 * kBasePageBytes * static_cast<std::uint64_t>(i % 7 + 1);
-      ASSERT_EQ(with.engine(0, direction).submit(now, bytes).end, without.engine(0, direction).submit(now, bytes).end);
-    }
-  }
-}
-
 TEST(Topology, RefusesWhatIsNoMachine) {
   const auto message = [](const config::SystemConfig& system) {
     try {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where others take part in the driver's course: memory that peers lend, blocks that come ahead of need. By default
-// nothing happens. Harvesting is the one that does (harvest.h).
+// Where others take part in the driver's course: plans, and memory that peers lend.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,27 @@ namespace uvmsim::driver {
 
 struct Work;
 
+// What the driver tells the plan of a GPU, and asks it: the driver's side of policy::Planner.
+class PlanHooks {
+ public:
+  // Of memory that must be evicted.
+  struct Victim {
+    BlockIndex block;   // it has a whole root chunk, allocated and not pinned
+    bool drop = false;  // its contents are not needed
+  };
+
+  virtual void on_faulted(BlockIndex block, const PageMask& pages) = 0;
+  virtual void on_migrated(BlockIndex block) = 0;
+  virtual void on_released(BlockIndex block) = 0;
+  // Nothing: the evictor decides. Spends what the decision costs.
+  virtual std::optional<Victim> victim(Work& work) = 0;
+
+ protected:
+  ~PlanHooks() = default;
+};
+
+// Memory that peers lend, blocks that come ahead of need. By default nothing happens. Harvesting is the one that does
+// (harvest.h).
 class MoveHooks {
  public:
   virtual ~MoveHooks() = default;
