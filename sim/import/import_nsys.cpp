@@ -10,7 +10,6 @@
 #include "sim/common/units.h"
 #include "sim/import/address_map.h"
 #include "sim/import/nsys_faults.h"
-#include "sim/import/nsys_host_data.h"
 #include "sim/import/nsys_report.h"
 #include "sim/trace/kernel_names.h"
 

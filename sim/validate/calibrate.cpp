@@ -176,33 +176,18 @@ class Descent {
     }
   }
 
-  std::uint64_t changed(std::size_t i, std::uint64_t value, double share, bool up) const {
-    const double factor = up ? 1 + share : 1 / (1 + share);
-    const std::uint64_t next = clamped(i, static_cast<double>(value) * factor);
-    if (next != value) return next;
-    return std::clamp(up ? value + 1 : value - (value > 0 ? 1 : 0), searches_[i].least, searches_[i].most);
+  // The values with one of them larger or smaller by the share, by 1 at least.
+  std::vector<std::uint64_t> changed(std::size_t i, double share, bool up) const {
+    std::vector<std::uint64_t> candidate = values_;
+    std::uint64_t& value = candidate[i];
+    value = clamped(i, static_cast<double>(value) * (up ? 1 + share : 1 / (1 + share)));
+    if (value != values_[i]) return candidate;
+    value = std::clamp(up ? value + 1 : value - (value > 0 ? 1 : 0), searches_[i].least, searches_[i].most);
+    return candidate;
   }
 
   std::uint64_t clamped(std::size_t i, double value) const {
     return std::clamp(static_cast<std::uint64_t>(std::llround(value)), searches_[i].least, searches_[i].most);
-  }
-
-  // Of the two directions the one that helps, as far as it does.
-  template <class Next>
-  void walk(Next&& next) {
-    for (const bool up : {true, false}) {
-      bool moved = false;
-      for (int step = 0; step < kMostStepsOneWay; ++step) {
-        const std::vector<std::uint64_t> candidate = next(up);
-        if (candidate == values_) break;
-        const double there = total(candidate);
-        if (there >= best_ - kLeastGain) break;
-        best_ = there;
-        values_ = candidate;
-        moved = true;
-      }
-      if (moved) return;
-    }
   }
 
   // Moving together costs nothing: the anchors move along.
@@ -230,13 +215,21 @@ class Descent {
     best_ = total(values_);
   }
 
+  // Of the two directions the one that helps, as far as it does.
   void improve(std::size_t i, double share) {
     if (!searches_[i].parameter.alone || searches_[i].parameter.key == kFirstFault) return;
-    walk([&](bool up) {
-      std::vector<std::uint64_t> candidate = values_;
-      candidate[i] = changed(i, values_[i], share, up);
-      return candidate;
-    });
+    const std::uint64_t from = values_[i];
+    for (const bool up : {true, false}) {
+      for (int step = 0; step < kMostStepsOneWay; ++step) {
+        const std::vector<std::uint64_t> candidate = changed(i, share, up);
+        if (candidate == values_) break;
+        const double there = total(candidate);
+        if (there >= best_ - kLeastGain) break;
+        best_ = there;
+        values_ = candidate;
+      }
+      if (values_[i] != from) return;
+    }
   }
 
   void probe() {
@@ -245,11 +238,7 @@ class Descent {
     for (std::size_t i = 0; i < searches_.size(); ++i) {
       if (!searches_[i].parameter.alone) continue;
       double sum = 0;
-      for (const bool up : {true, false}) {
-        std::vector<std::uint64_t> candidate = values_;
-        candidate[i] = changed(i, values_[i], kProbe, up);
-        sum += std::abs(loss_at(candidate) - here);
-      }
+      for (const bool up : {true, false}) sum += std::abs(loss_at(changed(i, kProbe, up)) - here);
       searches_[i].parameter.sensitivity = 100 * sum / 2;
     }
   }

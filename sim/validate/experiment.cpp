@@ -77,9 +77,4 @@ const std::array<ModeInfo, kModes> kModeTable{{
     {"", Class::kCampaign},
 }};
 
-const char* class_name(ExperimentClass experiment_class) {
-  static constexpr const char* names[] = {"ordered", "parallel", "library", "cpu", "prefetch", "campaign"};
-  return names[static_cast<std::size_t>(experiment_class)];
-}
-
 }  // namespace uvmsim::validate
