@@ -68,11 +68,9 @@ std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
 // All costs of the driver, then the rest.
 std::vector<std::string> by_default(const std::vector<std::string>& keys) {
   std::vector<std::string> chosen;
-  std::copy_if(keys.begin(), keys.end(), std::back_inserter(chosen),
-               [](const std::string& key) { return key.starts_with(kDriver); });
-  for (const std::string& key : calibration_parameters()) {
-    if (!key.starts_with(kDriver)) chosen.push_back(key);
-  }
+  const auto of_driver = [](const std::string& key) { return key.starts_with(kDriver); };
+  std::ranges::copy_if(keys, std::back_inserter(chosen), of_driver);
+  std::ranges::remove_copy_if(calibration_parameters(), std::back_inserter(chosen), of_driver);
   return chosen;
 }
 
@@ -80,9 +78,8 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
   const std::vector<config::Parameter> known = config::parameters(base);
   std::vector<std::string> keys;
   for (const config::Parameter& parameter : known) {
-    const bool fits = std::any_of(kGroups.begin(), kGroups.end(),
-                                  [&](std::string_view group) { return parameter.key.starts_with(group); });
-    if (fits && parameter.is_integer()) keys.push_back(parameter.key);
+    const auto holds_it = [&](std::string_view group) { return parameter.key.starts_with(group); };
+    if (std::ranges::any_of(kGroups, holds_it) && parameter.is_integer()) keys.push_back(parameter.key);
   }
   const std::vector<std::string> alone = calibration_parameters();
   std::vector<Search> searches;
@@ -101,8 +98,7 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
     search.parameter.alone = !wanted.empty() || std::find(alone.begin(), alone.end(), key) != alone.end();
     search.least = std::max(parameter.minimum, before / kFactor);
     search.most = std::min(parameter.maximum, before == 0 ? kZeroTo : before * kFactor);
-    search.scaled =
-        key.starts_with(kDriver) && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
+    search.scaled = key.starts_with(kDriver) && std::ranges::find(kNotScaled, key) == kNotScaled.end();
   }
   return searches;
 }

@@ -65,8 +65,7 @@ std::size_t out_figure(const CampaignRun& run) {
 }
 
 bool measured_somewhere(const CampaignRun& run, std::size_t index) {
-  return std::any_of(run.steps.begin(), run.steps.end(),
-                     [=](const CampaignStep& step) { return step.measured[index].has_value(); });
+  return std::ranges::any_of(run.steps, [=](const CampaignStep& step) { return step.measured[index].has_value(); });
 }
 
 // Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.

@@ -6,7 +6,6 @@
 #include "sim/common/units.h"
 #include "sim/import/access_set.h"
 #include "sim/validate/experiment_program.h"
-#include "sim/validate/kernel_estimate.h"
 
 namespace uvmsim::validate {
 

@@ -11,14 +11,13 @@
 #include "sim/trace/attributes.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/validate/experiment_program.h"
-#include "sim/validate/kernel_estimate.h"
 
 namespace uvmsim::validate {
 
 namespace {
 
 bool has_fault(const Experiment& experiment, std::size_t allocation) {
-  return std::any_of(experiment.events.begin(), experiment.events.end(), [=](const MeasuredEvent& event) {
+  return std::ranges::any_of(experiment.events, [=](const MeasuredEvent& event) {
     return event.kind == EventKind::kFaultBatch && event.allocation == allocation;
   });
 }

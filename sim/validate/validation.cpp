@@ -108,10 +108,8 @@ void judge_campaigns(const std::vector<std::pair<const Experiment*, const Experi
 }  // namespace
 
 bool Validation::within() const {
-  const auto experiment_within = [](const Comparison& comparison) { return comparison.within(); };
-  const auto class_within = [](const ClassSummary& summary) { return summary.failures.empty(); };
-  return std::all_of(comparisons.begin(), comparisons.end(), experiment_within) &&
-         std::all_of(classes.begin(), classes.end(), class_within);
+  return std::ranges::all_of(comparisons, &Comparison::within) &&
+         std::ranges::all_of(classes, [](const ClassSummary& summary) { return summary.failures.empty(); });
 }
 
 Validation validate(const std::vector<ExperimentFile>& files, const config::SystemConfig& system,
