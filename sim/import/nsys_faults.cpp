@@ -65,9 +65,7 @@ std::vector<Event> events_of(const NsysReport& report) {
     const auto kind = copy.migration_to_gpu() ? Event::Kind::kToGpu : Event::Kind::kKnown;
     events.push_back({copy.start, 2, copy.address, copy.bytes, kind});
   }
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::tie(a.time, a.order) < std::tie(b.time, b.order);
-  });
+  std::ranges::stable_sort(events, {}, [](const Event& event) { return std::tie(event.time, event.order); });
   return events;
 }
 
@@ -158,9 +156,7 @@ std::vector<HostData> implied_host_data(const NsysReport& report) {
       }
     }
   }
-  std::sort(implied.begin(), implied.end(), [](const HostData& a, const HostData& b) {
-    return std::tie(a.time, a.address) < std::tie(b.time, b.address);
-  });
+  std::ranges::sort(implied, {}, [](const HostData& data) { return std::tie(data.time, data.address); });
   return implied;
 }
 

@@ -27,8 +27,7 @@ bool allows(AccessMode allowed, AccessMode used) {
 
 // The extent that holds `quantum`, or null. Extents ascend.
 const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quantum) {
-  const auto after = std::upper_bound(extents.begin(), extents.end(), quantum,
-                                      [](std::uint64_t q, const Extent& extent) { return q < extent.first; });
+  const auto after = std::ranges::upper_bound(extents, quantum, {}, &Extent::first);
   if (after == extents.begin()) return nullptr;
   const Extent& extent = *std::prev(after);
   return quantum - extent.first < extent.count ? &extent : nullptr;
