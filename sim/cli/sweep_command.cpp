@@ -14,9 +14,9 @@
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/collect.h"
-#include "sim/sweep/cost_guess.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_files.h"
+#include "sim/sweep/schedule.h"
 #include "sim/sweep/spec.h"
 #include "sim/sweep/values.h"
 

@@ -112,8 +112,7 @@ std::vector<FieldRow> fields_of(const std::string& record) {
   std::vector<std::string_view> names = {"header"};
   names.insert(names.end(), trace::kRecordTypeNames.begin(), trace::kRecordTypeNames.end());
   if (std::ranges::find(names, record) == names.end()) {
-    throw_input_error("trace fields: unknown record type '{}'{}", trace::printable(record),
-                      trace::allowed_hint(record, names));
+    throw_input_error("trace fields: unknown record type '{}'{}", printable(record), allowed_hint(record, names));
   }
   std::erase_if(rows, [&record](const FieldRow& row) { return row.record != record; });
   return rows;

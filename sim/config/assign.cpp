@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/assign.h"
-
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/config/system_file.h"
 #include "sim/formats/json.h"
 #include "sim/formats/printable.h"
 

@@ -13,7 +13,6 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
-#include "sim/config/assign.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_file.h"
 #include "sim/formats/did_you_mean.h"
@@ -207,8 +206,8 @@ void check_page(const std::string& where, std::string_view key, std::uint64_t by
 }
 
 bool same_text(const std::string& a, const std::string& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 std::optional<GpuConfig> find_in(const SystemConfig& system, const std::string& model) {

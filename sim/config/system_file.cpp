@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/config/assign.h"
 #include "sim/config/schema.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/json.h"

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "sim/common/error.h"
 #include "sim/common/wildcard.h"
 #include "sim/edit/iteration_plan.h"
+#include "sim/formats/decimal.h"
 #include "sim/trace/names.h"
 
 namespace uvmsim::trace {
@@ -66,12 +66,12 @@ std::vector<HintRule> parse_hints(std::string_view text, const std::string& file
       throw_input_error("{}: '{}' after kernel; allowed: prefetch", where, words[2]);
     }
     if (words.size() == 4) {
-      const char* const last = words[3].data() + words[3].size();
-      const auto [stop, problem] = std::from_chars(words[3].data(), last, rule.ahead);
-      if (rule.when != When::kKernel || problem != std::errc{} || stop != last || rule.ahead > kMostAhead) {
+      const auto ahead = parse_digits(words[3]);
+      if (rule.when != When::kKernel || !ahead || *ahead > kMostAhead) {
         throw_input_error("{}: '{}' is not allowed; allowed: after `prefetch` of a kernel, 0 to {} kernels ahead",
                           where, printable(words[3]), kMostAhead);
       }
+      rule.ahead = static_cast<std::uint32_t>(*ahead);
     }
     rules.push_back(std::move(rule));
   }

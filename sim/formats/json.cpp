@@ -60,8 +60,8 @@ class StrictTree {
   bool number_float(double value, const std::string&) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(ordered_json::binary_t&) { return false; }
-  bool start_object(std::size_t) { return open(ordered_json::object()); }
-  bool start_array(std::size_t) { return open(ordered_json::array()); }
+  bool start_object(std::size_t) { return open(ordered_json::value_t::object); }
+  bool start_array(std::size_t) { return open(ordered_json::value_t::array); }
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(const std::string& name) {
@@ -95,12 +95,12 @@ class StrictTree {
     if (parent.is_array()) return parent.get_ref<ordered_json::array_t&>().emplace_back(std::forward<Value>(value));
     return members(parent).back().second = std::forward<Value>(value);
   }
-  bool open(ordered_json&& empty) {
+  bool open(ordered_json::value_t kind) {
     if (file_ == nullptr && open_.size() == kMaxJsonLineDepth) {
       throw_input_error("JSON nested deeper than {} levels", kMaxJsonLineDepth);
     }
     // The pointer stays valid while the value is open: siblings are only added after it is closed.
-    open_.push_back(&place(std::move(empty)));
+    open_.push_back(&place(kind));
     ordered_json& opened = *open_.back();
     if (auto* items = opened.get_ptr<ordered_json::array_t*>()) items->reserve(kUsualItems);
     // Where a list of members grows their values are copied; those of a line's own object are long.
@@ -123,7 +123,7 @@ class StrictTree {
   }
   static ordered_json::object_t& members(ordered_json& object) { return object.get_ref<ordered_json::object_t&>(); }
 
-  static constexpr std::size_t kUsualMembers = 24, kUsualItems = 4;
+  static constexpr std::size_t kUsualMembers = 24, kUsualItems = 3;
 
   const std::string* file_;
   ordered_json root_;

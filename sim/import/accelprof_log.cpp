@@ -217,9 +217,7 @@ struct AccelprofReader::State {
 
   // Sorted by mode and address, overlapping and touching ones joined.
   static void compact(std::vector<AccelprofAccess>& accesses) {
-    std::sort(accesses.begin(), accesses.end(), [](const AccelprofAccess& a, const AccelprofAccess& b) {
-      return std::tie(a.mode, a.range.address) < std::tie(b.mode, b.range.address);
-    });
+    std::ranges::sort(accesses, {}, [](const AccelprofAccess& a) { return std::tie(a.mode, a.range.address); });
     std::size_t kept = 0;
     for (const AccelprofAccess& next : accesses) {
       AccelprofAccess& last = accesses[kept == 0 ? 0 : kept - 1];
@@ -272,9 +270,7 @@ AccelprofReader::~AccelprofReader() = default;
 AccelprofTool AccelprofReader::tool() const { return state_->tool; }
 
 bool AccelprofReader::next(AccelprofKernel& kernel) {
-  bool found = false;
-  state_->lines.with_place(state_->path, [&] { found = state_->next(kernel); });
-  return found;
+  return state_->lines.with_place(state_->path, [&] { return state_->next(kernel); });
 }
 
 }  // namespace uvmsim::trace

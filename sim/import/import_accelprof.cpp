@@ -2,13 +2,13 @@
 #include "sim/import/import_accelprof.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "sim/common/error.h"
+#include "sim/formats/decimal.h"
 #include "sim/import/accelprof_log.h"
 #include "sim/import/address_map.h"
 #include "sim/trace/kernel_names.h"
@@ -31,11 +31,8 @@ std::vector<std::string> files_of(const std::string& path) {
     const std::string name = entry->path().filename().string();
     constexpr std::string_view kPrefix = "kernel_", kSuffix = ".txt";
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    std::uint64_t number = 0;
-    const char* first = name.data() + kPrefix.size();
-    const char* last = name.data() + name.size() - kSuffix.size();
-    const auto [stop, failed] = std::from_chars(first, last, number);
-    if (failed == std::errc() && stop == last) found.insert_or_assign(number, entry->path().string());
+    const auto number = parse_digits(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
+    if (number) found.insert_or_assign(*number, entry->path().string());
   }
   if (error) throw_input_error("{}: cannot be listed: {}", path, error.message());
   if (found.empty()) throw_input_error("{}: the folder holds no kernel_N.txt", path);

@@ -10,7 +10,6 @@
 #include "sim/common/units.h"
 #include "sim/import/address_map.h"
 #include "sim/import/nsys_faults.h"
-#include "sim/import/nsys_host_data.h"
 #include "sim/import/nsys_report.h"
 #include "sim/trace/kernel_names.h"
 
@@ -136,9 +135,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     for (std::size_t i = 0; i < report_.gpu_faults.size(); ++i) {
       add(report_.gpu_faults[i].start, StepKind::kCounter, fault_base_ + i);
     }
-    std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
-      return std::tie(a.time, a.kind, a.begin) < std::tie(b.time, b.kind, b.begin);
-    });
+    std::ranges::stable_sort(steps_, {}, [](const Step& step) { return std::tie(step.time, step.kind, step.begin); });
   }
 
   bool is_blocking(const NsysReport::Copy& copy, const std::unordered_map<std::int64_t, std::size_t>& calls) const {

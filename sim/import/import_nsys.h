@@ -39,7 +39,7 @@ struct NsysImportSummary {
   std::uint64_t ambiguous = 0;           // where kernels overlapped
   std::uint64_t outside = 0;             // events at addresses that no live object holds
   std::uint64_t missing_frees = 0;       // allocations over live ones
-  std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_host_data.h)
+  std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_faults.h)
 };
 
 class NsysImporter : public Importer<NsysImportSummary> {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include "sim/common/error.h"
+#include "sim/import/access_set.h"
 #include "sim/import/oracle_general.h"
 #include "sim/trace/limits.h"
 
@@ -87,22 +87,18 @@ class OracleConversion final : public Conversion<OracleImportSummary> {
     out.name = "requests_" + std::to_string(taken_ + 1);
     out.distribution = Distribution::kThreadChunk;
     out.coverage = Coverage::kDeclared;
-    std::vector<std::uint64_t> touched;
+    AccessSet touched;
     OracleRecord request;
-    while (touched.size() < options_.touches_per_kernel && reader_->next(request)) {
+    while (out.touches.size() < options_.touches_per_kernel && reader_->next(request)) {
       const auto found = by_appearance_ ? page_of_.find(request.id) : page_of_.end();
       const std::uint64_t page = found != page_of_.end() ? found->second : request.id - lowest_;
       if (page >= summary.pages) throw_input_error("{}: the file changed while it was read", name_);
-      touched.push_back(page);
+      touched.add(kObject, page, page + 1, AccessMode::kRead);
       out.touches.push_back({0, page, AccessMode::kRead});
     }
-    if (touched.empty()) throw_input_error("{}: the file changed while it was read", name_);
-    taken_ += touched.size();
-    std::sort(touched.begin(), touched.end());
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    ObjectAccess& access = out.accesses.emplace_back();
-    access.object = kObject;
-    for (const std::uint64_t page : touched) append_extent(access.extents.edit(), {page, 1, AccessMode::kRead});
+    if (out.touches.empty()) throw_input_error("{}: the file changed while it was read", name_);
+    taken_ += out.touches.size();
+    out.accesses = touched.take();
     return out;
   }
 

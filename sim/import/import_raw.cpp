@@ -56,9 +56,7 @@ class RawConversion final : public Conversion<ImportSummary> {
   }
 
   bool next_line(std::string_view& line) {
-    bool found = false;
-    lines_.with_place(name_, [&] { found = lines_.next(line); });
-    return found;
+    return lines_.with_place(name_, [&] { return lines_.next(line); });
   }
 
   void read_header(const Json& object) {

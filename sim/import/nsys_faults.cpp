@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <map>
+#include <tuple>
 
 #include "sim/common/units.h"
 
@@ -11,6 +14,8 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::uint32_t kCauseFault = 2;
+
+std::uint64_t page_begin(std::uint64_t address) { return address / kBasePageBytes * kBasePageBytes; }
 
 AddressRange whole_blocks(std::uint64_t address, std::uint64_t bytes) {
   return {address / kBlockBytes * kBlockBytes, (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes};
@@ -40,6 +45,30 @@ class Running {
   std::deque<std::size_t> running_;  // by start
 };
 
+struct Event {
+  std::int64_t time;
+  int order;  // at one time
+  std::uint64_t address, bytes;
+  enum class Kind { kAllocation, kKnown, kToGpu } kind;
+};
+
+std::vector<Event> events_of(const NsysReport& report) {
+  std::vector<Event> events;
+  for (const NsysReport::Memory& memory : report.memory) {
+    if (!memory.free) events.push_back({memory.time, 0, memory.address, memory.bytes, Event::Kind::kAllocation});
+  }
+  for (const NsysReport::Fault& fault : report.cpu_faults) {
+    events.push_back({fault.start, 1, fault.address, 1, Event::Kind::kKnown});
+  }
+  for (const NsysReport::Copy& copy : report.copies) {
+    if (!copy.migration()) continue;
+    const auto kind = copy.migration_to_gpu() ? Event::Kind::kToGpu : Event::Kind::kKnown;
+    events.push_back({copy.start, 2, copy.address, copy.bytes, kind});
+  }
+  std::ranges::stable_sort(events, {}, [](const Event& event) { return std::tie(event.time, event.order); });
+  return events;
+}
+
 }  // namespace
 
 KernelFaults attribute_faults(const NsysReport& report) {
@@ -59,7 +88,7 @@ KernelFaults attribute_faults(const NsysReport& report) {
   Running during_faults(report.kernels);
   for (const NsysReport::Fault& fault : report.gpu_faults) {
     const std::size_t kernel = during_faults.at(fault.start, ambiguous);
-    note(kernel, ambiguous, {fault.address / kBasePageBytes * kBasePageBytes, kBasePageBytes, mode_of(fault.access)});
+    note(kernel, ambiguous, {page_begin(fault.address), kBasePageBytes, mode_of(fault.access)});
     if (kernel == Running::kNone) continue;
     const std::int64_t begin = std::max(fault.start, served_until[kernel]);
     const std::int64_t end = std::min(fault.end, report.kernels[kernel].end);
@@ -92,6 +121,43 @@ AddressSet unnamed_memory(const NsysReport& report) {
     if (!event.free) blocks -= whole_blocks(event.address, event.bytes);
   }
   return blocks;
+}
+
+std::vector<HostData> implied_host_data(const NsysReport& report) {
+  std::vector<HostData> implied;
+  AddressSet known;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::int64_t>> allocations;  // end and time, by begin
+  const auto allocated_at = [&](std::uint64_t address) {
+    const auto next = allocations.upper_bound(address);
+    if (next == allocations.begin() || std::prev(next)->second.first <= address) return std::int64_t{0};
+    return std::prev(next)->second.second;
+  };
+  for (const Event& event : events_of(report)) {
+    if (event.bytes == 0) continue;
+    const AddressRange pages(page_begin(event.address), page_begin(event.address + event.bytes - 1) + kBasePageBytes);
+    switch (event.kind) {
+      case Event::Kind::kAllocation:
+        known -= pages;
+        allocations[event.address] = {event.address + event.bytes, event.time};
+        break;
+      case Event::Kind::kKnown:
+        known += pages;
+        break;
+      case Event::Kind::kToGpu: {
+        AddressSet fresh(pages);
+        const auto [first, last] = known.equal_range(pages);
+        for (auto range = first; range != last; ++range) fresh -= *range;
+        for (const AddressRange& range : fresh) {
+          const std::uint64_t from = range.lower();
+          implied.push_back({allocated_at(std::max(from, event.address)), from, range.upper() - from});
+        }
+        known += pages;
+        break;
+      }
+    }
+  }
+  std::ranges::sort(implied, {}, [](const HostData& data) { return std::tie(data.time, data.address); });
+  return implied;
 }
 
 }  // namespace uvmsim::trace

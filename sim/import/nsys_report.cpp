@@ -85,9 +85,6 @@ class ReportReader {
     });
   }
 
-  static std::int64_t end_of(const Row& row, std::size_t column, std::int64_t start) {
-    return row.required(column, start, kLatest);
-  }
   static std::uint32_t number(const Row& row, std::size_t column, std::int64_t least = 0) {
     return static_cast<std::uint32_t>(row.integer(column, least, UINT32_MAX, least));
   }
@@ -102,7 +99,7 @@ class ReportReader {
     each("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, 2, [&](const Row& row) {
       NsysReport::Kernel& kernel = report_.kernels.emplace_back();
       kernel.start = row.required(0, 0, kLatest);
-      kernel.end = end_of(row, 1, kernel.start);
+      kernel.end = row.required(1, kernel.start, kLatest);
       kernel.device = device(row, 2);
       kernel.stream = number(row, 3);
       kernel.grid = {number(row, 4, 1), number(row, 5, 1), number(row, 6, 1)};
@@ -120,7 +117,7 @@ class ReportReader {
     each("CUPTI_ACTIVITY_KIND_MEMCPY", kColumns, 4, [&](const Row& row) {
       NsysReport::Copy copy;
       copy.start = row.required(0, 0, kLatest);
-      copy.end = end_of(row, 1, copy.start);
+      copy.end = row.required(1, copy.start, kLatest);
       copy.bytes = static_cast<std::uint64_t>(row.required(2, 0, kMostBytes));
       copy.kind = static_cast<std::uint32_t>(row.required(3, 0, 1000));
       copy.device = device(row, 4);
@@ -138,7 +135,7 @@ class ReportReader {
       NsysReport::Fault fault;
       fault.start = row.required(0, 0, kLatest);
       fault.address = static_cast<std::uint64_t>(row.required(1, 1, kHighestAddress));
-      fault.end = row.has(2) ? end_of(row, 2, fault.start) : fault.start;
+      fault.end = row.has(2) ? row.required(2, fault.start, kLatest) : fault.start;
       fault.count = static_cast<std::uint64_t>(row.integer(3, 0, INT32_MAX, 1));
       fault.access = static_cast<std::uint32_t>(row.integer(4, 0, 1000, 0));
       fault.device = device(row, 5);
@@ -174,7 +171,7 @@ class ReportReader {
     const auto read_call = [&](const Row& row) {
       NsysReport::Call& call = report_.calls.emplace_back();
       call.start = row.required(0, 0, kLatest);
-      call.end = end_of(row, 1, call.start);
+      call.end = row.required(1, call.start, kLatest);
       call.correlation = row.required(2, INT64_MIN, kAny);
       call.name = report_.text(row.required(3, INT64_MIN, kAny));
     };

@@ -187,8 +187,7 @@ Parameters::Parameters(std::string policy, const ParameterTable& table, const Gi
   }
   std::set<std::string> seen;
   for (const auto& [key, text] : given) {
-    const auto found = std::find_if(table.begin(), table.end(),
-                                    [&name = key](const Parameter& parameter) { return parameter.name == name; });
+    const auto found = std::ranges::find(table, key, &Parameter::name);
     if (found == table.end()) {
       const std::vector<std::string> names = names_of(table);
       throw_input_error("{}: unknown parameter '{}'{}; {}", policy_, key, did_you_mean(key, names),

@@ -20,7 +20,6 @@
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/result_table.h"
-#include "sim/sweep/scenario_table.h"
 
 namespace uvmsim::sweep {
 namespace {
@@ -48,57 +47,47 @@ std::string csv_line(const Row& row) {
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
-// A table of the database, made and then filled row by row.
-class Table {
- public:
-  // `key` stands after the columns, as "PRIMARY KEY (id)"; may be empty.
-  Table(SqliteFile& file, const std::string& name, const std::vector<Column>& columns, const std::string& key)
-      : rows_(create(file, name, columns, key), name, static_cast<int>(columns.size())) {}
-
-  void insert(const Row& row) {
-    for (const Cell& cell : row) {
-      if (const auto* number = std::get_if<std::int64_t>(&cell)) {
-        rows_.add(*number);
-      } else if (const auto* text = std::get_if<std::string>(&cell)) {
-        rows_.add(std::string_view(*text));
-      } else {
-        rows_.add(std::nullopt);
-      }
-    }
-    rows_.end();
-  }
-
- private:
-  static SqliteFile& create(SqliteFile& file, const std::string& name, const std::vector<Column>& columns,
+// Makes a table of the database, to be filled row by row. `key` stands after the columns, as "PRIMARY KEY (id)"; may be
+// empty.
+SqliteFile::Rows make_table(SqliteFile& file, const std::string& name, const std::vector<Column>& columns,
                             const std::string& key) {
-    std::vector<std::string> lines;
-    for (const Column& column : columns) {
-      lines.push_back(fmt::format("{} {}", column.name, column.is_text ? "TEXT" : "INTEGER"));
-    }
-    if (!key.empty()) lines.push_back(key);
-    file.execute(fmt::format("CREATE TABLE {} (\n  {}\n)", name, fmt::join(lines, ",\n  ")));
-    return file;
+  std::vector<std::string> lines;
+  for (const Column& column : columns) {
+    lines.push_back(fmt::format("{} {}", column.name, column.is_text ? "TEXT" : "INTEGER"));
   }
+  if (!key.empty()) lines.push_back(key);
+  file.execute(fmt::format("CREATE TABLE {} (\n  {}\n)", name, fmt::join(lines, ",\n  ")));
+  return {file, name, static_cast<int>(columns.size())};
+}
 
-  SqliteFile::Rows rows_;
-};
+void insert(const Row& row, SqliteFile::Rows& table) {
+  for (const Cell& cell : row) {
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+      table.add(std::string_view(*text));
+    } else {
+      const auto* number = std::get_if<std::int64_t>(&cell);
+      table.add(number == nullptr ? std::nullopt : std::optional(*number));
+    }
+  }
+  table.end();
+}
 
 struct Tables {
   SqliteFile& file;
-  Table sweep{file, "sweep", kSweepColumns, ""};
-  Table points{file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)"};
-  Table iterations{file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)"};
-  Table settled{file, "settled", settled_columns(), "PRIMARY KEY (id)"};
-  Table failures{file, "failures", kFailureColumns, "PRIMARY KEY (position)"};
-  Table systems{file, "systems", kSystemColumns, "PRIMARY KEY (sha256)"};
+  SqliteFile::Rows sweep = make_table(file, "sweep", kSweepColumns, "");
+  SqliteFile::Rows points = make_table(file, "points", point_columns(), "PRIMARY KEY (position), UNIQUE (id)");
+  SqliteFile::Rows iterations = make_table(file, "iterations", iteration_columns(), "PRIMARY KEY (id, iteration)");
+  SqliteFile::Rows settled = make_table(file, "settled", settled_columns(), "PRIMARY KEY (id)");
+  SqliteFile::Rows failures = make_table(file, "failures", kFailureColumns, "PRIMARY KEY (position)");
+  SqliteFile::Rows systems = make_table(file, "systems", kSystemColumns, "PRIMARY KEY (sha256)");
 };
 
 // Of a sweep of scenarios, beside the tables above.
 struct ScenarioTables {
   SqliteFile& file;
-  Table scenarios{file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)"};
-  Table programs{file, "programs", program_columns(), "PRIMARY KEY (id, program)"};
-  Table evictions{file, "evictions", eviction_columns(), "PRIMARY KEY (id, by, of)"};
+  SqliteFile::Rows scenarios = make_table(file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)");
+  SqliteFile::Rows programs = make_table(file, "programs", program_columns(), "PRIMARY KEY (id, program)");
+  SqliteFile::Rows evictions = make_table(file, "evictions", eviction_columns(), "PRIMARY KEY (id, by, of)");
 };
 
 class Collector {
@@ -135,7 +124,7 @@ class Collector {
         }
       }
       for (const FailedPoint& failed : status_.failed) {
-        tables.failures.insert({static_cast<std::int64_t>(failed.position), failed.id, failed.label, failed.error});
+        insert({cell(failed.position), failed.id, failed.label, failed.error}, tables.failures);
       }
     }
     database.execute("COMMIT");
@@ -145,10 +134,10 @@ class Collector {
 
  private:
   void begin(Tables& tables, AtomicFile& csv) const {
-    const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    tables.sweep.insert({kSweepSchema, plan_.uvmsim_version, commit(), plan_.model_version, plan_.spec,
-                         sha256(plan_.spec), number(status_.planned), number(status_.finished),
-                         number(status_.failed.size()), std::int64_t{status_.complete()}});
+    insert({kSweepSchema, plan_.uvmsim_version, commit(), plan_.model_version, plan_.spec, sha256(plan_.spec),
+            cell(status_.planned), cell(status_.finished), cell(std::uint64_t{status_.failed.size()}),
+            std::int64_t{status_.complete()}},
+           tables.sweep);
     std::vector<std::string> names;
     for (const Column& column : is_of_scenarios() ? scenario_csv_columns() : csv_columns()) {
       names.push_back(column.name);
@@ -160,16 +149,16 @@ class Collector {
   void add(const PlannedPoint& planned, std::uint64_t position, const Json& result, Tables& tables, AtomicFile& csv) {
     const auto unlimited = unlimited_of(planned);
     ResultRows rows = result_rows(planned, position, result, unlimited);
-    tables.points.insert(rows.point);
-    for (const Row& row : rows.iterations) tables.iterations.insert(row);
-    if (rows.settled) tables.settled.insert(*rows.settled);
+    insert(rows.point, tables.points);
+    for (const Row& row : rows.iterations) insert(row, tables.iterations);
+    if (rows.settled) insert(*rows.settled, tables.settled);
     write(rows.csv, csv);
   }
 
   void add(ScenarioRows rows, ScenarioTables& tables, AtomicFile& csv) const {
-    tables.scenarios.insert(rows.scenario);
-    for (const Row& row : rows.programs) tables.programs.insert(row);
-    for (const Row& row : rows.evictions) tables.evictions.insert(row);
+    insert(rows.scenario, tables.scenarios);
+    for (const Row& row : rows.programs) insert(row, tables.programs);
+    for (const Row& row : rows.evictions) insert(row, tables.evictions);
     write(rows.csv, csv);
   }
 
@@ -183,7 +172,7 @@ class Collector {
   void add_system(const PlannedPoint& planned, const Json& system, Tables& tables) {
     const std::string hash = Json::parse(planned.determinants).at("system").at("sha256").get<std::string>();
     if (systems_.insert(hash).second) {
-      tables.systems.insert({hash, system.at("name").get<std::string>(), system.dump()});
+      insert({hash, system.at("name").get<std::string>(), system.dump()}, tables.systems);
     }
   }
 

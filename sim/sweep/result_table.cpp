@@ -28,19 +28,10 @@ struct Source {
 using Getter = GetterOf<Source>;
 using Columns = ColumnsOf<Source>;
 
-// Getters. A member of the result, by its path; of the point; one that is null where the point has its default.
-Getter member(const char* pointer) {
-  return [path = ordered_json::json_pointer(pointer)](const Source& s) { return cell(s.result.at(path)); };
-}
+// Getters. A member of the point.
 template <class Member>
 Getter of_point(Member Point::*chosen) {
   return [chosen](const Source& s) { return cell(std::uint64_t{s.planned.point.*chosen}); };
-}
-Getter unless_zero(std::uint64_t Point::*chosen) {
-  return [chosen](const Source& s) {
-    const std::uint64_t value = s.planned.point.*chosen;
-    return value == 0 ? Cell{} : cell(value);
-  };
 }
 // Of the iteration; of the settled ones, absent where no iterations are marked.
 Getter of_iteration(const char* key) {
@@ -120,16 +111,16 @@ const Columns& points() {
         number("position", position),
         text("id", id),
         number("asked", [](const Source& s) { return cell(std::uint64_t{s.planned.asked}); }),
-        text("command", member("/command")),
-        text("trace", member("/trace/file")),
-        text("trace_sha256", member("/trace/sha256")),
-        number("trace_partial", member("/trace/partial")),
-        text("program", member("/trace/program")),
-        text("recorded_gpu", member("/trace/gpu")),
-        text("system", member("/system/name")),
-        text("system_sha256", member("/system_sha256")),
+        text("command", of_result("/command")),
+        text("trace", of_result("/trace/file")),
+        text("trace_sha256", of_result("/trace/sha256")),
+        number("trace_partial", of_result("/trace/partial")),
+        text("program", of_result("/trace/program")),
+        text("recorded_gpu", of_result("/trace/gpu")),
+        text("system", of_result("/system/name")),
+        text("system_sha256", of_result("/system_sha256")),
         text("settings", settings),
-        text("layout", member("/layout")),
+        text("layout", of_result("/layout")),
         text("layout_parameters", [](const Source& s) { return s.result.at("layout_parameters").dump(); }),
         text("limit_by", limit_by),
         number("osf_thousandths", unless_zero(&Point::osf_thousandths)),
@@ -145,21 +136,21 @@ const Columns& points() {
     append(all, {
                     text("plugins", plugins),
                     number("seed", of_point(&Point::seed)),
-                    number("include_host_gaps", member("/include_host_gaps")),
+                    number("include_host_gaps", of_result("/include_host_gaps")),
                     number("iterations_asked", unless_zero(&Point::iterations)),
                     number("until_settled", of_point(&Point::until_settled)),
                     number("time_scale_millionths", unless_zero(&Point::time_scale_millionths)),
                     text("time_scale", time_scale),
-                    number("footprint_bytes", member("/footprint_bytes")),
+                    number("footprint_bytes", of_result("/footprint_bytes")),
                     number("touched_footprint_bytes", touched_footprint),
-                    number("capacity_bytes", member("/capacity_bytes")),
-                    number("effective_osf_thousandths", member("/osf_thousandths")),
-                    number("records", member("/trace/records")),
+                    number("capacity_bytes", of_result("/capacity_bytes")),
+                    number("effective_osf_thousandths", of_result("/osf_thousandths")),
+                    number("records", of_result("/trace/records")),
                     number("iterations",
                            [](const Source& s) { return cell(std::uint64_t{s.result.at("iterations").size()}); }),
-                    number("total_ns", member("/total_ns")),
-                    number("ideal_ns", member("/ideal_ns")),
-                    number("slowdown_ideal_thousandths", member("/slowdown_thousandths")),
+                    number("total_ns", of_result("/total_ns")),
+                    number("ideal_ns", of_result("/ideal_ns")),
+                    number("slowdown_ideal_thousandths", of_result("/slowdown_thousandths")),
                     number("settled_ns", settled_time),
                     number("is_settled", of_settled("is_settled")),
                     number("learning_iterations", of_settled("learning_iterations")),
@@ -216,8 +207,7 @@ Cell absent(const Source&) { return {}; }
 // As in the table of points.
 void add_same(Columns& columns, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    columns.push_back(*std::find_if(points().begin(), points().end(),
-                                    [&](const NamedGetter<Source>& known) { return known.column.name == name; }));
+    columns.push_back(*std::ranges::find(points(), name, [](const auto& known) { return known.column.name; }));
   }
 }
 
@@ -225,8 +215,9 @@ const Columns& csv() {
   static const Columns columns = [] {
     Columns all;
     add_same(all, {"position", "id"});
-    append(all, {text("uvmsim_version", member("/uvmsim_version")), text("uvmsim_commit", member("/uvmsim_commit")),
-                 text("model_version", member("/model_version"))});
+    append(all,
+           {text("uvmsim_version", of_result("/uvmsim_version")), text("uvmsim_commit", of_result("/uvmsim_commit")),
+            text("model_version", of_result("/model_version"))});
     add_same(all, {"command", "trace", "trace_sha256", "system", "system_sha256", "settings", "layout"});
     all.push_back(
         text("layout_parameters", [](const Source& s) { return parameters_text(s.result.at("layout_parameters")); }));
@@ -241,16 +232,16 @@ const Columns& csv() {
                          [](const Source& s) {
                            return report::format_thousandths(s.result.at("osf_thousandths").get<std::uint64_t>());
                          }),
-                    number("footprint_bytes", member("/footprint_bytes")),
-                    number("capacity_bytes", member("/capacity_bytes")),
+                    number("footprint_bytes", of_result("/footprint_bytes")),
+                    number("capacity_bytes", of_result("/capacity_bytes")),
                     text("scope", [](const Source& s) { return s.iteration != nullptr ? "iteration" : "total"; }),
                     number("iteration", either(of_iteration("index"), absent)),
                     number("settled", either(of_iteration("settled"), absent)),
                     number("begin_ns",
                            either(of_iteration("begin_ns"), [](const Source&) { return cell(std::uint64_t{0}); })),
-                    number("end_ns", either(of_iteration("end_ns"), member("/total_ns"))),
-                    number("duration_ns", either(of_iteration("duration_ns"), member("/total_ns"))),
-                    number("ideal_ns", either(of_iteration("ideal_ns"), member("/ideal_ns"))),
+                    number("end_ns", either(of_iteration("end_ns"), of_result("/total_ns"))),
+                    number("duration_ns", either(of_iteration("duration_ns"), of_result("/total_ns"))),
+                    number("ideal_ns", either(of_iteration("ideal_ns"), of_result("/ideal_ns"))),
                     number("settled_ns", either(absent, settled_time)),
                     number("slowdown_thousandths", either(absent, slowdown)),
                 });

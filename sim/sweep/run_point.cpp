@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <mutex>
-#include <string_view>
 
 #include "sim/bounds/bounds.h"
 #include "sim/common/error.h"
@@ -57,17 +56,6 @@ Prepared prepare(const ResolvedPoint& resolved, TraceInput& input, const ReadPro
   return prepared;
 }
 
-// Errors of f name the trace.
-template <class F>
-auto naming_trace(const TraceInput& input, F&& f) {
-  try {
-    return f();
-  } catch (const InputError& error) {
-    if (std::string_view(error.what()).starts_with(input.name())) throw;
-    throw_input_error("{}: {}", input.name(), error.what());
-  }
-}
-
 }  // namespace
 
 report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, EventSink* events,
@@ -83,14 +71,14 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
     observer.poll = [&] { progress(read); };
   }
   ready.record.result =
-      naming_trace(input, [&] { return simulate(ready.record.header, input.play(reading), ready.options, observer); });
+      input.naming([&] { return simulate(ready.record.header, input.play(reading), ready.options, observer); });
   return std::move(ready.record);
 }
 
 report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
   Prepared ready = prepare(resolved, input, progress);
-  const bounds::Bounds bounds = naming_trace(
-      input, [&] { return bounds::compute_bounds(ready.record.header, input.play(progress), ready.options); });
+  const bounds::Bounds bounds =
+      input.naming([&] { return bounds::compute_bounds(ready.record.header, input.play(progress), ready.options); });
   RunResult& result = ready.record.result;
   result.records = input.records();
   result.footprint_bytes = ready.measured_footprint_bytes;

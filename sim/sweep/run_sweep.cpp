@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
@@ -126,8 +127,7 @@ class Sweep {
     workers_.resize(pool.size());
     try {
       for (std::size_t worker = 0; worker < pool.size(); ++worker) give_work(pool, worker);
-      while (std::any_of(workers_.begin(), workers_.end(),
-                         [](const Worker& worker) { return worker.running.has_value(); })) {
+      while (std::ranges::any_of(workers_, [](const Worker& worker) { return worker.running.has_value(); })) {
         if (const auto event = pool.wait(kTick)) take_answer(pool, *event);
         stop_late_points(pool);
         estimate(pool.size());
@@ -199,8 +199,7 @@ class Sweep {
     for (const Worker& worker : workers_) {
       if (worker.running) progress_.running.push_back({label(plan_.points[*worker.running]), since(worker.started)});
     }
-    std::stable_sort(progress_.running.begin(), progress_.running.end(),
-                     [](const auto& a, const auto& b) { return a.elapsed > b.elapsed; });
+    std::ranges::stable_sort(progress_.running, std::greater{}, &SweepProgress::Running::elapsed);
   }
 
   // At most once a second: there may be many points.

@@ -130,8 +130,7 @@ Json harvest_schema() {
 }
 
 const sweep::AxisKey& axis_of(const Key& key) {
-  return *std::find_if(sweep::axis_keys().begin(), sweep::axis_keys().end(),
-                       [&](const sweep::AxisKey& axis) { return axis.name == key.axis; });
+  return *std::ranges::find(sweep::axis_keys(), key.axis, &sweep::AxisKey::name);
 }
 
 template <std::size_t kCount>

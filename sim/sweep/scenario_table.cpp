@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/scenario_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "sim/policy/registry.h"
+#include "sim/sweep/result_table.h"
 
 namespace uvmsim::sweep {
 namespace scenario_table {
@@ -31,9 +30,6 @@ struct ScenarioSource {
 using Getter = GetterOf<ScenarioSource>;
 using Columns = ColumnsOf<ScenarioSource>;
 
-Getter of_scenario(const std::string& pointer) {
-  return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) { return cell(s.result.at(path)); };
-}
 Getter of_first(const char* pointer) {
   return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) { return cell(s.first().at(path)); };
 }
@@ -41,12 +37,6 @@ Getter of_first(const char* pointer) {
 Getter of_program(const char* pointer) {
   return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) {
     return s.program == nullptr ? Cell{} : cell(s.program->at(path));
-  };
-}
-Getter of_point(std::uint64_t Point::*chosen) {
-  return [chosen](const ScenarioSource& s) {
-    const std::uint64_t value = s.planned.point.*chosen;
-    return value == 0 ? Cell{} : cell(value);
   };
 }
 
@@ -87,12 +77,12 @@ Columns circumstances() {
            [](const ScenarioSource& s) {
              return Cell(std::filesystem::path(s.planned.scenario->file).filename().string());
            }),
-      text("system", of_scenario("/system/name")),
+      text("system", of_result("/system/name")),
       text("system_sha256", of_first("/system_sha256")),
       text("settings", [](const ScenarioSource& s) { return Cell(ordered_json(s.planned.point.settings).dump()); }),
-      text("sharing", of_scenario("/sharing")),
-      number("shared_osf_thousandths", of_point(&Point::osf_thousandths)),
-      number("shared_capacity_bytes", of_point(&Point::capacity_bytes)),
+      text("sharing", of_result("/sharing")),
+      number("shared_osf_thousandths", unless_zero(&Point::osf_thousandths)),
+      number("shared_capacity_bytes", unless_zero(&Point::capacity_bytes)),
       text("schedule", schedule),
   };
   for (const policy::Slot slot : kServerSlots) {
@@ -110,7 +100,7 @@ Columns circumstances() {
 Columns together() {
   Columns all;
   add_numbers(all, {"last_end_ns", "last_end_bound_ns", "unfairness_thousandths", "weighted_speedup_thousandths"},
-              [](const char* name) { return of_scenario(fmt::format("/{}", name)); });
+              [](const char* name) { return of_result(fmt::format("/{}", name)); });
   return all;
 }
 
@@ -148,7 +138,7 @@ const Columns& scenarios() {
   static const Columns columns = [] {
     Columns all = identity();
     append(all, circumstances());
-    append(all, {text("description", of_scenario("/description")),
+    append(all, {text("description", of_result("/description")),
                  number("programs",
                         [](const ScenarioSource& s) { return cell(std::uint64_t{s.result.at("programs").size()}); }),
                  text("plugins", [](const ScenarioSource& s) {

@@ -130,44 +130,38 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
                                           const ReadProgress& progress) {
   const std::pair key(layout::resolved_text(layout), iterations);
   if (const auto known = footprints_.find(key); known != footprints_.end()) return known->second;
-  std::uint64_t footprint = 0;
-  try {
-    if (checked_) {
-      footprint = measure_footprint(play(progress), layout, iterations);
-    } else {
-      trace::TraceReader reader = open();
-      header_ = reader.header();
-      has_header_ = true;
-      records_ = 0;
-      kept_bytes_ = 0;
-      kept_.clear();
-      trace::Validator validator(reader.name(), reader.header());
-      std::unordered_set<const void*> lists;
-      bool keeping = largest_kept_bytes_ != 0;
-      const RecordSource source = [&](trace::Record& record) {
-        if (!reader.next(record)) return false;
-        validator.check(record, reader.position());
-        if (++records_ % kRecordsBetweenUpdates == 0 && progress) progress(records_);
-        if (keeping) {
-          kept_.push_back(record);
-          kept_bytes_ += memory_of(kept_.back(), lists);
-          keeping = kept_bytes_ <= largest_kept_bytes_;
-          if (!keeping) free_list(kept_);
-        }
-        free_lists(record);
-        return true;
-      };
-      footprint = measure_footprint(source, layout, iterations);
-      validator.finish(reader.truncated());
-      if (reader.truncated()) truncation_ = reader.truncation();
-      if (!keeping) kept_bytes_ = 0;
-      check_unchanged();
-      checked_ = true;
-    }
-  } catch (const InputError& error) {
-    if (std::string_view(error.what()).starts_with(name_)) throw;
-    throw_input_error("{}: {}", name_, error.what());
-  }
+  const std::uint64_t footprint = naming([&] {
+    if (checked_) return measure_footprint(play(progress), layout, iterations);
+    trace::TraceReader reader = open();
+    header_ = reader.header();
+    has_header_ = true;
+    records_ = 0;
+    kept_bytes_ = 0;
+    kept_.clear();
+    trace::Validator validator(reader.name(), reader.header());
+    std::unordered_set<const void*> lists;
+    bool keeping = largest_kept_bytes_ != 0;
+    const RecordSource source = [&](trace::Record& record) {
+      if (!reader.next(record)) return false;
+      validator.check(record, reader.position());
+      if (++records_ % kRecordsBetweenUpdates == 0 && progress) progress(records_);
+      if (keeping) {
+        kept_.push_back(record);
+        kept_bytes_ += memory_of(kept_.back(), lists);
+        keeping = kept_bytes_ <= largest_kept_bytes_;
+        if (!keeping) free_list(kept_);
+      }
+      free_lists(record);
+      return true;
+    };
+    const std::uint64_t measured = measure_footprint(source, layout, iterations);
+    validator.finish(reader.truncated());
+    if (reader.truncated()) truncation_ = reader.truncation();
+    if (!keeping) kept_bytes_ = 0;
+    check_unchanged();
+    checked_ = true;
+    return measured;
+  });
   footprints_.emplace(key, footprint);
   return footprint;
 }

@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sim/common/error.h"
 #include "sim/common/file_stamp.h"
 #include "sim/engine/simulation.h"
 #include "sim/report/run_record.h"
@@ -32,6 +34,16 @@ class TraceInput {
   const report::InputFile& description() const { return description_; }
   // As it stands in messages.
   const std::string& name() const { return name_; }
+  // What f returns; its InputErrors name the trace.
+  template <class F>
+  auto naming(F&& f) const {
+    try {
+      return f();
+    } catch (const InputError& error) {
+      if (std::string_view(error.what()).starts_with(name_)) throw;
+      throw_input_error("{}: {}", name_, error.what());
+    }
+  }
 
   // Of the file's start; no check of the rest. Throws InputError when it is no trace.
   const trace::Header& header();

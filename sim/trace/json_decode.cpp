@@ -158,6 +158,14 @@ const std::string& record_type(const Json& object) {
   return json_text(*type, "'t'");
 }
 
+// Lists from their innermost on: the library's destructor would first move all there is onto a stack of its own.
+void free_items(Json& value) {
+  auto* items = value.get_ptr<Json::array_t*>();
+  if (items == nullptr) return;
+  for (Json& item : *items) free_items(item);
+  items->clear();
+}
+
 template <std::size_t Index = 0>
 void read_alternative(std::size_t index, const Json& object, Record& record) {
   if constexpr (Index < std::variant_size_v<Record>) {
@@ -195,10 +203,13 @@ Header parse_json_header(std::string_view line) {
 }
 
 void parse_json_record(std::string_view line, Record& record) {
-  const Json object = parse_json_line(line);
+  Json object = parse_json_line(line);
   const std::string& type = record_type(object);
   for (std::size_t i = 0; i < kRecordTypeNames.size(); ++i) {
-    if (kRecordTypeNames[i] == type) return read_alternative(i, object, record);
+    if (kRecordTypeNames[i] != type) continue;
+    read_alternative(i, object, record);
+    for (Json& member : object) free_items(member);
+    return;
   }
   if (type == "header") throw_input_error("a second header");
   throw_input_error("unknown record type '{}'{}", printable(type), allowed_hint(type, kRecordTypeNames));

@@ -25,8 +25,8 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> leading_shape(std::string
 }  // namespace
 
 bool names_any(std::string_view kernel_name, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return kernel_name.find(part) != std::string_view::npos; });
+  const auto holds = [&](std::string_view part) { return kernel_name.find(part) != std::string_view::npos; };
+  return std::ranges::any_of(parts, holds);
 }
 
 bool half_precision_by_name(std::string_view kernel_name) {

@@ -22,11 +22,11 @@ class LineReader {
   // Throws DamageError when compressed data are damaged, InputError for a line longer than kMaxLineBytes.
   bool next(std::string_view& line);
 
-  // Calls `read`; InputErrors of it get `file` and the line in front.
+  // What `read` returns; InputErrors of it get `file` and the line in front.
   template <class Read>
-  void with_place(std::string_view file, const Read& read) const {
+  auto with_place(std::string_view file, const Read& read) const {
     try {
-      read();
+      return read();
     } catch (const InputError& error) {
       throw_input_error("{}: line {}: {}", file, line_number_, error.what());
     }

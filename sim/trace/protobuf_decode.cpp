@@ -167,8 +167,7 @@ class PhaseReader {
     extents.take(total - access.extents.size(), rest_);
     const auto middle = static_cast<std::ptrdiff_t>(access.extents.size());
     access.extents.insert(access.extents.end(), rest_.begin(), rest_.end());
-    std::inplace_merge(access.extents.begin(), access.extents.begin() + middle, access.extents.end(),
-                       [](const Extent& a, const Extent& b) { return a.first < b.first; });
+    std::ranges::inplace_merge(access.extents, access.extents.begin() + middle, {}, &Extent::first);
   }
 
   const std::vector<ObjectAccess>& accesses_;

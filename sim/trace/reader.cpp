@@ -30,45 +30,9 @@ class Decoder {
   virtual Position place() const = 0;  // frame or line being read; `record` is not set
 };
 
-// Whole frames of a `.uvmt` file.
-class FrameReader {
- public:
-  explicit FrameReader(Input& input) : decoder_(input) {}
-
-  // The content of the next frame that is not empty, its checksum compared; false at the end of the file. Holds until
-  // the next call. Throws DamageError for a damaged or cut-off frame, InputError for one beyond kMaxFrameBytes.
-  bool next(std::string_view& content) {
-    std::size_t size = 0;
-    for (;;) {
-      if (size == buffer_.size()) {
-        if (size >= kMaxFrameBytes) {
-          throw_input_error("frame {} holds more than {} bytes", decoder_.frame(), kMaxFrameBytes);
-        }
-        buffer_.resize(std::max(std::size_t{64} << 10, size * 2));
-      }
-      const std::uint64_t number = decoder_.frame();
-      const ZstdDecoder::Piece piece = decoder_.read(std::span(buffer_).subspan(size));
-      size += piece.bytes;
-      if (piece.frame_ended && size > 0) {
-        content = std::string_view(buffer_.data(), size);
-        frame_ = number;
-        return true;
-      }
-      if (piece.input_ended) return false;
-    }
-  }
-
-  std::uint64_t frame() const { return frame_; }  // number of the frame last returned, from 1
-
- private:
-  ZstdDecoder decoder_;
-  std::vector<char> buffer_;
-  std::uint64_t frame_ = 0;
-};
-
 class UvmtDecoder final : public Decoder {
  public:
-  explicit UvmtDecoder(Input& input) : frames_(input) {}
+  explicit UvmtDecoder(Input& input) : zstd_(input) {}
 
   Header header() override {
     Header header;
@@ -80,7 +44,7 @@ class UvmtDecoder final : public Decoder {
   }
 
   bool next(Record& record) override {
-    if (!more()) throw DamageError(fmt::format("the file ends after frame {} without its end mark", frames_.frame()));
+    if (!more()) throw DamageError(fmt::format("the file ends after frame {} without its end mark", frame_));
     Header header;
     switch (protobuf_.take(rest_, record, header, end_records_)) {
       case EntryKind::kRecord:
@@ -98,21 +62,38 @@ class UvmtDecoder final : public Decoder {
     return false;
   }
 
-  Position place() const override { return {0, frames_.frame(), 0}; }
+  Position place() const override { return {0, frame_, 0}; }
 
  private:
-  // Sees to it that rest_ holds a message; false at the end of the file.
+  // Sees to it that rest_ holds a message, of the next frame that is not empty, its checksum compared; false at the end
+  // of the file. Throws DamageError for a damaged or cut-off frame, InputError for one beyond kMaxFrameBytes.
   bool more() {
-    if (rest_.empty()) {
-      if (!frames_.next(rest_)) return false;
-      protobuf_.start_frame();
+    if (!rest_.empty()) return true;
+    for (std::size_t size = 0;;) {
+      if (size == buffer_.size()) {
+        if (size >= kMaxFrameBytes) {
+          throw_input_error("frame {} holds more than {} bytes", zstd_.frame(), kMaxFrameBytes);
+        }
+        buffer_.resize(std::max(std::size_t{64} << 10, size * 2));
+      }
+      const std::uint64_t number = zstd_.frame();
+      const ZstdDecoder::Piece piece = zstd_.read(std::span(buffer_).subspan(size));
+      size += piece.bytes;
+      if (piece.frame_ended && size > 0) {
+        rest_ = std::string_view(buffer_.data(), size);
+        frame_ = number;
+        protobuf_.start_frame();
+        return true;
+      }
+      if (piece.input_ended) return false;
     }
-    return true;
   }
 
-  FrameReader frames_;
+  ZstdDecoder zstd_;
   ProtobufDecoder protobuf_;
-  std::string_view rest_;  // of the frame
+  std::vector<char> buffer_;  // the frame
+  std::string_view rest_;     // of it, not yet taken
+  std::uint64_t frame_ = 0;   // its number, from 1
   std::uint64_t records_ = 0, end_records_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/common/error.h"
-#include "sim/trace/assumed_order.h"
+#include "sim/common/units.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/live_objects.h"
 #include "sim/trace/names.h"
@@ -27,8 +27,7 @@ bool allows(AccessMode allowed, AccessMode used) {
 
 // The extent that holds `quantum`, or null. Extents ascend.
 const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quantum) {
-  const auto after = std::upper_bound(extents.begin(), extents.end(), quantum,
-                                      [](std::uint64_t q, const Extent& extent) { return q < extent.first; });
+  const auto after = std::ranges::upper_bound(extents, quantum, {}, &Extent::first);
   if (after == extents.begin()) return nullptr;
   const Extent& extent = *std::prev(after);
   return quantum - extent.first < extent.count ? &extent : nullptr;
@@ -277,6 +276,27 @@ void Validator::check(const Record& record) { check(record, {state_->records + 1
 
 void Validator::finish(bool truncated) const {
   if (!truncated) state_->finish();
+}
+
+void AssumedOrder::add(const Record& record) {
+  const auto* kernel = std::get_if<Kernel>(&record);
+  if (kernel == nullptr) return;
+  const std::uint64_t bytes = touched_quanta(kernel->accesses) * header_.quantum_bytes;
+  ++kernels_;
+  bytes_ += bytes;
+  const bool known = !kernel->touches.empty() || !kernel->phases.empty() || kernel->registers_per_thread != 0;
+  if (known || bytes <= kBlockBytes) return;
+  ++assumed_;
+  assumed_bytes_ += bytes;
+}
+
+std::string AssumedOrder::warning() const {
+  const bool generated = header_.tool.starts_with("uvmsim trace generate"), recorded = !header_.gpu.empty();
+  if (assumed_ == 0 || generated || recorded) return "";
+  return fmt::format(
+      "{} of {} kernels ({} % of the touched bytes) have a grid and a distribution that nobody recorded: how much "
+      "moves under oversubscription hangs on them; give touches or phases, or compare other grids",
+      assumed_, kernels_, bytes_ == 0 ? 0 : assumed_bytes_ * 100 / bytes_);
 }
 
 std::string validate(TraceReader& reader) {

@@ -68,11 +68,9 @@ std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
 // All costs of the driver, then the rest.
 std::vector<std::string> by_default(const std::vector<std::string>& keys) {
   std::vector<std::string> chosen;
-  std::copy_if(keys.begin(), keys.end(), std::back_inserter(chosen),
-               [](const std::string& key) { return key.starts_with(kDriver); });
-  for (const std::string& key : calibration_parameters()) {
-    if (!key.starts_with(kDriver)) chosen.push_back(key);
-  }
+  const auto of_driver = [](const std::string& key) { return key.starts_with(kDriver); };
+  std::ranges::copy_if(keys, std::back_inserter(chosen), of_driver);
+  std::ranges::remove_copy_if(calibration_parameters(), std::back_inserter(chosen), of_driver);
   return chosen;
 }
 
@@ -80,9 +78,8 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
   const std::vector<config::Parameter> known = config::parameters(base);
   std::vector<std::string> keys;
   for (const config::Parameter& parameter : known) {
-    const bool fits = std::any_of(kGroups.begin(), kGroups.end(),
-                                  [&](std::string_view group) { return parameter.key.starts_with(group); });
-    if (fits && parameter.is_integer()) keys.push_back(parameter.key);
+    const auto holds_it = [&](std::string_view group) { return parameter.key.starts_with(group); };
+    if (std::ranges::any_of(kGroups, holds_it) && parameter.is_integer()) keys.push_back(parameter.key);
   }
   const std::vector<std::string> alone = calibration_parameters();
   std::vector<Search> searches;
@@ -101,8 +98,7 @@ std::vector<Search> searches_of(config::SystemConfig base, const std::vector<std
     search.parameter.alone = !wanted.empty() || std::find(alone.begin(), alone.end(), key) != alone.end();
     search.least = std::max(parameter.minimum, before / kFactor);
     search.most = std::min(parameter.maximum, before == 0 ? kZeroTo : before * kFactor);
-    search.scaled =
-        key.starts_with(kDriver) && std::find(kNotScaled.begin(), kNotScaled.end(), key) == kNotScaled.end();
+    search.scaled = key.starts_with(kDriver) && std::ranges::find(kNotScaled, key) == kNotScaled.end();
   }
   return searches;
 }
@@ -176,33 +172,18 @@ class Descent {
     }
   }
 
-  std::uint64_t changed(std::size_t i, std::uint64_t value, double share, bool up) const {
-    const double factor = up ? 1 + share : 1 / (1 + share);
-    const std::uint64_t next = clamped(i, static_cast<double>(value) * factor);
-    if (next != value) return next;
-    return std::clamp(up ? value + 1 : value - (value > 0 ? 1 : 0), searches_[i].least, searches_[i].most);
+  // The values with one of them larger or smaller by the share, by 1 at least.
+  std::vector<std::uint64_t> changed(std::size_t i, double share, bool up) const {
+    std::vector<std::uint64_t> candidate = values_;
+    std::uint64_t& value = candidate[i];
+    value = clamped(i, static_cast<double>(value) * (up ? 1 + share : 1 / (1 + share)));
+    if (value != values_[i]) return candidate;
+    value = std::clamp(up ? value + 1 : value - (value > 0 ? 1 : 0), searches_[i].least, searches_[i].most);
+    return candidate;
   }
 
   std::uint64_t clamped(std::size_t i, double value) const {
     return std::clamp(static_cast<std::uint64_t>(std::llround(value)), searches_[i].least, searches_[i].most);
-  }
-
-  // Of the two directions the one that helps, as far as it does.
-  template <class Next>
-  void walk(Next&& next) {
-    for (const bool up : {true, false}) {
-      bool moved = false;
-      for (int step = 0; step < kMostStepsOneWay; ++step) {
-        const std::vector<std::uint64_t> candidate = next(up);
-        if (candidate == values_) break;
-        const double there = total(candidate);
-        if (there >= best_ - kLeastGain) break;
-        best_ = there;
-        values_ = candidate;
-        moved = true;
-      }
-      if (moved) return;
-    }
   }
 
   // Moving together costs nothing: the anchors move along.
@@ -230,13 +211,21 @@ class Descent {
     best_ = total(values_);
   }
 
+  // Of the two directions the one that helps, as far as it does.
   void improve(std::size_t i, double share) {
     if (!searches_[i].parameter.alone || searches_[i].parameter.key == kFirstFault) return;
-    walk([&](bool up) {
-      std::vector<std::uint64_t> candidate = values_;
-      candidate[i] = changed(i, values_[i], share, up);
-      return candidate;
-    });
+    const std::uint64_t from = values_[i];
+    for (const bool up : {true, false}) {
+      for (int step = 0; step < kMostStepsOneWay; ++step) {
+        const std::vector<std::uint64_t> candidate = changed(i, share, up);
+        if (candidate == values_) break;
+        const double there = total(candidate);
+        if (there >= best_ - kLeastGain) break;
+        best_ = there;
+        values_ = candidate;
+      }
+      if (values_[i] != from) return;
+    }
   }
 
   void probe() {
@@ -245,11 +234,7 @@ class Descent {
     for (std::size_t i = 0; i < searches_.size(); ++i) {
       if (!searches_[i].parameter.alone) continue;
       double sum = 0;
-      for (const bool up : {true, false}) {
-        std::vector<std::uint64_t> candidate = values_;
-        candidate[i] = changed(i, values_[i], kProbe, up);
-        sum += std::abs(loss_at(candidate) - here);
-      }
+      for (const bool up : {true, false}) sum += std::abs(loss_at(changed(i, kProbe, up)) - here);
       searches_[i].parameter.sensitivity = 100 * sum / 2;
     }
   }

@@ -44,8 +44,7 @@ bool moves_blocks(const CampaignStep& step) {
 }
 
 const char* check_of(std::optional<std::uint64_t> CampaignLimits::*limit) {
-  return std::find_if(kLimitTable.begin(), kLimitTable.end(), [&](const auto& known) { return known.limit == limit; })
-      ->check;
+  return std::ranges::find(kLimitTable, limit, &LimitInfo::limit)->check;
 }
 
 // `steps`: how many it sums up.
@@ -121,7 +120,7 @@ CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, c
       step.lost_records = campaign.published[i].lost_records;
     }
   }
-  const bool lost = std::any_of(run.steps.begin(), run.steps.end(), [](const auto& step) { return step.lost_records; });
+  const bool lost = std::ranges::any_of(run.steps, &CampaignStep::lost_records);
   run.total = {"total", campaign.published_total,
                mean_of(results, [](const RunResult& each) -> const Counters& { return each.counters; }), lost};
   if (campaign.finish_ns) {

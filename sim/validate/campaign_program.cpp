@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
 #include "sim/common/random.h"
 #include "sim/common/units.h"
 #include "sim/import/access_set.h"
-#include "sim/validate/page_lists.h"
 
 namespace uvmsim::validate {
 
@@ -32,14 +32,6 @@ trace::ObjectAccess whole(trace::ObjectId id, std::uint64_t bytes, trace::Access
   return access(id, 0, bytes, mode);
 }
 
-// What `touches` of a kernel touch, as the record wants it beside their order.
-std::vector<trace::ObjectAccess> accesses_of(const std::vector<trace::ObjectId>& slots,
-                                             const std::vector<trace::Touch>& touches) {
-  trace::AccessSet set;
-  for (const trace::Touch& touch : touches) set.add(slots[touch.slot], touch.quantum, touch.quantum + 1, touch.mode);
-  return set.take();
-}
-
 }  // namespace
 
 CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu)
@@ -47,23 +39,11 @@ CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campai
   header_.quantum_bytes = kQuantumBytes;
   header_.tool = "uvmsim validate";
   header_.program = name;
-  switch (campaign.program) {
-    case CampaignProgramKind::kSparseBlocks:
-      add_sparse_blocks();
-      break;
-    case CampaignProgramKind::kSliceScans:
-      add_slice_scans();
-      break;
-    case CampaignProgramKind::kAccumulate:
-      add_accumulate();
-      break;
-    case CampaignProgramKind::kPageWalk:
-      add_page_walk();
-      break;
-    case CampaignProgramKind::kLayerProducts:
-      add_layer_products();
-      break;
-  }
+  // In the order of CampaignProgramKind.
+  constexpr std::array kAdd = {&CampaignProgram::add_sparse_blocks, &CampaignProgram::add_slice_scans,
+                               &CampaignProgram::add_accumulate, &CampaignProgram::add_page_walk,
+                               &CampaignProgram::add_layer_products};
+  (this->*kAdd.at(static_cast<std::size_t>(campaign.program)))();
 }
 
 bool CampaignProgram::next(trace::Record& record) {
@@ -135,12 +115,14 @@ void CampaignProgram::add_sparse_blocks() {
     kernel.bytes_per_thread_access = 4;
     kernel.duration_ns = duration;
     kernel.touches.reserve(2 * words->size());
+    trace::AccessSet touched;
     for (const SparseWord& word : *words) {
       const std::uint64_t quantum = word.page * kQuantaPerPage + word.word * 4 / kQuantumBytes;
       kernel.touches.push_back({0, quantum, trace::AccessMode::kRead});
       kernel.touches.push_back({0, quantum, trace::AccessMode::kWrite});
+      touched.add(kArray, quantum, quantum + 1, trace::AccessMode::kReadWrite);
     }
-    kernel.accesses = accesses_of({kArray}, kernel.touches);
+    kernel.accesses = touched.take();
     return kernel;
   };
   for (std::uint64_t i = 0; i < campaign_.steps; ++i) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/validate/campaign_report.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
+#include "sim/validate/validation_report.h"
 
 namespace uvmsim::validate {
 
@@ -25,18 +24,14 @@ std::string value_text(const FigureInfo& figure, std::uint64_t value) {
   return fmt::format("{}.{}", value / kNsPerMs, value % kNsPerMs / (kNsPerMs / 10));
 }
 
-std::string error_text(const Pair& pair) {
-  return fmt::format("{}{:.1f} %", pair.simulated >= pair.measured ? "+" : "-", pair.error());
-}
-
 // "measured / simulated +1.2 %"
 std::string both_text(const FigureInfo& figure, const Pair& pair) {
   return fmt::format("{} / {} {}", value_text(figure, pair.measured), value_text(figure, pair.simulated),
-                     error_text(pair));
+                     pair.error_text());
 }
 std::string ratio_text(const Pair& permille) {
   return fmt::format("{} / {} {}", report::format_thousandths(permille.measured),
-                     report::format_thousandths(permille.simulated), error_text(permille));
+                     report::format_thousandths(permille.simulated), permille.error_text());
 }
 
 std::string cell(const CampaignStep& step, std::size_t index) {
@@ -44,7 +39,7 @@ std::string cell(const CampaignStep& step, std::size_t index) {
   const std::string measured = step.measured[index] ? value_text(figure, *step.measured[index]) : "-";
   std::string text = fmt::format("{} / {}", measured, value_text(figure, *step.simulated[index]));
   const std::optional<Pair> pair = step.pair(index);
-  if (pair && index == figure::kTime) text += " " + error_text(*pair);
+  if (pair && index == figure::kTime) text += " " + pair->error_text();
   return text;
 }
 
@@ -70,8 +65,7 @@ std::size_t out_figure(const CampaignRun& run) {
 }
 
 bool measured_somewhere(const CampaignRun& run, std::size_t index) {
-  return std::any_of(run.steps.begin(), run.steps.end(),
-                     [=](const CampaignStep& step) { return step.measured[index].has_value(); });
+  return std::ranges::any_of(run.steps, [=](const CampaignStep& step) { return step.measured[index].has_value(); });
 }
 
 // Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.

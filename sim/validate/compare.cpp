@@ -2,6 +2,7 @@
 #include "sim/validate/compare.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/validate/quiet.h"
 
@@ -12,26 +13,21 @@ namespace {
 std::uint64_t as_count(std::int64_t value) { return value < 0 ? 0 : static_cast<std::uint64_t>(value); }
 
 bool same_pages(const Observation& a, const Observation& b) {
-  return std::equal(a.batches.begin(), a.batches.end(), b.batches.begin(), b.batches.end(),
-                    [](const ObservedBatch& x, const ObservedBatch& y) {
-                      return x.offset == y.offset && x.allocation == y.allocation;
-                    });
+  const auto page = [](const ObservedBatch& batch) { return std::tie(batch.offset, batch.allocation); };
+  return std::ranges::equal(a.batches, b.batches, {}, page, page);
 }
 
 // One by one in each direction: the engines of two directions run side by side.
 bool same_transactions(const Observation& a, const Observation& b) {
   const auto by_direction = [](const Observation& seen) {
     std::vector<ObservedTransfer> transfers = seen.transfers;
-    std::stable_sort(transfers.begin(), transfers.end(),
-                     [](const ObservedTransfer& x, const ObservedTransfer& y) { return x.direction < y.direction; });
+    std::ranges::stable_sort(transfers, {}, &ObservedTransfer::direction);
     return transfers;
   };
-  const std::vector<ObservedTransfer> first = by_direction(a), second = by_direction(b);
-  return std::equal(first.begin(), first.end(), second.begin(), second.end(),
-                    [](const ObservedTransfer& x, const ObservedTransfer& y) {
-                      return x.direction == y.direction && x.cause == y.cause && x.offset == y.offset &&
-                             x.allocation == y.allocation && x.bytes == y.bytes;
-                    });
+  const auto what = [](const ObservedTransfer& seen) {
+    return std::tie(seen.direction, seen.cause, seen.offset, seen.allocation, seen.bytes);
+  };
+  return std::ranges::equal(by_direction(a), by_direction(b), {}, what, what);
 }
 
 using Seen = Observation;

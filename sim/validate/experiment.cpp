@@ -19,9 +19,8 @@ void check_cold_runs(const ExperimentFile& file) {
   for (const Experiment& experiment : file.experiments) {
     if (!experiment.campaign || !experiment.campaign->steady || experiment.campaign->steady->cold_run.empty()) continue;
     const std::string& cold = experiment.campaign->steady->cold_run;
-    const bool there = std::any_of(file.experiments.begin(), file.experiments.end(),
-                                   [&](const Experiment& other) { return other.campaign && other.name == cold; });
-    if (!there) {
+    const auto is_it = [&](const Experiment& other) { return other.campaign && other.name == cold; };
+    if (std::ranges::none_of(file.experiments, is_it)) {
       throw_input_error("{}: line {}: 'cold_run' names '{}', which is no campaign of this file", file.path,
                         experiment.line, cold);
     }
@@ -76,10 +75,5 @@ const std::array<ModeInfo, kModes> kModeTable{{
     {"", Class::kLibrary},
     {"", Class::kCampaign},
 }};
-
-const char* class_name(ExperimentClass experiment_class) {
-  static constexpr const char* names[] = {"ordered", "parallel", "library", "cpu", "prefetch", "campaign"};
-  return names[static_cast<std::size_t>(experiment_class)];
-}
 
 }  // namespace uvmsim::validate

@@ -36,6 +36,7 @@ inline constexpr std::size_t kModes = 9;
 
 // What the tolerances distinguish.
 enum class ExperimentClass : std::uint8_t { kOrdered, kParallel, kLibrary, kCpu, kPrefetch, kCampaign };
+inline constexpr std::array kClassNames = {"ordered", "parallel", "library", "cpu", "prefetch", "campaign"};
 
 // In the order of Mode.
 struct ModeInfo {
@@ -114,7 +115,9 @@ struct Experiment {
   ExperimentClass experiment_class() const { return kModeTable[static_cast<std::size_t>(mode)].experiment_class; }
 };
 
-const char* class_name(ExperimentClass experiment_class);
+inline const char* class_name(ExperimentClass experiment_class) {
+  return kClassNames[static_cast<std::size_t>(experiment_class)];
+}
 
 struct ExperimentFile {
   std::string path;

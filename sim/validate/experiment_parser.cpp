@@ -11,6 +11,7 @@
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
+#include "sim/formats/decimal.h"
 #include "sim/trace/names.h"
 
 namespace uvmsim::validate {
@@ -99,14 +100,11 @@ void parse_mode(const std::string& text, Experiment& experiment) {
     return;
   }
   constexpr std::string_view parallel = "parallel";
-  if (text.starts_with(parallel)) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + parallel.size(), end, experiment.threads_per_block);
-    if (error == std::errc() && stop == end && experiment.threads_per_block >= 1 &&
-        experiment.threads_per_block <= 1024) {
-      experiment.mode = Mode::kParallel;
-      return;
-    }
+  const std::uint64_t threads = text.starts_with(parallel) ? parse_digits(text.substr(parallel.size())).value_or(0) : 0;
+  if (threads >= 1 && threads <= 1024) {
+    experiment.mode = Mode::kParallel;
+    experiment.threads_per_block = static_cast<std::uint32_t>(threads);
+    return;
   }
   throw_input_error(
       "'mode' is '{}'; allowed: ordered, parallel<threads per block, 1 to 1024>, stream_rd, stream_wr, vadd, cpu, "

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/validate/kernel_estimate.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "sim/common/random.h"
+#include "sim/validate/experiment_program.h"
 
 namespace uvmsim::validate {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs whose every access is known: one allocation, touched in a stated way.
 #include <algorithm>
-#include <map>
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
+#include "sim/import/access_set.h"
 #include "sim/validate/experiment_program.h"
-#include "sim/validate/kernel_estimate.h"
 
 namespace uvmsim::validate {
 
@@ -79,25 +78,13 @@ void ProgramBuilder::add_touch_kernel() {
     kernel.duration_ns = experiment_.kernels[0].native_ns;
   }
   const std::uint64_t quanta_per_page = kBasePageBytes / program_.header.quantum_bytes;
-  std::map<std::uint64_t, unsigned> modes;  // by quantum
+  trace::AccessSet touched;
   for (const PageTouch& touch : experiment_.touches) {
     const std::uint64_t quantum = touch.page * quanta_per_page;
     kernel.touches.push_back({0, quantum, touch.mode});
-    modes[quantum] |= static_cast<unsigned>(touch.mode);
+    touched.add(object_id(0), quantum, quantum + 1, touch.mode);
   }
-  trace::ObjectAccess& access = kernel.accesses.emplace_back();
-  access.object = object_id(0);
-  for (const auto& [quantum, mode] : modes) {
-    const auto access_mode = static_cast<trace::AccessMode>(mode);
-    if (!access.extents.empty()) {
-      trace::Extent& last = access.extents.edit().back();
-      if (last.first + last.count == quantum && last.mode == access_mode) {
-        ++last.count;
-        continue;
-      }
-    }
-    access.extents.push_back({quantum, 1, access_mode});
-  }
+  kernel.accesses = touched.take();
   program_.records.emplace_back(std::move(kernel));
 }
 

@@ -7,17 +7,17 @@
 #include <string_view>
 
 #include "sim/common/units.h"
+#include "sim/import/access_set.h"
 #include "sim/trace/attributes.h"
 #include "sim/trace/kernel_names.h"
 #include "sim/validate/experiment_program.h"
-#include "sim/validate/kernel_estimate.h"
 
 namespace uvmsim::validate {
 
 namespace {
 
 bool has_fault(const Experiment& experiment, std::size_t allocation) {
-  return std::any_of(experiment.events.begin(), experiment.events.end(), [=](const MeasuredEvent& event) {
+  return std::ranges::any_of(experiment.events, [=](const MeasuredEvent& event) {
     return event.kind == EventKind::kFaultBatch && event.allocation == allocation;
   });
 }
@@ -130,21 +130,11 @@ void ProgramBuilder::add_gather(trace::Kernel& kernel) const {
   kernel.distribution = trace::Distribution::kThreadChunk;
   kernel.block = {1, 1, 1};
   // The table's extent becomes what the touches name.
-  std::vector<std::uint64_t> quanta;
+  trace::AccessSet rows;
   for (const trace::Touch& touch : kernel.touches) {
-    if (touch.slot == *table) quanta.push_back(touch.quantum);
+    if (touch.slot == *table) rows.add(object_id(*table), touch.quantum, touch.quantum + 1, touch.mode);
   }
-  std::sort(quanta.begin(), quanta.end());
-  quanta.erase(std::unique(quanta.begin(), quanta.end()), quanta.end());
-  std::vector<trace::Extent>& extents = kernel.accesses[*table].extents.edit();
-  extents.clear();
-  for (const std::uint64_t first : quanta) {
-    if (!extents.empty() && extents.back().first + extents.back().count == first) {
-      ++extents.back().count;
-    } else {
-      extents.push_back({first, 1, trace::AccessMode::kRead});
-    }
-  }
+  kernel.accesses[*table] = std::move(rows.take().front());
 }
 
 }  // namespace uvmsim::validate

@@ -135,8 +135,7 @@ std::uint64_t Observation::bytes(TransferDirection direction, std::optional<Tran
 }
 
 std::uint64_t Observation::transactions(TransferDirection direction) const {
-  return static_cast<std::uint64_t>(std::count_if(
-      transfers.begin(), transfers.end(), [=](const auto& transfer) { return transfer.direction == direction; }));
+  return static_cast<std::uint64_t>(std::ranges::count(transfers, direction, &ObservedTransfer::direction));
 }
 
 std::int64_t Observation::first_batch_ns() const {

@@ -12,6 +12,8 @@ double error_percent(std::uint64_t measured, std::uint64_t simulated) {
   return std::min(kUnboundedError, 100.0 * static_cast<double>(pair.difference()) / static_cast<double>(measured));
 }
 
+std::string Pair::error_text() const { return fmt::format("{}{:.1f} %", simulated >= measured ? "+" : "-", error()); }
+
 std::string Failure::text() const {
   return error_percent == 0 ? check : fmt::format("{} {:.1f} %", check, error_percent);
 }

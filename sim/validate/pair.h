@@ -18,6 +18,7 @@ struct Pair {
   std::uint64_t measured = 0, simulated = 0;
   std::uint64_t difference() const { return std::max(measured, simulated) - std::min(measured, simulated); }
   double error() const { return error_percent(measured, simulated); }
+  std::string error_text() const;  // "+1.2 %"
   bool equal() const { return measured == simulated; }
   Pair operator+(const Pair& other) const { return {measured + other.measured, simulated + other.simulated}; }
 };

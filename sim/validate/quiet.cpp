@@ -14,8 +14,7 @@ constexpr std::int64_t kStallOverQuartile = 4;
 // Leads of all batches but the first, in order.
 std::vector<std::int64_t> leads_of(const Observation& seen) {
   std::vector<ObservedBatch> batches = seen.batches;
-  std::stable_sort(batches.begin(), batches.end(),
-                   [](const ObservedBatch& a, const ObservedBatch& b) { return a.end_ns < b.end_ns; });
+  std::ranges::stable_sort(batches, {}, &ObservedBatch::end_ns);
   std::vector<std::int64_t> arrivals;
   for (const ObservedTransfer& transfer : seen.transfers) {
     if (transfer.direction != TransferDirection::kDeviceToHost) arrivals.push_back(transfer.start_ns);

@@ -30,32 +30,29 @@ Spread spread(const std::vector<const Comparison*>& members, Error error) {
   return result;
 }
 
-void judge_median(const char* what, double value, double allowed, std::vector<Failure>& failures) {
-  if (value > allowed) failures.push_back({what, value});
-}
-
-void judge_medians(ClassSummary& summary, const Tolerances& allowed) {
-  const auto judge_time = [&](double limit) {
-    judge_median("median time", summary.time.median, limit, summary.failures);
-    judge_median("median time", summary.quiet.median, limit, summary.quiet_failures);
+// What is outside of a class as a whole, by one of its times.
+std::vector<Failure> judge_medians(const ClassSummary& summary, const Spread& time, const Tolerances& allowed) {
+  Verdict verdict;
+  const auto judge = [&](const char* what, const Spread& spread, double limit) {
+    if (spread.median > limit) verdict.add(what, spread.median);
   };
   switch (summary.experiment_class) {
     case ExperimentClass::kOrdered:
-      judge_time(allowed.ordered_time_median);
+      judge("median time", time, allowed.ordered_time_median);
       break;
     case ExperimentClass::kParallel:
-      judge_time(allowed.parallel_time_median);
+      judge("median time", time, allowed.parallel_time_median);
       break;
     case ExperimentClass::kLibrary:
-      judge_median("median batches", summary.batches.median, allowed.library_batches_median, summary.failures);
-      judge_median("median batches", summary.batches.median, allowed.library_batches_median, summary.quiet_failures);
-      judge_time(allowed.library_time_median);
+      judge("median batches", summary.batches, allowed.library_batches_median);
+      judge("median time", time, allowed.library_time_median);
       break;
     case ExperimentClass::kCpu:
     case ExperimentClass::kPrefetch:
     case ExperimentClass::kCampaign:
       break;
   }
+  return verdict.take();
 }
 
 ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const Comparison*>& members,
@@ -76,7 +73,8 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
   summary.bytes = spread(members, [](const Comparison& c) {
     return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error()});
   });
-  judge_medians(summary, allowed);
+  summary.failures = judge_medians(summary, summary.time, allowed);
+  summary.quiet_failures = judge_medians(summary, summary.quiet, allowed);
   return summary;
 }
 
@@ -110,10 +108,8 @@ void judge_campaigns(const std::vector<std::pair<const Experiment*, const Experi
 }  // namespace
 
 bool Validation::within() const {
-  const auto experiment_within = [](const Comparison& comparison) { return comparison.within(); };
-  const auto class_within = [](const ClassSummary& summary) { return summary.failures.empty(); };
-  return std::all_of(comparisons.begin(), comparisons.end(), experiment_within) &&
-         std::all_of(classes.begin(), classes.end(), class_within);
+  return std::ranges::all_of(comparisons, &Comparison::within) &&
+         std::ranges::all_of(classes, [](const ClassSummary& summary) { return summary.failures.empty(); });
 }
 
 Validation validate(const std::vector<ExperimentFile>& files, const config::SystemConfig& system,
@@ -144,8 +140,8 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
     result.comparisons[i] = replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances);
   });
   judge_campaigns(chosen, result.comparisons);
-  for (const auto experiment_class : {ExperimentClass::kOrdered, ExperimentClass::kParallel, ExperimentClass::kLibrary,
-                                      ExperimentClass::kCpu, ExperimentClass::kPrefetch, ExperimentClass::kCampaign}) {
+  for (std::size_t i = 0; i < kClassNames.size(); ++i) {
+    const auto experiment_class = static_cast<ExperimentClass>(i);
     std::vector<const Comparison*> members;
     for (const Comparison& comparison : result.comparisons) {
       if (comparison.experiment_class == experiment_class) members.push_back(&comparison);

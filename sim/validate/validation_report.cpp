@@ -10,7 +10,6 @@
 #include "sim/common/error.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
-#include "sim/validate/campaign_report.h"
 
 namespace uvmsim::validate {
 
@@ -29,8 +28,7 @@ std::string pair_text(const Pair& pair, std::uint64_t unit) {
 
 std::string time_text(const Pair& pair) {
   const auto ms = [](std::uint64_t ns) { return report::format_ms(Nanoseconds(static_cast<std::int64_t>(ns))); };
-  const bool longer = pair.simulated >= pair.measured;
-  return fmt::format("{} / {} {}{:.1f} %", ms(pair.measured), ms(pair.simulated), longer ? "+" : "-", pair.error());
+  return fmt::format("{} / {} {}", ms(pair.measured), ms(pair.simulated), pair.error_text());
 }
 
 bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }

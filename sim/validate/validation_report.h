@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/validate/validation.h"
 
@@ -20,6 +21,12 @@ std::string validation_markdown(const Validation& validation);
 
 // One object on one line, schema kValidationSchema (README.md lists its keys), with a final newline.
 std::string validation_json(const Validation& validation);
+
+// A campaign, of which the texts above have a part: a title, a row per step, a line per published figure of the whole
+// run, and what is outside. No line is wider than 120 columns.
+std::string campaign_text(const Comparison& comparison);
+// One row of Markdown for each campaign, with the head of the table; empty without any.
+std::string campaigns_markdown(const std::vector<Comparison>& comparisons);
 
 // Replaces what stands between the lines "<!-- MARK:begin -->" and "<!-- MARK:end -->" of `document` by `table`; a
 // document without them becomes the table alone. Throws InputError when only one of the two is there.

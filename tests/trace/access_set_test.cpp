@@ -54,7 +54,7 @@ TEST(AccessSet, IsWhatWasAdded) {
       for (std::uint64_t at = first; at < end; ++at) model[{object, at}] |= static_cast<unsigned>(mode);
     }
     EXPECT_EQ(model_of(set.take()), model);
-    EXPECT_TRUE(set.empty());
+    EXPECT_TRUE(set.take().empty());
   }
 }
 

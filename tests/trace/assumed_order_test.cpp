@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that hang on a grid which somebody made up are said to.
-#include "sim/trace/assumed_order.h"
+#include "sim/trace/validate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/validate/kernel_estimate.h"
+#include "sim/validate/experiment_program.h"
 
 #include <gtest/gtest.h>
 
