@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/common/error.h"
@@ -99,8 +100,8 @@ TraceInput& Resolver::trace(const Point& point) {
 
 void Resolver::keep_only_traces_of(const std::vector<Point>& points) {
   std::erase_if(traces_, [&](const auto& entry) {
-    return std::none_of(points.begin(), points.end(),
-                        [&](const Point& point) { return entry.first == std::pair(point.trace, point.partial); });
+    const auto is_of = [&](const Point& point) { return entry.first == std::pair(point.trace, point.partial); };
+    return std::ranges::none_of(points, is_of);
   });
 }
 
@@ -137,15 +138,13 @@ const Resolver::Plugin& Resolver::plugin(const std::string& name) {
   if (known != plugins_.end()) return known->second;
   const std::string file = policy::find_plugin(name);
   // Whoever shares the registry may have loaded it.
-  const auto entries = registry_->list();
   const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == file; };
-  if (std::none_of(entries.begin(), entries.end(), is_ours)) policy::load_plugin(*registry_, file);
+  if (std::ranges::none_of(registry_->list(), is_ours)) policy::load_plugin(*registry_, file);
   return plugins_.emplace(name, Plugin{file, report::describe_input(file)}).first->second;
 }
 
 bool Resolver::uses_plugin(const Point& point, const std::string& file) const {
-  const auto entries = registry_->list();
-  return std::any_of(entries.begin(), entries.end(), [&](const policy::PolicyEntry* entry) {
+  return std::ranges::any_of(registry_->list(), [&](const policy::PolicyEntry* entry) {
     return entry->origin == file && entry->info.name == (point.*choice_of(entry->slot)).name;
   });
 }

@@ -50,6 +50,11 @@ constexpr std::string_view word_of(Advice) { return "advice"; }
 constexpr std::string_view word_of(SyncKind) { return "sync kind"; }
 constexpr std::string_view word_of(RangeKind) { return "range kind"; }
 
+// For readers of traces elsewhere.
+using uvmsim::allowed_hint;
+using uvmsim::is_utf8;
+using uvmsim::printable;
+
 inline std::string_view record_type_name(const Record& record) { return kRecordTypeNames[record.index()]; }
 
 }  // namespace uvmsim::trace

@@ -9,21 +9,14 @@ namespace uvmsim::validate {
 
 namespace {
 
-const ClassSummary* find(const Validation& validation, ExperimentClass experiment_class) {
-  for (const ClassSummary& summary : validation.classes) {
-    if (summary.experiment_class == experiment_class) return &summary;
-  }
-  return nullptr;
-}
-
 std::string change(double before, double after) { return fmt::format("{:.1f} -> {:.1f}", before, after); }
 
 std::string table(const Validation& before, const Validation& after) {
   std::string text = fmt::format("  {:<9} {:>3}  {:<18} {:<18} {:<18} {:<18} {}\n", "class", "n", "time median %",
                                  "time worst %", "quiet median %", "batches median %", "within tolerances");
   for (const ClassSummary& old : before.classes) {
-    const ClassSummary* now = find(after, old.experiment_class);
-    if (now == nullptr) continue;
+    const auto now = std::ranges::find(after.classes, old.experiment_class, &ClassSummary::experiment_class);
+    if (now == after.classes.end()) continue;
     text += fmt::format("  {:<9} {:>3}  {:<18} {:<18} {:<18} {:<18} {} -> {}\n", class_name(old.experiment_class),
                         old.experiments, change(old.time.median, now->time.median),
                         change(old.time.worst, now->time.worst), change(old.quiet.median, now->quiet.median),

@@ -11,6 +11,7 @@
 #include "sim/common/random.h"
 #include "sim/common/units.h"
 #include "sim/import/access_set.h"
+#include "sim/validate/page_lists.h"
 
 namespace uvmsim::validate {
 

@@ -9,9 +9,6 @@ namespace uvmsim::validate {
 
 namespace {
 
-// measured: `ordered` kernels fault 0.9 us after their start and end 0.3 to 0.6 us after the last replay.
-constexpr std::int64_t kLaunchNs = 1200;
-
 // Pauses between the batches of stream_*_g8, in which the blocks cross pages that are already there.
 // measured: 32 steps take 6.4 to 9 us when reading (four loads in flight per thread), 1.4 us when writing.
 constexpr std::uint64_t kReadStepNs = 220;
@@ -82,8 +79,6 @@ std::uint64_t matrix_flops(const Experiment& experiment) {
 }
 
 }  // namespace
-
-std::int64_t lone_thread_ns() { return kLaunchNs; }
 
 std::int64_t stream_ns(std::uint64_t bytes, std::uint64_t grid_blocks, bool reads, const config::GpuConfig& gpu) {
   const std::uint64_t step_bytes = product(std::max<std::uint64_t>(grid_blocks, 1), kBytesPerBlockStep);

@@ -73,7 +73,7 @@ void ProgramBuilder::add_touch_kernel() {
   kernel.block.x = threads;
   if (!ordered) kernel.grid.x = static_cast<std::uint32_t>((experiment_.touches.size() + threads - 1) / threads);
   kernel.distribution = trace::Distribution::kThreadChunk;
-  kernel.duration_ns = lone_thread_ns();
+  kernel.duration_ns = kLaunchNs;
   if (experiment_.kernels.size() == 1 && experiment_.kernels[0].native_ns > 0) {
     kernel.duration_ns = experiment_.kernels[0].native_ns;
   }

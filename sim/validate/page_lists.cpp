@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/validate/page_lists.h"
+
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -6,7 +8,6 @@
 
 #include "sim/common/random.h"
 #include "sim/common/units.h"
-#include "sim/validate/campaign_program.h"
 
 namespace uvmsim::validate {
 

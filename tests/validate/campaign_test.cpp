@@ -15,6 +15,7 @@
 #include "sim/validate/calibrate.h"
 #include "sim/validate/campaign_comparison.h"
 #include "sim/validate/campaign_program.h"
+#include "sim/validate/page_lists.h"
 #include "sim/validate/validation.h"
 #include "sim/validate/validation_report.h"
 
