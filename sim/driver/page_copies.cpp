@@ -32,6 +32,8 @@ constexpr Sums kBetweenDevices{&Counters::dtod_busy_ns,
                                {UVMSIM_SUMS(dtod_user), UVMSIM_SUMS(dtod_fault), UVMSIM_SUMS(dtod_prefetch),
                                 UVMSIM_SUMS(dtod_evict), UVMSIM_SUMS(dtod_fault)}};
 #undef UVMSIM_SUMS
+constexpr bool has_every_cause(const Sums& sums) { return sums.by_cause[kTransferCauses - 1].bytes != nullptr; }
+static_assert(has_every_cause(kToDevice) && has_every_cause(kToHost) && has_every_cause(kBetweenDevices));
 
 const Sums& sums_of(TransferDirection direction) {
   return direction == TransferDirection::kHostToDevice   ? kToDevice
