@@ -57,6 +57,8 @@ class FootprintMeter {
   }
   // 2 MB blocks of addresses that the program has used so far.
   std::uint64_t block_count() const { return space_.block_count(); }
+  // Segments that the layout's allocator has opened so far; 0 where it has none.
+  std::uint64_t segment_count() const { return layout_.segment_count(); }
 
  private:
   void check(std::uint64_t bytes) const;

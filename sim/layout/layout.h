@@ -92,6 +92,8 @@ class Layout {
   const std::vector<Released>& released() const { return released_; }
   void drop_released(const std::function<void(BlockIndex)>& release);
 
+  // Segments that an allocator of the layout has opened so far.
+  std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
   // Of an arena that was taken ahead, how much tensors have reached so far; 0 where the layout has none.
   std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 

@@ -55,6 +55,7 @@ class TensorMemory {
   // Besides where the tensors lie, which Layout knows.
   void add_state(StateDigest& digest) const;
 
+  std::uint64_t segment_count() const { return allocator_->segment_count(); }
   // Of all segments, what lies below the end of the highest tensor so far.
   std::uint64_t reached_bytes() const;
 
