@@ -71,8 +71,8 @@ Named<Get> text(std::string name, Get get) {
 template <class Source, class GetOf>
 void add_numbers(ColumnsOf<Source>& columns, std::initializer_list<const char*> names, const GetOf& get_of) {
   for (const char* name : names) {
-    GetterOf<Source> get =
-        get_of(name);  // first: g++ 12 would warn of a column that is destroyed half made if it throws
+    // Before the column: g++ 12 would warn of one that is destroyed half made if this throws.
+    GetterOf<Source> get = get_of(name);
     columns.push_back({{name, false}, std::move(get)});
   }
 }
