@@ -47,7 +47,7 @@ void on_abort(int) { end_if_without_memory(); }
 
 void end_without_memory_by(int (*last_words)()) {
   words = last_words;
-  if (reserved != nullptr) return;
+  if (terminate_as_usual != nullptr) return;
   reserved = std::malloc(kReservedBytes);
   std::set_new_handler(give_reserve_and_throw);
   terminate_as_usual = std::set_terminate(on_terminate);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kBug = 3;  // the exit code of the command for a bug of a plug-in
 constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+struct sigaction handled_before[NSIG];  // whose turn it is where no plug-in runs
 
 thread_local const PluginCall* current = nullptr;
 
@@ -67,7 +68,7 @@ template <class Say>
 
 void on_crash(int signal) {
   if (current == nullptr) {
-    std::signal(signal, SIG_DFL);
+    ::sigaction(signal, &handled_before[signal], nullptr);
     static_cast<void>(std::raise(signal));
     return;
   }
@@ -111,7 +112,7 @@ void watch_plugin_calls() {
   struct sigaction action {};
   action.sa_handler = on_crash;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
-  for (const int signal : kFatalSignals) ::sigaction(signal, &action, nullptr);
+  for (const int signal : kFatalSignals) ::sigaction(signal, &action, &handled_before[signal]);
   std::atexit(on_exit);
   std::at_quick_exit(on_exit);
 }
